@@ -1,0 +1,57 @@
+"""The `.puffer` accessor of pandas and Polars frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import pandas as pd
+import polars as pl
+
+from puffer_frames.certificate import Certificate, attached_certificate, verify
+from puffer_frames.frames.attach import forget_accessor
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.release import calibrate, privatize
+
+NAME = "puffer"
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _method(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[PufferAccessor, P], R]:
+    """A method that passes the accessor's frame to the function; signature and help are the function's."""
+
+    @wraps(function)
+    def method(self: PufferAccessor, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return function(self._open(), *args, **kwargs)
+
+    return method
+
+
+class PufferAccessor:
+    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `certificate`, `verify`."""
+
+    def __init__(self, frame: NativeFrame) -> None:
+        self._frame = frame
+
+    def _open(self) -> NativeFrame:
+        forget_accessor(self._frame, name=NAME)
+        return self._frame
+
+    privatize = _method(privatize)
+    calibrate = _method(calibrate)
+    verify = _method(verify)
+
+    @property
+    def certificate(self) -> Certificate:
+        """The certificate attached to this release; raises UncoveredFrameError where there is none."""
+        return attached_certificate(self._open())
+
+
+def register() -> None:
+    """Register the accessor with pandas and Polars."""
+    pd.api.extensions.register_dataframe_accessor(NAME)(PufferAccessor)
+    pl.api.register_dataframe_namespace(NAME)(PufferAccessor)
+    pl.api.register_lazyframe_namespace(NAME)(PufferAccessor)

@@ -1,0 +1,46 @@
+"""Checks of the numbers of a request."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
+
+
+def check_epsilon(epsilon: float, /, *, zero_allowed: bool = False) -> float:
+    """Return epsilon as a float; raise ArgumentError unless it is finite and positive."""
+    value = _number(epsilon, "epsilon")
+    if not math.isfinite(value) or value < 0 or (value == 0 and not zero_allowed):
+        rule = "finite and at least 0" if zero_allowed else "finite and greater than 0"
+        raise ArgumentError("epsilon", rule=rule, got=f"{value:g}", hint="Values from 0.1 to 2 are usual.")
+    return value
+
+
+def check_delta(delta: float, /) -> float:
+    """Return delta as a float; raise ArgumentError unless 0 <= delta < 1."""
+    value = _number(delta, "delta")
+    if not 0 <= value < 1:
+        raise ArgumentError(
+            "delta",
+            rule="at least 0 and less than 1",
+            got=f"{value:g}",
+            hint="Use 0 for pure privacy, or a number far below 1 / (number of rows).",
+        )
+    return value
+
+
+def check_scale(scale: float, /) -> float:
+    """Return the scale as a float; raise ArgumentError unless it is finite and at least 0."""
+    value = _number(scale, "scale")
+    if not (math.isfinite(value) and value >= 0):
+        raise ArgumentError(
+            "scale", rule="finite and at least 0", got=f"{value:g}", hint="Give the Laplace scale b, 0 for no noise."
+        )
+    return value
+
+
+def _number(value: float, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ArgumentTypeError(name, rule="a number", got=f"a {type(value).__name__}", hint=f"Write {name}=1.0.")
+    return float(value)

@@ -1,0 +1,274 @@
+"""The public statement that goes with a release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from puffer_frames.errors import UncoveredFrameError
+from puffer_frames.frames.attach import column_names, fingerprint, read_metadata, write_metadata
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.pairs import Pairs
+from puffer_frames.presentation import Rows, as_html, as_text, bracket_text, pairs_text
+
+Verdict: TypeAlias = Literal["intact", "derived", "uncovered"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """What is guaranteed of a release, for which pairs, under which beliefs, and why.
+
+    It holds nothing but what may be published: no mean, variance or count of a single secret.
+    """
+
+    epsilon: float
+    """Privacy parameter epsilon."""
+    delta: float
+    """Privacy parameter delta; 0 is pure privacy."""
+    secret: tuple[str, ...]
+    """Names of the secret columns; not in the release."""
+    public: tuple[str, ...]
+    """Names of the released noisy columns."""
+    kept: tuple[str, ...]
+    """Names of columns released as they were, outside the guarantee."""
+    pairs: Pairs
+    """"all", or the pairs of secrets that are protected."""
+    beliefs: tuple[str, ...]
+    """Names of the adversary's beliefs that the guarantee covers."""
+    theorem: str
+    """The theorem that proposed a scale."""
+    source: str
+    """Paper and number of the theorem."""
+    published_scale: float
+    """Scale that the theorem asks for, in units of the column."""
+    calibration: str
+    """"exact" (smallest confirmed scale) or "theorem"."""
+    noise: str
+    """Noise family."""
+    scales: Mapping[str, float]
+    """Noise scale per released column, in its units."""
+    expected_error: Mapping[str, float]
+    """Mean absolute noise per released column, in its units."""
+    verified: Mapping[str, Verification]
+    """What the engine measured at the scale, per belief."""
+    adds_up: bool
+    """Whether the epsilons of several releases of the same values add."""
+    assumptions: tuple[str, ...]
+    """What the guarantee rests on and what it leaves out, in words."""
+    reproducible: bool
+    """True where the noise came from a seed: then it is not private."""
+    rows: int
+    """Rows of the release."""
+    version: str
+    """Version of puffer_frames."""
+    fingerprint: str
+    """SHA-256 over the names and values of the released columns."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dict of JSON types, from which `from_dict` makes an equal certificate."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain["pairs"] = self.pairs if self.pairs == "all" else [list(pair) for pair in self.pairs]
+        plain["scales"], plain["expected_error"] = dict(self.scales), dict(self.expected_error)
+        plain["verified"] = {
+            belief: {
+                "pure_loss": _numbers(measured.pure_loss),
+                "hockey_stick": _numbers(measured.hockey_stick),
+            }
+            for belief, measured in self.verified.items()
+        }
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any], /) -> Certificate:
+        """The certificate that `to_dict` described.
+
+        Raises
+        ------
+        ValueError
+            Where a field is missing or unknown.
+        """
+        names = {field.name for field in fields(cls)}
+        if set(plain) != names:
+            odd = ", ".join(sorted(names ^ set(plain)))
+            raise ValueError(
+                f"the dict must be one of Certificate.to_dict; got other fields: {odd}.\n\n"
+                "Hint: Read it with the version of puffer_frames that wrote it."
+            )
+        values = dict(plain)
+        for name in ("secret", "public", "kept", "beliefs", "assumptions"):
+            values[name] = tuple(plain[name])
+        if plain["pairs"] != "all":
+            values["pairs"] = tuple((_hashable(a), _hashable(b)) for a, b in plain["pairs"])
+        values["verified"] = {
+            belief: Verification(
+                pure_loss=_bracket(measured["pure_loss"]), hockey_stick=_bracket(measured["hockey_stick"])
+            )
+            for belief, measured in plain["verified"].items()
+        }
+        return cls(**values)
+
+    def save(self, path: str | Path, /) -> None:
+        """Write the certificate as JSON, for releases in formats that hold no metadata (CSV)."""
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path, /) -> Certificate:
+        """Read a certificate that `save` wrote."""
+        return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
+
+    def verify(self, frame: NativeFrame, /) -> Verdict:
+        """Compare a frame with the certificate.
+
+        Returns
+        -------
+        "intact"
+            The columns and values of the release, in its order.
+        "derived"
+            Only columns of the release, with other values, rows or order. Post-processing of a release keeps its
+            guarantee, but that nothing else was done cannot be checked.
+        "uncovered"
+            A column that the certificate does not know.
+
+        Notes
+        -----
+        The fingerprint is not a signature: it finds accidents, not forgeries.
+        """
+        columns = column_names(frame)
+        known = self.public + self.kept
+        if not set(columns) <= set(known):
+            return "uncovered"
+        if set(columns) < set(known) or fingerprint(frame) != self.fingerprint:
+            return "derived"
+        return "intact"
+
+    def attach(self, frame: NativeFrame, /) -> NativeFrame:
+        """Attach the certificate to a frame with the columns of the release, and return the frame.
+
+        Raises
+        ------
+        UncoveredFrameError
+            For a column that the certificate does not know.
+        """
+        self._require_known(frame)
+        write_metadata(frame, self.to_dict())
+        return frame
+
+    def _require_known(self, frame: NativeFrame) -> None:
+        unknown = [name for name in column_names(frame) if name not in self.public + self.kept]
+        if unknown:
+            raise UncoveredFrameError(
+                "the columns of the frame",
+                rule="columns of the certificate",
+                got=f"{unknown[0]!r}" + (f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""),
+                hint="Select the released columns first; what was added is not covered.",
+            )
+
+    def with_fingerprint(self, value: str, /) -> Certificate:
+        """The same certificate for a release with this fingerprint."""
+        return replace(self, fingerprint=value)
+
+    def __str__(self) -> str:
+        return as_text(self._title(), self._rows())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(self._title(), self._rows())
+
+    def _title(self) -> str:
+        kind = "pure " if self.delta == 0 else ""
+        delta = "" if self.delta == 0 else f", delta = {self.delta:g}"
+        return f"Certificate of {kind}Pufferfish privacy, epsilon = {self.epsilon:g}{delta}"
+
+    def _rows(self) -> Rows:
+        secret, public = ", ".join(self.secret), ", ".join(self.public)
+        odds = f"e^{self.epsilon:g}" + ("" if self.delta == 0 else f" (up to a probability {self.delta:g})")
+        scales = ", ".join(f"{name}: scale b = {scale:.6g}" for name, scale in self.scales.items())
+        errors = ", ".join(f"{name} {error:.4g}" for name, error in self.expected_error.items())
+        rows = [
+            ("protects", f"{secret} of each record, {pairs_text(self.pairs)}"),
+            ("released", f"{public}, {self.rows:,} rows" + (f"; as they were: {', '.join(self.kept)}" * bool(self.kept))),
+            ("meaning", f"one released value changes the odds between two secrets by a factor of at most {odds}"),
+            ("noise", f"{self.noise}, {scales}; mean absolute error {errors}"),
+            ("calibration", self._calibration_text()),
+        ]
+        for belief, measured in self.verified.items():
+            pure, stick = measured.pure_loss, measured.hockey_stick
+            rows.append(
+                (
+                    "verified",
+                    f"{belief} belief: pure loss {bracket_text(pure.lower, pure.upper)}, "
+                    f"delta at epsilon {bracket_text(stick.lower, stick.upper)}",
+                )
+            )
+        rows += [("assumes" if k == 0 else "", text) for k, text in enumerate(self.assumptions)]
+        if self.reproducible:
+            rows.append(("WARNING", "the noise came from a seed: whoever knows it can subtract it. Not private."))
+        rows.append(("fingerprint", f"sha256 {self.fingerprint[:16]}…, puffer_frames {self.version}"))
+        return rows
+
+    def _calibration_text(self) -> str:
+        largest = max(self.scales.values())
+        published = f"{self.theorem} {self.source} asks for {self.published_scale:.6g}"
+        if self.calibration == "theorem" and largest == self.published_scale:
+            return f"{published}; used as published, confirmed by the exact engine"
+        if self.calibration == "theorem":
+            return f"{published}; raised to what the exact engine confirms"
+        saved = f" ({self.published_scale / largest:.2g} times less noise)" if 0 < largest < self.published_scale else ""
+        return f"exact: the smallest scale that the engine confirms{saved}; {published}"
+
+
+def attached_certificate(frame: NativeFrame, /) -> Certificate:
+    """The certificate attached to a frame.
+
+    Raises
+    ------
+    UncoveredFrameError
+        Where there is none, or where the frame has a column that it does not know.
+    """
+    plain = read_metadata(frame)
+    if plain is None:
+        raise UncoveredFrameError(
+            "the frame",
+            rule="a release with its certificate attached",
+            got="a frame without one",
+            hint="Polars forgets it at every operation: keep released.puffer.certificate and use certificate.attach(frame).",
+        )
+    certificate = Certificate.from_dict(plain)
+    certificate._require_known(frame)
+    return certificate
+
+
+def verify(frame: NativeFrame, certificate: Certificate | None = None, /) -> Verdict:
+    """Compare a frame with a certificate, by default the attached one; see `Certificate.verify`.
+
+    Raises
+    ------
+    UncoveredFrameError
+        Where no certificate is given and none is attached.
+    """
+    if certificate is not None:
+        return certificate.verify(frame)
+    plain = read_metadata(frame)
+    if plain is None:
+        attached_certificate(frame)
+    assert plain is not None
+    return Certificate.from_dict(plain).verify(frame)
+
+
+def _numbers(bracket: Bracket) -> list[float | str]:
+    return [number if abs(number) < float("inf") else str(number) for number in (bracket.lower, bracket.upper)]
+
+
+def _bracket(numbers: list[float | str]) -> Bracket:
+    return Bracket(lower=float(numbers[0]), upper=float(numbers[1]))
+
+
+def _hashable(label: Any) -> Any:
+    return tuple(label) if isinstance(label, list) else label

@@ -1,0 +1,56 @@
+"""Errors and warnings: a fact, what was given, and one next step."""
+
+from __future__ import annotations
+
+
+class PufferError(Exception):
+    """Base of the errors of this package.
+
+    The text reads ``<what> must be <rule>; got <got>.`` and a hint; the parts are attributes.
+    No text ever holds a value of a public column.
+    """
+
+    def __init__(self, what: str, *, rule: str, got: str, hint: str) -> None:
+        self.what = what
+        self.rule = rule
+        self.got = got
+        self.hint = hint
+        super().__init__(what, rule, got, hint)
+
+    def __str__(self) -> str:
+        return f"{self.what} must be {self.rule}; got {self.got}.\n\nHint: {self.hint}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.what, self.rule, self.got, self.hint)
+
+
+def _rebuild(kind: type[PufferError], what: str, rule: str, got: str, hint: str) -> PufferError:
+    return kind(what, rule=rule, got=got, hint=hint)
+
+
+class ArgumentError(PufferError, ValueError):
+    """An argument has a value that it may not have."""
+
+
+class ArgumentTypeError(PufferError, TypeError):
+    """An argument or a column has a type that it may not have."""
+
+
+class ColumnNotFoundError(PufferError, KeyError):
+    """A named column is not in the frame; the hint names the nearest ones."""
+
+
+class PriorError(PufferError, ValueError):
+    """The data or the numbers given do not make a prior for every secret."""
+
+
+class CalibrationError(PufferError, ValueError):
+    """No scale can satisfy the request, or no noise at all would be added."""
+
+
+class UncoveredFrameError(PufferError, ValueError):
+    """A frame has no certificate, or a column that its certificate does not know."""
+
+
+class PufferWarning(UserWarning):
+    """Base of the warnings of this package."""

@@ -1,0 +1,99 @@
+"""What a frame says of its secrets: how often each public value occurs with each of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from puffer_frames.errors import ArgumentTypeError, PriorError
+from puffer_frames.frames.columns import Frame, to_floats
+from puffer_frames.priors import FloatArray, Secret
+
+Counts = tuple[FloatArray, NDArray[np.int64]]
+"""Distinct values, ascending, and how often each occurs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """Counts of the distinct public values per secret, sorted by secret and by value."""
+
+    counts: Mapping[Secret, Counts]
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of the frame."""
+        return sum(int(counts.sum()) for _, counts in self.counts.values())
+
+    def checksum(self) -> str:
+        """SHA-256 of the counts: equal for frames with the same rows in any order and any library."""
+        digest = hashlib.sha256()
+        for secret, (values, counts) in self.counts.items():
+            digest.update(f"{secret!r}:{values.size};".encode())
+            digest.update(values.astype("<f8").tobytes())
+            digest.update(counts.astype("<i8").tobytes())
+        return digest.hexdigest()
+
+
+def summarise(frame: Frame, /, *, secret: tuple[str, ...], public: str) -> Summary:
+    """Count the distinct values of one public column per secret, with one group-by of the frame's own library.
+
+    Raises
+    ------
+    PriorError
+        For nulls, NaN and infinities, and integers beyond 2**53.
+    ArgumentTypeError
+        For a secret of floats that are not integers.
+    """
+    keys = [nw.col(name).alias(f"secret_{k}") for k, name in enumerate(secret)]
+    table = frame.select(*keys, nw.col(public).alias("value"))
+    table = table.group_by(table.columns).agg(nw.len().alias("count"))
+    counts = table["count"].to_numpy().astype(np.int64)
+    values = to_floats(table["value"], counts, name=public)
+    columns = [_labels(table[f"secret_{k}"], counts, name=name) for k, name in enumerate(secret)]
+    labels = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+    numbers: dict[Secret, int] = {}
+    codes = np.array([numbers.setdefault(label, len(numbers)) for label in labels])
+    order = np.lexsort((values, codes))
+    bounds = np.searchsorted(codes[order], np.arange(len(numbers) + 1))
+    parts = {
+        label: (values[order[bounds[k] : bounds[k + 1]]], counts[order[bounds[k] : bounds[k + 1]]])
+        for label, k in numbers.items()
+    }
+    return Summary(counts={label: parts[label] for label in sorted(parts, key=_order)})
+
+
+def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, name: str) -> list[Any]:
+    """Values of one secret column as strings, booleans or integers."""
+    missing = keys.is_null().to_numpy()
+    if keys.dtype.is_float():
+        floats = np.asarray(keys.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        missing = missing | np.isnan(floats)
+    if missing.any():
+        rows = int(counts[missing].sum())
+        raise PriorError(
+            f"the secret column {name!r}",
+            rule="without nulls",
+            got=f"{rows} row{'s' * (rows > 1)} with one",
+            hint="Drop those rows, or give them a value of their own such as 'unknown'.",
+        )
+    if not keys.dtype.is_float():
+        return list(keys.to_list())
+    if not (floats == np.rint(floats)).all():
+        raise ArgumentTypeError(
+            f"the secret column {name!r}",
+            rule="of strings, categories, booleans or integers",
+            got="floats that are not integers",
+            hint="Group the values into categories first: a secret is one of a few values.",
+        )
+    return [int(value) for value in floats]
+
+
+def _order(label: Secret) -> tuple[Any, ...]:
+    """Sort key of a label; tuples (of several secret columns) entry by entry."""
+    return label if isinstance(label, tuple) else (label,)

@@ -1,0 +1,62 @@
+"""The released frame: noisy columns in, secret out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.columns import Frame, NativeFrame
+from puffer_frames.priors import FloatArray
+
+
+def float_values(frame: Frame, column: str, /) -> FloatArray:
+    """A checked public column as an array of 64-bit floats."""
+    return np.asarray(frame[column].cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def check_index(frame: Frame, index: str | None, /) -> None:
+    """Require a decision on a pandas index that is not 0, 1, ..., n - 1.
+
+    Raises
+    ------
+    ArgumentError
+        For a non-trivial index and no decision, or another word than "keep" and "drop".
+    """
+    if index not in (None, "keep", "drop"):
+        raise ArgumentError("index", rule='"keep", "drop" or None', got=repr(index), hint='Write index="drop".')
+    if index is None and frame.implementation.is_pandas() and not _trivial(frame.to_native().index):
+        raise ArgumentError(
+            "the index of the frame",
+            rule="0, 1, ..., n - 1, or decided on by the argument index",
+            got=f"a {type(frame.to_native().index).__name__} of other labels",
+            hint='Write index="drop" to number the rows anew, or index="keep" to release the labels as they are.',
+        )
+
+
+def _trivial(index: Any) -> bool:
+    return bool(index.nlevels == 1 and index.equals(pd.RangeIndex(len(index))))
+
+
+def build_release(
+    frame: Frame, /, *, columns: Mapping[str, FloatArray], keep: tuple[str, ...], index: str | None
+) -> NativeFrame:
+    """A new frame of the same library with the given columns and the kept ones, in the frame's order.
+
+    The columns are 64-bit floats of the column's own dtype family (NumPy, nullable or pyarrow in pandas).
+    """
+    chosen = [name for name in frame.columns if name in columns or name in keep]
+    selected = frame.select(chosen)
+    if frame.implementation.is_pandas():
+        released = selected.to_native().copy()
+        for name, values in columns.items():
+            dtype = selected[name].cast(nw.Float64).to_native().dtype
+            released[name] = pd.Series(values, index=released.index, dtype=dtype)
+        released.attrs = {}
+        return released.reset_index(drop=True) if index == "drop" else released
+    arrays = [nw.new_series(name, values, nw.Float64, backend="polars") for name, values in columns.items()]
+    return selected.with_columns(*arrays).to_native()

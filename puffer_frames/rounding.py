@@ -1,0 +1,25 @@
+"""Arithmetic that rounds to the private side."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+
+def up(exact: Fraction | Decimal, /) -> float:
+    """Smallest float that is at least the given number."""
+    nearest = float(exact)
+    if math.isinf(nearest):
+        return nearest
+    return math.nextafter(nearest, math.inf) if Fraction(nearest) < Fraction(exact) else nearest
+
+
+def subtract_up(high: float, low: float, /) -> float:
+    """`high - low` rounded towards infinity."""
+    return up(Fraction(high) - Fraction(low))
+
+
+def divide_up(numerator: float, denominator: float, /) -> float:
+    """`numerator / denominator` rounded towards infinity."""
+    return up(Fraction(numerator) / Fraction(denominator))

@@ -1,0 +1,142 @@
+"""Smallest private scale: bracketing and root-finding that end on the private side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from scipy.optimize import brentq
+
+from puffer_frames.arguments import check_delta, check_epsilon
+from puffer_frames.errors import CalibrationError
+from puffer_frames.loss.engine import Loss, privacy_loss
+from puffer_frames.pairs import check_pairs
+from puffer_frames.priors import Prior, Secret
+
+RELATIVE_TOLERANCE = 1e-8
+"""The scale returned is at most this fraction above one that the engine does not confirm."""
+
+_FINEST = 1e-3
+"""Below this fraction of the distance of two atoms, noise leaves the loss as it is without noise."""
+
+
+def smallest_scale(
+    priors: Mapping[Secret, Prior],
+    /,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    pairs: str | Iterable[Sequence[Secret]] = "all",
+) -> float:
+    r"""Smallest Laplace scale that makes every pair of secrets (epsilon, delta)-indistinguishable.
+
+    .. math:: \min \{ b \ge 0 : \delta^*(\varepsilon, b) \le \delta \text{ for every pair, both orders} \}
+
+    and :math:`\varepsilon^*(b) \le \varepsilon` in its place where delta is 0.
+
+    Parameters
+    ----------
+    priors : mapping of secret to Prior
+        At least two secrets.
+    epsilon : float
+        Greater than 0.
+    delta : float
+        From 0 (pure) to less than 1.
+    pairs : "all" or iterable of pairs of secrets
+
+    Returns
+    -------
+    float
+        Laplace scale b, in units of the column; 0 where the raw column is already private.
+
+    Raises
+    ------
+    ArgumentError
+        For an epsilon, delta or secret out of range.
+    CalibrationError
+        Where no finite scale is confirmed.
+
+    Notes
+    -----
+    **Guarantee**: the loss engine's upper bound holds at the returned scale. **Rounding**: the scale is the upper
+    end of a bracket of relative width 1e-8. **Cost**: 10 to 40 evaluations of the engine.
+
+    References
+    ----------
+    Theory section 3, "Monotone": Laplace noise of a larger scale is post-processing of a smaller one.
+
+    Examples
+    --------
+    >>> from puffer_frames import Prior
+    >>> b = smallest_scale({"s": Prior.bernoulli(0.2), "t": Prior.bernoulli(0.9)}, epsilon=1.0)
+    >>> round(b, 6)
+    0.69076
+    """
+    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+    loss = privacy_loss(priors, pairs=check_pairs(pairs, list(priors)))
+    return smallest_scale_of(loss, epsilon=epsilon, delta=delta)
+
+
+def is_private(loss: Loss, scale: float, /, *, epsilon: float, delta: float) -> bool:
+    """True where the engine confirms (epsilon, delta)-privacy of every pair at this scale."""
+    return excess(loss, scale, epsilon=epsilon, delta=delta) <= 0
+
+
+def excess(loss: Loss, scale: float, /, *, epsilon: float, delta: float) -> float:
+    """Upper bound of the loss beyond what is allowed: of epsilon* - epsilon, or of delta* - delta."""
+    if delta == 0:
+        return loss.pure(scale).bracket.upper - epsilon
+    return loss.hockey_stick(scale, epsilon=epsilon).bracket.upper - delta
+
+
+def smallest_scale_of(loss: Loss, /, *, epsilon: float, delta: float) -> float:
+    """`smallest_scale` for a prepared engine."""
+
+    def beyond(log_scale: float) -> float:
+        return excess(loss, math.exp(log_scale), epsilon=epsilon, delta=delta)
+
+    if excess(loss, 0.0, epsilon=epsilon, delta=delta) <= 0:
+        return 0.0
+    low, high = _bracket(beyond, start=math.log(loss.span / epsilon), floor=math.log(loss.resolution * _FINEST))
+    return math.exp(_tighten(beyond, low, high))
+
+
+def _bracket(beyond: Callable[[float], float], *, start: float, floor: float) -> tuple[float, float]:
+    """Logarithms of a scale that is not confirmed and of one that is, a factor of 4 apart."""
+    step = math.log(4.0)
+    high = start
+    while beyond(high) > 0:
+        high += step
+        if high > start + 60 * step or high > 700:
+            raise CalibrationError(
+                "the request",
+                rule="satisfiable by a finite scale",
+                got="a loss that stays above epsilon at every scale tried",
+                hint="Ask for a larger epsilon, or for fewer decimal places in delta.",
+            )
+    low = high - step
+    while low > floor and beyond(low) <= 0:
+        high, low = low, low - step
+    return low, high
+
+
+def _tighten(beyond: Callable[[float], float], low: float, high: float) -> float:
+    """Logarithm of a confirmed scale within the tolerance of one that is not.
+
+    Brent's method finds the root fast but may end on either side; probes around it then move the ends, and
+    bisection finishes where they do not suffice.
+    """
+
+    def clipped(log_scale: float) -> float:
+        return max(-1e6, min(1e6, beyond(log_scale)))
+
+    tolerance = RELATIVE_TOLERANCE / 2
+    if clipped(low) > 0:
+        root = float(brentq(clipped, low, high, xtol=tolerance / 4, rtol=1e-14, maxiter=60, disp=False))
+        for probe in (root + tolerance / 2, root - tolerance / 2):
+            if low < probe < high:
+                low, high = (low, probe) if beyond(probe) <= 0 else (probe, high)
+    while high - low > tolerance:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if beyond(middle) <= 0 else (middle, high)
+    return high
