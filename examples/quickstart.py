@@ -1,7 +1,8 @@
 """Publish blood glucose, keep the patients' sex secret: scikit-learn's diabetes table, no download."""
 
-import puffer_frames  # noqa: F401  (registers .puffer)
 from sklearn.datasets import load_diabetes
+
+import puffer_frames  # noqa: F401  (registers .puffer)
 
 patients = load_diabetes(scaled=False, as_frame=True).frame  # sex is coded 1 and 2; s6 is blood glucose
 

@@ -149,13 +149,16 @@ class Calibration:
 
     def _title(self) -> str:
         delta = "pure" if self.delta == 0 else f"delta = {self.delta:g}"
-        return f"Plan: release {', '.join(self.public)}, hide {', '.join(self.secret)}; epsilon = {self.epsilon:g}, {delta}"
+        columns = f"release {', '.join(self.public)}, hide {', '.join(self.secret)}"
+        return f"Plan: {columns}; epsilon = {self.epsilon:g}, {delta}"
 
     def _rows(self) -> Rows:
         scale = max(self.scales.values())
         published = f"{self.published_scale:.6g} = {self.condition} ({self.theorem}: {self.source})"
         exact = "smallest confirmed" if self.calibration == "exact" else "published, confirmed by the exact engine"
-        ratio = f", {self.published_scale / scale:.2f} times less than published" if 0 < scale < self.published_scale else ""
+        ratio = ""
+        if 0 < scale < self.published_scale:
+            ratio = f", {self.published_scale / scale:.2f} times less than published"
         rows = [
             ("pairs", pairs_text(self.pairs)),
             ("published scale", published),

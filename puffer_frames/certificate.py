@@ -193,7 +193,10 @@ class Certificate:
         errors = ", ".join(f"{name} {error:.4g}" for name, error in self.expected_error.items())
         rows = [
             ("protects", f"{secret} of each record, {pairs_text(self.pairs)}"),
-            ("released", f"{public}, {self.rows:,} rows" + (f"; as they were: {', '.join(self.kept)}" * bool(self.kept))),
+            (
+                "released",
+                f"{public}, {self.rows:,} rows" + (f"; as they were: {', '.join(self.kept)}" * bool(self.kept)),
+            ),
             ("meaning", f"one released value changes the odds between two secrets by a factor of at most {odds}"),
             ("noise", f"{self.noise}, {scales}; mean absolute error {errors}"),
             ("calibration", self._calibration_text()),
@@ -220,7 +223,9 @@ class Certificate:
             return f"{published}; used as published, confirmed by the exact engine"
         if self.calibration == "theorem":
             return f"{published}; raised to what the exact engine confirms"
-        saved = f" ({self.published_scale / largest:.2g} times less noise)" if 0 < largest < self.published_scale else ""
+        saved = (
+            f" ({self.published_scale / largest:.2g} times less noise)" if 0 < largest < self.published_scale else ""
+        )
         return f"exact: the smallest scale that the engine confirms{saved}; {published}"
 
 
@@ -232,34 +237,47 @@ def attached_certificate(frame: NativeFrame, /) -> Certificate:
     UncoveredFrameError
         Where there is none, or where the frame has a column that it does not know.
     """
+    certificate = _attached(frame)
+    certificate._require_known(frame)
+    return certificate
+
+
+def verify(frame: NativeFrame, certificate: Certificate | None = None, /) -> Verdict:
+    """Compare a frame with a certificate, by default the attached one.
+
+    Returns
+    -------
+    "intact", "derived" or "uncovered"
+        See `Certificate.verify`.
+
+    Raises
+    ------
+    UncoveredFrameError
+        Where no certificate is given and none is attached.
+
+    Examples
+    --------
+    >>> import pandas as pd, puffer_frames
+    >>> people = pd.DataFrame({"group": list("aabb"), "score": [1, 2, 2, 4]})
+    >>> released = people.puffer.privatize(secret="group", public="score", epsilon=1.0)
+    >>> verify(released), verify(released.round(1)), verify(released.assign(raw=people["score"]))
+    ('intact', 'derived', 'uncovered')
+    """
+    if certificate is not None:
+        return certificate.verify(frame)
+    return _attached(frame).verify(frame)
+
+
+def _attached(frame: NativeFrame) -> Certificate:
     plain = read_metadata(frame)
     if plain is None:
         raise UncoveredFrameError(
             "the frame",
             rule="a release with its certificate attached",
             got="a frame without one",
-            hint="Polars forgets it at every operation: keep released.puffer.certificate and use certificate.attach(frame).",
+            hint="Polars forgets it at every operation: keep the certificate and use certificate.attach(frame).",
         )
-    certificate = Certificate.from_dict(plain)
-    certificate._require_known(frame)
-    return certificate
-
-
-def verify(frame: NativeFrame, certificate: Certificate | None = None, /) -> Verdict:
-    """Compare a frame with a certificate, by default the attached one; see `Certificate.verify`.
-
-    Raises
-    ------
-    UncoveredFrameError
-        Where no certificate is given and none is attached.
-    """
-    if certificate is not None:
-        return certificate.verify(frame)
-    plain = read_metadata(frame)
-    if plain is None:
-        attached_certificate(frame)
-    assert plain is not None
-    return Certificate.from_dict(plain).verify(frame)
+    return Certificate.from_dict(plain)
 
 
 def _numbers(bracket: Bracket) -> list[float | str]:

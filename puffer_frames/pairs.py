@@ -43,11 +43,12 @@ def check_pairs(pairs: str | Iterable[Sequence[Secret]], secrets: Sequence[Secre
     known = {secret: secret for secret in secrets}
     listed: dict[frozenset[Secret], Pair] = {}
     try:
-        given = [tuple(pair) for pair in pairs if not isinstance(pair, str)]
+        given = [pair if isinstance(pair, str) else tuple(pair) for pair in pairs]
+        hash(tuple(given))
     except TypeError:
-        raise _not_pairs(f"a {type(pairs).__name__}") from None
+        raise _not_pairs(f"a {type(pairs).__name__} of something else") from None
     for pair in given:
-        if len(pair) != 2:
+        if isinstance(pair, str) or len(pair) != 2:
             raise _not_pairs("an entry that is not a pair")
         for secret in pair:
             if secret not in known:

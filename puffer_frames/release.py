@@ -101,7 +101,7 @@ def privatize(
     >>> people = pd.DataFrame({"group": list("aabb"), "score": [1, 2, 2, 4]})
     >>> released = people.puffer.privatize(secret="group", public="score", epsilon=1.0, rng=7)
     >>> list(released.columns), round(released.puffer.certificate.scales["score"], 3)
-    (['score'], 1.664)
+    (['score'], 1.706)
     """
     opened = open_frame(frame)
     kept = as_names(keep)
@@ -137,14 +137,21 @@ def calibrate(
 ) -> Calibration:
     """Plan a release without drawing noise; print the result to read the plan.
 
-    Parameters, Raises
-    ------------------
-    As `privatize`.
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame or polars.LazyFrame
+    secret, public, epsilon, delta, pairs, theorem, calibration, allow_zero_noise
+        As in `privatize`.
 
     Returns
     -------
     Calibration
         Deterministic; its `release(frame)` draws the noise.
+
+    Raises
+    ------
+    ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError, CalibrationError
+        As `privatize`.
 
     Examples
     --------
@@ -152,7 +159,7 @@ def calibrate(
     >>> people = pd.DataFrame({"group": list("aabb"), "score": [1, 2, 2, 4]})
     >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=1.0)
     >>> plan.theorem, plan.published_scale, round(plan.scale, 3)
-    ('kantorovich', 2.0, 1.664)
+    ('kantorovich', 2.0, 1.706)
     """
     opened = open_frame(frame)
     check_names(opened, secret=as_names(secret), public=_one_column(public))

@@ -70,7 +70,7 @@ def smallest_scale(
     >>> from puffer_frames import Prior
     >>> b = smallest_scale({"s": Prior.bernoulli(0.2), "t": Prior.bernoulli(0.9)}, epsilon=1.0)
     >>> round(b, 6)
-    0.69076
+    0.690757
     """
     epsilon, delta = check_epsilon(epsilon), check_delta(delta)
     loss = privacy_loss(priors, pairs=check_pairs(pairs, list(priors)))

@@ -107,9 +107,7 @@ def select_scale(
         scale=scale,
         binding_belief=binding,
         worst_pair=(sticks if delta > 0 else worst)[binding].pair,
-        verified={
-            n: Verification(pure_loss=worst[n].bracket, hockey_stick=sticks[n].bracket) for n in engines
-        },
+        verified={n: Verification(pure_loss=worst[n].bracket, hockey_stick=sticks[n].bracket) for n in engines},
     )
 
 

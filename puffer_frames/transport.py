@@ -19,6 +19,16 @@ def w_infinity(p: Prior, q: Prior, /) -> float:
 
     .. math:: W_\infty(p, q) = \sup_{0 < u \le 1} |F_p^{-1}(u) - F_q^{-1}(u)|
 
+    Parameters
+    ----------
+    p, q : Prior
+        Discrete priors.
+
+    Returns
+    -------
+    float
+        The distance, in units of the column, rounded up.
+
     Raises
     ------
     PriorError
@@ -26,8 +36,7 @@ def w_infinity(p: Prior, q: Prior, /) -> float:
 
     Notes
     -----
-    **Cost**: O(n log n) for n atoms. **Rounding**: the cumulative levels are compared as exact fractions; the
-    result is rounded up.
+    **Cost**: O(n log n) for n atoms. **Rounding**: the cumulative levels are compared as exact fractions.
 
     References
     ----------
@@ -85,6 +94,4 @@ def _cumulative_levels(priors: Sequence[Prior]) -> list[NDArray[Any]]:
     if totals[-1] * totals[-2 if len(totals) > 1 else -1] < 2**53:
         return [np.cumsum(prior.levels[0]) / prior.levels[1] for prior in priors]
     common = math.lcm(*totals)
-    return [
-        np.cumsum(prior.levels[0].astype(object)) * (common // prior.levels[1]) for prior in priors
-    ]
+    return [np.cumsum(prior.levels[0].astype(object)) * (common // prior.levels[1]) for prior in priors]

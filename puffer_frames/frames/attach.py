@@ -47,7 +47,7 @@ def fingerprint(frame: NativeFrame, /) -> str:
         if isinstance(column.dtype, nw.Boolean) or column.dtype.is_numeric():
             values = np.array(column.cast(nw.Float64).to_numpy(), dtype="<f8")
             values[np.isnan(values)] = np.nan
-            digest.update(values)
+            digest.update(values.data)
         elif isinstance(column.dtype, (nw.Date, nw.Datetime)):
             digest.update(repr(column.cast(nw.Datetime("us")).dt.timestamp("us").to_list()).encode())
         else:

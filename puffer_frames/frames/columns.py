@@ -83,13 +83,10 @@ def check_names(
 
 
 def _not_found(role: str, name: object, columns: Sequence[str]) -> ColumnNotFoundError:
-    near = get_close_matches(str(name), [str(column) for column in columns], n=3) or [str(c) for c in columns[:5]]
-    return ColumnNotFoundError(
-        role,
-        rule="a column of the frame",
-        got=repr(name),
-        hint=f"Did you mean {' or '.join(repr(n) for n in near)}?" if near else "The frame has no columns.",
-    )
+    names = [str(column) for column in columns]
+    near = " or ".join(repr(n) for n in get_close_matches(str(name), names, n=3))
+    hint = f"Did you mean {near}?" if near else f"The frame has {', '.join(repr(n) for n in names[:8]) or 'none'}."
+    return ColumnNotFoundError(role, rule="a column of the frame", got=repr(name), hint=hint)
 
 
 def check_dtypes(frame: Frame, /, *, secret: tuple[str, ...], public: str) -> None:

@@ -1,0 +1,1 @@
+"""Exact privacy loss, as proved brackets."""

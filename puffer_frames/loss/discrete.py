@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 
 from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.loss.positive_part import positive_part, raw_positive_part
 from puffer_frames.loss.recursion import UNIT_ROUNDOFF, AtomDensities, log_densities
-from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.priors import FloatArray, Prior, Secret
 
@@ -130,7 +130,7 @@ class DiscreteLoss:
         return log_densities(self._positions, self._weights(rows), scale=scale)
 
     def _log_densities(self, rows: slice, scale: float) -> tuple[FloatArray, _Error]:
-        """log 2b f at the atoms (log weight where the scale is 0) and its rounding error as a function of it."""
+        """Log 2b f at the atoms (log weight where the scale is 0) and its rounding error as a function of it."""
         if scale:
             tables = self._tables(rows, scale)
             return tables.log_f, tables.error

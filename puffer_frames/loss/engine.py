@@ -70,7 +70,7 @@ def pure_loss(p: Prior, q: Prior, /, *, scale: float) -> Bracket:
     >>> from puffer_frames import Prior
     >>> loss = pure_loss(Prior.bernoulli(0.2), Prior.bernoulli(0.9), scale=1.0)
     >>> round(loss.upper, 6)
-    0.676567
+    0.706275
     """
     check_scale(scale)
     return privacy_loss({0: p, 1: q}).pure(scale).bracket

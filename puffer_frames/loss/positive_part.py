@@ -77,7 +77,8 @@ def _up_to_crossing(positive: FloatArray, negative: FloatArray, g: FloatArray) -
     ratio = np.full(positive.shape, np.inf)
     np.divide(positive, -negative, out=ratio, where=(positive > 0) & (negative < 0))
     s = np.clip(0.5 * (g + np.log(ratio)), 0.0, g)
-    return np.square(np.expm1(-s))
+    crossed: FloatArray = np.square(np.expm1(-s))
+    return crossed
 
 
 def raw_positive_part(p: FloatArray, q: FloatArray, /, *, epsilon: float) -> tuple[FloatArray, FloatArray]:

@@ -59,22 +59,22 @@ def log_densities(positions: FloatArray, weights: FloatArray, /, *, scale: float
     -----
     Running sums of `w exp((x - start)/b)` in blocks, joined in the logarithm, so that nothing under- or
     overflows. **Rounding**: distances and their quotients by b are right to two units each, and their mean under
-    the terms of A is at most -log A (Gibbs' inequality), which gives the share of |v|; a block adds its length,
-    and each of `blocks` joins adds at most 8 units of |v|. The constants are generous (exp and log are taken to
-    be right to 2 units in the last place).
+    the terms of A is at most -log A (Gibbs' inequality), which gives the share of |v|; a block adds its length
+    and at most 10 times its span, and each of the joins at most 8 units of |v|. The constants are generous (exp
+    and log are taken to be right to 2 units in the last place).
     """
     gaps = np.diff(positions) / scale
-    log_a, blocks, longest = _forward(positions, weights, scale)
-    backward, more_blocks, _ = _forward(-positions[::-1], weights[:, ::-1], scale)
+    log_a, blocks, longest, widest = _forward(positions, weights, scale)
+    backward, more_blocks, _, wider = _forward(-positions[::-1], weights[:, ::-1], scale)
     log_b = backward[:, ::-1]
     log_f = log_a.copy()
     log_f[:, :-1] = np.logaddexp(log_a[:, :-1], log_b[:, 1:] - gaps)
-    roundoffs = 0.1 * (longest + 10 * _BLOCK_SPAN) + 8.0 * (max(blocks, more_blocks) + 2)
+    roundoffs = 0.1 * longest + max(widest, wider) + 8.0 * (max(blocks, more_blocks) + 2)
     return AtomDensities(gaps=gaps, log_a=log_a, log_b=log_b, log_f=log_f, roundoffs=roundoffs)
 
 
-def _forward(x: FloatArray, weights: FloatArray, scale: float) -> tuple[FloatArray, int, int]:
-    """log A at every position, the number of blocks, and the length of the longest."""
+def _forward(x: FloatArray, weights: FloatArray, scale: float) -> tuple[FloatArray, int, int, float]:
+    """Log A at every position, the number of blocks, and the length of the longest."""
     starts = _block_starts(x, scale)
     ends = np.append(starts[1:], x.size)
     lengths = ends - starts
@@ -88,7 +88,7 @@ def _forward(x: FloatArray, weights: FloatArray, scale: float) -> tuple[FloatArr
     for start, end in zip(starts[1:], ends[1:], strict=True):
         carried = log_a[:, start - 1 : start] - (x[start:end] - x[start - 1]) / scale
         np.logaddexp(log_a[:, start:end], carried, out=log_a[:, start:end])
-    return log_a, starts.size, int(lengths.max())
+    return log_a, starts.size, int(lengths.max()), float(distance.max())
 
 
 def _block_starts(x: FloatArray, scale: float) -> np.ndarray[tuple[int], np.dtype[np.intp]]:

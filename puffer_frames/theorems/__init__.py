@@ -1,0 +1,1 @@
+"""The published conditions: pure functions from priors to a scale."""

@@ -76,9 +76,25 @@ def bernoulli_exact_scale(
     and 0 where neither case applies: no noise is needed. The worst of all pairs is that of the extreme
     probabilities, since f_i/f_j at either value is monotone in p and in q.
 
-    Parameters, Returns, Raises
-    ---------------------------
-    As `bernoulli_scale`.
+    Parameters
+    ----------
+    priors : mapping of secret to Prior
+        Atoms at the same one or two values.
+    epsilon : float
+        Greater than 0.
+    pairs : "all" or iterable of pairs of secrets
+
+    Returns
+    -------
+    float
+        Laplace scale, in units of the column; 0 where no noise is needed.
+
+    Raises
+    ------
+    ArgumentError
+        For an epsilon or a secret out of range.
+    PriorError
+        For priors with other than two values in all.
 
     Notes
     -----

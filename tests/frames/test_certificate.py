@@ -1,0 +1,126 @@
+"""What a certificate says of the frame it came with, and of what became of it."""
+
+import json
+import pickle
+
+import pandas as pd
+import polars as pl
+import pytest
+from conftest import build_frame
+
+from puffer_frames import Certificate, UncoveredFrameError, verify
+
+
+@pytest.fixture
+def released(make_frame, people):
+    return make_frame(people).puffer.privatize(secret="group", public="score", epsilon=0.05, keep="note", rng=7)
+
+
+def test_attached_and_intact(released):
+    certificate = released.puffer.certificate
+    assert certificate.epsilon == 0.05
+    assert released.puffer.verify() == verify(released) == certificate.verify(released) == "intact"
+    assert certificate.verify(build_frame("polars", {c: released[c].to_list() for c in released.columns})) == "intact"
+
+
+def test_derived_and_uncovered(released):
+    certificate = released.puffer.certificate
+    sort = {"by": "score"}
+    ordered = released.sort_values("score") if isinstance(released, pd.DataFrame) else released.sort(**sort)
+    assert certificate.verify(ordered) == "derived"
+    assert certificate.verify(released.head(10)) == "derived"
+    assert certificate.verify(released[["score"]]) == "derived"
+    if isinstance(released, pd.DataFrame):
+        more, overwritten = released.assign(raw=1), released.assign(note="z")
+    else:
+        more, overwritten = released.with_columns(raw=1), released.with_columns(note=pl.lit("z"))
+    assert certificate.verify(more) == "uncovered"
+    assert certificate.verify(overwritten) == "derived"
+    with pytest.raises(UncoveredFrameError, match="raw"):
+        certificate.attach(more)
+
+
+def test_the_fingerprint_decides_not_the_label(people):
+    released = pd.DataFrame(people).puffer.privatize(secret="group", public="score", epsilon=0.05)
+    raw_again = released.assign(score=people["score"])
+    assert raw_again.attrs
+    assert raw_again.puffer.verify() == "derived"
+    with pytest.raises(UncoveredFrameError, match="group"):
+        _ = released.assign(group=people["group"]).puffer.certificate
+
+
+def test_a_frame_without_certificate(make_frame, people):
+    frame = make_frame(people)
+    for ask in (lambda: frame.puffer.certificate, lambda: frame.puffer.verify()):
+        with pytest.raises(UncoveredFrameError, match="attach"):
+            ask()
+
+
+def test_attach_follows_the_hint(people):
+    released = pl.DataFrame(people).puffer.privatize(secret="group", public="score", epsilon=0.05)
+    certificate = released.puffer.certificate
+    rounded = released.with_columns(pl.col("score").round())
+    with pytest.raises(UncoveredFrameError):
+        _ = rounded.puffer.certificate
+    assert certificate.attach(rounded).puffer.certificate == certificate
+    assert rounded.puffer.verify() == "derived"
+
+
+@pytest.mark.parametrize("options", [{}, {"delta": 1e-6}, {"pairs": [("a", "c"), ("b", "c")]}])
+def test_round_trips(people, tmp_path, options):
+    frame = pd.DataFrame(people)
+    certificate = frame.puffer.privatize(secret="group", public="score", epsilon=0.05, **options).puffer.certificate
+    assert Certificate.from_dict(json.loads(json.dumps(certificate.to_dict(), allow_nan=False))) == certificate
+    certificate.save(tmp_path / "release.json")
+    assert Certificate.load(tmp_path / "release.json") == certificate
+    assert pickle.loads(pickle.dumps(certificate)) == certificate
+
+
+def test_infinite_losses_survive_json(people):
+    frame = pd.DataFrame({"s": ["a", "a", "b", "b"], "x": [0, 1, 1, 1]})
+    options = {"epsilon": 1.0, "delta": 0.6, "allow_zero_noise": True}
+    certificate = frame.puffer.privatize(secret="s", public="x", **options).puffer.certificate
+    assert certificate.verified["empirical"].pure_loss.upper == float("inf")
+    assert Certificate.from_dict(json.loads(json.dumps(certificate.to_dict(), allow_nan=False))) == certificate
+
+
+def test_pandas_parquet_keeps_it(people, tmp_path):
+    released = pd.DataFrame(people).puffer.privatize(secret="group", public="score", epsilon=0.05)
+    released.to_parquet(tmp_path / "release.parquet")
+    again = pd.read_parquet(tmp_path / "release.parquet")
+    assert again.puffer.certificate == released.puffer.certificate
+    assert again.puffer.verify() == "intact"
+
+
+def test_csv_with_a_saved_certificate(people, tmp_path):
+    released = pd.DataFrame(people).puffer.privatize(secret="group", public="score", epsilon=0.05, keep="note")
+    released.to_csv(tmp_path / "release.csv", index=False)
+    released.puffer.certificate.save(tmp_path / "release.json")
+    again = pd.read_csv(tmp_path / "release.csv")
+    assert Certificate.load(tmp_path / "release.json").verify(again) == "intact"
+    assert verify(pl.read_csv(tmp_path / "release.csv"), Certificate.load(tmp_path / "release.json")) == "intact"
+
+
+def test_another_version_is_refused(people):
+    plain = (
+        pd.DataFrame(people).puffer.privatize(secret="group", public="score", epsilon=0.05).puffer.certificate.to_dict()
+    )
+    del plain["noise"]
+    with pytest.raises(ValueError, match="noise"):
+        Certificate.from_dict(plain)
+
+
+def test_text_says_what_matters(released):
+    text = str(released.puffer.certificate)
+    for part in ("epsilon = 0.05", "group of each record", "score", "note", "Laplace", "outside the guarantee", "seed"):
+        assert part in text
+    assert "<table>" in released.puffer.certificate._repr_html_()
+
+
+def test_it_holds_no_statistic_of_a_single_secret(people):
+    frame = pd.DataFrame(people)
+    plan = frame.puffer.calibrate(secret="group", public="score", epsilon=0.05)
+    text = str(plan.release(frame).puffer.certificate.to_dict())
+    for secret, prior in plan.priors.items():
+        assert str(prior.mean) not in text
+        assert f"{plan.rows_per_secret[secret]}," not in text.replace("200", "")

@@ -1,0 +1,125 @@
+"""Published numbers and counterexamples for discrete priors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import puffer_frames  # noqa: F401
+from puffer_frames import (
+    Prior,
+    bernoulli_exact_scale,
+    bernoulli_scale,
+    kantorovich_scale,
+    pure_loss,
+    smallest_scale,
+    w_infinity,
+)
+
+ABOVE = 1e-6
+"""A scale may be this fraction above the minimum, never below it."""
+
+
+def assert_smallest(scale, priors, *, epsilon, pairs="all"):
+    """The scale is private, and no scale below it by the allowed fraction is."""
+    pairs = [(s, t) for s in priors for t in priors if str(s) < str(t)] if pairs == "all" else pairs
+    loss = {f: max(pure_loss(priors[s], priors[t], scale=scale * f).lower for s, t in pairs) for f in (1, 1 - ABOVE)}
+    assert loss[1] <= epsilon < loss[1 - ABOVE]
+
+
+def by_secret(frame, secret, public):
+    return {s: Prior.empirical(values) for s, values in frame.groupby(secret)[public]}
+
+
+def test_adult_education_by_race(adult):
+    plan = adult.puffer.calibrate(secret="race", public="education_num", epsilon=1.0)
+    assert plan.published_scale == 6
+    assert plan.scale == pytest.approx(2.2266, abs=5e-5)
+    assert set(plan.worst_pair) == {"Asian-Pac-Islander", "Other"}
+    assert_smallest(plan.scale, by_secret(adult, "race", "education_num"), epsilon=1.0)
+
+
+@pytest.mark.parametrize(
+    ("pair", "published", "exact"),
+    [(("Black", "Asian-Pac-Islander"), 3, 1.6487), (("Black", "White"), 3, 0.7994)],
+)
+def test_adult_education_for_one_pair(adult, pair, published, exact):
+    plan = adult.puffer.calibrate(secret="race", public="education_num", epsilon=1.0, pairs=[pair])
+    assert plan.published_scale == published
+    assert plan.scale == pytest.approx(exact, abs=5e-5)
+    assert_smallest(plan.scale, by_secret(adult, "race", "education_num"), epsilon=1.0, pairs=[pair])
+
+
+def test_cholesterol_by_sex(hungarian):
+    plan = hungarian.puffer.calibrate(secret="sex", public="chol", epsilon=1.0)
+    assert plan.published_scale == 135
+    assert plan.scale == pytest.approx(55.628, abs=5e-4)
+    assert_smallest(plan.scale, by_secret(hungarian, "sex", "chol"), epsilon=1.0)
+
+
+def test_blood_glucose_by_sex():
+    from sklearn.datasets import load_diabetes
+
+    frame = load_diabetes(scaled=False, as_frame=True).frame
+    plan = frame.puffer.calibrate(secret="sex", public="s6", epsilon=1.0)
+    assert plan.published_scale == 10
+    assert plan.scale == pytest.approx(6.05, abs=5e-3)
+    assert_smallest(plan.scale, by_secret(frame, "sex", "s6"), epsilon=1.0)
+
+
+TABLE_4 = {
+    "i": Prior.empirical([1, 2, 3, 4, 5], [0.2, 0.225, 0.5, 0.075, 0]),
+    "j": Prior.empirical([1, 2, 3, 4, 5], [0, 0.075, 0.5, 0.225, 0.2]),
+}
+
+
+def test_dlyz_table_4():
+    assert w_infinity(*TABLE_4.values()) == 2
+    assert kantorovich_scale(TABLE_4, epsilon=0.5) == 4
+
+
+@pytest.mark.parametrize(("epsilon", "exact"), [(1.0, 1.154527), (0.5, 2.233791)])
+def test_dlyz_table_4_exact(epsilon, exact):
+    scale = smallest_scale(TABLE_4, epsilon=epsilon)
+    assert scale == pytest.approx(exact, abs=5e-7)
+    assert_smallest(scale, TABLE_4, epsilon=epsilon)
+
+
+def test_dlyz_users_4():
+    # theory section 12: P4 against Q4
+    users = {
+        "P4": Prior.empirical([1, 2, 3, 4, 5], [0.4, 0.1, 0, 0.1, 0.4]),
+        "Q4": Prior.empirical([1, 2, 3, 4, 5], [0, 0.05, 0.9, 0.05, 0]),
+    }
+    assert kantorovich_scale(users, epsilon=1.0) == 2
+    for epsilon, exact in ((0.1, 16.978417), (0.5, 3.374426), (1.0, 1.669407)):
+        assert smallest_scale(users, epsilon=epsilon) == pytest.approx(exact, rel=5e-7)
+
+
+@pytest.mark.parametrize(("epsilon", "lemma_5", "exact"), [(1, 1, 0.6908), (0.1, 10, 7.0440), (0.05, 20, 14.0470)])
+def test_bernoulli(epsilon, lemma_5, exact):
+    priors = {"s": Prior.bernoulli(0.2), "t": Prior.bernoulli(0.9)}
+    assert bernoulli_scale(priors, epsilon=epsilon) == lemma_5
+    closed = bernoulli_exact_scale(priors, epsilon=epsilon)
+    assert closed == pytest.approx(exact, abs=5e-5)
+    searched = smallest_scale(priors, epsilon=epsilon)
+    assert closed * (1 - 1e-12) <= searched <= closed * (1 + ABOVE)
+
+
+def test_bernoulli_closed_form_equals_the_search_on_any_two_values():
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        low, width, epsilon = rng.normal() * 10, rng.exponential() * 5, rng.uniform(0.05, 3)
+        p = rng.uniform(0, 1, 3).round(3)
+        priors = {k: Prior.empirical([low, low + width], [1 - x, x]) for k, x in enumerate(p)}
+        closed, searched = bernoulli_exact_scale(priors, epsilon=epsilon), smallest_scale(priors, epsilon=epsilon)
+        assert closed * (1 - 1e-9) <= searched <= closed * (1 + ABOVE)
+        some = bernoulli_exact_scale(priors, epsilon=epsilon, pairs=[(0, 1)])
+        assert some == pytest.approx(smallest_scale(priors, epsilon=epsilon, pairs=[(0, 1)]), rel=ABOVE)
+
+
+def test_bernoulli_table_from_a_frame():
+    frame = pd.DataFrame({"s": ["a"] * 10 + ["b"] * 10, "x": [7] * 8 + [9] * 2 + [7] * 1 + [9] * 9})
+    plan = frame.puffer.calibrate(secret="s", public="x", epsilon=1.0)
+    assert plan.theorem == "bernoulli"
+    assert plan.published_scale == 2
+    assert plan.scale == pytest.approx(2 * 0.6908, abs=1e-4)

@@ -1,0 +1,77 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from puffer_frames import Prior, PriorError, w_infinity
+from puffer_frames.transport import w_infinity_diameter
+
+
+def brute_force(p, q):
+    """W-infinity by walking along both cumulative distributions in exact fractions."""
+    p, q = (
+        [(x, Fraction(int(n), prior.levels[1])) for x, n in zip(prior.means, prior.levels[0], strict=True)]
+        for prior in (p, q)
+    )
+    largest, (x, a), (y, b) = 0.0, p.pop(0), q.pop(0)
+    while True:
+        largest = max(largest, abs(x - y))
+        step = min(a, b)
+        a, b = a - step, b - step
+        if not a:
+            if not p:
+                return largest
+            x, a = p.pop(0)
+        if not b:
+            y, b = q.pop(0)
+
+
+def random_priors(rng, count, *, most=8):
+    for _ in range(count):
+        n = int(rng.integers(1, most))
+        yield Prior.empirical(rng.integers(0, 20, n), rng.integers(1, 5, n))
+
+
+def test_agrees_with_exact_fractions_on_random_priors():
+    rng = np.random.default_rng(1)
+    for p, q in zip(random_priors(rng, 300), random_priors(rng, 300), strict=True):
+        assert w_infinity(p, q) == brute_force(p, q) == w_infinity(q, p)
+
+
+def test_diameter_is_the_largest_distance():
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        priors = list(random_priors(rng, 5))
+        assert w_infinity_diameter(priors) == max(brute_force(p, q) for p in priors for q in priors)
+
+
+def test_ties_of_cumulative_levels_are_exact():
+    # 3 x 0.1 and 0.3 are one level, though the floats differ
+    p = Prior.mixture([0.1, 0.1, 0.1, 0.7], [0, 1, 2, 10], [0, 0, 0, 0])
+    q = Prior.mixture([0.3, 0.7], [2, 10], [0, 0])
+    assert w_infinity(p, q) == 2
+
+
+def test_huge_counts_fall_back_to_exact_integers():
+    n = 2**40
+    p, q = Prior.empirical([0, 5], [n, n + 1]), Prior.empirical([0, 5], [n + 1, n])
+    assert w_infinity(p, q) == 5
+    assert w_infinity(p, Prior.empirical([0, 5], [2 * n, 2 * n + 2])) == 0
+
+
+def test_both_orders_of_the_pair_count():
+    # the published scan over the alphabet {0, 10}, in one order, gives 0
+    assert w_infinity(Prior.empirical([10]), Prior.empirical([0])) == 10
+
+
+@pytest.mark.parametrize(("x", "y"), [(1e16, 0.3), (0.1, -0.7), (1.0, 3e-17)])
+def test_distance_is_rounded_up(x, y):
+    distance = w_infinity(Prior.empirical([x]), Prior.empirical([y]))
+    assert Fraction(distance) >= Fraction(x) - Fraction(y)
+    assert Fraction(math.nextafter(distance, 0)) < Fraction(x) - Fraction(y)
+
+
+def test_gaussian_priors_are_refused():
+    with pytest.raises(PriorError, match="discrete"):
+        w_infinity(Prior.gaussian(0, 1), Prior.empirical([0]))
