@@ -68,6 +68,10 @@ class DiscreteLoss:
         """Smallest distance between two atoms: far below it, noise no longer mixes them."""
         return float(np.diff(self._positions).min()) if self._positions.size > 1 else 0.0
 
+    def only(self, pair: Pair, /) -> DiscreteLoss:
+        """The same for one of the pairs."""
+        return DiscreteLoss({s: self._priors[self._secrets.index(s)] for s in pair}, pairs=(pair,))
+
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over y; with scale 0, of the weights themselves."""
         if self._pairs == "all":

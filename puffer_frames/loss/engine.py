@@ -9,7 +9,7 @@ from puffer_frames.arguments import check_epsilon, check_scale
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.discrete import DiscreteLoss
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.pairs import Pairs
+from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.priors import Prior, Secret
 
 
@@ -23,6 +23,9 @@ class Loss(Protocol):
     @property
     def resolution(self) -> float:
         """A length far below which noise no longer mixes the parts of a prior."""
+
+    def only(self, pair: Pair, /) -> Loss:
+        """The same for one of the pairs."""
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest pure loss over the pairs."""

@@ -43,8 +43,8 @@ def positive_part(
     contributes exactly 0 (the ratio is monotone between atoms).
     """
     level = min(epsilon, LARGEST_EPSILON)
-    log_ratio_error = tables.error(tables.log_f)
-    certain = tables.log_f[i] - tables.log_f[j] + log_ratio_error[i] + log_ratio_error[j] <= level
+    excess = tables.log_f[i] - tables.log_f[j]
+    certain = excess + tables.error(tables.log_f[i]) + tables.error(tables.log_f[j]) <= level
     d, d_error = _difference(tables, tables.log_a, i, j, level)
     e, e_error = _difference(tables, tables.log_b, i, j, level)
     g = tables.gaps
@@ -98,8 +98,12 @@ def _difference(
     tables: AtomDensities, log_table: FloatArray, i: IndexArray, j: IndexArray, epsilon: float
 ) -> tuple[FloatArray, FloatArray]:
     """exp(table_i) - e^epsilon exp(table_j), and a bound of its error."""
-    relative = np.where(np.isneginf(log_table), 0.0, tables.error(log_table)) + 8 * UNIT_ROUNDOFF
-    table = np.exp(log_table)
     factor = math.exp(epsilon)
-    error = relative * table
-    return table[i] - factor * table[j], error[i] + factor * error[j] + _TINY
+    log_p, log_q = log_table[i], log_table[j]
+    p, q = np.exp(log_p), factor * np.exp(log_q)
+    return p - q, _error(tables, log_p, p) + _error(tables, log_q, q) + _TINY
+
+
+def _error(tables: AtomDensities, logarithm: FloatArray, value: FloatArray) -> FloatArray:
+    """Bound of the error of exp(logarithm) times a constant; |log v| v has the limit 0."""
+    return (tables.error(np.maximum(logarithm, -800.0)) + 8 * UNIT_ROUNDOFF) * value

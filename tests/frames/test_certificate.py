@@ -96,7 +96,7 @@ def test_csv_with_a_saved_certificate(people, tmp_path):
     released = pd.DataFrame(people).puffer.privatize(secret="group", public="score", epsilon=0.05, keep="note")
     released.to_csv(tmp_path / "release.csv", index=False)
     released.puffer.certificate.save(tmp_path / "release.json")
-    again = pd.read_csv(tmp_path / "release.csv")
+    again = pd.read_csv(tmp_path / "release.csv", engine="python")  # the C parser of pandas 2 does not read floats back
     assert Certificate.load(tmp_path / "release.json").verify(again) == "intact"
     assert verify(pl.read_csv(tmp_path / "release.csv"), Certificate.load(tmp_path / "release.json")) == "intact"
 
