@@ -26,7 +26,10 @@ def few_values(rows=100_000, *, secrets=5, values=16):
 def many_values(rows=100_000, *, secrets=5):
     rng = np.random.default_rng(1)
     code = rng.integers(0, secrets, rows)
-    return {"secret": np.array([f"group {k}" for k in range(secrets)])[code], "public": rng.normal(code / 10, 1.0, rows)}
+    return {
+        "secret": np.array([f"group {k}" for k in range(secrets)])[code],
+        "public": rng.normal(code / 10, 1.0, rows),
+    }
 
 
 def baseline(frame):
@@ -56,7 +59,12 @@ def main():
     ):
         for make in (pd.DataFrame, pl.DataFrame):
             frame = make(data)
-            options = {"secret": "secret", "public": "public", "epsilon": 0.05 if "16" in title else 1.0, "delta": delta}
+            options = {
+                "secret": "secret",
+                "public": "public",
+                "epsilon": 0.05 if "16" in title else 1.0,
+                "delta": delta,
+            }
             times = [
                 (seconds(lambda: frame.puffer.privatize(**options)), seconds(lambda: baseline(frame)))  # noqa: B023
                 for _ in range(rounds)

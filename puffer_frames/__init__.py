@@ -20,14 +20,18 @@ from puffer_frames.errors import (
     PufferError,
     PufferWarning,
     UncoveredFrameError,
+    UnsoundTheoremWarning,
 )
+from puffer_frames.fitting import fit_gaussian, fit_mixture
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import hockey_stick, pure_loss
 from puffer_frames.priors import Prior
 from puffer_frames.release import calibrate, privatize
 from puffer_frames.search import smallest_scale
 from puffer_frames.theorems.bernoulli import bernoulli_exact_scale, bernoulli_scale
+from puffer_frames.theorems.gaussian import gaussian_scale, tau_star, tau_star_bound, translation_scale
 from puffer_frames.theorems.kantorovich import kantorovich_scale
+from puffer_frames.theorems.mixture import mixture_scale, ubm_scale
 from puffer_frames.transport import w_infinity
 
 register()
@@ -45,15 +49,24 @@ __all__ = [
     "PufferError",
     "PufferWarning",
     "UncoveredFrameError",
+    "UnsoundTheoremWarning",
     "__version__",
     "bernoulli_exact_scale",
     "bernoulli_scale",
     "calibrate",
+    "fit_gaussian",
+    "fit_mixture",
+    "gaussian_scale",
     "hockey_stick",
     "kantorovich_scale",
+    "mixture_scale",
     "privatize",
     "pure_loss",
     "smallest_scale",
+    "tau_star",
+    "tau_star_bound",
+    "translation_scale",
+    "ubm_scale",
     "verify",
     "w_infinity",
 ]

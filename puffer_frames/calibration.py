@@ -15,8 +15,10 @@ from puffer_frames.frames.write import build_release, check_index, float_values
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.laplace import RandomSource, add_laplace, check_rng, expected_absolute_error
 from puffer_frames.pairs import Pair, Pairs
-from puffer_frames.presentation import Rows, as_html, as_text, bracket_text, pairs_text
+from puffer_frames.presentation import Rows, as_html, as_text, measured_text, pairs_text
 from puffer_frames.priors import Prior, Secret
+from puffer_frames.selection import Selection, is_refuted
+from puffer_frames.theorems.catalogue import Theorem
 
 _SHOWN_SECRETS = 12
 
@@ -38,26 +40,18 @@ class Calibration:
     """Names of the columns to release."""
     pairs: Pairs
     """"all", or the protected pairs of secrets."""
-    theorem: str
-    """The theorem that proposed a scale."""
-    source: str
-    """Paper and number of the theorem."""
-    condition: str
-    """What the theorem asks for, in words."""
+    published: Theorem
+    """The theorem, and what there is to say of it."""
     calibration: str
     """"exact" or "theorem"."""
-    published_scale: float
-    """Scale that the theorem asks for, in units of the column."""
+    selection: Selection
+    """The scale and why; its parts are attributes of the calibration too."""
     scales: Mapping[str, float]
     """Laplace scale per released column, in its units."""
+    priors: Mapping[Secret, Prior]
+    """Prior per secret that the theorem assumes."""
     beliefs: Mapping[str, Mapping[Secret, Prior]]
-    """Priors per secret, per belief."""
-    binding_belief: str
-    """The belief that needs the largest scale."""
-    worst_pair: Pair
-    """The pair of secrets with the largest loss under the binding belief."""
-    verified: Mapping[str, Verification]
-    """What the engine measured at the scale, per belief."""
+    """Priors per secret, per belief that the guarantee covers."""
     rows: int
     """Rows of the frame it was made from."""
     rows_per_secret: Mapping[Secret, int]
@@ -84,9 +78,39 @@ class Calibration:
         return next(iter(self.scales.values()))
 
     @property
-    def priors(self) -> Mapping[Secret, Prior]:
-        """Prior per secret under the belief that the theorem assumes."""
-        return next(iter(self.beliefs.values()))
+    def theorem(self) -> str:
+        """Name of the theorem."""
+        return self.published.name
+
+    @property
+    def published_scale(self) -> float | None:
+        """Scale that the theorem asks for, in units of the column; None where its condition does not exist."""
+        return self.selection.published_scale
+
+    @property
+    def published_loss(self) -> Verification | None:
+        """What the engine measured at the published scale, under the priors that the theorem assumes."""
+        return self.selection.published_loss
+
+    @property
+    def scale_per_belief(self) -> Mapping[str, float]:
+        """The scale that each belief alone needs."""
+        return self.selection.scale_per_belief
+
+    @property
+    def binding_belief(self) -> str:
+        """The belief that needs the largest scale."""
+        return self.selection.binding_belief
+
+    @property
+    def worst_pair(self) -> Pair:
+        """The pair of secrets with the largest loss under the binding belief."""
+        return self.selection.worst_pair
+
+    @property
+    def verified(self) -> Mapping[str, Verification]:
+        """What the engine measured at the scale, per belief."""
+        return self.selection.verified
 
     @property
     def expected_error(self) -> Mapping[str, float]:
@@ -154,31 +178,39 @@ class Calibration:
 
     def _rows(self) -> Rows:
         scale = max(self.scales.values())
-        published = f"{self.published_scale:.6g} = {self.condition} ({self.theorem}: {self.source})"
-        exact = "smallest confirmed" if self.calibration == "exact" else "published, confirmed by the exact engine"
+        exact = "smallest confirmed" if self.calibration == "exact" else "published, raised where not confirmed"
         ratio = ""
-        if 0 < scale < self.published_scale:
+        if self.published_scale and 0 < scale < self.published_scale:
             ratio = f", {self.published_scale / scale:.2f} times less than published"
         rows = [
             ("pairs", pairs_text(self.pairs)),
-            ("published scale", published),
+            ("theorem", f"{self.theorem}: {self.published.model} ({self.published.source})"),
+            ("published scale", self._published_text()),
             ("scale used", f"{scale:.6g} ({exact}{ratio})"),
             ("expected error", f"{max(self.expected_error.values()):.6g} (mean absolute noise)"),
             ("worst pair", f"{self.worst_pair[0]!r} / {self.worst_pair[1]!r}, {self.binding_belief} belief"),
         ]
         for belief, measured in self.verified.items():
-            pure, stick = measured.pure_loss, measured.hockey_stick
-            rows.append(("verified", f"{belief} belief: pure loss {bracket_text(pure.lower, pure.upper)}"))
-            rows.append(("", f"delta at epsilon {self.epsilon:g}: {bracket_text(stick.lower, stick.upper)}"))
+            binds = ", binds" if belief == self.binding_belief and len(self.verified) > 1 else ""
+            loss = measured_text(measured, epsilon=self.epsilon, delta=self.delta)
+            rows.append((f"{belief} belief", f"needs {self.scale_per_belief[belief]:.6g}{binds}; verified: {loss}"))
         rows.append(("secrets", self._secrets_text()))
         rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
         return rows
+
+    def _published_text(self) -> str:
+        if self.published_scale is None or self.published_loss is None:
+            return "none: the theorem has no condition at delta 0"
+        refuted = is_refuted(self.published_loss, epsilon=self.epsilon, delta=self.delta)
+        loss = measured_text(self.published_loss, epsilon=self.epsilon, delta=self.delta)
+        verdict = "NOT private" if refuted else "sound"
+        return f"{self.published_scale:.6g} ({self.published.condition}); {verdict} under its own priors: {loss}"
 
     def _secrets_text(self) -> str:
         shown = list(self.priors.items())[:_SHOWN_SECRETS]
         names = [repr(secret) for secret, _ in shown]
         width = max(len(name) for name in names)
-        lines = [f"{'':<{width}}  {'rows':>9}  {'values':>7}  {'mean':>12}  {'std':>12}"]
+        lines = [f"{'':<{width}}  {'rows':>9}  {'parts':>7}  {'mean':>12}  {'std':>12}"]
         for name, (secret, prior) in zip(names, shown, strict=True):
             n = self.rows_per_secret[secret]
             lines.append(f"{name:<{width}}  {n:>9,}  {prior.means.size:>7,}  {prior.mean:>12.6g}  {prior.std:>12.6g}")
@@ -207,14 +239,14 @@ def release_checked(
         pairs=calibration.pairs,
         beliefs=tuple(calibration.beliefs),
         theorem=calibration.theorem,
-        source=calibration.source,
+        source=calibration.published.source,
         published_scale=calibration.published_scale,
         calibration=calibration.calibration,
         noise="Laplace",
         scales=calibration.scales,
         expected_error=calibration.expected_error,
         verified=calibration.verified,
-        adds_up=_adds_up(calibration),
+        adds_up=calibration.selection.adds_up,
         assumptions=_assumptions(calibration, keep=keep),
         reproducible=rng is not None,
         rows=len(frame),
@@ -224,22 +256,30 @@ def release_checked(
     return certificate.attach(released)
 
 
-def _adds_up(calibration: Calibration) -> bool:
-    """Whether the scale rests on an almost-sure coupling (theory section 9)."""
-    return min(calibration.scales.values()) >= calibration.published_scale
-
-
 def _assumptions(calibration: Calibration, *, keep: tuple[str, ...]) -> tuple[str, ...]:
     statements = [
         "records are independent of one another; the guarantee is per record, a unit of several rows has less",
-        "the adversary's prior of each secret is the one that the table shows; that it was learned from the table, "
+        f"the adversary's prior of each secret is {_beliefs_text(calibration)}; that it was learned from the table, "
         "and that the scale is published, is outside the guarantee",
         "the noise is ideal Laplace noise; its 64-bit floats leave traces in the lowest bits",
     ]
-    if _adds_up(calibration):
+    if calibration.selection.adds_up:
         statements.append("several releases of the same values: their epsilons add")
     else:
         statements.append("one release: a second release of the same values is outside the guarantee")
     if keep:
         statements.append(f"released as they were, outside the guarantee: {', '.join(keep)}")
     return tuple(statements)
+
+
+def _beliefs_text(calibration: Calibration) -> str:
+    """The beliefs in words."""
+    words = []
+    for belief in calibration.beliefs:
+        if belief == "empirical":
+            words.append("the observed frequencies")
+        elif belief == "fitted":
+            words.append(f"the fitted model ({calibration.published.model})")
+        else:
+            words.append(f"side knowledge ({belief})")
+    return " or ".join(words)

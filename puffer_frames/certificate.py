@@ -14,7 +14,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.pairs import Pairs
-from puffer_frames.presentation import Rows, as_html, as_text, bracket_text, pairs_text
+from puffer_frames.presentation import Rows, as_html, as_text, measured_text, pairs_text
 
 Verdict: TypeAlias = Literal["intact", "derived", "uncovered"]
 
@@ -44,8 +44,8 @@ class Certificate:
     """The theorem that proposed a scale."""
     source: str
     """Paper and number of the theorem."""
-    published_scale: float
-    """Scale that the theorem asks for, in units of the column."""
+    published_scale: float | None
+    """Scale that the theorem asks for, in units of the column; None where its condition does not exist."""
     calibration: str
     """"exact" (smallest confirmed scale) or "theorem"."""
     noise: str
@@ -202,14 +202,8 @@ class Certificate:
             ("calibration", self._calibration_text()),
         ]
         for belief, measured in self.verified.items():
-            pure, stick = measured.pure_loss, measured.hockey_stick
-            rows.append(
-                (
-                    "verified",
-                    f"{belief} belief: pure loss {bracket_text(pure.lower, pure.upper)}, "
-                    f"delta at epsilon {bracket_text(stick.lower, stick.upper)}",
-                )
-            )
+            loss = measured_text(measured, epsilon=self.epsilon, delta=self.delta)
+            rows.append(("verified", f"under the {belief} belief: {loss}"))
         rows += [("assumes" if k == 0 else "", text) for k, text in enumerate(self.assumptions)]
         if self.reproducible:
             rows.append(("WARNING", "the noise came from a seed: whoever knows it can subtract it. Not private."))
@@ -217,16 +211,16 @@ class Certificate:
         return rows
 
     def _calibration_text(self) -> str:
-        largest = max(self.scales.values())
-        published = f"{self.theorem} {self.source} asks for {self.published_scale:.6g}"
-        if self.calibration == "theorem" and largest == self.published_scale:
-            return f"{published}; used as published, confirmed by the exact engine"
+        largest, published = max(self.scales.values()), self.published_scale
+        if published is None:
+            return f"exact: the smallest scale that the engine confirms; {self.theorem} {self.source} has no condition"
+        asked = f"{self.theorem} {self.source} asks for {published:.6g}"
+        if self.calibration == "theorem" and largest == published:
+            return f"{asked}; used as published, confirmed by the exact engine"
         if self.calibration == "theorem":
-            return f"{published}; raised to what the exact engine confirms"
-        saved = (
-            f" ({self.published_scale / largest:.2g} times less noise)" if 0 < largest < self.published_scale else ""
-        )
-        return f"exact: the smallest scale that the engine confirms{saved}; {published}"
+            return f"{asked}; raised to what the exact engine confirms"
+        saved = f" ({published / largest:.2g} times less noise)" if 0 < largest < published else ""
+        return f"exact: the smallest scale that the engine confirms{saved}; {asked}"
 
 
 def attached_certificate(frame: NativeFrame, /) -> Certificate:

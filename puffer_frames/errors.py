@@ -54,3 +54,19 @@ class UncoveredFrameError(PufferError, ValueError):
 
 class PufferWarning(UserWarning):
     """Base of the warnings of this package."""
+
+
+class UnsoundTheoremWarning(PufferWarning):
+    """A published scale is not private under the very belief that its theorem assumes."""
+
+    def __init__(self, theorem: str, *, published_scale: float, measured: str, requested: str, scale: float) -> None:
+        self.theorem = theorem
+        self.published_scale = published_scale
+        self.measured = measured
+        self.requested = requested
+        self.scale = scale
+        super().__init__(
+            f"the published scale {published_scale:.6g} of theorem {theorem!r} must give {requested}; "
+            f"got {measured} under its own priors.\n\n"
+            f'Hint: The release uses scale {scale:.6g} instead; calibration="exact" finds it without this detour.'
+        )

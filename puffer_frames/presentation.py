@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from puffer_frames.loss.outcome import Verification
+
 Rows: TypeAlias = Sequence[tuple[str, str]]
 
 _WIDTH = 100
@@ -53,3 +55,10 @@ def pairs_text(pairs: str | Sequence[tuple[object, object]], /) -> str:
         return "every pair of values"
     shown = ", ".join(f"{a!r} / {b!r}" for a, b in pairs[:6])
     return shown + (f" and {len(pairs) - 6} more pairs" if len(pairs) > 6 else "")
+
+
+def measured_text(measured: Verification, /, *, epsilon: float, delta: float) -> str:
+    """What the engine measured: the pure loss, and where delta is asked for the hockey stick."""
+    pure, stick = measured.pure_loss, measured.hockey_stick
+    loss = f"pure loss {bracket_text(pure.lower, pure.upper)}"
+    return loss if delta == 0 else f"delta {bracket_text(stick.lower, stick.upper)} at epsilon {epsilon:g}, {loss}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from puffer_frames.arguments import check_delta, check_epsilon
+from puffer_frames.beliefs import Belief, check_components, learn, name_beliefs
 from puffer_frames.calibration import Calibration, release_checked
 from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.columns import Frame, NativeFrame, as_names, check_dtypes, check_names, open_frame
@@ -12,8 +13,8 @@ from puffer_frames.frames.summary import summarise
 from puffer_frames.frames.write import check_index
 from puffer_frames.noise.laplace import RandomSource, check_rng
 from puffer_frames.pairs import check_pairs
-from puffer_frames.priors import Prior, Secret
-from puffer_frames.selection import check_calibration, choose_theorem, select_scale
+from puffer_frames.priors import Secret
+from puffer_frames.selection import check_calibration, select_scale
 from puffer_frames.theorems.catalogue import check_theorem
 
 
@@ -28,6 +29,8 @@ def privatize(
     pairs: str | Iterable[Sequence[Secret]] = "all",
     theorem: str = "auto",
     calibration: str = "exact",
+    beliefs: str | Belief | Iterable[str | Belief] = ("fitted", "empirical"),
+    components: int | None = None,
     keep: str | Sequence[str] = (),
     index: str | None = None,
     allow_zero_noise: bool = False,
@@ -53,10 +56,16 @@ def privatize(
     pairs : "all" or iterable of pairs of secret values
         Which secrets must be indistinguishable.
     theorem : str
-        "auto", "kantorovich" or "bernoulli": the published condition to start from.
+        "auto", "translation", "gaussian", "gmm", "kantorovich" or "bernoulli": the published condition, and with it
+        the model of the public column given the secret. "auto" takes no model for up to 256 distinct values
+        (bernoulli, kantorovich), else Gaussian mixtures of up to 5 components by BIC.
     calibration : str
         "exact": the smallest scale that the engine confirms. "theorem": the published scale, raised where the
         engine does not confirm it.
+    beliefs : "fitted", "empirical", mapping of secret to Prior, or several of these
+        The adversaries: the fitted model, the observed frequencies, side knowledge. The scale satisfies all.
+    components : int, optional
+        Number of components with theorem="gmm"; by default by BIC.
     keep : str or sequence of str
         Further columns to release as they are, outside the guarantee.
     index : None, "keep" or "drop"
@@ -81,15 +90,21 @@ def privatize(
     PriorError
         For an empty frame, nulls, NaN, infinities, or integers beyond 2**53.
     CalibrationError
-        Where no noise would be added, unless `allow_zero_noise`.
+        Where no noise would be added, unless `allow_zero_noise`, and for calibration="theorem" where the theorem has
+        no condition (gmm at delta 0).
+
+    Warns
+    -----
+    UnsoundTheoremWarning
+        For calibration="theorem", where the published scale is not private under the priors that it assumes.
 
     Notes
     -----
     **Guarantee**: for each record, each pair of secrets and each set B,
-    :math:`P(Y \in B \mid s_i) \le e^\varepsilon P(Y \in B \mid s_j) + \delta` under the observed frequencies of
-    the public value given the secret. Not claimed: anything of kept columns, of several rows of one unit, of a
-    second release. **Cost**: one group-by, one pass of noise, and 10 to 40 evaluations of the loss engine, each
-    linear in (secrets x distinct values).
+    :math:`P(Y \in B \mid s_i) \le e^\varepsilon P(Y \in B \mid s_j) + \delta` under every one of the
+    beliefs: laws of the public value given the secret. Not claimed: anything of kept columns, of several rows of one
+    unit, of a second release. **Cost**: one group-by, one pass of noise, the fit (which does not grow with the rows),
+    and 10 to 40 evaluations of the loss engine, each linear in (secrets x distinct values).
 
     References
     ----------
@@ -117,6 +132,8 @@ def privatize(
         pairs=pairs,
         theorem=theorem,
         calibration=calibration,
+        beliefs=beliefs,
+        components=components,
         allow_zero_noise=allow_zero_noise,
     )
     return release_checked(plan, opened, keep=kept, index=index, rng=rng)
@@ -133,6 +150,8 @@ def calibrate(
     pairs: str | Iterable[Sequence[Secret]] = "all",
     theorem: str = "auto",
     calibration: str = "exact",
+    beliefs: str | Belief | Iterable[str | Belief] = ("fitted", "empirical"),
+    components: int | None = None,
     allow_zero_noise: bool = False,
 ) -> Calibration:
     """Plan a release without drawing noise; print the result to read the plan.
@@ -140,7 +159,7 @@ def calibrate(
     Parameters
     ----------
     frame : pandas.DataFrame, polars.DataFrame or polars.LazyFrame
-    secret, public, epsilon, delta, pairs, theorem, calibration, allow_zero_noise
+    secret, public, epsilon, delta, pairs, theorem, calibration, beliefs, components, allow_zero_noise
         As in `privatize`.
 
     Returns
@@ -172,6 +191,8 @@ def calibrate(
         pairs=pairs,
         theorem=theorem,
         calibration=calibration,
+        beliefs=beliefs,
+        components=components,
         allow_zero_noise=allow_zero_noise,
     )
 
@@ -187,18 +208,25 @@ def _calibrate(
     pairs: str | Iterable[Sequence[Secret]],
     theorem: str,
     calibration: str,
+    beliefs: str | Belief | Iterable[str | Belief],
+    components: int | None,
     allow_zero_noise: bool,
 ) -> Calibration:
     epsilon, delta = check_epsilon(epsilon), check_delta(delta)
     check_theorem(theorem)
     check_calibration(calibration)
+    components = check_components(components, theorem=theorem)
     check_dtypes(frame, secret=secret, public=public)
     summary = summarise(frame, secret=secret, public=public)
     checked = check_pairs(pairs, list(summary.counts))
-    beliefs = {"empirical": {label: Prior.empirical(*counts) for label, counts in summary.counts.items()}}
+    named = summary.counts if checked == "all" else dict.fromkeys(s for pair in checked for s in pair)
+    counts = {label: summary.counts[label] for label in named}
+    chosen, fitted, empirical = learn(counts, theorem=theorem, components=components)
+    covered = name_beliefs(beliefs, fitted=fitted, empirical=empirical, secrets=named)
     selection = select_scale(
-        beliefs,
-        theorem=choose_theorem(beliefs["empirical"], theorem=theorem),
+        covered,
+        theorem=chosen,
+        assumed=fitted,
         epsilon=epsilon,
         delta=delta,
         pairs=checked,
@@ -211,16 +239,12 @@ def _calibrate(
         secret=secret,
         public=(public,),
         pairs=checked,
-        theorem=selection.theorem.name,
-        source=selection.theorem.source,
-        condition=selection.theorem.condition,
+        published=chosen,
         calibration=calibration,
-        published_scale=selection.published_scale,
+        selection=selection,
         scales={public: selection.scale},
-        beliefs=beliefs,
-        binding_belief=selection.binding_belief,
-        worst_pair=selection.worst_pair,
-        verified=selection.verified,
+        priors=fitted,
+        beliefs=covered,
         rows=summary.rows,
         rows_per_secret={label: int(counts.sum()) for label, (_, counts) in summary.counts.items()},
         checksum=summary.checksum(),

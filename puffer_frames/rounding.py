@@ -6,6 +6,9 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
+UNIT_ROUNDOFF = 2.0**-53
+"""Largest relative error of one operation on 64-bit floats."""
+
 
 def up(exact: Fraction | Decimal, /) -> float:
     """Smallest float that is at least the given number."""

@@ -1,20 +1,21 @@
-"""Which theorem applies, which scale it takes, and what the engine says of it."""
+"""Which scale to use, and what the engine says of it and of the published one."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
-from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.beliefs import Belief
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, UnsoundTheoremWarning
 from puffer_frames.loss.engine import Loss, privacy_loss
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.pairs import Pair, Pairs
-from puffer_frames.priors import Prior, Secret
 from puffer_frames.search import is_private, smallest_scale_of
-from puffer_frames.theorems.catalogue import BERNOULLI, KANTOROVICH, THEOREMS, Theorem
+from puffer_frames.theorems.catalogue import Theorem
+from puffer_frames.theorems.gaussian import translation_scale
+from puffer_frames.theorems.kantorovich import kantorovich_scale
 
 _ROUNDING_STEPS = 24
 """A scale at the very edge of privacy is raised by at most 2**(_ROUNDING_STEPS - 48) of itself."""
@@ -24,25 +25,22 @@ _ROUNDING_STEPS = 24
 class Selection:
     """A scale for one column, and why."""
 
-    theorem: Theorem
-    published_scale: float
-    """Scale that the theorem asks for."""
+    published_scale: float | None
+    """Scale that the theorem asks for; None where its condition does not exist."""
+    published_loss: Verification | None
+    """What the engine measured at the published scale, under the belief that the theorem assumes."""
     scale: float
     """Scale to use: confirmed by the engine for every belief."""
+    scale_per_belief: Mapping[str, float]
+    """The scale that each belief alone needs."""
     binding_belief: str
-    """The belief with the largest exact scale (under calibration "theorem": with the largest loss)."""
+    """The belief that needs the largest scale."""
     worst_pair: Pair
     """The pair with the largest loss at the scale under the binding belief."""
     verified: Mapping[str, Verification]
     """What the engine measured at the scale, per belief."""
-
-
-def choose_theorem(priors: Mapping[Secret, Prior], /, *, theorem: str) -> Theorem:
-    """Return the theorem of that name, or the one that fits the priors best for "auto"."""
-    if theorem != "auto":
-        return THEOREMS[theorem]
-    values = np.unique(np.concatenate([prior.means for prior in priors.values()]))
-    return BERNOULLI if values.size == 2 else KANTOROVICH
+    adds_up: bool
+    """Whether the scale rests on an almost-sure coupling under every belief, so that epsilons of releases add."""
 
 
 def check_calibration(calibration: str, /) -> str:
@@ -55,10 +53,11 @@ def check_calibration(calibration: str, /) -> str:
 
 
 def select_scale(
-    beliefs: Mapping[str, Mapping[Secret, Prior]],
+    beliefs: Mapping[str, Belief],
     /,
     *,
     theorem: Theorem,
+    assumed: Belief,
     epsilon: float,
     delta: float,
     pairs: Pairs,
@@ -70,8 +69,9 @@ def select_scale(
     Parameters
     ----------
     beliefs : mapping of name to priors
-        The first one is the belief that the theorem assumes.
     theorem : Theorem
+    assumed : mapping of secret to Prior
+        The priors that the theorem assumes.
     epsilon, delta : float
     pairs : "all" or tuple of pairs
     calibration : str
@@ -82,16 +82,33 @@ def select_scale(
     Raises
     ------
     CalibrationError
-        Where no noise at all would be added and `allow_zero_noise` is false.
+        Where no noise at all would be added and `allow_zero_noise` is false, and for "theorem" where the published
+        condition does not exist.
+
+    Warns
+    -----
+    UnsoundTheoremWarning
+        For "theorem", where the engine refutes the published scale under the theorem's own priors.
     """
-    published = theorem.scale(next(iter(beliefs.values())), epsilon=epsilon, pairs=pairs)
-    engines = {name: privacy_loss(priors, pairs=pairs) for name, priors in beliefs.items()}
+    engines = {name: privacy_loss(_named(priors, pairs), pairs=pairs) for name, priors in beliefs.items()}
+    own = next((engines[n] for n, b in beliefs.items() if b is assumed), None) or privacy_loss(assumed, pairs=pairs)
+    published = theorem.scale(assumed, epsilon=epsilon, delta=delta, pairs=pairs)
+    published_loss = None if published is None else measure(own, published, epsilon=epsilon)[0]
     if calibration == "exact":
         scales = {n: smallest_scale_of(engine, epsilon=epsilon, delta=delta) for n, engine in engines.items()}
+    elif published is None:
+        raise CalibrationError(
+            "the request",
+            rule="one for which the theorem has a condition",
+            got=f"theorem {theorem.name!r} at delta {delta:g}",
+            hint='Leave calibration="exact", or ask for a delta above 0.',
+        )
     else:
         scales = {n: _confirmed(engine, published, epsilon=epsilon, delta=delta) for n, engine in engines.items()}
     binding = max(scales, key=lambda name: scales[name])
     scale = scales[binding]
+    if calibration == "theorem" and published_loss is not None and published is not None:
+        _warn_if_refuted(theorem, published, published_loss, epsilon=epsilon, delta=delta, scale=scale)
     if scale == 0 and not allow_zero_noise:
         raise CalibrationError(
             "the request",
@@ -99,16 +116,32 @@ def select_scale(
             got=f"a column that is already private at epsilon {epsilon:g} and delta {delta:g} for these pairs",
             hint="Try a smaller epsilon or delta, or say allow_zero_noise=True to release the values as they are.",
         )
-    worst = {n: engine.pure(scale) for n, engine in engines.items()}
-    sticks = {n: engine.hockey_stick(scale, epsilon=epsilon) for n, engine in engines.items()}
+    measured = {name: measure(engine, scale, epsilon=epsilon) for name, engine in engines.items()}
+    _, by_pure, by_stick = measured[binding]
     return Selection(
-        theorem=theorem,
         published_scale=published,
+        published_loss=published_loss,
         scale=scale,
+        scale_per_belief=scales,
         binding_belief=binding,
-        worst_pair=(sticks if delta > 0 else worst)[binding].pair,
-        verified={n: Verification(pure_loss=worst[n].bracket, hockey_stick=sticks[n].bracket) for n in engines},
+        worst_pair=by_stick if delta else by_pure,
+        verified={name: verification for name, (verification, _, _) in measured.items()},
+        adds_up=all(_coupled(belief, epsilon=epsilon, pairs=pairs) <= scale for belief in beliefs.values()),
     )
+
+
+def measure(engine: Loss, scale: float, /, *, epsilon: float) -> tuple[Verification, Pair, Pair]:
+    """What the engine says of a scale, and the pairs with the largest pure loss and the largest hockey stick."""
+    pure, stick = engine.pure(scale), engine.hockey_stick(scale, epsilon=epsilon)
+    return Verification(pure_loss=pure.bracket, hockey_stick=stick.bracket), pure.pair, stick.pair
+
+
+def _named(priors: Belief, pairs: Pairs) -> Belief:
+    """The priors that the pairs need."""
+    if pairs == "all":
+        return priors
+    named = dict.fromkeys(secret for pair in pairs for secret in pair)
+    return {secret: priors[secret] for secret in named}
 
 
 def _confirmed(engine: Loss, published: float, *, epsilon: float, delta: float) -> float:
@@ -124,3 +157,34 @@ def _confirmed(engine: Loss, published: float, *, epsilon: float, delta: float) 
         if is_private(engine, raised, epsilon=epsilon, delta=delta):
             return raised
     return max(published, smallest_scale_of(engine, epsilon=epsilon, delta=delta))
+
+
+def is_refuted(measured: Verification, /, *, epsilon: float, delta: float) -> bool:
+    """True where the engine has proved that a scale is not private."""
+    return measured.hockey_stick.lower > delta if delta else measured.pure_loss.lower > epsilon
+
+
+def _warn_if_refuted(
+    theorem: Theorem, published: float, measured: Verification, *, epsilon: float, delta: float, scale: float
+) -> None:
+    if not is_refuted(measured, epsilon=epsilon, delta=delta):
+        return
+    if delta:
+        found, asked = f"delta {measured.hockey_stick.lower:.6g}", f"delta {delta:g} at epsilon {epsilon:g}"
+    else:
+        found, asked = f"a pure loss of {measured.pure_loss.lower:.6g}", f"a pure loss of at most {epsilon:g}"
+    warnings.warn(
+        UnsoundTheoremWarning(theorem.name, published_scale=published, measured=found, requested=asked, scale=scale),
+        stacklevel=2,
+    )
+
+
+def _coupled(priors: Belief, *, epsilon: float, pairs: Pairs) -> float:
+    """Scale of the almost-sure coupling of these priors; infinite where there is none (theory section 9)."""
+    needed = _named(priors, pairs)
+    if all(prior.is_discrete for prior in needed.values()):
+        return kantorovich_scale(needed, epsilon=epsilon, pairs=pairs)
+    try:
+        return translation_scale(needed, epsilon=epsilon, pairs=pairs)
+    except PriorError:
+        return math.inf

@@ -12,11 +12,13 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 LAYERS = [
     {"errors", "_version"},
-    {"priors", "rounding", "presentation"},
+    {"priors", "rounding"},
     {"arguments", "pairs", "transport"},
-    {"noise", "loss", "theorems"},
-    {"search", "fitting"},
-    {"selection", "frames"},
+    {"noise"},
+    {"loss", "theorems"},
+    {"search", "fitting", "presentation"},
+    {"beliefs", "frames"},
+    {"selection"},
     {"certificate"},
     {"calibration"},
     {"release"},

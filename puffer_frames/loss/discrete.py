@@ -11,9 +11,10 @@ import numpy as np
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.loss.positive_part import positive_part, raw_positive_part
-from puffer_frames.loss.recursion import UNIT_ROUNDOFF, AtomDensities, log_densities
+from puffer_frames.loss.recursion import AtomDensities, log_densities
 from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.priors import FloatArray, Prior, Secret
+from puffer_frames.rounding import UNIT_ROUNDOFF
 
 _CHUNK = 1 << 21
 """Entries of the largest temporary table."""

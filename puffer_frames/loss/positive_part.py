@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
-from puffer_frames.loss.recursion import UNIT_ROUNDOFF, AtomDensities
+from puffer_frames.loss.recursion import AtomDensities
 from puffer_frames.priors import FloatArray, IndexArray
+from puffer_frames.rounding import UNIT_ROUNDOFF
 
 LARGEST_EPSILON = 500.0
 """Beyond it e^epsilon leaves the range of floats; the hockey stick at this epsilon is then an upper bound."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from puffer_frames.priors import FloatArray
-
-UNIT_ROUNDOFF = 2.0**-53
+from puffer_frames.rounding import UNIT_ROUNDOFF
 
 _BLOCK_SPAN = 300.0
 """Widest block in units of the scale: exp(300) and its sums are far from overflow."""

@@ -10,13 +10,17 @@ from puffer_frames.errors import ArgumentError
 from puffer_frames.pairs import Pairs
 from puffer_frames.priors import Prior, Secret
 from puffer_frames.theorems.bernoulli import bernoulli_scale
+from puffer_frames.theorems.gaussian import gaussian_scale, translation_scale
 from puffer_frames.theorems.kantorovich import kantorovich_scale
+from puffer_frames.theorems.mixture import mixture_scale
 
 
 class PublishedScale(Protocol):
-    """A published condition, solved for the scale."""
+    """A published condition, solved for the scale; None where the condition does not exist."""
 
-    def __call__(self, priors: Mapping[Secret, Prior], /, *, epsilon: float, pairs: Pairs) -> float: ...
+    def __call__(
+        self, priors: Mapping[Secret, Prior], /, *, epsilon: float, delta: float, pairs: Pairs
+    ) -> float | None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,32 +29,79 @@ class Theorem:
 
     name: str
     """The argument `theorem`."""
-    title: str
-    """Its name in the literature."""
     source: str
     """Paper key and number."""
     condition: str
     """The scale it asks for, in words."""
+    model: str
+    """The priors that it assumes, in words."""
     scale: PublishedScale
     """The function that computes it."""
+    discrete: bool
+    """True where its priors are the observed frequencies, with no model."""
+
+
+def _kantorovich(priors: Mapping[Secret, Prior], /, *, epsilon: float, delta: float, pairs: Pairs) -> float:
+    del delta  # pure privacy is (epsilon, delta)-privacy for every delta
+    return kantorovich_scale(priors, epsilon=epsilon, pairs=pairs)
+
+
+def _bernoulli(priors: Mapping[Secret, Prior], /, *, epsilon: float, delta: float, pairs: Pairs) -> float:
+    del delta
+    return bernoulli_scale(priors, epsilon=epsilon, pairs=pairs)
+
+
+def _translation(priors: Mapping[Secret, Prior], /, *, epsilon: float, delta: float, pairs: Pairs) -> float:
+    del delta
+    return translation_scale(priors, epsilon=epsilon, pairs=pairs)
+
+
+def _mixture(priors: Mapping[Secret, Prior], /, *, epsilon: float, delta: float, pairs: Pairs) -> float | None:
+    return mixture_scale(priors, epsilon=epsilon, delta=delta, pairs=pairs) if delta else None
 
 
 KANTOROVICH = Theorem(
     name="kantorovich",
-    title="Kantorovich mechanism",
     source="[SWC17] section 3, [D22], [DLYZ] Prop. 2",
     condition="largest W-infinity distance / epsilon",
-    scale=kantorovich_scale,
+    model="the observed frequencies of each secret",
+    scale=_kantorovich,
+    discrete=True,
 )
 BERNOULLI = Theorem(
     name="bernoulli",
-    title="binary values",
     source="[DLYZ] Lemma 5",
     condition="distance of the two values / epsilon",
-    scale=bernoulli_scale,
+    model="the observed frequencies of each secret",
+    scale=_bernoulli,
+    discrete=True,
+)
+TRANSLATION = Theorem(
+    name="translation",
+    source="[D24] Remark 1",
+    condition="largest difference of means / epsilon",
+    model="a Gaussian per secret, one variance for all",
+    scale=_translation,
+    discrete=False,
+)
+GAUSSIAN = Theorem(
+    name="gaussian",
+    source="[D24] Theorem 1; at delta 0 its pure form, E exp(|Z|/b) = e^epsilon",
+    condition="from differences of means and of standard deviations",
+    model="a Gaussian per secret",
+    scale=gaussian_scale,
+    discrete=False,
+)
+MIXTURE = Theorem(
+    name="gmm",
+    source="[D24] Theorem 2",
+    condition="mean component distance under the optimal W2 plan / epsilon",
+    model="a Gaussian mixture per secret",
+    scale=_mixture,
+    discrete=False,
 )
 
-THEOREMS: Mapping[str, Theorem] = {theorem.name: theorem for theorem in (KANTOROVICH, BERNOULLI)}
+THEOREMS: Mapping[str, Theorem] = {t.name: t for t in (TRANSLATION, GAUSSIAN, MIXTURE, KANTOROVICH, BERNOULLI)}
 
 
 def check_theorem(name: str, /) -> str:

@@ -6,7 +6,8 @@ from scipy.special import logsumexp
 
 from puffer_frames import ArgumentError, Prior, hockey_stick, pure_loss
 from puffer_frames.loss.discrete import DiscreteLoss
-from puffer_frames.loss.recursion import UNIT_ROUNDOFF, log_densities
+from puffer_frames.loss.recursion import log_densities
+from puffer_frames.rounding import UNIT_ROUNDOFF
 
 
 def direct_log_density(x, weights, scale):

@@ -1,0 +1,152 @@
+"""The adversary's beliefs: which priors a table gives, and which theorem fits them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.fitting import common_variance_preferred, fit_best, fit_gaussian, fit_mixture
+from puffer_frames.priors import FloatArray, Prior, Secret
+from puffer_frames.theorems.catalogue import BERNOULLI, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION, Theorem
+
+Counts: TypeAlias = tuple[FloatArray, NDArray[np.int64]]
+Belief: TypeAlias = Mapping[Secret, Prior]
+
+FEW_VALUES = 256
+"""Up to this many distinct values the observed frequencies are the model."""
+MOST_COMPONENTS = 5
+
+
+def learn(
+    counts: Mapping[Secret, Counts], /, *, theorem: str, components: int | None = None
+) -> tuple[Theorem, Belief, Belief]:
+    """Return the theorem, the priors that it assumes, and the observed frequencies.
+
+    Parameters
+    ----------
+    counts : mapping of secret to (values, counts)
+        Distinct values and how often each occurs.
+    theorem : str
+        A name of the catalogue, or "auto": two values, bernoulli; at most 256, kantorovich; else Gaussian mixtures
+        with the number of components of the smallest BIC: translation where every secret has one and a common
+        variance has the smaller BIC, gaussian where every secret has one, gmm else.
+    components : int, optional
+        Number of components of "gmm"; by default by BIC, up to 5.
+    """
+    empirical = {secret: Prior.empirical(*pair) for secret, pair in counts.items()}
+    if theorem == "auto":
+        values = np.unique(np.concatenate([pair[0] for pair in counts.values()])).size
+        if values <= FEW_VALUES and components is None:
+            return (BERNOULLI if values == 2 else KANTOROVICH), empirical, empirical
+        fitted = _mixtures(counts, components)
+        if all(prior.means.size == 1 for prior in fitted.values()):
+            same = components is None and common_variance_preferred(list(counts.values()))
+            return (TRANSLATION, _shifts(fitted, counts), empirical) if same else (GAUSSIAN, fitted, empirical)
+        return MIXTURE, fitted, empirical
+    chosen = THEOREMS[theorem]
+    if chosen.discrete:
+        return chosen, empirical, empirical
+    if chosen is MIXTURE:
+        return chosen, _mixtures(counts, components), empirical
+    gaussians = {secret: fit_gaussian(*pair) for secret, pair in counts.items()}
+    return chosen, _shifts(gaussians, counts) if chosen is TRANSLATION else gaussians, empirical
+
+
+def check_components(components: int | None, /, *, theorem: str) -> int | None:
+    """Return the number of components; raise ArgumentError unless it is positive and a mixture is asked for."""
+    if components is None:
+        return None
+    if theorem not in ("auto", "gmm") or isinstance(components, bool) or components != int(components):
+        raise ArgumentError(
+            "components", rule='given with theorem="gmm" only', got=f"theorem={theorem!r}", hint="Leave it out."
+        )
+    if components < 1:
+        raise ArgumentError("components", rule="at least 1", got=f"{components}", hint="Leave it out to choose by BIC.")
+    return int(components)
+
+
+def name_beliefs(
+    beliefs: str | Belief | Iterable[str | Belief], /, *, fitted: Belief, empirical: Belief, secrets: Iterable[Secret]
+) -> dict[str, Belief]:
+    """Return the beliefs that the guarantee must cover, by name.
+
+    Parameters
+    ----------
+    beliefs : "fitted", "empirical", a mapping of secret to Prior, or several of these
+        Mappings are named "given 1", "given 2", ... Where the model is the observed frequencies, "fitted" is
+        "empirical".
+    fitted, empirical : mapping of secret to Prior
+    secrets : iterable
+        The secrets that the protected pairs name.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentError
+        For another word or object, for no belief, or for a mapping that lacks a secret of a protected pair.
+    """
+    entries = [beliefs] if isinstance(beliefs, (str, Mapping)) else _entries(beliefs)
+    named: dict[str, Belief] = {}
+    for entry in entries:
+        if entry == "empirical" or (entry == "fitted" and fitted is empirical):
+            named["empirical"] = empirical
+        elif entry == "fitted":
+            named["fitted"] = fitted
+        elif isinstance(entry, Mapping):
+            name = f"given {1 + sum(known.startswith('given') for known in named)}"
+            named[name] = _check_given(entry, secrets=secrets)
+        else:
+            raise _not_a_belief(repr(entry) if isinstance(entry, str) else f"a {type(entry).__name__}")
+    if not named:
+        raise _not_a_belief("none")
+    return named
+
+
+def _entries(beliefs: Any) -> list[Any]:
+    try:
+        return list(beliefs)
+    except TypeError:
+        raise _not_a_belief(f"a {type(beliefs).__name__}") from None
+
+
+def _check_given(belief: Mapping[Any, Any], *, secrets: Iterable[Secret]) -> Belief:
+    for secret in secrets:
+        if secret not in belief:
+            raise ArgumentError(
+                "a belief",
+                rule="a prior for every secret of the protected pairs",
+                got=f"none for {secret!r}",
+                hint="Add a Prior for it, or list the pairs to protect without it.",
+            )
+    for prior in belief.values():
+        if not isinstance(prior, Prior):
+            raise _not_a_belief(f"a mapping to {type(prior).__name__}")
+    return dict(belief)
+
+
+def _not_a_belief(got: str) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        "beliefs",
+        rule='"fitted", "empirical" or mappings of secret to Prior',
+        got=got,
+        hint='Leave it out for ("fitted", "empirical").',
+    )
+
+
+def _mixtures(counts: Mapping[Secret, Counts], components: int | None) -> dict[Secret, Prior]:
+    if components is None:
+        return {secret: fit_best(*pair, most=MOST_COMPONENTS)[0] for secret, pair in counts.items()}
+    return {secret: fit_mixture(*pair, components=components) for secret, pair in counts.items()}
+
+
+def _shifts(gaussians: Belief, counts: Mapping[Secret, Counts]) -> dict[Secret, Prior]:
+    """The same means with the pooled standard deviation."""
+    sizes = np.array([float(pair[1].sum()) for pair in counts.values()])
+    stds = np.array([prior.std for prior in gaussians.values()])
+    widest = float(stds.max()) or 1.0
+    pooled = widest * math.sqrt(float(sizes @ (stds / widest) ** 2) / float(sizes.sum()))
+    return {secret: Prior.gaussian(float(prior.means[0]), pooled) for secret, prior in gaussians.items()}

@@ -1,0 +1,285 @@
+"""Gaussian priors: translations, Theorem 1 of [D24], and pure privacy in closed form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import lambertw, log_ndtr, ndtri
+
+from puffer_frames.arguments import check_delta, check_epsilon
+from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.pairs import Pairs, check_pairs
+from puffer_frames.priors import FloatArray, Prior, Secret
+from puffer_frames.rounding import UNIT_ROUNDOFF, divide_up, subtract_up
+
+_ROUND_UP = 1 + 32 * UNIT_ROUNDOFF
+_ROOT_TOLERANCE = 1e-12
+
+
+def tau_star(delta: float, /) -> float:
+    r"""Quantile of |Z|, Z standard normal, that is exceeded with probability delta.
+
+    .. math:: \tau^*(\delta) = \Phi^{-1}(1 - \delta/2)
+
+    Parameters
+    ----------
+    delta : float
+        Greater than 0, less than 1.
+
+    Returns
+    -------
+    float
+        Rounded up.
+
+    Raises
+    ------
+    ArgumentError
+        For a delta out of range (at 0 it is infinite).
+
+    References
+    ----------
+    [D24] (20).
+
+    Examples
+    --------
+    >>> round(tau_star(0.05), 6)
+    1.959964
+    """
+    return -float(ndtri(0.5 * _positive(delta))) * _ROUND_UP
+
+
+def tau_star_bound(delta: float, /) -> float:
+    r"""Upper bound of `tau_star` by the Lambert W function.
+
+    .. math:: \tau^*(\delta) \le \sqrt{W\left(\frac{2}{\pi \delta^2}\right)}
+
+    Parameters
+    ----------
+    delta : float
+        Greater than 0, less than 1.
+
+    Returns
+    -------
+    float
+        Rounded up; within 1 % of `tau_star` for delta below 1e-9.
+
+    Raises
+    ------
+    ArgumentError
+        For a delta out of range.
+
+    Notes
+    -----
+    **Proof**: :math:`\delta/2 = \Phi(-\tau) \le e^{-\tau^2/2} / (\tau \sqrt{2\pi})`, so
+    :math:`\tau^2 e^{\tau^2} \le 2 / (\pi \delta^2)`, and W is increasing.
+
+    Examples
+    --------
+    >>> tau_star(1e-5) < tau_star_bound(1e-5) < 1.01 * tau_star(1e-5) + 0.02
+    True
+    """
+    delta = _positive(delta)
+    argument = 2.0 / (math.pi * delta * delta) if delta > 1e-150 else math.inf
+    if math.isinf(argument):  # W(v) <= log v for v >= e
+        return math.sqrt(math.log(2.0 / math.pi) - 2.0 * math.log(delta)) * _ROUND_UP
+    return math.sqrt(float(lambertw(argument).real)) * _ROUND_UP
+
+
+def translation_scale(
+    priors: Mapping[Secret, Prior], /, *, epsilon: float, pairs: str | Iterable[Sequence[Secret]] = "all"
+) -> float:
+    r"""Published Laplace scale for priors that are shifts of one another.
+
+    .. math:: b = \max_{(i, j)} |\mu_i - \mu_j| / \varepsilon
+
+    Parameters
+    ----------
+    priors : mapping of secret to Prior
+        Equal up to a shift: the same weights, standard deviations and distances between components.
+    epsilon : float
+        Greater than 0.
+    pairs : "all" or iterable of pairs of secrets
+
+    Returns
+    -------
+    float
+        Laplace scale b, in units of the column.
+
+    Raises
+    ------
+    ArgumentError
+        For an epsilon or a secret out of range.
+    PriorError
+        For priors that are not shifts of one another.
+
+    Notes
+    -----
+    **Guarantee**: pure epsilon-Pufferfish privacy; the epsilons of several releases add. **Rounding**: up.
+    **Cost**: a range of the means where all pairs are asked for.
+
+    References
+    ----------
+    [D24] Remark 1.
+
+    Examples
+    --------
+    >>> translation_scale({"s": Prior.gaussian(0, 3), "t": Prior.gaussian(2, 3)}, epsilon=0.5)
+    4.0
+    """
+    epsilon = check_epsilon(epsilon)
+    checked = check_pairs(pairs, list(priors))
+    first = next(iter(priors.values()))
+    for prior in priors.values():
+        alike = prior.stds.shape == first.stds.shape and np.array_equal(prior.stds, first.stds)
+        shift = prior.means - prior.means[0] - (first.means - first.means[0]) if alike else first.means
+        if not (alike and np.allclose(prior.weights, first.weights, rtol=1e-12, atol=0) and not shift.any()):
+            raise PriorError(
+                "the priors of the translation theorem",
+                rule="shifts of one another",
+                got="priors of different shapes",
+                hint='Use theorem="gaussian", or "auto".',
+            )
+    where = {secret: float(prior.means[0]) for secret, prior in priors.items()}
+    if checked == "all":
+        return divide_up(subtract_up(max(where.values()), min(where.values())), epsilon)
+    return divide_up(max(subtract_up(*sorted((where[a], where[b]), reverse=True)) for a, b in checked), epsilon)
+
+
+def gaussian_scale(
+    priors: Mapping[Secret, Prior],
+    /,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    pairs: str | Iterable[Sequence[Secret]] = "all",
+) -> float:
+    r"""Published Laplace scale for Gaussian priors; for delta = 0 the pure closed form.
+
+    .. math::
+        b &= \max_{(i, j)} \left( |\mu_i - \mu_j| + \tau^*(\delta) |\sigma_i - \sigma_j| \right) / \varepsilon
+        \qquad (\delta > 0) \\
+        b &: \; \log E\, e^{|Z|/b} = \varepsilon, \quad Z \sim N(\mu_i - \mu_j, |\sigma_i^2 - \sigma_j^2|)
+        \qquad (\delta = 0)
+
+    Parameters
+    ----------
+    priors : mapping of secret to Prior
+        One Gaussian (or one atom) each.
+    epsilon : float
+        Greater than 0.
+    delta : float
+        From 0 to less than 1.
+    pairs : "all" or iterable of pairs of secrets
+
+    Returns
+    -------
+    float
+        Laplace scale b, in units of the column; 0 for equal priors.
+
+    Raises
+    ------
+    ArgumentError
+        For an epsilon, delta or secret out of range.
+    PriorError
+        For a prior with several components.
+
+    Notes
+    -----
+    **Guarantee**: (epsilon, delta)-Pufferfish privacy under the Gaussian priors. For delta > 0 several releases have
+    (sum of epsilons, largest delta); the pure form does not add up. **Rounding**: up. **Cost**: for all pairs and
+    delta > 0 two ranges; else a loop over pairs that a bound makes short.
+
+    References
+    ----------
+    [D24] Theorem 1 for delta > 0; theory section 3, "Pure epsilon for Gaussian priors", for delta = 0.
+
+    Examples
+    --------
+    >>> priors = {"s": Prior.gaussian(0, 1), "t": Prior.gaussian(1, 2)}
+    >>> round(gaussian_scale(priors, epsilon=0.5, delta=1e-3), 3), round(gaussian_scale(priors, epsilon=0.5), 5)
+    (8.581, 3.64336)
+    """
+    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+    checked = check_pairs(pairs, list(priors))
+    if any(prior.means.size != 1 for prior in priors.values()):
+        raise PriorError(
+            "the priors of the gaussian theorem",
+            rule="of one component each",
+            got="a mixture of several",
+            hint='Use theorem="gmm", or "auto".',
+        )
+    means = np.array([prior.means[0] for prior in priors.values()])
+    stds = np.array([prior.stds[0] for prior in priors.values()])
+    if delta == 0:
+        return _pure_scale(priors, checked, epsilon=epsilon)
+    tau = tau_star(delta)
+    if checked == "all":  # max of |x| + tau |y| over pairs is the larger range of mean +- tau std
+        widest = max(float(np.ptp(means + tau * stds)), float(np.ptp(means - tau * stds)))
+        rounding = 4 * UNIT_ROUNDOFF * float(np.abs(means).max() + tau * stds.max()) if widest else 0.0
+        return (widest + rounding) / epsilon * _ROUND_UP
+    number = {secret: k for k, secret in enumerate(priors)}
+    i, j = (np.array([number[pair[k]] for pair in checked]) for k in (0, 1))
+    return float((np.abs(means[i] - means[j]) + tau * np.abs(stds[i] - stds[j])).max()) / epsilon * _ROUND_UP
+
+
+def log_moment(mean: float, variance: float, t: float, /) -> float:
+    r"""Log E exp(t |Z|) for Z ~ N(mean, variance) and t >= 0.
+
+    .. math:: E e^{t|Z|} = e^{mt + vt^2/2} \Phi(m/\sqrt v + \sqrt v t) + e^{-mt + vt^2/2} \Phi(-m/\sqrt v + \sqrt v t)
+    """
+    if variance == 0:
+        return abs(mean) * t
+    std = math.sqrt(variance)
+    centre, shift = abs(mean) / std, std * t
+    up = abs(mean) * t + float(log_ndtr(centre + shift))
+    down = -abs(mean) * t + float(log_ndtr(shift - centre))
+    return 0.5 * variance * t * t + float(np.logaddexp(up, down))
+
+
+def _pure_scale(priors: Mapping[Secret, Prior], pairs: Pairs, *, epsilon: float) -> float:
+    """Largest root over the pairs; a pair is solved only where the largest one so far does not cover it."""
+    compared = list(combinations(priors, 2)) if pairs == "all" else list(pairs)
+    largest = 0.0
+    for a, b in compared:
+        mean = float(priors[a].means[0]) - float(priors[b].means[0])
+        stds: FloatArray = np.sort([priors[a].stds[0], priors[b].stds[0]])
+        variance = float((stds[1] - stds[0]) * (stds[1] + stds[0]))
+        if (mean or variance) and (largest == 0 or log_moment(mean, variance, 1 / largest) > epsilon):
+            largest = max(largest, _root(abs(mean), variance, epsilon=epsilon))
+    return largest
+
+
+def _root(mean: float, variance: float, *, epsilon: float) -> float:
+    """Scale b with log E exp(|Z|/b) = epsilon, on the private side.
+
+    |m| t + v t^2/2 <= log E exp(t|Z|) <= |m| t + v t^2/2 + log(2 Phi(sqrt(v) t)) brackets the root.
+    """
+    if variance == 0:
+        return divide_up(mean, epsilon)
+
+    def beyond(log_t: float) -> float:
+        return log_moment(mean, variance, math.exp(log_t)) - epsilon
+
+    highest = (math.sqrt(mean * mean + 2 * variance * epsilon) + mean) / variance
+    highest = min(highest, 2 * epsilon / (math.sqrt(mean * mean + 2 * variance * epsilon) + mean)) * (1 + 1e-9)
+    high = math.log(highest)
+    low = high - 1.0
+    while beyond(low) > 0:
+        low -= 1.0
+    root = float(brentq(beyond, low, high, xtol=_ROOT_TOLERANCE, rtol=1e-14)) if beyond(high) > 0 else high
+    step = _ROOT_TOLERANCE
+    while beyond(root) > -32 * UNIT_ROUNDOFF * (1 + epsilon):
+        root -= step
+        step *= 2
+    return math.exp(-root) * _ROUND_UP
+
+
+def _positive(delta: float) -> float:
+    delta = check_delta(delta)
+    if delta == 0:
+        raise ArgumentError("delta", rule="greater than 0", got="0", hint="For pure privacy use gaussian_scale.")
+    return delta
