@@ -76,6 +76,12 @@ class CellBounds:
     """Lower bound of (log f)''."""
     most_bend: FloatArray
     """Upper bound of (log f)''."""
+    main_mean: FloatArray
+    """Mean of a component that dominates the cell."""
+    main_std: FloatArray
+    """Its standard deviation."""
+    rest: FloatArray
+    """Upper bound of the distance of (log f)' from the score of that component."""
 
 
 class Curve:
@@ -172,7 +178,16 @@ class Curve:
         most, least = left.steepest, right.flattest
         if len(self.means) == 1:
             bend = self._bend(left, right)[0]
-            return CellBounds(least_slope=least[0], most_slope=most[0], least_bend=bend, most_bend=np.zeros_like(h))
+            none = np.zeros_like(h)
+            return CellBounds(
+                least_slope=least[0],
+                most_slope=most[0],
+                least_bend=bend,
+                most_bend=none,
+                main_mean=none + self.means[0],
+                main_std=none + self.stds[0],
+                rest=none,
+            )
         share, anchors = self._shares(left, right, h)
         columns = np.arange(h.size)
         most_slope, least_slope = most.max(axis=0), least.min(axis=0)
@@ -186,7 +201,18 @@ class Curve:
             variance = np.minimum(variance, (share * np.square(deviation)).sum(axis=0))
         bend = self._bend(left, right)
         least_bend = np.maximum(bend.min(axis=0), (share * bend).sum(axis=0))
-        return CellBounds(least_slope=least_slope, most_slope=most_slope, least_bend=least_bend, most_bend=variance)
+        main = anchors[0]
+        apart = np.maximum(most - least[main, columns], most[main, columns] - least)
+        apart[main, columns] = 0.0
+        return CellBounds(
+            least_slope=least_slope,
+            most_slope=most_slope,
+            least_bend=least_bend,
+            most_bend=variance,
+            main_mean=self.means[main, 0],
+            main_std=self.stds[main, 0],
+            rest=(share * apart).sum(axis=0),
+        )
 
     def _bend(self, left: Points, right: Points) -> FloatArray:
         """Lower bound of the derivative of each component's score, at most 0."""

@@ -18,7 +18,7 @@ from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.priors import FloatArray, Prior, Secret
 from puffer_frames.rounding import UNIT_ROUNDOFF
 
-_TOLERANCE = 1e-9
+_TOLERANCE = 1e-8
 """Relative width that the brackets aim for."""
 
 

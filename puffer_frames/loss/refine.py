@@ -69,7 +69,9 @@ class _Cells:
         """Bounds of log f_p/f_q on each cell, rounding errors of the end values left out."""
         h = self.width
         left, right = self.p_left.log_f - self.q_left.log_f, self.p_right.log_f - self.q_right.log_f
-        slopes = p.least_slope - q.most_slope, p.most_slope - q.least_slope
+        same = (p.main_mean == q.main_mean) & (p.main_std == q.main_std)  # its score cancels
+        rest = np.where(same, p.rest + q.rest, np.inf)
+        slopes = np.maximum(p.least_slope - q.most_slope, -rest), np.minimum(p.most_slope - q.least_slope, rest)
         upper = np.minimum(wedge(left, right, *slopes, h), parabola(left, right, q.most_bend - p.least_bend, h))
         lower = -np.minimum(
             wedge(-left, -right, -slopes[1], -slopes[0], h), parabola(-left, -right, p.most_bend - q.least_bend, h)

@@ -1,0 +1,188 @@
+"""[D24]: the numbers of its theorems, how loose they are, and where they fail."""
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import puffer_frames
+from puffer_frames import (
+    ArgumentError,
+    Prior,
+    PriorError,
+    UnsoundTheoremWarning,
+    gaussian_scale,
+    hockey_stick,
+    mixture_scale,
+    pure_loss,
+    smallest_scale,
+    tau_star,
+    tau_star_bound,
+    translation_scale,
+    ubm_scale,
+)
+
+EDUCATION = 9.486236, 2.297525, 10.960539, 2.810228
+CHOLESTEROL = 247.675676, 61.774242, 252.040609, 69.535430
+
+
+def gaussians(mean_i, std_i, mean_j, std_j):
+    return {"i": Prior.gaussian(mean_i, std_i), "j": Prior.gaussian(mean_j, std_j)}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "epsilon", "delta", "published", "exact"),
+    [
+        ((0, 1, 1, 2), 0.5, 1e-3, 8.581, 2.951),
+        ((0, 1, 1, 2), 0.5, 1e-5, 10.834, 2.999),
+        ((0, 1, 1, 2), 1, 1e-5, 5.417, 1.822),
+        ((0, 1, 0, 2), 0.5, 1e-5, 8.834, 1.731),
+        ((0, 10, 1, 10.5), 1, 1e-5, 3.209, 1.536),
+        (EDUCATION, 1, 1e-3, 3.161, 2.012),
+        (EDUCATION, 1, 0.3, 2.006, 0),
+        (CHOLESTEROL, 1, 1e-5, 38.65, 23.58),
+        (CHOLESTEROL, 1, 1e-3, 29.90, 5.727),
+    ],
+)
+def test_theorem_1_beside_the_exact_scale(parameters, epsilon, delta, published, exact):
+    priors = gaussians(*parameters)
+    assert gaussian_scale(priors, epsilon=epsilon, delta=delta) == pytest.approx(published, rel=2e-4)
+    scale = smallest_scale(priors, epsilon=epsilon, delta=delta)
+    assert scale == pytest.approx(exact, rel=4e-4)
+    stick = {f: hockey_stick(*priors.values(), epsilon=epsilon, scale=scale * f) for f in (1, 1 - 1e-6)}
+    assert stick[1].upper <= delta
+    assert not scale or stick[1 - 1e-6].lower > delta
+
+
+@pytest.mark.parametrize(
+    ("parameters", "epsilon", "closed_form", "exact"),
+    [
+        ((0, 1, 1, 2), 0.5, 3.64336, (3.0000, 3.0005)),
+        (EDUCATION, 1, 2.20293, (2.09831, 2.09833)),
+        (CHOLESTEROL, 1, 32.7406, (24.8611, 24.8613)),
+        ((0, 1, 0, 2), 0.5, 3.15069, (0, 3.15069)),
+    ],
+)
+def test_pure_privacy_of_gaussians(parameters, epsilon, closed_form, exact):
+    priors = gaussians(*parameters)
+    published = gaussian_scale(priors, epsilon=epsilon)
+    assert published == pytest.approx(closed_form, rel=3e-6)
+    assert pure_loss(*priors.values(), scale=published).upper <= epsilon
+    scale = smallest_scale(priors, epsilon=epsilon)
+    assert exact[0] <= scale <= exact[1]
+    assert pure_loss(*priors.values(), scale=scale).upper <= epsilon
+    assert pure_loss(*priors.values(), scale=scale * (1 - 1e-6)).lower > epsilon
+
+
+def test_the_tail_condition_alone_is_not_sufficient():
+    # theory section 3: the centre binds, the loss is 5.66 epsilon
+    epsilon, variance = 0.0341, 1 - 0.0179**2
+    tail = math.sqrt(2 * epsilon * variance) / (2 * epsilon)
+    loss = pure_loss(Prior.gaussian(0, 1), Prior.gaussian(0, 0.0179), scale=tail)
+    assert loss.lower / epsilon == pytest.approx(5.66, abs=0.005)
+
+
+COUNTEREXAMPLE = {
+    "s": Prior.mixture([0.5, 0.5], [0, 100], [1, 1]),
+    "t": Prior.mixture([0.5, 0.5], [0, 200], [1, 1]),
+}
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, 0.18397), (0.5, 0.08335), (2, 0.31446)])
+def test_theorem_2_and_corollary_2_fail(epsilon, delta):
+    for published in (
+        mixture_scale(COUNTEREXAMPLE, epsilon=epsilon, delta=1e-3),
+        mixture_scale(COUNTEREXAMPLE, epsilon=epsilon, delta=0.1),
+        ubm_scale(COUNTEREXAMPLE, epsilon=epsilon),
+    ):
+        assert published == pytest.approx(50 / epsilon, rel=1e-12)
+        stick = hockey_stick(*COUNTEREXAMPLE.values(), epsilon=epsilon, scale=published)
+        assert stick.lower == pytest.approx(delta, abs=1e-5)
+        assert stick.width < 1e-5
+
+
+def test_counterexample_to_the_digit():
+    assert pytest.approx(hockey_stick(*COUNTEREXAMPLE.values(), epsilon=1.0, scale=50.0).lower, abs=5e-7) == 0.183966
+    loss = pure_loss(*COUNTEREXAMPLE.values(), scale=50.0)
+    assert loss.lower == pytest.approx(1.8912, abs=5e-5)
+    assert loss.width < 1e-6
+    scale = smallest_scale(COUNTEREXAMPLE, epsilon=1.0, delta=1e-3)
+    assert 84.6489 <= scale <= 84.649 + 1e-4
+
+
+@pytest.fixture(scope="module")
+def counterexample_rows():
+    rng = np.random.default_rng(0)
+    n = 4000
+    far = np.concatenate([np.where(rng.random(n) < 0.5, 0, 100), np.where(rng.random(n) < 0.5, 0, 200)])
+    return pd.DataFrame({"s": ["s"] * n + ["t"] * n, "x": far + rng.normal(size=2 * n)})
+
+
+def test_the_release_never_uses_a_refuted_scale(counterexample_rows):
+    options = {"secret": "s", "public": "x", "epsilon": 1.0, "delta": 1e-3, "theorem": "gmm", "components": 2}
+    with pytest.warns(UnsoundTheoremWarning, match=r"got delta 0\.1[78]\d* under its own priors") as caught:
+        plan = counterexample_rows.puffer.calibrate(calibration="theorem", beliefs="fitted", **options)
+    warning = caught[0].message
+    assert warning.published_scale == plan.published_scale == pytest.approx(50, rel=0.05)
+    assert warning.scale == plan.scale == pytest.approx(84.6, rel=0.05)
+    assert plan.verified["fitted"].hockey_stick.upper <= 1e-3
+    assert "NOT private" in " ".join(str(plan).split())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the exact calibration does not rest on the theorem
+        exact = counterexample_rows.puffer.calibrate(beliefs="fitted", **options)
+    assert exact.scale == pytest.approx(plan.scale, rel=1e-6)
+
+
+def test_release_with_priors_given_by_hand(counterexample_rows):
+    plan = counterexample_rows.puffer.calibrate(
+        secret="s", public="x", epsilon=1.0, delta=1e-3, theorem="gmm", components=2, beliefs=COUNTEREXAMPLE
+    )
+    assert 84.6489 <= plan.scale <= 84.649 + 1e-4
+    assert plan.binding_belief == "given 1"
+
+
+def test_mixture_theorem_has_no_pure_form(counterexample_rows):
+    options = {"secret": "s", "public": "x", "epsilon": 1.0, "theorem": "gmm", "components": 2}
+    assert counterexample_rows.puffer.calibrate(**options).published_scale is None
+    with pytest.raises(puffer_frames.CalibrationError, match="delta above 0"):
+        counterexample_rows.puffer.calibrate(calibration="theorem", **options)
+
+
+def test_tau_star_and_its_bound():
+    from scipy.stats import norm
+
+    for delta in (0.9, 0.5, 0.1, 1e-3, 1e-6, 1e-12, 1e-100, 1e-300):
+        assert tau_star(delta) == pytest.approx(norm.isf(delta / 2), rel=1e-12)
+        assert tau_star(delta) <= tau_star_bound(delta)
+    assert tau_star_bound(1e-9) < 1.01 * tau_star(1e-9)
+    for function in (tau_star, tau_star_bound):
+        with pytest.raises(ArgumentError, match="delta"):
+            function(0.0)
+
+
+def test_all_pairs_formulas_equal_the_loop_over_pairs():
+    rng = np.random.default_rng(9)
+    priors = {k: Prior.gaussian(rng.normal() * 3, rng.exponential()) for k in range(8)}
+    every = [(i, j) for i in priors for j in priors if i < j]
+    for delta in (1e-3, 0.0):
+        scale = gaussian_scale(priors, epsilon=0.7, delta=delta)
+        each = [gaussian_scale(priors, epsilon=0.7, delta=delta, pairs=[pair]) for pair in every]
+        assert scale == pytest.approx(max(each), rel=1e-11)
+        assert scale >= max(each) * (1 - 1e-15)
+    shifts = {k: Prior.mixture([0.3, 0.7], [x, x + 1], [2, 3]) for k, x in enumerate((0.0, 5.0, -4.0))}
+    assert translation_scale(shifts, epsilon=0.5) == translation_scale(shifts, epsilon=0.5, pairs=[(1, 2)]) == 18
+    assert pure_loss(shifts[1], shifts[2], scale=18.0).lower <= 0.5
+
+
+def test_theorems_refuse_other_priors():
+    two = {"i": Prior.gaussian(0, 1), "j": Prior.gaussian(0, 2)}
+    mixed = {"i": Prior.gaussian(0, 1), "j": Prior.mixture([0.5, 0.5], [0, 1], [1, 1])}
+    with pytest.raises(PriorError, match="shifts"):
+        translation_scale(two, epsilon=1.0)
+    with pytest.raises(PriorError, match="one component"):
+        gaussian_scale(mixed, epsilon=1.0)
+    with pytest.raises(PriorError, match="same weights"):
+        ubm_scale(two, epsilon=1.0)
+    assert gaussian_scale({"i": two["i"], "j": two["i"]}, epsilon=1.0) == 0

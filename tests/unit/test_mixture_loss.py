@@ -1,0 +1,138 @@
+import math
+
+import numpy as np
+import pytest
+
+from puffer_frames import Prior, hockey_stick, pure_loss, smallest_scale
+from puffer_frames.loss.curve import Curve, parabola, wedge
+from puffer_frames.loss.mixture import MixtureLoss
+
+
+def random_prior(rng, components=4):
+    widths = 10 ** rng.uniform(-1.5, 1, components)
+    return Prior.mixture(rng.dirichlet(np.ones(components)), rng.normal(size=components) * 4, widths)
+
+
+def test_bounds_of_slope_and_bend_hold_inside_cells():
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        prior, scale = random_prior(rng), float(10 ** rng.uniform(-1, 1))
+        curve = Curve(prior.weights, prior.means, prior.stds, scale=scale, centre=0.0)
+        left = rng.normal(size=30) * 8
+        width = 10 ** rng.uniform(-3, 0.5, 30)
+        bounds = curve.bounds(curve.at(left), curve.at(left + width))
+        for share in np.linspace(0.01, 0.99, 15):
+            y, step = left + share * width, 1e-3 * min(scale, float(prior.stds.min()))
+            before, here, after = (curve.at(y + k * step).log_f for k in (-1, 0, 1))
+            slope, bend = (after - before) / (2 * step), (after - 2 * here + before) / step**2
+            sizes = 1 / scale, 1 / scale**2 + 1 / float(prior.stds.min()) ** 2
+            assert (slope >= bounds.least_slope - 1e-4 * sizes[0]).all()
+            assert (slope <= bounds.most_slope + 1e-4 * sizes[0]).all()
+            assert (bend >= bounds.least_bend - 1e-3 * sizes[1]).all()
+            assert (bend <= bounds.most_bend + 1e-3 * sizes[1]).all()
+
+
+def test_wedge_and_parabola_bound_functions_that_meet_them():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        h, a, b, c = rng.uniform(0.1, 3), *rng.normal(size=3)
+        t = np.linspace(0, h, 1001)
+        f = a * t**2 + b * t + c
+        least, most = sorted((b, 2 * a * h + b))
+        ends = np.array([f[0]]), np.array([f[-1]])
+        top = wedge(*ends, np.array([least]), np.array([most]), np.array([h]))[0]
+        assert f.max() - 1e-12 <= top
+        assert parabola(*ends, np.array([-2 * a]), np.array([h]))[0] == pytest.approx(f.max(), abs=1e-5)
+
+
+def test_masses_add_up_to_one():
+    rng = np.random.default_rng(2)
+    for scale in (0.0, 0.3, 5.0):
+        prior = random_prior(rng)
+        curve = Curve(prior.weights, prior.means, prior.stds, scale=scale, centre=1.0)
+        cuts = np.concatenate([[-np.inf], np.sort(rng.normal(size=20) * 10), [np.inf]])
+        assert curve.mass(cuts[:-1], cuts[1:]).sum() == pytest.approx(1.0, abs=1e-14)
+
+
+def test_atoms_as_a_mixture_equal_the_discrete_engine():
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        p, q = (Prior.empirical(rng.integers(0, 8, 5), rng.integers(1, 5, 5)) for _ in range(2))
+        other = Prior.gaussian(0, 1)
+        loss = MixtureLoss({0: p, 1: q, 2: other}, pairs=((0, 1),))
+        loss._discrete.clear()  # so that the pair is treated as any mixture
+        scale = float(rng.uniform(0.3, 3))
+        exact = pure_loss(p, q, scale=scale)
+        assert loss.pure(scale).bracket.upper == pytest.approx(exact.upper, rel=1e-8, abs=1e-12)
+        stick = hockey_stick(p, q, epsilon=0.3, scale=scale)
+        assert loss.hockey_stick(scale, epsilon=0.3).bracket.upper == pytest.approx(stick.upper, rel=1e-6, abs=1e-13)
+
+
+def test_equal_priors_lose_nothing():
+    p = Prior.mixture([0.3, 0.7], [0, 5], [1, 0])
+    assert pure_loss(p, p, scale=1.0).upper == hockey_stick(p, p, epsilon=0.1, scale=1.0).upper == 0
+    assert pure_loss(p, p, scale=0).upper == 0
+
+
+def test_translation_is_sharp_for_any_width():
+    for s in (1e-6, 1e-3, 1.0, 1e3, 1e5):
+        loss = pure_loss(Prior.gaussian(0, s), Prior.gaussian(2, s), scale=4.0)
+        assert 0.5 in loss
+        assert loss.width < 1e-4 * 0.5
+
+
+@pytest.mark.parametrize("offset", [1e9, -1e9])
+def test_means_far_apart(offset):
+    p = Prior.mixture([0.5, 0.5], [0, offset], [1.0, 1.0])
+    q = Prior.mixture([0.4, 0.6], [0, offset], [1.0, 1.0])
+    loss = pure_loss(p, q, scale=1.0)
+    assert loss.lower <= math.log(0.5 / 0.4) <= loss.upper
+    assert loss.width < 1e-4 * loss.upper
+
+
+@pytest.mark.parametrize("offset", [1e9, -1e12])
+def test_means_far_from_zero(offset):
+    near, far = ({k: Prior.gaussian(x + k, 1 + k) for k in (0, 1)} for x in (0, offset))
+    assert pure_loss(*far.values(), scale=3.0) == pure_loss(*near.values(), scale=3.0)
+    assert hockey_stick(*far.values(), epsilon=0.1, scale=1.0) == hockey_stick(*near.values(), epsilon=0.1, scale=1.0)
+
+
+def test_without_noise():
+    # equal variances: delta* = Phi(d/2 - eps/d) - e^eps Phi(-d/2 - eps/d)
+    from scipy.stats import norm
+
+    p, q, d, e = Prior.gaussian(0, 1), Prior.gaussian(2, 1), 2.0, 0.7
+    exact = norm.cdf(d / 2 - e / d) - math.exp(e) * norm.cdf(-d / 2 - e / d)
+    stick = hockey_stick(p, q, epsilon=e, scale=0)
+    assert stick.lower - 1e-15 <= exact <= stick.upper + 1e-15
+    assert stick.width < 1e-8
+    assert pure_loss(p, q, scale=0).lower == math.inf
+    reweighted = Prior.mixture([0.2, 0.8], [0, 9], [1, 1]), Prior.mixture([0.6, 0.4], [0, 9], [1, 1])
+    assert pure_loss(*reweighted, scale=0).upper == pytest.approx(math.log(3), rel=1e-9)
+    wide = Prior.mixture([0.5, 0.5], [0, 0], [1, 3]), Prior.mixture([0.5, 0.5], [0, 1], [3, 1])
+    loss = pure_loss(*wide, scale=0)
+    assert 0 < loss.lower <= loss.upper < 1
+    mixed = Prior.mixture([0.5, 0.5], [0, 0], [0, 1]), Prior.mixture([0.25, 0.75], [0, 0], [0, 1])
+    assert 0.5 - 0.25 in hockey_stick(*mixed, epsilon=0.0, scale=0)
+    assert math.log(2) in pure_loss(*mixed, scale=0)
+    assert hockey_stick(mixed[0], Prior.bernoulli(0.5), epsilon=0.0, scale=0).upper == pytest.approx(0.5)
+
+
+def test_raw_reweighted_mixture_needs_no_noise():
+    priors = {0: Prior.mixture([0.5, 0.5], [0, 9], [1, 1]), 1: Prior.mixture([0.4, 0.6], [0, 9], [1, 1])}
+    assert smallest_scale(priors, epsilon=0.3) == 0
+    assert smallest_scale(priors, epsilon=0.2) > 0
+
+
+def test_the_worst_pair_of_many_is_found():
+    rng = np.random.default_rng(4)
+    priors = {s: random_prior(rng, 2) for s in "abcd"} | {"e": Prior.empirical([0, 3])}
+    loss = MixtureLoss(priors, pairs="all")
+    for scale in (0.5, 3.0):
+        worst = loss.pure(scale)
+        each = {(s, t): pure_loss(priors[s], priors[t], scale=scale) for s in priors for t in priors if s < t}
+        assert worst.bracket.upper == pytest.approx(max(b.upper for b in each.values()), rel=1e-8)
+        assert each[worst.pair].upper == pytest.approx(worst.bracket.upper, rel=1e-8)
+        sticks = {pair: hockey_stick(priors[pair[0]], priors[pair[1]], epsilon=1.0, scale=scale) for pair in each}
+        worst = loss.hockey_stick(scale, epsilon=1.0)
+        assert worst.bracket.upper == pytest.approx(max(b.upper for b in sticks.values()), rel=1e-7)
