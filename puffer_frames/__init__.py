@@ -19,6 +19,7 @@ from puffer_frames.errors import (
     PriorError,
     PufferError,
     PufferWarning,
+    RowOrderWarning,
     UncoveredFrameError,
     UnsoundTheoremWarning,
 )
@@ -29,6 +30,7 @@ from puffer_frames.priors import Prior
 from puffer_frames.release import calibrate, privatize
 from puffer_frames.search import smallest_scale
 from puffer_frames.theorems.bernoulli import bernoulli_exact_scale, bernoulli_scale
+from puffer_frames.theorems.bounded import bounded_scales
 from puffer_frames.theorems.gaussian import gaussian_scale, tau_star, tau_star_bound, translation_scale
 from puffer_frames.theorems.kantorovich import kantorovich_scale
 from puffer_frames.theorems.mixture import mixture_scale, ubm_scale
@@ -48,11 +50,13 @@ __all__ = [
     "PriorError",
     "PufferError",
     "PufferWarning",
+    "RowOrderWarning",
     "UncoveredFrameError",
     "UnsoundTheoremWarning",
     "__version__",
     "bernoulli_exact_scale",
     "bernoulli_scale",
+    "bounded_scales",
     "calibrate",
     "fit_gaussian",
     "fit_mixture",

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+
+import numpy as np
 
 from puffer_frames._version import __version__
 from puffer_frames.certificate import Certificate
-from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.errors import ArgumentError, CalibrationError, RowOrderWarning
 from puffer_frames.frames.attach import fingerprint
-from puffer_frames.frames.columns import Frame, NativeFrame, as_names, check_dtypes, check_names, open_frame
+from puffer_frames.frames.columns import Frame, Name, NativeFrame, as_names, open_frame
+from puffer_frames.frames.prepare import prepare, run_share
 from puffer_frames.frames.summary import summarise
 from puffer_frames.frames.write import build_release, check_index, float_values
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.laplace import RandomSource, add_laplace, check_rng, expected_absolute_error
 from puffer_frames.pairs import Pair, Pairs
+from puffer_frames.postprocessing import Bounds, BoundsArgument, check_bounds, in_words, postprocess
 from puffer_frames.presentation import Rows, as_html, as_text, measured_text, pairs_text
 from puffer_frames.priors import Prior, Secret
 from puffer_frames.selection import Selection, is_refuted
-from puffer_frames.theorems.catalogue import Theorem
 
 _SHOWN_SECRETS = 12
+_CLUSTERED = 0.5
+"""Fewer than this share of the runs of a random order: the position tells the secret."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -34,30 +40,29 @@ class Calibration:
     """Privacy parameter epsilon."""
     delta: float
     """Privacy parameter delta; 0 is pure privacy."""
-    secret: tuple[str, ...]
+    secret: tuple[Name, ...]
     """Names of the secret columns."""
-    public: tuple[str, ...]
+    public: tuple[Name, ...]
     """Names of the columns to release."""
     pairs: Pairs
     """"all", or the protected pairs of secrets."""
-    published: Theorem
-    """The theorem, and what there is to say of it."""
     calibration: str
     """"exact" or "theorem"."""
-    selection: Selection
-    """The scale and why; its parts are attributes of the calibration too."""
-    scales: Mapping[str, float]
-    """Laplace scale per released column, in its units."""
-    priors: Mapping[Secret, Prior]
-    """Prior per secret that the theorem assumes."""
-    beliefs: Mapping[str, Mapping[Secret, Prior]]
-    """Priors per secret, per belief that the guarantee covers."""
-    rows: int
-    """Rows of the frame it was made from."""
+    nulls: str
+    """"raise", or "drop" for rows with a missing value."""
+    domain: Mapping[Hashable, Bounds]
+    """Public bounds per column, to which values are clipped before the noise."""
+    selections: Mapping[Name, Selection]
+    """The scale and why, per column; its parts are attributes of the calibration where there is one column."""
     rows_per_secret: Mapping[Secret, int]
     """Rows of each secret."""
     checksum: str
     """SHA-256 of the counts it was made from."""
+
+    @property
+    def scales(self) -> Mapping[Name, float]:
+        """Laplace scale per released column, in its units."""
+        return {name: selection.scale for name, selection in self.selections.items()}
 
     @property
     def scale(self) -> float:
@@ -66,21 +71,26 @@ class Calibration:
         Raises
         ------
         ArgumentError
-            Where there are several: use `scales`.
+            Where there are several, as for the other attributes of a single column: use `scales` or `selections`.
         """
-        if len(self.scales) > 1:
+        return self.selection.scale
+
+    @property
+    def selection(self) -> Selection:
+        """The scale and why, where one column is released."""
+        if len(self.selections) > 1:
             raise ArgumentError(
                 "the number of public columns",
-                rule="one for the attribute scale",
-                got=str(len(self.scales)),
-                hint="Use the mapping scales.",
+                rule="one for this attribute",
+                got=str(len(self.selections)),
+                hint="Use the mappings scales and selections.",
             )
-        return next(iter(self.scales.values()))
+        return next(iter(self.selections.values()))
 
     @property
     def theorem(self) -> str:
         """Name of the theorem."""
-        return self.published.name
+        return next(iter(self.selections.values())).theorem.name
 
     @property
     def published_scale(self) -> float | None:
@@ -113,7 +123,22 @@ class Calibration:
         return self.selection.verified
 
     @property
-    def expected_error(self) -> Mapping[str, float]:
+    def priors(self) -> Mapping[Secret, Prior]:
+        """Prior per secret that the theorem assumes."""
+        return self.selection.priors
+
+    @property
+    def beliefs(self) -> Mapping[str, Mapping[Secret, Prior]]:
+        """Priors per secret, per belief that the guarantee covers."""
+        return self.selection.beliefs
+
+    @property
+    def rows(self) -> int:
+        """Rows of the frame it was made from, complete ones."""
+        return sum(self.rows_per_secret.values())
+
+    @property
+    def expected_error(self) -> Mapping[Name, float]:
         """Mean absolute noise per released column, in its units."""
         return {name: expected_absolute_error(scale) for name, scale in self.scales.items()}
 
@@ -122,8 +147,11 @@ class Calibration:
         frame: NativeFrame,
         /,
         *,
-        keep: str | Sequence[str] = (),
+        keep: Name | Iterable[Name] = (),
         index: str | None = None,
+        shuffle: bool = False,
+        clip: BoundsArgument = None,
+        round: bool = False,  # noqa: A002
         rng: RandomSource = None,
         allow_other_frame: bool = False,
     ) -> NativeFrame:
@@ -132,13 +160,9 @@ class Calibration:
         Parameters
         ----------
         frame : pandas or Polars frame
-            The one that the calibration was made from.
-        keep : str or sequence of str
-            Further columns to release as they are, outside the guarantee.
-        index : None, "keep" or "drop"
-            What to do with a pandas index other than 0, 1, ..., n - 1.
-        rng : None, int or Generator
-            None for fresh noise. A seed makes the noise reproducible, hence not private.
+            The one that the calibration was made from, with its rows in any order.
+        keep, index, shuffle, clip, round, rng
+            As in `puffer_frames.privatize`.
         allow_other_frame : bool
             Release a frame with other rows than those calibrated on; the guarantee is then under the beliefs
             learned from the first frame.
@@ -151,17 +175,31 @@ class Calibration:
             As `puffer_frames.privatize`.
         """
         opened = open_frame(frame)
-        check_names(opened, secret=self.secret, public=self.public, keep=as_names(keep))
-        check_dtypes(opened, secret=self.secret, public=self.public[0])
-        summary = summarise(opened, secret=self.secret, public=self.public[0])
-        if summary.checksum() != self.checksum and not allow_other_frame:
+        kept = as_names(keep, opened.columns, role="keep")
+        check_index(opened, index)
+        complete = prepare(opened, secret=self.secret, public=self.public, keep=kept, nulls=self.nulls)
+        summaries = [
+            summarise(complete, secret=self.secret, public=name, domain=self.domain.get(name)) for name in self.public
+        ]
+        same = "".join(summary.checksum() for summary in summaries) == self.checksum
+        if not same and not allow_other_frame:
             raise CalibrationError(
                 "the frame",
                 rule="the one that the calibration was made from",
                 got="a frame with other rows",
                 hint="Calibrate this frame, or say allow_other_frame=True to use the beliefs learned from the first.",
             )
-        return release_checked(self, opened, keep=as_names(keep), index=index, rng=rng)
+        return release_prepared(
+            self,
+            complete,
+            rows_per_secret=summaries[0].rows_per_secret,
+            keep=kept,
+            index=index,
+            shuffle=shuffle,
+            clip=clip,
+            to_integers=round,
+            rng=rng,
+        )
 
     def __str__(self) -> str:
         return as_text(self._title(), self._rows())
@@ -173,81 +211,108 @@ class Calibration:
 
     def _title(self) -> str:
         delta = "pure" if self.delta == 0 else f"delta = {self.delta:g}"
-        columns = f"release {', '.join(self.public)}, hide {', '.join(self.secret)}"
+        columns = f"release {_names(self.public)}, hide {_names(self.secret)}"
         return f"Plan: {columns}; epsilon = {self.epsilon:g}, {delta}"
 
     def _rows(self) -> Rows:
-        scale = max(self.scales.values())
-        exact = "smallest confirmed" if self.calibration == "exact" else "published, raised where not confirmed"
-        ratio = ""
-        if self.published_scale and 0 < scale < self.published_scale:
-            ratio = f", {self.published_scale / scale:.2f} times less than published"
-        rows = [
-            ("pairs", pairs_text(self.pairs)),
-            ("theorem", f"{self.theorem}: {self.published.model} ({self.published.source})"),
-            ("published scale", self._published_text()),
-            ("scale used", f"{scale:.6g} ({exact}{ratio})"),
-            ("expected error", f"{max(self.expected_error.values()):.6g} (mean absolute noise)"),
-            ("worst pair", f"{self.worst_pair[0]!r} / {self.worst_pair[1]!r}, {self.binding_belief} belief"),
-        ]
-        for belief, measured in self.verified.items():
-            binds = ", binds" if belief == self.binding_belief and len(self.verified) > 1 else ""
-            loss = measured_text(measured, epsilon=self.epsilon, delta=self.delta)
-            rows.append((f"{belief} belief", f"needs {self.scale_per_belief[belief]:.6g}{binds}; verified: {loss}"))
+        rows = [("pairs", pairs_text(self.pairs))]
+        for name, selection in self.selections.items():
+            if len(self.selections) > 1:
+                rows.append(("column", str(name)))
+            rows += self._column_rows(selection)
         rows.append(("secrets", self._secrets_text()))
         rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
         return rows
 
-    def _published_text(self) -> str:
-        if self.published_scale is None or self.published_loss is None:
+    def _column_rows(self, selection: Selection) -> list[tuple[str, str]]:
+        scale, published = selection.scale, selection.published_scale
+        exact = "smallest confirmed" if self.calibration == "exact" else "published, raised where not confirmed"
+        ratio = f", {published / scale:.2f} times less than published" if published and 0 < scale < published else ""
+        theorem, pair = selection.theorem, selection.worst_pair
+        rows = [
+            ("theorem", f"{theorem.name}: {theorem.model} ({theorem.source})"),
+            ("published scale", self._published_text(selection)),
+            ("scale used", f"{scale:.6g} ({exact}{ratio})"),
+            ("expected error", f"{expected_absolute_error(scale):.6g} (mean absolute noise)"),
+            ("worst pair", f"{pair[0]!r} / {pair[1]!r}, {selection.binding_belief} belief"),
+        ]
+        for belief, measured in selection.verified.items():
+            binds = ", binds" if belief == selection.binding_belief and len(selection.verified) > 1 else ""
+            loss = measured_text(measured, epsilon=self.epsilon, delta=self.delta)
+            needs = f"needs {selection.scale_per_belief[belief]:.6g}{binds}; verified: {loss}"
+            rows.append((f"{belief} belief", needs))
+        return rows
+
+    def _published_text(self, selection: Selection) -> str:
+        if selection.published_scale is None or selection.published_loss is None:
             return "none: the theorem has no condition at delta 0"
-        refuted = is_refuted(self.published_loss, epsilon=self.epsilon, delta=self.delta)
-        loss = measured_text(self.published_loss, epsilon=self.epsilon, delta=self.delta)
+        refuted = is_refuted(selection.published_loss, epsilon=self.epsilon, delta=self.delta)
+        loss = measured_text(selection.published_loss, epsilon=self.epsilon, delta=self.delta)
         verdict = "NOT private" if refuted else "sound"
-        return f"{self.published_scale:.6g} ({self.published.condition}); {verdict} under its own priors: {loss}"
+        asked = f"{selection.published_scale:.6g} ({selection.theorem.condition})"
+        return f"{asked}; {verdict} under its own priors: {loss}"
 
     def _secrets_text(self) -> str:
-        shown = list(self.priors.items())[:_SHOWN_SECRETS]
+        priors = next(iter(self.selections.values())).priors
+        shown = list(priors.items())[:_SHOWN_SECRETS]
         names = [repr(secret) for secret, _ in shown]
         width = max(len(name) for name in names)
         lines = [f"{'':<{width}}  {'rows':>9}  {'parts':>7}  {'mean':>12}  {'std':>12}"]
         for name, (secret, prior) in zip(names, shown, strict=True):
             n = self.rows_per_secret[secret]
             lines.append(f"{name:<{width}}  {n:>9,}  {prior.means.size:>7,}  {prior.mean:>12.6g}  {prior.std:>12.6g}")
-        if len(self.priors) > len(shown):
-            lines.append(f"and {len(self.priors) - len(shown)} more")
+        if len(priors) > len(shown):
+            lines.append(f"and {len(priors) - len(shown)} more")
         return "\n".join(lines)
 
 
-def release_checked(
-    calibration: Calibration, frame: Frame, /, *, keep: tuple[str, ...], index: str | None, rng: RandomSource
+def release_prepared(
+    calibration: Calibration,
+    frame: Frame,
+    /,
+    *,
+    rows_per_secret: Mapping[Secret, int],
+    keep: tuple[Name, ...],
+    index: str | None,
+    shuffle: bool,
+    clip: BoundsArgument,
+    to_integers: bool,
+    rng: RandomSource,
 ) -> NativeFrame:
-    """Release a frame whose columns have been checked against the calibration."""
-    check_index(frame, index)
+    """Release a frame that has been checked against the calibration."""
+    bounds = check_bounds(clip, role="clip", columns=calibration.public, finite=False)
     generator = check_rng(rng)
-    noisy = {
-        name: add_laplace(float_values(frame, name), scale=scale, rng=generator)
-        for name, scale in calibration.scales.items()
-    }
-    released = build_release(frame, columns=noisy, keep=keep, index=index)
+    if not shuffle:
+        share = run_share(frame, secret=calibration.secret, counts=list(rows_per_secret.values()))
+        if share < _CLUSTERED:
+            warnings.warn(RowOrderWarning(share), stacklevel=3)
+    noisy = {}
+    for name, scale in calibration.scales.items():
+        values = float_values(frame, name)
+        if name in calibration.domain:
+            values = values.clip(*calibration.domain[name])
+        noise_added = add_laplace(values, scale=scale, rng=generator)
+        noisy[name] = postprocess(noise_added, bounds=bounds.get(name), to_integers=to_integers)
+    order = generator.permutation(len(frame)).astype(np.intp) if shuffle else None
+    released = build_release(frame, columns=noisy, keep=keep, index=index, order=order)
     certificate = Certificate(
         epsilon=calibration.epsilon,
         delta=calibration.delta,
-        secret=calibration.secret,
-        public=calibration.public,
-        kept=keep,
+        secret=tuple(str(name) for name in calibration.secret),
+        public=tuple(str(name) for name in calibration.public),
+        kept=tuple(str(name) for name in keep),
         pairs=calibration.pairs,
-        beliefs=tuple(calibration.beliefs),
+        beliefs=tuple(dict.fromkeys(b for selection in calibration.selections.values() for b in selection.beliefs)),
         theorem=calibration.theorem,
-        source=calibration.published.source,
-        published_scale=calibration.published_scale,
+        source=next(iter(calibration.selections.values())).theorem.source,
+        published_scales={str(name): s.published_scale for name, s in calibration.selections.items()},
         calibration=calibration.calibration,
         noise="Laplace",
-        scales=calibration.scales,
-        expected_error=calibration.expected_error,
-        verified=calibration.verified,
-        adds_up=calibration.selection.adds_up,
-        assumptions=_assumptions(calibration, keep=keep),
+        scales={str(name): scale for name, scale in calibration.scales.items()},
+        expected_error={str(name): error for name, error in calibration.expected_error.items()},
+        verified={str(name): dict(s.verified) for name, s in calibration.selections.items()},
+        adds_up=all(selection.adds_up for selection in calibration.selections.values()),
+        assumptions=_assumptions(calibration, keep=keep, done=in_words(bounds, to_integers=to_integers)),
         reproducible=rng is not None,
         rows=len(frame),
         version=__version__,
@@ -256,30 +321,45 @@ def release_checked(
     return certificate.attach(released)
 
 
-def _assumptions(calibration: Calibration, *, keep: tuple[str, ...]) -> tuple[str, ...]:
+def _assumptions(calibration: Calibration, *, keep: tuple[Name, ...], done: str) -> tuple[str, ...]:
+    adds_up = all(selection.adds_up for selection in calibration.selections.values())
     statements = [
         "records are independent of one another; the guarantee is per record, a unit of several rows has less",
         f"the adversary's prior of each secret is {_beliefs_text(calibration)}; that it was learned from the table, "
         "and that the scale is published, is outside the guarantee",
         "the noise is ideal Laplace noise; its 64-bit floats leave traces in the lowest bits",
+        "several releases of the same values: their epsilons add"
+        if adds_up
+        else "one release: a second release of the same values is outside the guarantee",
     ]
-    if calibration.selection.adds_up:
-        statements.append("several releases of the same values: their epsilons add")
-    else:
-        statements.append("one release: a second release of the same values is outside the guarantee")
+    if len(calibration.public) > 1:
+        statements.append(
+            "the columns together have the guarantee, by the bounded-column rule; the engine has confirmed each column "
+            "for its share of epsilon, and guarantees of single columns do not add up to that of all"
+        )
+    if calibration.domain:
+        ends = "; ".join(f"{name} to [{low:g}, {high:g}]" for name, (low, high) in calibration.domain.items())
+        statements.append(f"values were clipped before the noise: {ends}")
+    if calibration.nulls == "drop":
+        statements.append("rows with a missing value may have been left out; that a value is missing is not protected")
+    if done:
+        statements.append(f"after the noise, which costs nothing: {done}")
     if keep:
-        statements.append(f"released as they were, outside the guarantee: {', '.join(keep)}")
+        statements.append(f"released as they were, outside the guarantee: {_names(keep)}")
     return tuple(statements)
 
 
 def _beliefs_text(calibration: Calibration) -> str:
     """The beliefs in words."""
-    words = []
-    for belief in calibration.beliefs:
-        if belief == "empirical":
-            words.append("the observed frequencies")
-        elif belief == "fitted":
-            words.append(f"the fitted model ({calibration.published.model})")
-        else:
-            words.append(f"side knowledge ({belief})")
-    return " or ".join(words)
+    words = {"empirical": "the observed frequencies"}
+    found = {}
+    for selection in calibration.selections.values():
+        words["fitted"] = f"the fitted model ({selection.theorem.model})"
+        for belief in selection.beliefs:
+            side = belief if belief.startswith("any") else f"side knowledge ({belief})"
+            found[belief] = words.get(belief, side)
+    return " or ".join(found.values())
+
+
+def _names(names: Iterable[Name]) -> str:
+    return ", ".join(str(name) for name in names)

@@ -44,8 +44,8 @@ class Certificate:
     """The theorem that proposed a scale."""
     source: str
     """Paper and number of the theorem."""
-    published_scale: float | None
-    """Scale that the theorem asks for, in units of the column; None where its condition does not exist."""
+    published_scales: Mapping[str, float | None]
+    """Scale that the theorem asks for, per column, in its units; None where its condition does not exist."""
     calibration: str
     """"exact" (smallest confirmed scale) or "theorem"."""
     noise: str
@@ -54,8 +54,8 @@ class Certificate:
     """Noise scale per released column, in its units."""
     expected_error: Mapping[str, float]
     """Mean absolute noise per released column, in its units."""
-    verified: Mapping[str, Verification]
-    """What the engine measured at the scale, per belief."""
+    verified: Mapping[str, Mapping[str, Verification]]
+    """What the engine measured at the scale, per column and belief."""
     adds_up: bool
     """Whether the epsilons of several releases of the same values add."""
     assumptions: tuple[str, ...]
@@ -73,13 +73,17 @@ class Certificate:
         """A dict of JSON types, from which `from_dict` makes an equal certificate."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
         plain["pairs"] = self.pairs if self.pairs == "all" else [list(pair) for pair in self.pairs]
-        plain["scales"], plain["expected_error"] = dict(self.scales), dict(self.expected_error)
+        for name in ("scales", "published_scales", "expected_error"):
+            plain[name] = dict(plain[name])
         plain["verified"] = {
-            belief: {
-                "pure_loss": _numbers(measured.pure_loss),
-                "hockey_stick": _numbers(measured.hockey_stick),
+            column: {
+                belief: {
+                    "pure_loss": _numbers(measured.pure_loss),
+                    "hockey_stick": _numbers(measured.hockey_stick),
+                }
+                for belief, measured in beliefs.items()
             }
-            for belief, measured in self.verified.items()
+            for column, beliefs in self.verified.items()
         }
         return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
 
@@ -105,10 +109,13 @@ class Certificate:
         if plain["pairs"] != "all":
             values["pairs"] = tuple((_hashable(a), _hashable(b)) for a, b in plain["pairs"])
         values["verified"] = {
-            belief: Verification(
-                pure_loss=_bracket(measured["pure_loss"]), hockey_stick=_bracket(measured["hockey_stick"])
-            )
-            for belief, measured in plain["verified"].items()
+            column: {
+                belief: Verification(
+                    pure_loss=_bracket(measured["pure_loss"]), hockey_stick=_bracket(measured["hockey_stick"])
+                )
+                for belief, measured in beliefs.items()
+            }
+            for column, beliefs in plain["verified"].items()
         }
         return cls(**values)
 
@@ -201,9 +208,11 @@ class Certificate:
             ("noise", f"{self.noise}, {scales}; mean absolute error {errors}"),
             ("calibration", self._calibration_text()),
         ]
-        for belief, measured in self.verified.items():
-            loss = measured_text(measured, epsilon=self.epsilon, delta=self.delta)
-            rows.append(("verified", f"under the {belief} belief: {loss}"))
+        for column, beliefs in self.verified.items():
+            for belief, measured in beliefs.items():
+                loss = measured_text(measured, epsilon=self.epsilon, delta=self.delta)
+                of = f" of {column} alone" if len(self.verified) > 1 else ""
+                rows.append(("verified", f"{belief} belief: {loss}{of}"))
         rows += [("assumes" if k == 0 else "", text) for k, text in enumerate(self.assumptions)]
         if self.reproducible:
             rows.append(("WARNING", "the noise came from a seed: whoever knows it can subtract it. Not private."))
@@ -211,16 +220,18 @@ class Certificate:
         return rows
 
     def _calibration_text(self) -> str:
-        largest, published = max(self.scales.values()), self.published_scale
-        if published is None:
-            return f"exact: the smallest scale that the engine confirms; {self.theorem} {self.source} has no condition"
-        asked = f"{self.theorem} {self.source} asks for {published:.6g}"
-        if self.calibration == "theorem" and largest == published:
-            return f"{asked}; used as published, confirmed by the exact engine"
+        asked = {name: scale for name, scale in self.published_scales.items() if scale is not None}
+        theorem = f"{self.theorem} ({self.source})"
+        if len(asked) < len(self.scales):
+            return f"exact: the smallest scale that the engine confirms; {theorem} has no condition at delta 0"
+        numbers = f"{theorem} asks for {', '.join(f'{scale:.6g}' for scale in asked.values())}"
         if self.calibration == "theorem":
-            return f"{asked}; raised to what the exact engine confirms"
-        saved = f" ({published / largest:.2g} times less noise)" if 0 < largest < published else ""
-        return f"exact: the smallest scale that the engine confirms{saved}; {asked}"
+            used = "used as published, confirmed by the exact engine"
+            raised = any(self.scales[name] > scale * (1 + 1e-9) for name, scale in asked.items())
+            return f"{numbers}; {'raised to what the exact engine confirms' if raised else used}"
+        ratio = min(asked[name] / scale if scale else 0.0 for name, scale in self.scales.items())
+        saved = f" ({ratio:.2g} times less noise)" if ratio > 1 else ""
+        return f"exact: the smallest scale that the engine confirms{saved}; {numbers}"
 
 
 def attached_certificate(frame: NativeFrame, /) -> Certificate:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from puffer_frames.arguments import check_delta, check_epsilon
 from puffer_frames.beliefs import Belief, check_components, learn, name_beliefs
-from puffer_frames.calibration import Calibration, release_checked
-from puffer_frames.errors import ArgumentTypeError
-from puffer_frames.frames.columns import Frame, NativeFrame, as_names, check_dtypes, check_names, open_frame
+from puffer_frames.calibration import Calibration, release_prepared
+from puffer_frames.frames.columns import Frame, Name, NativeFrame, as_names, open_frame
+from puffer_frames.frames.prepare import prepare
 from puffer_frames.frames.summary import summarise
 from puffer_frames.frames.write import check_index
+from puffer_frames.joint import check_joint, select_bounded
 from puffer_frames.noise.laplace import RandomSource, check_rng
 from puffer_frames.pairs import check_pairs
+from puffer_frames.postprocessing import BoundsArgument, check_bounds
 from puffer_frames.priors import Secret
 from puffer_frames.selection import check_calibration, select_scale
 from puffer_frames.theorems.catalogue import check_theorem
@@ -22,8 +24,8 @@ def privatize(
     frame: NativeFrame,
     /,
     *,
-    secret: str | Sequence[str],
-    public: str,
+    secret: Name | Iterable[Name],
+    public: Name | Iterable[Name],
     epsilon: float,
     delta: float = 0.0,
     pairs: str | Iterable[Sequence[Secret]] = "all",
@@ -31,8 +33,13 @@ def privatize(
     calibration: str = "exact",
     beliefs: str | Belief | Iterable[str | Belief] = ("fitted", "empirical"),
     components: int | None = None,
-    keep: str | Sequence[str] = (),
+    keep: Name | Iterable[Name] = (),
+    nulls: str = "raise",
+    domain: Mapping[Name, Sequence[float]] | None = None,
     index: str | None = None,
+    shuffle: bool = False,
+    clip: BoundsArgument = None,
+    round: bool = False,  # noqa: A002
     allow_zero_noise: bool = False,
     rng: RandomSource = None,
 ) -> NativeFrame:
@@ -45,10 +52,11 @@ def privatize(
     ----------
     frame : pandas.DataFrame, polars.DataFrame or polars.LazyFrame
         Never changed. A lazy frame is collected.
-    secret : str or sequence of str
+    secret : column name or several
         Column to protect: strings, categories, booleans, integers. Several columns: their joint value.
-    public : str
-        Numeric column to release.
+    public : column name or several
+        Numeric column to release. Several columns are released jointly: Laplace noise of scale (number of columns) x
+        range / epsilon on each, which needs no model of how they depend on one another.
     epsilon : float
         Greater than 0.
     delta : float
@@ -66,10 +74,20 @@ def privatize(
         The adversaries: the fitted model, the observed frequencies, side knowledge. The scale satisfies all.
     components : int, optional
         Number of components with theorem="gmm"; by default by BIC.
-    keep : str or sequence of str
+    keep : column name or several
         Further columns to release as they are, outside the guarantee.
+    nulls : "raise" or "drop"
+        What to do with rows whose secret or public value is missing (null or NaN).
+    domain : mapping of column to (low, high)
+        Public bounds of public columns, to which values are clipped before anything else.
     index : None, "keep" or "drop"
         What to do with a pandas index other than 0, 1, ..., n - 1.
+    shuffle : bool
+        Release the rows in random order.
+    clip : (low, high), or mapping of column to (low, high)
+        Bounds to clip the released values to. Use public constants; costs nothing.
+    round : bool
+        Round the released values to integers; costs nothing.
     allow_zero_noise : bool
         Allow a release without noise where none is needed.
     rng : None, int or numpy.random.Generator
@@ -95,6 +113,8 @@ def privatize(
 
     Warns
     -----
+    RowOrderWarning
+        Where the rows are clustered by the secret (fewer than half the runs of a random order) and not shuffled.
     UnsoundTheoremWarning
         For calibration="theorem", where the published scale is not private under the priors that it assumes.
 
@@ -119,14 +139,14 @@ def privatize(
     (['score'], 1.706)
     """
     opened = open_frame(frame)
-    kept = as_names(keep)
+    kept = as_names(keep, opened.columns, role="keep")
     check_rng(rng)
-    check_names(opened, secret=as_names(secret), public=_one_column(public), keep=kept)
-    check_index(opened, index)
-    plan = _calibrate(
+    check_bounds(clip, role="clip", columns=as_names(public, opened.columns, role="public"), finite=False)
+    plan, complete = _calibrate(
         opened,
-        secret=as_names(secret),
+        secret=secret,
         public=public,
+        keep=kept,
         epsilon=epsilon,
         delta=delta,
         pairs=pairs,
@@ -134,17 +154,30 @@ def privatize(
         calibration=calibration,
         beliefs=beliefs,
         components=components,
+        nulls=nulls,
+        domain=domain,
+        index=index,
         allow_zero_noise=allow_zero_noise,
     )
-    return release_checked(plan, opened, keep=kept, index=index, rng=rng)
+    return release_prepared(
+        plan,
+        complete,
+        rows_per_secret=plan.rows_per_secret,
+        keep=kept,
+        index=index,
+        shuffle=shuffle,
+        clip=clip,
+        to_integers=round,
+        rng=rng,
+    )
 
 
 def calibrate(
     frame: NativeFrame,
     /,
     *,
-    secret: str | Sequence[str],
-    public: str,
+    secret: Name | Iterable[Name],
+    public: Name | Iterable[Name],
     epsilon: float,
     delta: float = 0.0,
     pairs: str | Iterable[Sequence[Secret]] = "all",
@@ -152,6 +185,8 @@ def calibrate(
     calibration: str = "exact",
     beliefs: str | Belief | Iterable[str | Belief] = ("fitted", "empirical"),
     components: int | None = None,
+    nulls: str = "raise",
+    domain: Mapping[Name, Sequence[float]] | None = None,
     allow_zero_noise: bool = False,
 ) -> Calibration:
     """Plan a release without drawing noise; print the result to read the plan.
@@ -159,7 +194,7 @@ def calibrate(
     Parameters
     ----------
     frame : pandas.DataFrame, polars.DataFrame or polars.LazyFrame
-    secret, public, epsilon, delta, pairs, theorem, calibration, beliefs, components, allow_zero_noise
+    secret, public, epsilon, delta, pairs, theorem, calibration, beliefs, components, nulls, domain, allow_zero_noise
         As in `privatize`.
 
     Returns
@@ -180,12 +215,11 @@ def calibrate(
     >>> plan.theorem, plan.published_scale, round(plan.scale, 3)
     ('kantorovich', 2.0, 1.706)
     """
-    opened = open_frame(frame)
-    check_names(opened, secret=as_names(secret), public=_one_column(public))
-    return _calibrate(
-        opened,
-        secret=as_names(secret),
+    plan, _ = _calibrate(
+        open_frame(frame),
+        secret=secret,
         public=public,
+        keep=(),
         epsilon=epsilon,
         delta=delta,
         pairs=pairs,
@@ -193,16 +227,21 @@ def calibrate(
         calibration=calibration,
         beliefs=beliefs,
         components=components,
+        nulls=nulls,
+        domain=domain,
+        index="keep",
         allow_zero_noise=allow_zero_noise,
     )
+    return plan
 
 
 def _calibrate(
     frame: Frame,
     /,
     *,
-    secret: tuple[str, ...],
-    public: str,
+    secret: Name | Iterable[Name],
+    public: Name | Iterable[Name],
+    keep: tuple[Name, ...],
     epsilon: float,
     delta: float,
     pairs: str | Iterable[Sequence[Secret]],
@@ -210,50 +249,58 @@ def _calibrate(
     calibration: str,
     beliefs: str | Belief | Iterable[str | Belief],
     components: int | None,
+    nulls: str,
+    domain: Mapping[Name, Sequence[float]] | None,
+    index: str | None,
     allow_zero_noise: bool,
-) -> Calibration:
+) -> tuple[Calibration, Frame]:
+    """The plan, and the complete rows of the frame."""
     epsilon, delta = check_epsilon(epsilon), check_delta(delta)
     check_theorem(theorem)
     check_calibration(calibration)
     components = check_components(components, theorem=theorem)
-    check_dtypes(frame, secret=secret, public=public)
-    summary = summarise(frame, secret=secret, public=public)
-    checked = check_pairs(pairs, list(summary.counts))
-    named = summary.counts if checked == "all" else dict.fromkeys(s for pair in checked for s in pair)
-    counts = {label: summary.counts[label] for label in named}
-    chosen, fitted, empirical = learn(counts, theorem=theorem, components=components)
-    covered = name_beliefs(beliefs, fitted=fitted, empirical=empirical, secrets=named)
-    selection = select_scale(
-        covered,
-        theorem=chosen,
-        assumed=fitted,
-        epsilon=epsilon,
-        delta=delta,
-        pairs=checked,
-        calibration=calibration,
-        allow_zero_noise=allow_zero_noise,
-    )
-    return Calibration(
-        epsilon=epsilon,
-        delta=delta,
-        secret=secret,
-        public=(public,),
-        pairs=checked,
-        published=chosen,
-        calibration=calibration,
-        selection=selection,
-        scales={public: selection.scale},
-        priors=fitted,
-        beliefs=covered,
-        rows=summary.rows,
-        rows_per_secret={label: int(counts.sum()) for label, (_, counts) in summary.counts.items()},
-        checksum=summary.checksum(),
-    )
-
-
-def _one_column(public: str) -> tuple[str]:
-    if not isinstance(public, str):
-        raise ArgumentTypeError(
-            "public", rule="the name of one column", got=f"a {type(public).__name__}", hint="Release one column."
+    secrets = as_names(secret, frame.columns, role="secret")
+    columns = as_names(public, frame.columns, role="public")
+    complete = prepare(frame, secret=secrets, public=columns, keep=keep, nulls=nulls)
+    check_index(frame, index)
+    bounds = check_bounds(domain, role="domain", columns=columns, finite=True)
+    summaries = {c: summarise(complete, secret=secrets, public=c, domain=bounds.get(c)) for c in columns}
+    first = summaries[columns[0]]
+    checked = check_pairs(pairs, list(first.counts))
+    named = list(first.counts) if checked == "all" else list(dict.fromkeys(s for pair in checked for s in pair))
+    counts = {c: {label: summary.counts[label] for label in named} for c, summary in summaries.items()}
+    if len(columns) > 1:
+        check_joint(theorem=theorem, components=components, beliefs=beliefs)
+        calibration = "theorem"
+        selections = select_bounded(
+            counts, domain=bounds, epsilon=epsilon, pairs=checked, allow_zero_noise=allow_zero_noise
         )
-    return (public,)
+    else:
+        chosen, fitted, empirical = learn(counts[columns[0]], theorem=theorem, components=components)
+        covered = name_beliefs(beliefs, fitted=fitted, empirical=empirical, secrets=named)
+        selections = {
+            columns[0]: select_scale(
+                covered,
+                theorem=chosen,
+                assumed=fitted,
+                epsilon=epsilon,
+                delta=delta,
+                pairs=checked,
+                calibration=calibration,
+                allow_zero_noise=allow_zero_noise,
+            )
+        }
+    plan = Calibration(
+        epsilon=epsilon,
+        delta=delta,
+        secret=secrets,
+        public=columns,
+        pairs=checked,
+        calibration=calibration,
+        nulls=nulls,
+        domain=bounds,
+        selections=selections,
+        rows_per_secret=first.rows_per_secret,
+        checksum="".join(summary.checksum() for summary in summaries.values()),
+    )
+    return plan, complete

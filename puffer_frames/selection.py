@@ -25,6 +25,12 @@ _ROUNDING_STEPS = 24
 class Selection:
     """A scale for one column, and why."""
 
+    theorem: Theorem
+    """The theorem that proposed a scale, and what there is to say of it."""
+    priors: Belief
+    """The priors that the theorem assumes."""
+    beliefs: Mapping[str, Belief]
+    """Priors per secret, per belief that the guarantee covers."""
     published_scale: float | None
     """Scale that the theorem asks for; None where its condition does not exist."""
     published_loss: Verification | None
@@ -104,21 +110,18 @@ def select_scale(
             hint='Leave calibration="exact", or ask for a delta above 0.',
         )
     else:
-        scales = {n: _confirmed(engine, published, epsilon=epsilon, delta=delta) for n, engine in engines.items()}
+        scales = {n: confirmed(engine, published, epsilon=epsilon, delta=delta) for n, engine in engines.items()}
     binding = max(scales, key=lambda name: scales[name])
     scale = scales[binding]
     if calibration == "theorem" and published_loss is not None and published is not None:
         _warn_if_refuted(theorem, published, published_loss, epsilon=epsilon, delta=delta, scale=scale)
-    if scale == 0 and not allow_zero_noise:
-        raise CalibrationError(
-            "the request",
-            rule="one that needs noise",
-            got=f"a column that is already private at epsilon {epsilon:g} and delta {delta:g} for these pairs",
-            hint="Try a smaller epsilon or delta, or say allow_zero_noise=True to release the values as they are.",
-        )
+    require_noise(scale, epsilon=epsilon, delta=delta, allow_zero_noise=allow_zero_noise)
     measured = {name: measure(engine, scale, epsilon=epsilon) for name, engine in engines.items()}
     _, by_pure, by_stick = measured[binding]
     return Selection(
+        theorem=theorem,
+        priors=assumed,
+        beliefs=beliefs,
         published_scale=published,
         published_loss=published_loss,
         scale=scale,
@@ -128,6 +131,17 @@ def select_scale(
         verified={name: verification for name, (verification, _, _) in measured.items()},
         adds_up=all(_coupled(belief, epsilon=epsilon, pairs=pairs) <= scale for belief in beliefs.values()),
     )
+
+
+def require_noise(scale: float, /, *, epsilon: float, delta: float, allow_zero_noise: bool) -> None:
+    """Raise CalibrationError for a scale of 0 that was not allowed by name."""
+    if scale == 0 and not allow_zero_noise:
+        raise CalibrationError(
+            "the request",
+            rule="one that needs noise",
+            got=f"a column that is already private at epsilon {epsilon:g} and delta {delta:g} for these pairs",
+            hint="Try a smaller epsilon or delta, or say allow_zero_noise=True to release the values as they are.",
+        )
 
 
 def measure(engine: Loss, scale: float, /, *, epsilon: float) -> tuple[Verification, Pair, Pair]:
@@ -144,7 +158,7 @@ def _named(priors: Belief, pairs: Pairs) -> Belief:
     return {secret: priors[secret] for secret in named}
 
 
-def _confirmed(engine: Loss, published: float, *, epsilon: float, delta: float) -> float:
+def confirmed(engine: Loss, published: float, *, epsilon: float, delta: float) -> float:
     """The published scale, or the smallest one above it that the engine confirms.
 
     At the very edge of privacy (two point masses, say) the upper bound of the loss exceeds epsilon by its rounding

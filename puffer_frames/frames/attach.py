@@ -8,7 +8,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from puffer_frames.frames.columns import NativeFrame, open_frame
+from puffer_frames.frames.columns import NativeFrame, column, open_frame
 
 _KEY = "puffer_frames"
 _ATTRIBUTE = "_puffer_frames_metadata"
@@ -29,8 +29,9 @@ def read_metadata(frame: NativeFrame, /) -> dict[str, Any] | None:
 
 
 def column_names(frame: NativeFrame, /) -> tuple[str, ...]:
-    """Names of the columns, without reading a row of a lazy frame."""
-    return tuple(frame.collect_schema().names() if hasattr(frame, "collect_schema") else frame.columns)
+    """Names of the columns as text, without reading a row of a lazy frame."""
+    names = frame.collect_schema().names() if hasattr(frame, "collect_schema") else frame.columns
+    return tuple(str(name) for name in names)
 
 
 def fingerprint(frame: NativeFrame, /) -> str:
@@ -41,17 +42,17 @@ def fingerprint(frame: NativeFrame, /) -> str:
     """
     opened = open_frame(frame)
     digest = hashlib.sha256()
-    for name in sorted(opened.columns):
-        digest.update(f"{name!r}:".encode())
-        column = opened[name]
-        if isinstance(column.dtype, nw.Boolean) or column.dtype.is_numeric():
-            values = np.array(column.cast(nw.Float64).to_numpy(), dtype="<f8")
+    for name in sorted(opened.columns, key=str):
+        digest.update(f"{str(name)!r}:".encode())
+        values_of = column(opened, name)
+        if isinstance(values_of.dtype, nw.Boolean) or values_of.dtype.is_numeric():
+            values = np.array(values_of.cast(nw.Float64).to_numpy(), dtype="<f8")
             values[np.isnan(values)] = np.nan
             digest.update(values.data)
-        elif isinstance(column.dtype, (nw.Date, nw.Datetime)):
-            digest.update(repr(column.cast(nw.Datetime("us")).dt.timestamp("us").to_list()).encode())
+        elif isinstance(values_of.dtype, (nw.Date, nw.Datetime)):
+            digest.update(repr(values_of.cast(nw.Datetime("us")).dt.timestamp("us").to_list()).encode())
         else:
-            digest.update(repr([None if is_null(entry) else str(entry) for entry in column.to_list()]).encode())
+            digest.update(repr([None if is_null(entry) else str(entry) for entry in values_of.to_list()]).encode())
     return digest.hexdigest()
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError
 from puffer_frames.priors import FloatArray
@@ -15,19 +16,35 @@ from puffer_frames.priors import FloatArray
 NativeFrame: TypeAlias = Any
 """A pandas.DataFrame, polars.DataFrame or polars.LazyFrame."""
 Frame: TypeAlias = nw.DataFrame[Any]
+Name: TypeAlias = Hashable
+"""Name of a column: text, or in pandas any other label."""
 
 LARGEST_INTEGER = 2**53
 """Integers up to here are told apart as 64-bit floats."""
 
 
 def open_frame(frame: NativeFrame, /) -> Frame:
-    """Wrap a pandas or Polars frame; collect a lazy one.
+    """Wrap a pandas or Polars frame; collect a lazy one. Columns of a pandas MultiIndex are named by tuples.
 
     Raises
     ------
     ArgumentTypeError
         For any other object.
+    ArgumentError
+        For repeated column names.
     """
+    if isinstance(frame, pd.DataFrame):
+        if frame.columns.nlevels > 1:
+            frame = frame.set_axis(frame.columns.to_flat_index(), axis=1)
+        names = [str(name) for name in frame.columns]
+        if len(set(names)) < len(names):
+            twice = next(name for k, name in enumerate(names) if name in names[:k])
+            raise ArgumentError(
+                "the column names of the frame",
+                rule="different from one another (as text)",
+                got=f"{twice!r} twice",
+                hint="Rename one: frame.columns = [...].",
+            )
     wrapped = nw.from_native(frame, pass_through=True)
     if isinstance(wrapped, nw.LazyFrame) and wrapped.implementation.is_polars():
         return wrapped.collect()
@@ -41,14 +58,43 @@ def open_frame(frame: NativeFrame, /) -> Frame:
     )
 
 
-def as_names(names: str | Sequence[str], /) -> tuple[str, ...]:
-    """A column name, or several, as a tuple."""
-    return (names,) if isinstance(names, str) else tuple(names)
+def column(frame: Frame, name: Name, /) -> nw.Series[Any]:
+    """One column, whatever its name is (narwhals reads an integer in brackets as a row)."""
+    return frame.select(expression(name).alias("column"))["column"]
 
 
-def check_names(
-    frame: Frame, /, *, secret: tuple[str, ...], public: tuple[str, ...], keep: tuple[str, ...] = ()
-) -> None:
+def expression(name: Name, /) -> nw.Expr:
+    """A column as an expression."""
+    return nw.col(name)  # type: ignore[arg-type]  # labels that are not text work in pandas
+
+
+def dtype_of(frame: Frame, name: Name, /) -> nw.dtypes.DType:
+    """The dtype of a column."""
+    return frame.schema[name]  # type: ignore[index]
+
+
+def as_names(names: Name | Iterable[Name], columns: Sequence[Name], /, *, role: str) -> tuple[Name, ...]:
+    """One column name, or several, as a tuple; a tuple that is itself the name of a column is one name.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For something else.
+    """
+    if isinstance(names, str) or (isinstance(names, Hashable) and names in columns):
+        return (names,)
+    if isinstance(names, Iterable):
+        listed = tuple(names)
+        if all(isinstance(name, Hashable) for name in listed):
+            return listed
+    elif names is not None and isinstance(names, Hashable):
+        return (names,)
+    raise ArgumentTypeError(
+        role, rule="a column name or a list of them", got=f"a {type(names).__name__}", hint=f'Write {role}="column".'
+    )
+
+
+def check_names(frame: Frame, /, *, secret: Sequence[Name], public: Sequence[Name], keep: Sequence[Name]) -> None:
     """Check that the named columns exist and that their roles do not overlap.
 
     Raises
@@ -82,15 +128,15 @@ def check_names(
             )
 
 
-def _not_found(role: str, name: object, columns: Sequence[str]) -> ColumnNotFoundError:
+def _not_found(role: str, name: object, columns: Sequence[Name]) -> ColumnNotFoundError:
     names = [str(column) for column in columns]
     near = " or ".join(repr(n) for n in get_close_matches(str(name), names, n=3))
     hint = f"Did you mean {near}?" if near else f"The frame has {', '.join(repr(n) for n in names[:8]) or 'none'}."
     return ColumnNotFoundError(role, rule="a column of the frame", got=repr(name), hint=hint)
 
 
-def check_dtypes(frame: Frame, /, *, secret: tuple[str, ...], public: str) -> None:
-    """Check that the secret is categorical or integral and the public column numeric.
+def check_dtypes(frame: Frame, /, *, secret: Sequence[Name], public: Sequence[Name]) -> None:
+    """Check that the secrets are categorical or integral and the public columns numeric.
 
     Raises
     ------
@@ -99,7 +145,7 @@ def check_dtypes(frame: Frame, /, *, secret: tuple[str, ...], public: str) -> No
     if not len(frame):
         raise PriorError("the frame", rule="non-empty", got="0 rows", hint="Check the filter or the file it came from.")
     for name in secret:
-        dtype = frame.schema[name]
+        dtype = dtype_of(frame, name)
         labels = isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Boolean))
         if not (labels or dtype.is_integer() or dtype.is_float()):
             raise ArgumentTypeError(
@@ -108,17 +154,18 @@ def check_dtypes(frame: Frame, /, *, secret: tuple[str, ...], public: str) -> No
                 got=f"dtype {dtype}",
                 hint="Convert it to strings or categories first.",
             )
-    dtype = frame.schema[public]
-    if not (dtype.is_integer() or dtype.is_float() or isinstance(dtype, nw.Boolean)):
-        raise ArgumentTypeError(
-            f"the public column {public!r}",
-            rule="numeric",
-            got=f"dtype {dtype}",
-            hint="Convert it to integers or floats first.",
-        )
+    for name in public:
+        dtype = dtype_of(frame, name)
+        if not (dtype.is_integer() or dtype.is_float() or isinstance(dtype, nw.Boolean)):
+            raise ArgumentTypeError(
+                f"the public column {name!r}",
+                rule="of integers, floats or booleans",
+                got=f"dtype {dtype}",
+                hint="Convert it to integers or floats first.",
+            )
 
 
-def to_floats(values: nw.Series[Any], counts: np.ndarray[Any, Any], /, *, name: str) -> FloatArray:
+def to_floats(values: nw.Series[Any], counts: np.ndarray[Any, Any], /, *, name: Name) -> FloatArray:
     """Distinct values of a public column as 64-bit floats, each occurring `counts` times.
 
     Raises
@@ -136,7 +183,7 @@ def to_floats(values: nw.Series[Any], counts: np.ndarray[Any, Any], /, *, name: 
             name,
             "without nulls and NaN",
             _rows(missing) + " with one",
-            "Drop or fill those rows first; that a value is missing can itself reveal the secret.",
+            'Say nulls="drop" to leave those rows out; that a value is missing can itself reveal the secret.',
         )
     infinite = int(counts[np.isinf(floats)].sum())
     if infinite:
@@ -144,7 +191,7 @@ def to_floats(values: nw.Series[Any], counts: np.ndarray[Any, Any], /, *, name: 
     return floats
 
 
-def _bad(name: str, rule: str, got: str, hint: str) -> PriorError:
+def _bad(name: Name, rule: str, got: str, hint: str) -> PriorError:
     return PriorError(f"the public column {name!r}", rule=rule, got=got, hint=hint)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentTypeError, PriorError
-from puffer_frames.frames.columns import Frame, to_floats
+from puffer_frames.frames.columns import Frame, Name, expression, to_floats
 from puffer_frames.priors import FloatArray, Secret
 
 Counts = tuple[FloatArray, NDArray[np.int64]]
@@ -26,9 +26,9 @@ class Summary:
     counts: Mapping[Secret, Counts]
 
     @property
-    def rows(self) -> int:
-        """Number of rows of the frame."""
-        return sum(int(counts.sum()) for _, counts in self.counts.values())
+    def rows_per_secret(self) -> dict[Secret, int]:
+        """Number of rows of each secret."""
+        return {secret: int(counts.sum()) for secret, (_, counts) in self.counts.items()}
 
     def checksum(self) -> str:
         """SHA-256 of the counts: equal for frames with the same rows in any order and any library."""
@@ -40,8 +40,12 @@ class Summary:
         return digest.hexdigest()
 
 
-def summarise(frame: Frame, /, *, secret: tuple[str, ...], public: str) -> Summary:
+def summarise(
+    frame: Frame, /, *, secret: Sequence[Name], public: Name, domain: tuple[float, float] | None = None
+) -> Summary:
     """Count the distinct values of one public column per secret, with one group-by of the frame's own library.
+
+    With a domain (low, high), values beyond it count as its ends.
 
     Raises
     ------
@@ -50,11 +54,13 @@ def summarise(frame: Frame, /, *, secret: tuple[str, ...], public: str) -> Summa
     ArgumentTypeError
         For a secret of floats that are not integers.
     """
-    keys = [nw.col(name).alias(f"secret_{k}") for k, name in enumerate(secret)]
-    table = frame.select(*keys, nw.col(public).alias("value"))
+    keys = [expression(name).alias(f"secret_{k}") for k, name in enumerate(secret)]
+    table = frame.select(*keys, expression(public).alias("value"))
     table = table.group_by(table.columns).agg(nw.len().alias("count"))
     counts = table["count"].to_numpy().astype(np.int64)
     values = to_floats(table["value"], counts, name=public)
+    if domain is not None:
+        values = values.clip(*domain)
     columns = [_labels(table[f"secret_{k}"], counts, name=name) for k, name in enumerate(secret)]
     labels = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
     numbers: dict[Secret, int] = {}
@@ -68,7 +74,7 @@ def summarise(frame: Frame, /, *, secret: tuple[str, ...], public: str) -> Summa
     return Summary(counts={label: parts[label] for label in sorted(parts, key=_order)})
 
 
-def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, name: str) -> list[Any]:
+def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, name: Name) -> list[Any]:
     """Values of one secret column as strings, booleans or integers."""
     missing = keys.is_null().to_numpy()
     if keys.dtype.is_float():
@@ -80,7 +86,7 @@ def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, name: str) -> li
             f"the secret column {name!r}",
             rule="without nulls",
             got=f"{rows} row{'s' * (rows > 1)} with one",
-            hint="Drop those rows, or give them a value of their own such as 'unknown'.",
+            hint="Say nulls='drop' to leave those rows out, or give them a value of their own such as 'unknown'.",
         )
     if not keys.dtype.is_float():
         return list(keys.to_list())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.frames.columns import Frame, NativeFrame
-from puffer_frames.priors import FloatArray
+from puffer_frames.frames.columns import Frame, Name, NativeFrame, column, expression
+from puffer_frames.priors import FloatArray, IndexArray
 
 
-def float_values(frame: Frame, column: str, /) -> FloatArray:
+def float_values(frame: Frame, name: Name, /) -> FloatArray:
     """A checked public column as an array of 64-bit floats."""
-    return np.asarray(frame[column].cast(nw.Float64).to_numpy(), dtype=np.float64)
+    return np.asarray(column(frame, name).cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 
 def check_index(frame: Frame, index: str | None, /) -> None:
@@ -43,20 +43,34 @@ def _trivial(index: Any) -> bool:
 
 
 def build_release(
-    frame: Frame, /, *, columns: Mapping[str, FloatArray], keep: tuple[str, ...], index: str | None
+    frame: Frame,
+    /,
+    *,
+    columns: Mapping[Name, FloatArray],
+    keep: Sequence[Name],
+    index: str | None,
+    order: IndexArray | None = None,
 ) -> NativeFrame:
-    """A new frame of the same library with the given columns and the kept ones, in the frame's order.
+    """A new frame of the same library with the given columns and the kept ones, in the frame's order of columns.
 
-    The columns are 64-bit floats of the column's own dtype family (NumPy, nullable or pyarrow in pandas).
+    The columns are 64-bit floats of the column's own dtype family (NumPy, nullable or pyarrow in pandas). `order`
+    rearranges the rows.
     """
-    chosen = [name for name in frame.columns if name in columns or name in keep]
-    selected = frame.select(chosen)
-    if frame.implementation.is_pandas():
-        released = selected.to_native().copy()
-        for name, values in columns.items():
-            dtype = selected[name].cast(nw.Float64).to_native().dtype
-            released[name] = pd.Series(values, index=released.index, dtype=dtype)
-        released.attrs = {}
-        return released.reset_index(drop=True) if index == "drop" else released
-    arrays = [nw.new_series(name, values, nw.Float64, backend="polars") for name, values in columns.items()]
-    return selected.with_columns(*arrays).to_native()
+    chosen: list[Any] = [name for name in frame.columns if name in columns or name in keep]
+    selected = frame.select(*(expression(name) for name in chosen))
+    if not frame.implementation.is_pandas():
+        arrays = [nw.new_series(str(name), values, nw.Float64, backend="polars") for name, values in columns.items()]
+        released = selected.with_columns(*arrays)
+        return (released if order is None else released[order]).to_native()
+    native = selected.to_native().copy()
+    for name, values in columns.items():
+        dtype = column(selected, name).cast(nw.Float64).to_native().dtype
+        native[name] = pd.Series(values, index=native.index, dtype=dtype)
+    native.attrs = {}
+    if order is not None:
+        native = native.iloc[order]
+    if index != "keep":
+        native = native.reset_index(drop=True)
+    if all(isinstance(name, tuple) for name in chosen):
+        native.columns = pd.MultiIndex.from_tuples(chosen)
+    return native

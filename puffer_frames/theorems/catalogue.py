@@ -9,7 +9,9 @@ from typing import Protocol
 from puffer_frames.errors import ArgumentError
 from puffer_frames.pairs import Pairs
 from puffer_frames.priors import Prior, Secret
+from puffer_frames.rounding import subtract_up
 from puffer_frames.theorems.bernoulli import bernoulli_scale
+from puffer_frames.theorems.bounded import bounded_scales
 from puffer_frames.theorems.gaussian import gaussian_scale, translation_scale
 from puffer_frames.theorems.kantorovich import kantorovich_scale
 from puffer_frames.theorems.mixture import mixture_scale
@@ -60,6 +62,13 @@ def _mixture(priors: Mapping[Secret, Prior], /, *, epsilon: float, delta: float,
     return mixture_scale(priors, epsilon=epsilon, delta=delta, pairs=pairs) if delta else None
 
 
+def _bounded(priors: Mapping[Secret, Prior], /, *, epsilon: float, delta: float, pairs: Pairs) -> float:
+    del delta, pairs
+    ends = [(float(prior.means[0]), float(prior.means[-1])) for prior in priors.values()]
+    width = subtract_up(max(high for _, high in ends), min(low for low, _ in ends))
+    return bounded_scales({0: width}, epsilon=epsilon)[0]
+
+
 KANTOROVICH = Theorem(
     name="kantorovich",
     source="[SWC17] section 3, [D22], [DLYZ] Prop. 2",
@@ -100,8 +109,16 @@ MIXTURE = Theorem(
     scale=_mixture,
     discrete=False,
 )
+BOUNDED = Theorem(
+    name="bounded",
+    source="sum of |X - X'| / b over the columns, any coupling",
+    condition="number of columns x range / epsilon",
+    model="values within the range, jointly whatever they are",
+    scale=_bounded,
+    discrete=True,
+)
 
-THEOREMS: Mapping[str, Theorem] = {t.name: t for t in (TRANSLATION, GAUSSIAN, MIXTURE, KANTOROVICH, BERNOULLI)}
+THEOREMS: Mapping[str, Theorem] = {t.name: t for t in (TRANSLATION, GAUSSIAN, MIXTURE, KANTOROVICH, BERNOULLI, BOUNDED)}
 
 
 def check_theorem(name: str, /) -> str:

@@ -80,7 +80,7 @@ def test_infinite_losses_survive_json(people):
     frame = pd.DataFrame({"s": ["a", "a", "b", "b"], "x": [0, 1, 1, 1]})
     options = {"epsilon": 1.0, "delta": 0.6, "allow_zero_noise": True}
     certificate = frame.puffer.privatize(secret="s", public="x", **options).puffer.certificate
-    assert certificate.verified["empirical"].pure_loss.upper == float("inf")
+    assert certificate.verified["x"]["empirical"].pure_loss.upper == float("inf")
     assert Certificate.from_dict(json.loads(json.dumps(certificate.to_dict(), allow_nan=False))) == certificate
 
 
@@ -96,7 +96,8 @@ def test_csv_with_a_saved_certificate(people, tmp_path):
     released = pd.DataFrame(people).puffer.privatize(secret="group", public="score", epsilon=0.05, keep="note")
     released.to_csv(tmp_path / "release.csv", index=False)
     released.puffer.certificate.save(tmp_path / "release.json")
-    again = pd.read_csv(tmp_path / "release.csv", engine="python")  # the C parser of pandas 2 does not read floats back
+    exact = {"float_precision": "round_trip"} if pd.__version__ < "3" else {}  # pandas 2 reads floats to 15 digits
+    again = pd.read_csv(tmp_path / "release.csv", **exact)
     assert Certificate.load(tmp_path / "release.json").verify(again) == "intact"
     assert verify(pl.read_csv(tmp_path / "release.csv"), Certificate.load(tmp_path / "release.json")) == "intact"
 

@@ -95,8 +95,10 @@ def test_bad_components(people, options):
 
 def test_releases_add_up_only_under_a_coupling(rng):
     shifts = table([(v := rng.normal(size=ROWS)), v + 1])
-    certified = plan_of(shifts, theorem="translation", calibration="theorem", beliefs="fitted").release(shifts)
+    certified = plan_of(shifts, theorem="translation", calibration="theorem", beliefs="fitted").release(
+        shifts, shuffle=True
+    )
     assert certified.puffer.certificate.adds_up
     wide = table([v, 3 * v])
-    certified = plan_of(wide, theorem="gaussian", calibration="theorem", beliefs="fitted").release(wide)
+    certified = plan_of(wide, theorem="gaussian", calibration="theorem", beliefs="fitted").release(wide, shuffle=True)
     assert not certified.puffer.certificate.adds_up

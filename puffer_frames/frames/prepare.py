@@ -1,0 +1,71 @@
+"""From a native frame to one whose columns are checked and whose rows are complete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.frames.columns import Frame, Name, check_dtypes, check_names, column
+
+
+def prepare(
+    frame: Frame, /, *, secret: Sequence[Name], public: Sequence[Name], keep: Sequence[Name], nulls: str
+) -> Frame:
+    """Check columns and dtypes; leave out the rows with a missing secret or public value for `nulls="drop"`.
+
+    Raises
+    ------
+    ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError
+    """
+    if nulls not in ("raise", "drop"):
+        raise ArgumentError("nulls", rule='"raise" or "drop"', got=repr(nulls), hint='Leave it out for "raise".')
+    check_names(frame, secret=secret, public=public, keep=keep)
+    check_dtypes(frame, secret=secret, public=public)
+    if nulls == "raise":
+        return frame
+    complete = np.ones(len(frame), dtype=bool)
+    for name in (*secret, *public):
+        complete &= ~missing(column(frame, name))
+    if complete.all():
+        return frame
+    if not complete.any():
+        raise PriorError(
+            "the frame",
+            rule="of at least one complete row",
+            got="rows that all miss a secret or public value",
+            hint="Check how the file was read.",
+        )
+    return frame.filter(complete.tolist())
+
+
+def missing(values: nw.Series[Any], /) -> NDArray[np.bool_]:
+    """Where a column is null or NaN."""
+    null: NDArray[np.bool_] = values.is_null().to_numpy().astype(bool)
+    if values.dtype.is_float():
+        null = null | np.isnan(np.asarray(values.cast(nw.Float64).fill_null(0.0).to_numpy(), dtype=np.float64))
+    return null
+
+
+def run_share(frame: Frame, /, *, secret: Sequence[Name], counts: Sequence[int]) -> float:
+    """Number of runs of equal secrets, divided by that expected in a random order of the rows.
+
+    Parameters
+    ----------
+    frame : Frame
+        Without missing secrets.
+    secret : sequence of column names
+    counts : sequence of int
+        Rows of each secret.
+    """
+    n = len(frame)
+    changes = np.zeros(max(0, n - 1), dtype=bool)
+    for name in secret:
+        values = column(frame, name)
+        changes |= (values != values.shift(1)).fill_null(True).to_numpy().astype(bool)[1:]
+    expected = 1 + n - sum(count * count for count in counts) / n
+    return (1 + int(changes.sum())) / expected

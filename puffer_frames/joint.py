@@ -1,0 +1,104 @@
+"""Joint release of several public columns by the bounded-column rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from puffer_frames.beliefs import Counts
+from puffer_frames.errors import ArgumentError
+from puffer_frames.loss.engine import privacy_loss
+from puffer_frames.pairs import Pairs
+from puffer_frames.priors import Prior, Secret
+from puffer_frames.rounding import subtract_up
+from puffer_frames.selection import Selection, confirmed, measure, require_noise
+from puffer_frames.theorems.bounded import bounded_scales
+from puffer_frames.theorems.catalogue import BOUNDED
+
+Domain = Mapping[object, tuple[float, float]]
+
+
+def select_bounded(
+    counts: Mapping[object, Mapping[Secret, Counts]],
+    /,
+    *,
+    domain: Domain,
+    epsilon: float,
+    pairs: Pairs,
+    allow_zero_noise: bool,
+) -> dict[object, Selection]:
+    """Scales for every column, each confirmed by the engine for its share of epsilon.
+
+    Parameters
+    ----------
+    counts : mapping of column to mapping of secret to (values, counts)
+        Of the secrets that the pairs name.
+    domain : mapping of column to (low, high)
+        Public bounds; a column without them has its observed range.
+    epsilon : float
+    pairs : "all" or tuple of pairs
+    allow_zero_noise : bool
+
+    Raises
+    ------
+    CalibrationError
+        Where every column is constant, unless `allow_zero_noise`.
+    """
+    ranges = {name: _range(groups, domain.get(name)) for name, groups in counts.items()}
+    published = bounded_scales(ranges, epsilon=epsilon)
+    require_noise(max(published.values()), epsilon=epsilon, delta=0.0, allow_zero_noise=allow_zero_noise)
+    share = math.nextafter(epsilon / len(counts), 0.0)
+    return {
+        name: _select(groups, published[name], epsilon=share, pairs=pairs, named="domain" if name in domain else "")
+        for name, groups in counts.items()
+    }
+
+
+def check_joint(*, theorem: str, components: int | None, beliefs: object) -> None:
+    """Raise ArgumentError for what only a single public column has."""
+    if theorem not in ("auto", "bounded") or components is not None:
+        raise ArgumentError(
+            "theorem",
+            rule='"auto" or "bounded" for several public columns',
+            got=repr(theorem),
+            hint="Leave it out, or release one column.",
+        )
+    words = [beliefs] if isinstance(beliefs, str) or not isinstance(beliefs, (tuple, list)) else list(beliefs)
+    if not words or any(word not in ("fitted", "empirical") for word in words):
+        raise ArgumentError(
+            "beliefs",
+            rule="left out for several public columns",
+            got="others",
+            hint="The bounded-column rule holds for every prior within the domain: give domain={column: (low, high)}.",
+        )
+
+
+def _range(groups: Mapping[Secret, Counts], bounds: tuple[float, float] | None) -> float:
+    low, high = bounds or (
+        min(float(values.min()) for values, _ in groups.values()),
+        max(float(values.max()) for values, _ in groups.values()),
+    )
+    return subtract_up(high, low)
+
+
+def _select(
+    groups: Mapping[Secret, Counts], published: float, *, epsilon: float, pairs: Pairs, named: str
+) -> Selection:
+    priors = {secret: Prior.empirical(*pair) for secret, pair in groups.items()}
+    engine = privacy_loss(priors, pairs=pairs)
+    scale = confirmed(engine, published, epsilon=epsilon, delta=0.0)
+    verification, worst_pair, _ = measure(engine, scale, epsilon=epsilon)
+    belief = "any prior on the domain" if named else "empirical"
+    return Selection(
+        theorem=BOUNDED,
+        priors=priors,
+        beliefs={belief: priors},
+        published_scale=published,
+        published_loss=measure(engine, published, epsilon=epsilon)[0],
+        scale=scale,
+        scale_per_belief={belief: scale},
+        binding_belief=belief,
+        worst_pair=worst_pair,
+        verified={belief: verification},
+        adds_up=True,
+    )
