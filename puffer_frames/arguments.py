@@ -40,7 +40,12 @@ def check_scale(scale: float, /) -> float:
     return value
 
 
+_EXAMPLES = {"epsilon": "1.0", "delta": "1e-6", "scale": "1.0"}
+
+
 def _number(value: float, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise ArgumentTypeError(name, rule="a number", got=f"a {type(value).__name__}", hint=f"Write {name}=1.0.")
+        raise ArgumentTypeError(
+            name, rule="a number", got=f"a {type(value).__name__}", hint=f"Write {name}={_EXAMPLES[name]}."
+        )
     return float(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,8 @@ Belief: TypeAlias = Mapping[Secret, Prior]
 FEW_VALUES = 256
 """Up to this many distinct values the observed frequencies are the model."""
 MOST_COMPONENTS = 5
+MANY_SECRETS = 100
+"""With more secrets, "auto" takes the observed frequencies: all pairs of mixtures would take too long."""
 
 
 def learn(
@@ -32,7 +35,8 @@ def learn(
     counts : mapping of secret to (values, counts)
         Distinct values and how often each occurs.
     theorem : str
-        A name of the catalogue, or "auto": two values, bernoulli; at most 256, kantorovich; else Gaussian mixtures
+        A name of the catalogue, or "auto": two values, bernoulli; at most 256, or more than 100 secrets,
+        kantorovich; else Gaussian mixtures
         with the number of components of the smallest BIC: translation where every secret has one and a common
         variance has the smaller BIC, gaussian where every secret has one, gmm else.
     components : int, optional
@@ -41,7 +45,7 @@ def learn(
     empirical = {secret: Prior.empirical(*pair) for secret, pair in counts.items()}
     if theorem == "auto":
         values = np.unique(np.concatenate([pair[0] for pair in counts.values()])).size
-        if values <= FEW_VALUES and components is None:
+        if (values <= FEW_VALUES or len(counts) > MANY_SECRETS) and components is None:
             return (BERNOULLI if values == 2 else KANTOROVICH), empirical, empirical
         fitted = _mixtures(counts, components)
         if all(prior.means.size == 1 for prior in fitted.values()):
@@ -61,12 +65,17 @@ def check_components(components: int | None, /, *, theorem: str) -> int | None:
     """Return the number of components; raise ArgumentError unless it is positive and a mixture is asked for."""
     if components is None:
         return None
-    if theorem not in ("auto", "gmm") or isinstance(components, bool) or components != int(components):
+    if theorem not in ("auto", "gmm"):
         raise ArgumentError(
             "components", rule='given with theorem="gmm" only', got=f"theorem={theorem!r}", hint="Leave it out."
         )
-    if components < 1:
-        raise ArgumentError("components", rule="at least 1", got=f"{components}", hint="Leave it out to choose by BIC.")
+    if isinstance(components, bool) or not isinstance(components, Integral) or components < 1:
+        raise ArgumentError(
+            "components",
+            rule="a whole number of at least 1",
+            got=repr(components),
+            hint="Leave it out to choose by BIC.",
+        )
     return int(components)
 
 

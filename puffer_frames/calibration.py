@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from puffer_frames._version import __version__
 from puffer_frames.certificate import Certificate
-from puffer_frames.errors import ArgumentError, CalibrationError, RowOrderWarning
+from puffer_frames.errors import ArgumentError, CalibrationError, RowOrderWarning, warn
 from puffer_frames.frames.attach import fingerprint
-from puffer_frames.frames.columns import Frame, Name, NativeFrame, as_names, open_frame
+from puffer_frames.frames.columns import Frame, Name, NativeFrame, as_names, labels_of, open_frame
 from puffer_frames.frames.prepare import prepare, run_share
 from puffer_frames.frames.summary import summarise
 from puffer_frames.frames.write import build_release, check_index, float_values
@@ -22,7 +22,7 @@ from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.postprocessing import Bounds, BoundsArgument, check_bounds, in_words, postprocess
 from puffer_frames.presentation import Rows, as_html, as_text, measured_text, pairs_text
 from puffer_frames.priors import Prior, Secret
-from puffer_frames.selection import Selection, is_refuted
+from puffer_frames.selection import Selection, is_confirmed, is_refuted
 
 _SHOWN_SECRETS = 12
 _CLUSTERED = 0.5
@@ -40,9 +40,9 @@ class Calibration:
     """Privacy parameter epsilon."""
     delta: float
     """Privacy parameter delta; 0 is pure privacy."""
-    secret: tuple[Name, ...]
+    secret: tuple[str, ...]
     """Names of the secret columns."""
-    public: tuple[Name, ...]
+    public: tuple[str, ...]
     """Names of the columns to release."""
     pairs: Pairs
     """"all", or the protected pairs of secrets."""
@@ -52,7 +52,7 @@ class Calibration:
     """"raise", or "drop" for rows with a missing value."""
     domain: Mapping[Hashable, Bounds]
     """Public bounds per column, to which values are clipped before the noise."""
-    selections: Mapping[Name, Selection]
+    selections: Mapping[str, Selection]
     """The scale and why, per column; its parts are attributes of the calibration where there is one column."""
     rows_per_secret: Mapping[Secret, int]
     """Rows of each secret."""
@@ -60,7 +60,7 @@ class Calibration:
     """SHA-256 of the counts it was made from."""
 
     @property
-    def scales(self) -> Mapping[Name, float]:
+    def scales(self) -> Mapping[str, float]:
         """Laplace scale per released column, in its units."""
         return {name: selection.scale for name, selection in self.selections.items()}
 
@@ -138,7 +138,7 @@ class Calibration:
         return sum(self.rows_per_secret.values())
 
     @property
-    def expected_error(self) -> Mapping[Name, float]:
+    def expected_error(self) -> Mapping[str, float]:
         """Mean absolute noise per released column, in its units."""
         return {name: expected_absolute_error(scale) for name, scale in self.scales.items()}
 
@@ -175,7 +175,7 @@ class Calibration:
             As `puffer_frames.privatize`.
         """
         opened = open_frame(frame)
-        kept = as_names(keep, opened.columns, role="keep")
+        kept = as_names(keep, frame, role="keep")
         check_index(opened, index)
         complete = prepare(opened, secret=self.secret, public=self.public, keep=kept, nulls=self.nulls)
         summaries = [
@@ -199,6 +199,7 @@ class Calibration:
             clip=clip,
             to_integers=round,
             rng=rng,
+            labels=labels_of(frame),
         )
 
     def __str__(self) -> str:
@@ -237,9 +238,11 @@ class Calibration:
             ("worst pair", f"{pair[0]!r} / {pair[1]!r}, {selection.binding_belief} belief"),
         ]
         for belief, measured in selection.verified.items():
-            binds = ", binds" if belief == selection.binding_belief and len(selection.verified) > 1 else ""
+            others = [need for name, need in selection.scale_per_belief.items() if name != belief]
+            binds = ", binds" if others and selection.scale_per_belief[belief] > max(others) else ""
             loss = measured_text(measured, epsilon=self.epsilon, delta=self.delta)
-            needs = f"needs {selection.scale_per_belief[belief]:.6g}{binds}; verified: {loss}"
+            verb = "needs" if self.calibration == "exact" else "confirms"
+            needs = f"{verb} {selection.scale_per_belief[belief]:.6g}{binds}; verified: {loss}"
             rows.append((f"{belief} belief", needs))
         return rows
 
@@ -248,7 +251,8 @@ class Calibration:
             return "none: the theorem has no condition at delta 0"
         refuted = is_refuted(selection.published_loss, epsilon=self.epsilon, delta=self.delta)
         loss = measured_text(selection.published_loss, epsilon=self.epsilon, delta=self.delta)
-        verdict = "NOT private" if refuted else "sound"
+        confirmed = is_confirmed(selection.published_loss, epsilon=self.epsilon, delta=self.delta)
+        verdict = "NOT private" if refuted else "sound" if confirmed else "sound up to rounding"
         asked = f"{selection.published_scale:.6g} ({selection.theorem.condition})"
         return f"{asked}; {verdict} under its own priors: {loss}"
 
@@ -272,12 +276,13 @@ def release_prepared(
     /,
     *,
     rows_per_secret: Mapping[Secret, int],
-    keep: tuple[Name, ...],
+    keep: tuple[str, ...],
     index: str | None,
     shuffle: bool,
     clip: BoundsArgument,
     to_integers: bool,
     rng: RandomSource,
+    labels: Any,
 ) -> NativeFrame:
     """Release a frame that has been checked against the calibration."""
     bounds = check_bounds(clip, role="clip", columns=calibration.public, finite=False)
@@ -285,7 +290,7 @@ def release_prepared(
     if not shuffle:
         share = run_share(frame, secret=calibration.secret, counts=list(rows_per_secret.values()))
         if share < _CLUSTERED:
-            warnings.warn(RowOrderWarning(share), stacklevel=3)
+            warn(RowOrderWarning(share))
     noisy = {}
     for name, scale in calibration.scales.items():
         values = float_values(frame, name)
@@ -294,23 +299,23 @@ def release_prepared(
         noise_added = add_laplace(values, scale=scale, rng=generator)
         noisy[name] = postprocess(noise_added, bounds=bounds.get(name), to_integers=to_integers)
     order = generator.permutation(len(frame)).astype(np.intp) if shuffle else None
-    released = build_release(frame, columns=noisy, keep=keep, index=index, order=order)
+    released = build_release(frame, columns=noisy, keep=keep, index=index, order=order, labels=labels)
     certificate = Certificate(
         epsilon=calibration.epsilon,
         delta=calibration.delta,
-        secret=tuple(str(name) for name in calibration.secret),
-        public=tuple(str(name) for name in calibration.public),
-        kept=tuple(str(name) for name in keep),
+        secret=calibration.secret,
+        public=calibration.public,
+        kept=keep,
         pairs=calibration.pairs,
         beliefs=tuple(dict.fromkeys(b for selection in calibration.selections.values() for b in selection.beliefs)),
         theorem=calibration.theorem,
         source=next(iter(calibration.selections.values())).theorem.source,
-        published_scales={str(name): s.published_scale for name, s in calibration.selections.items()},
+        published_scales={name: s.published_scale for name, s in calibration.selections.items()},
         calibration=calibration.calibration,
         noise="Laplace",
-        scales={str(name): scale for name, scale in calibration.scales.items()},
-        expected_error={str(name): error for name, error in calibration.expected_error.items()},
-        verified={str(name): dict(s.verified) for name, s in calibration.selections.items()},
+        scales=calibration.scales,
+        expected_error=calibration.expected_error,
+        verified={name: dict(s.verified) for name, s in calibration.selections.items()},
         adds_up=all(selection.adds_up for selection in calibration.selections.values()),
         assumptions=_assumptions(calibration, keep=keep, done=in_words(bounds, to_integers=to_integers)),
         reproducible=rng is not None,
@@ -321,7 +326,7 @@ def release_prepared(
     return certificate.attach(released)
 
 
-def _assumptions(calibration: Calibration, *, keep: tuple[Name, ...], done: str) -> tuple[str, ...]:
+def _assumptions(calibration: Calibration, *, keep: tuple[str, ...], done: str) -> tuple[str, ...]:
     adds_up = all(selection.adds_up for selection in calibration.selections.values())
     statements = [
         "records are independent of one another; the guarantee is per record, a unit of several rows has less",
@@ -344,6 +349,10 @@ def _assumptions(calibration: Calibration, *, keep: tuple[Name, ...], done: str)
         statements.append("rows with a missing value may have been left out; that a value is missing is not protected")
     if done:
         statements.append(f"after the noise, which costs nothing: {done}")
+    if calibration.pairs != "all":
+        statements.append("only the listed pairs are protected; records with another secret have no guarantee")
+    if all(selection.none_needed for selection in calibration.selections.values()):
+        statements.append("no noise was needed: the values as they are have this guarantee, and nothing beyond it")
     if keep:
         statements.append(f"released as they were, outside the guarantee: {_names(keep)}")
     return tuple(statements)
@@ -361,5 +370,5 @@ def _beliefs_text(calibration: Calibration) -> str:
     return " or ".join(found.values())
 
 
-def _names(names: Iterable[Name]) -> str:
-    return ", ".join(str(name) for name in names)
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(names)

@@ -16,6 +16,8 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.pairs import Pairs
 from puffer_frames.presentation import Rows, as_html, as_text, measured_text, pairs_text
 
+_NO_NOISE = "NONE: the values are released as they are"
+
 Verdict: TypeAlias = Literal["intact", "derived", "uncovered"]
 
 
@@ -197,7 +199,9 @@ class Certificate:
         secret, public = ", ".join(self.secret), ", ".join(self.public)
         odds = f"e^{self.epsilon:g}" + ("" if self.delta == 0 else f" (up to a probability {self.delta:g})")
         scales = ", ".join(f"{name}: scale b = {scale:.6g}" for name, scale in self.scales.items())
-        errors = ", ".join(f"{name} {error:.4g}" for name, error in self.expected_error.items())
+        errors = "mean absolute error " + ", ".join(
+            f"{name} {error:.4g}" for name, error in self.expected_error.items()
+        )
         rows = [
             ("protects", f"{secret} of each record, {pairs_text(self.pairs)}"),
             (
@@ -205,7 +209,10 @@ class Certificate:
                 f"{public}, {self.rows:,} rows" + (f"; as they were: {', '.join(self.kept)}" * bool(self.kept)),
             ),
             ("meaning", f"one released value changes the odds between two secrets by a factor of at most {odds}"),
-            ("noise", f"{self.noise}, {scales}; mean absolute error {errors}"),
+            (
+                "noise",
+                f"{self.noise}, {scales}; mean absolute error {errors}" if any(self.scales.values()) else _NO_NOISE,
+            ),
             ("calibration", self._calibration_text()),
         ]
         for column, beliefs in self.verified.items():

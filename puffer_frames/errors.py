@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
+
 
 class PufferError(Exception):
     """Base of the errors of this package.
@@ -82,3 +86,12 @@ class UnsoundTheoremWarning(PufferWarning):
             f"got {measured} under its own priors.\n\n"
             f'Hint: The release uses scale {scale:.6g} instead; calibration="exact" finds it without this detour.'
         )
+
+
+def warn(warning: PufferWarning, /) -> None:
+    """Issue a warning at the line of the caller outside this package."""
+    package = str(Path(__file__).parent)
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(warning, stacklevel=level - 1)

@@ -19,14 +19,14 @@ Domain = Mapping[object, tuple[float, float]]
 
 
 def select_bounded(
-    counts: Mapping[object, Mapping[Secret, Counts]],
+    counts: Mapping[str, Mapping[Secret, Counts]],
     /,
     *,
     domain: Domain,
     epsilon: float,
     pairs: Pairs,
     allow_zero_noise: bool,
-) -> dict[object, Selection]:
+) -> dict[str, Selection]:
     """Scales for every column, each confirmed by the engine for its share of epsilon.
 
     Parameters
@@ -46,7 +46,7 @@ def select_bounded(
     """
     ranges = {name: _range(groups, domain.get(name)) for name, groups in counts.items()}
     published = bounded_scales(ranges, epsilon=epsilon)
-    require_noise(max(published.values()), epsilon=epsilon, delta=0.0, allow_zero_noise=allow_zero_noise)
+    require_noise(max(published.values()), ["empirical"], epsilon=epsilon, delta=0.0, allow_zero_noise=allow_zero_noise)
     share = math.nextafter(epsilon / len(counts), 0.0)
     return {
         name: _select(groups, published[name], epsilon=share, pairs=pairs, named="domain" if name in domain else "")
@@ -97,6 +97,7 @@ def _select(
         published_loss=measure(engine, published, epsilon=epsilon)[0],
         scale=scale,
         scale_per_belief={belief: scale},
+        none_needed=scale == 0,
         binding_belief=belief,
         worst_pair=worst_pair,
         verified={belief: verification},

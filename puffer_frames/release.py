@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from puffer_frames.arguments import check_delta, check_epsilon
 from puffer_frames.beliefs import Belief, check_components, learn, name_beliefs
 from puffer_frames.calibration import Calibration, release_prepared
-from puffer_frames.frames.columns import Frame, Name, NativeFrame, as_names, open_frame
+from puffer_frames.frames.columns import Frame, Name, NativeFrame, as_names, labels_of, open_frame
 from puffer_frames.frames.prepare import prepare
 from puffer_frames.frames.summary import summarise
 from puffer_frames.frames.write import check_index
@@ -139,13 +139,14 @@ def privatize(
     (['score'], 1.706)
     """
     opened = open_frame(frame)
-    kept = as_names(keep, opened.columns, role="keep")
+    kept = as_names(keep, frame, role="keep")
     check_rng(rng)
-    check_bounds(clip, role="clip", columns=as_names(public, opened.columns, role="public"), finite=False)
+    columns = as_names(public, frame, role="public")
+    check_bounds(clip, role="clip", columns=columns, finite=False)
     plan, complete = _calibrate(
         opened,
-        secret=secret,
-        public=public,
+        secret=as_names(secret, frame, role="secret"),
+        public=columns,
         keep=kept,
         epsilon=epsilon,
         delta=delta,
@@ -169,6 +170,7 @@ def privatize(
         clip=clip,
         to_integers=round,
         rng=rng,
+        labels=labels_of(frame),
     )
 
 
@@ -217,8 +219,8 @@ def calibrate(
     """
     plan, _ = _calibrate(
         open_frame(frame),
-        secret=secret,
-        public=public,
+        secret=as_names(secret, frame, role="secret"),
+        public=as_names(public, frame, role="public"),
         keep=(),
         epsilon=epsilon,
         delta=delta,
@@ -239,9 +241,9 @@ def _calibrate(
     frame: Frame,
     /,
     *,
-    secret: Name | Iterable[Name],
-    public: Name | Iterable[Name],
-    keep: tuple[Name, ...],
+    secret: tuple[str, ...],
+    public: tuple[str, ...],
+    keep: tuple[str, ...],
     epsilon: float,
     delta: float,
     pairs: str | Iterable[Sequence[Secret]],
@@ -259,27 +261,25 @@ def _calibrate(
     check_theorem(theorem)
     check_calibration(calibration)
     components = check_components(components, theorem=theorem)
-    secrets = as_names(secret, frame.columns, role="secret")
-    columns = as_names(public, frame.columns, role="public")
-    complete = prepare(frame, secret=secrets, public=columns, keep=keep, nulls=nulls)
+    complete = prepare(frame, secret=secret, public=public, keep=keep, nulls=nulls)
     check_index(frame, index)
-    bounds = check_bounds(domain, role="domain", columns=columns, finite=True)
-    summaries = {c: summarise(complete, secret=secrets, public=c, domain=bounds.get(c)) for c in columns}
-    first = summaries[columns[0]]
+    bounds = check_bounds(domain, role="domain", columns=public, finite=True)
+    summaries = {c: summarise(complete, secret=secret, public=c, domain=bounds.get(c)) for c in public}
+    first = summaries[public[0]]
     checked = check_pairs(pairs, list(first.counts))
     named = list(first.counts) if checked == "all" else list(dict.fromkeys(s for pair in checked for s in pair))
     counts = {c: {label: summary.counts[label] for label in named} for c, summary in summaries.items()}
-    if len(columns) > 1:
+    if len(public) > 1:
         check_joint(theorem=theorem, components=components, beliefs=beliefs)
         calibration = "theorem"
         selections = select_bounded(
             counts, domain=bounds, epsilon=epsilon, pairs=checked, allow_zero_noise=allow_zero_noise
         )
     else:
-        chosen, fitted, empirical = learn(counts[columns[0]], theorem=theorem, components=components)
+        chosen, fitted, empirical = learn(counts[public[0]], theorem=theorem, components=components)
         covered = name_beliefs(beliefs, fitted=fitted, empirical=empirical, secrets=named)
         selections = {
-            columns[0]: select_scale(
+            public[0]: select_scale(
                 covered,
                 theorem=chosen,
                 assumed=fitted,
@@ -293,8 +293,8 @@ def _calibrate(
     plan = Calibration(
         epsilon=epsilon,
         delta=delta,
-        secret=secrets,
-        public=columns,
+        secret=secret,
+        public=public,
         pairs=checked,
         calibration=calibration,
         nulls=nulls,

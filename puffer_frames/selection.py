@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from puffer_frames.beliefs import Belief
-from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, UnsoundTheoremWarning
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, UnsoundTheoremWarning, warn
+from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import Loss, privacy_loss
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.pairs import Pair, Pairs
@@ -38,7 +38,9 @@ class Selection:
     scale: float
     """Scale to use: confirmed by the engine for every belief."""
     scale_per_belief: Mapping[str, float]
-    """The scale that each belief alone needs."""
+    """The scale that each belief alone needs; under "theorem", the published one or what it is raised to."""
+    none_needed: bool
+    """Whether every belief would be satisfied without noise."""
     binding_belief: str
     """The belief that needs the largest scale."""
     worst_pair: Pair
@@ -115,7 +117,7 @@ def select_scale(
     scale = scales[binding]
     if calibration == "theorem" and published_loss is not None and published is not None:
         _warn_if_refuted(theorem, published, published_loss, epsilon=epsilon, delta=delta, scale=scale)
-    require_noise(scale, epsilon=epsilon, delta=delta, allow_zero_noise=allow_zero_noise)
+    require_noise(scale, beliefs, epsilon=epsilon, delta=delta, allow_zero_noise=allow_zero_noise)
     measured = {name: measure(engine, scale, epsilon=epsilon) for name, engine in engines.items()}
     _, by_pure, by_stick = measured[binding]
     return Selection(
@@ -126,6 +128,7 @@ def select_scale(
         published_loss=published_loss,
         scale=scale,
         scale_per_belief=scales,
+        none_needed=all(is_private(engine, 0.0, epsilon=epsilon, delta=delta) for engine in engines.values()),
         binding_belief=binding,
         worst_pair=by_stick if delta else by_pure,
         verified={name: verification for name, (verification, _, _) in measured.items()},
@@ -133,20 +136,27 @@ def select_scale(
     )
 
 
-def require_noise(scale: float, /, *, epsilon: float, delta: float, allow_zero_noise: bool) -> None:
+def require_noise(
+    scale: float, beliefs: Iterable[str], /, *, epsilon: float, delta: float, allow_zero_noise: bool
+) -> None:
     """Raise CalibrationError for a scale of 0 that was not allowed by name."""
     if scale == 0 and not allow_zero_noise:
         raise CalibrationError(
             "the request",
             rule="one that needs noise",
-            got=f"a column that is already private at epsilon {epsilon:g} and delta {delta:g} for these pairs",
+            got=f"a column that is already private at epsilon {epsilon:g} and delta {delta:g} for these pairs, "
+            f"under the belief: {', '.join(beliefs)}",
             hint="Try a smaller epsilon or delta, or say allow_zero_noise=True to release the values as they are.",
         )
 
 
 def measure(engine: Loss, scale: float, /, *, epsilon: float) -> tuple[Verification, Pair, Pair]:
     """What the engine says of a scale, and the pairs with the largest pure loss and the largest hockey stick."""
-    pure, stick = engine.pure(scale), engine.hockey_stick(scale, epsilon=epsilon)
+    pure = engine.pure(scale)
+    if pure.bracket.upper <= epsilon:  # then f_i - e^epsilon f_j is nowhere positive
+        none = Bracket(lower=0.0, upper=0.0)
+        return Verification(pure_loss=pure.bracket, hockey_stick=none), pure.pair, pure.pair
+    stick = engine.hockey_stick(scale, epsilon=epsilon)
     return Verification(pure_loss=pure.bracket, hockey_stick=stick.bracket), pure.pair, stick.pair
 
 
@@ -178,6 +188,11 @@ def is_refuted(measured: Verification, /, *, epsilon: float, delta: float) -> bo
     return measured.hockey_stick.lower > delta if delta else measured.pure_loss.lower > epsilon
 
 
+def is_confirmed(measured: Verification, /, *, epsilon: float, delta: float) -> bool:
+    """True where the engine has proved that a scale is private."""
+    return measured.hockey_stick.upper <= delta if delta else measured.pure_loss.upper <= epsilon
+
+
 def _warn_if_refuted(
     theorem: Theorem, published: float, measured: Verification, *, epsilon: float, delta: float, scale: float
 ) -> None:
@@ -187,10 +202,7 @@ def _warn_if_refuted(
         found, asked = f"delta {measured.hockey_stick.lower:.6g}", f"delta {delta:g} at epsilon {epsilon:g}"
     else:
         found, asked = f"a pure loss of {measured.pure_loss.lower:.6g}", f"a pure loss of at most {epsilon:g}"
-    warnings.warn(
-        UnsoundTheoremWarning(theorem.name, published_scale=published, measured=found, requested=asked, scale=scale),
-        stacklevel=2,
-    )
+    warn(UnsoundTheoremWarning(theorem.name, published_scale=published, measured=found, requested=asked, scale=scale))
 
 
 def _coupled(priors: Belief, *, epsilon: float, pairs: Pairs) -> float:

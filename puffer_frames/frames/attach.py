@@ -8,7 +8,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from puffer_frames.frames.columns import NativeFrame, column, open_frame
+from puffer_frames.frames.columns import NativeFrame, labels_of, open_frame
 
 _KEY = "puffer_frames"
 _ATTRIBUTE = "_puffer_frames_metadata"
@@ -30,8 +30,7 @@ def read_metadata(frame: NativeFrame, /) -> dict[str, Any] | None:
 
 def column_names(frame: NativeFrame, /) -> tuple[str, ...]:
     """Names of the columns as text, without reading a row of a lazy frame."""
-    names = frame.collect_schema().names() if hasattr(frame, "collect_schema") else frame.columns
-    return tuple(str(name) for name in names)
+    return tuple(str(name) for name in labels_of(frame))
 
 
 def fingerprint(frame: NativeFrame, /) -> str:
@@ -42,9 +41,9 @@ def fingerprint(frame: NativeFrame, /) -> str:
     """
     opened = open_frame(frame)
     digest = hashlib.sha256()
-    for name in sorted(opened.columns, key=str):
-        digest.update(f"{str(name)!r}:".encode())
-        values_of = column(opened, name)
+    for name in sorted(opened.columns):
+        digest.update(f"{name!r}:".encode())
+        values_of = opened[name]
         if isinstance(values_of.dtype, nw.Boolean) or values_of.dtype.is_numeric():
             values = np.array(values_of.cast(nw.Float64).to_numpy(), dtype="<f8")
             values[np.isnan(values)] = np.nan

@@ -24,18 +24,16 @@ LARGEST_INTEGER = 2**53
 
 
 def open_frame(frame: NativeFrame, /) -> Frame:
-    """Wrap a pandas or Polars frame; collect a lazy one. Columns of a pandas MultiIndex are named by tuples.
+    """Wrap a pandas or Polars frame; collect a lazy one. Labels of pandas columns become text.
 
     Raises
     ------
     ArgumentTypeError
         For any other object.
     ArgumentError
-        For repeated column names.
+        For column labels that are equal as text.
     """
     if isinstance(frame, pd.DataFrame):
-        if frame.columns.nlevels > 1:
-            frame = frame.set_axis(frame.columns.to_flat_index(), axis=1)
         names = [str(name) for name in frame.columns]
         if len(set(names)) < len(names):
             twice = next(name for k, name in enumerate(names) if name in names[:k])
@@ -45,6 +43,8 @@ def open_frame(frame: NativeFrame, /) -> Frame:
                 got=f"{twice!r} twice",
                 hint="Rename one: frame.columns = [...].",
             )
+        if not all(isinstance(name, str) for name in frame.columns):
+            frame = frame.set_axis(names, axis=1)
     wrapped = nw.from_native(frame, pass_through=True)
     if isinstance(wrapped, nw.LazyFrame) and wrapped.implementation.is_polars():
         return wrapped.collect()
@@ -58,43 +58,42 @@ def open_frame(frame: NativeFrame, /) -> Frame:
     )
 
 
-def column(frame: Frame, name: Name, /) -> nw.Series[Any]:
-    """One column, whatever its name is (narwhals reads an integer in brackets as a row)."""
-    return frame.select(expression(name).alias("column"))["column"]
+def labels_of(frame: NativeFrame, /) -> Any:
+    """The column labels of a native frame, without reading a row of a lazy one; () for what is not a frame."""
+    return frame.collect_schema().names() if hasattr(frame, "collect_schema") else getattr(frame, "columns", ())
 
 
-def expression(name: Name, /) -> nw.Expr:
-    """A column as an expression."""
-    return nw.col(name)  # type: ignore[arg-type]  # labels that are not text work in pandas
-
-
-def dtype_of(frame: Frame, name: Name, /) -> nw.dtypes.DType:
-    """The dtype of a column."""
-    return frame.schema[name]  # type: ignore[index]
-
-
-def as_names(names: Name | Iterable[Name], columns: Sequence[Name], /, *, role: str) -> tuple[Name, ...]:
-    """One column name, or several, as a tuple; a tuple that is itself the name of a column is one name.
+def as_names(names: Name | Iterable[Name], frame: NativeFrame, /, *, role: str) -> tuple[str, ...]:
+    """One column label of a frame, or several, as text; a tuple that is itself a label is one.
 
     Raises
     ------
+    ColumnNotFoundError
+        For a label that the frame does not have.
     ArgumentTypeError
         For something else.
     """
-    if isinstance(names, str) or (isinstance(names, Hashable) and names in columns):
-        return (names,)
-    if isinstance(names, Iterable):
-        listed = tuple(names)
-        if all(isinstance(name, Hashable) for name in listed):
-            return listed
-    elif names is not None and isinstance(names, Hashable):
-        return (names,)
-    raise ArgumentTypeError(
-        role, rule="a column name or a list of them", got=f"a {type(names).__name__}", hint=f'Write {role}="column".'
-    )
+    labels = list(labels_of(frame))
+    if names is not None and isinstance(names, Hashable) and (names in labels or not isinstance(names, Iterable)):
+        listed: tuple[Any, ...] = (names,)
+    elif isinstance(names, Iterable):
+        listed = (names,) if isinstance(names, str) else tuple(names)
+    else:
+        listed = (None,)
+    if not all(name is not None and isinstance(name, Hashable) for name in listed):
+        raise ArgumentTypeError(
+            role,
+            rule="a column name or a list of them",
+            got=f"a {type(names).__name__}",
+            hint=f'Write {role}="column".',
+        )
+    for name in listed:
+        if name not in labels:
+            raise _not_found(role, name, labels)
+    return tuple(str(name) for name in listed)
 
 
-def check_names(frame: Frame, /, *, secret: Sequence[Name], public: Sequence[Name], keep: Sequence[Name]) -> None:
+def check_names(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str], keep: Sequence[str]) -> None:
     """Check that the named columns exist and that their roles do not overlap.
 
     Raises
@@ -129,13 +128,13 @@ def check_names(frame: Frame, /, *, secret: Sequence[Name], public: Sequence[Nam
 
 
 def _not_found(role: str, name: object, columns: Sequence[Name]) -> ColumnNotFoundError:
-    names = [str(column) for column in columns]
-    near = " or ".join(repr(n) for n in get_close_matches(str(name), names, n=3))
-    hint = f"Did you mean {near}?" if near else f"The frame has {', '.join(repr(n) for n in names[:8]) or 'none'}."
+    labels = {str(column): repr(column) for column in columns}
+    near = " or ".join(labels[n] for n in get_close_matches(str(name), labels, n=3))
+    hint = f"Did you mean {near}?" if near else f"The frame has {', '.join(list(labels.values())[:8]) or 'none'}."
     return ColumnNotFoundError(role, rule="a column of the frame", got=repr(name), hint=hint)
 
 
-def check_dtypes(frame: Frame, /, *, secret: Sequence[Name], public: Sequence[Name]) -> None:
+def check_dtypes(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str]) -> None:
     """Check that the secrets are categorical or integral and the public columns numeric.
 
     Raises
@@ -145,7 +144,7 @@ def check_dtypes(frame: Frame, /, *, secret: Sequence[Name], public: Sequence[Na
     if not len(frame):
         raise PriorError("the frame", rule="non-empty", got="0 rows", hint="Check the filter or the file it came from.")
     for name in secret:
-        dtype = dtype_of(frame, name)
+        dtype = frame.schema[name]
         labels = isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Boolean))
         if not (labels or dtype.is_integer() or dtype.is_float()):
             raise ArgumentTypeError(
@@ -155,7 +154,7 @@ def check_dtypes(frame: Frame, /, *, secret: Sequence[Name], public: Sequence[Na
                 hint="Convert it to strings or categories first.",
             )
     for name in public:
-        dtype = dtype_of(frame, name)
+        dtype = frame.schema[name]
         if not (dtype.is_integer() or dtype.is_float() or isinstance(dtype, nw.Boolean)):
             raise ArgumentTypeError(
                 f"the public column {name!r}",
@@ -165,7 +164,7 @@ def check_dtypes(frame: Frame, /, *, secret: Sequence[Name], public: Sequence[Na
             )
 
 
-def to_floats(values: nw.Series[Any], counts: np.ndarray[Any, Any], /, *, name: Name) -> FloatArray:
+def to_floats(values: nw.Series[Any], counts: np.ndarray[Any, Any], /, *, name: str) -> FloatArray:
     """Distinct values of a public column as 64-bit floats, each occurring `counts` times.
 
     Raises
@@ -191,7 +190,7 @@ def to_floats(values: nw.Series[Any], counts: np.ndarray[Any, Any], /, *, name: 
     return floats
 
 
-def _bad(name: Name, rule: str, got: str, hint: str) -> PriorError:
+def _bad(name: str, rule: str, got: str, hint: str) -> PriorError:
     return PriorError(f"the public column {name!r}", rule=rule, got=got, hint=hint)
 
 

@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, PriorError
-from puffer_frames.frames.columns import Frame, Name, check_dtypes, check_names, column
+from puffer_frames.frames.columns import Frame, check_dtypes, check_names
 
 
-def prepare(
-    frame: Frame, /, *, secret: Sequence[Name], public: Sequence[Name], keep: Sequence[Name], nulls: str
-) -> Frame:
+def prepare(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str], keep: Sequence[str], nulls: str) -> Frame:
     """Check columns and dtypes; leave out the rows with a missing secret or public value for `nulls="drop"`.
 
     Raises
@@ -30,7 +28,7 @@ def prepare(
         return frame
     complete = np.ones(len(frame), dtype=bool)
     for name in (*secret, *public):
-        complete &= ~missing(column(frame, name))
+        complete &= ~missing(frame[name])
     if complete.all():
         return frame
     if not complete.any():
@@ -51,7 +49,7 @@ def missing(values: nw.Series[Any], /) -> NDArray[np.bool_]:
     return null
 
 
-def run_share(frame: Frame, /, *, secret: Sequence[Name], counts: Sequence[int]) -> float:
+def run_share(frame: Frame, /, *, secret: Sequence[str], counts: Sequence[int]) -> float:
     """Number of runs of equal secrets, divided by that expected in a random order of the rows.
 
     Parameters
@@ -65,7 +63,7 @@ def run_share(frame: Frame, /, *, secret: Sequence[Name], counts: Sequence[int])
     n = len(frame)
     changes = np.zeros(max(0, n - 1), dtype=bool)
     for name in secret:
-        values = column(frame, name)
+        values = frame[name]
         changes |= (values != values.shift(1)).fill_null(True).to_numpy().astype(bool)[1:]
     expected = 1 + n - sum(count * count for count in counts) / n
     return (1 + int(changes.sum())) / expected

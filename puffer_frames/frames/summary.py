@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentTypeError, PriorError
-from puffer_frames.frames.columns import Frame, Name, expression, to_floats
+from puffer_frames.frames.columns import Frame, to_floats
 from puffer_frames.priors import FloatArray, Secret
 
 Counts = tuple[FloatArray, NDArray[np.int64]]
@@ -41,7 +41,7 @@ class Summary:
 
 
 def summarise(
-    frame: Frame, /, *, secret: Sequence[Name], public: Name, domain: tuple[float, float] | None = None
+    frame: Frame, /, *, secret: Sequence[str], public: str, domain: tuple[float, float] | None = None
 ) -> Summary:
     """Count the distinct values of one public column per secret, with one group-by of the frame's own library.
 
@@ -54,8 +54,12 @@ def summarise(
     ArgumentTypeError
         For a secret of floats that are not integers.
     """
-    keys = [expression(name).alias(f"secret_{k}") for k, name in enumerate(secret)]
-    table = frame.select(*keys, expression(public).alias("value"))
+    floats = {name for name in (*secret, public) if frame.schema[name].is_float()}
+    keys = [
+        (nw.col(name).cast(nw.Float64) if name in floats else nw.col(name)).alias(alias)
+        for name, alias in [*((name, f"secret_{k}") for k, name in enumerate(secret)), (public, "value")]
+    ]
+    table = frame.select(*keys)
     table = table.group_by(table.columns).agg(nw.len().alias("count"))
     counts = table["count"].to_numpy().astype(np.int64)
     values = to_floats(table["value"], counts, name=public)
@@ -74,7 +78,7 @@ def summarise(
     return Summary(counts={label: parts[label] for label in sorted(parts, key=_order)})
 
 
-def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, name: Name) -> list[Any]:
+def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, name: str) -> list[Any]:
     """Values of one secret column as strings, booleans or integers."""
     missing = keys.is_null().to_numpy()
     if keys.dtype.is_float():

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.frames.columns import Frame, Name, NativeFrame, column, expression
+from puffer_frames.frames.columns import Frame, NativeFrame
 from puffer_frames.priors import FloatArray, IndexArray
 
 
-def float_values(frame: Frame, name: Name, /) -> FloatArray:
+def float_values(frame: Frame, name: str, /) -> FloatArray:
     """A checked public column as an array of 64-bit floats."""
-    return np.asarray(column(frame, name).cast(nw.Float64).to_numpy(), dtype=np.float64)
+    return np.asarray(frame[name].cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 
 def check_index(frame: Frame, index: str | None, /) -> None:
@@ -33,7 +33,7 @@ def check_index(frame: Frame, index: str | None, /) -> None:
         raise ArgumentError(
             "the index of the frame",
             rule="0, 1, ..., n - 1, or decided on by the argument index",
-            got=f"a {type(frame.to_native().index).__name__} of other labels",
+            got=f"other labels ({type(frame.to_native().index).__name__})",
             hint='Write index="drop" to number the rows anew, or index="keep" to release the labels as they are.',
         )
 
@@ -46,31 +46,31 @@ def build_release(
     frame: Frame,
     /,
     *,
-    columns: Mapping[Name, FloatArray],
-    keep: Sequence[Name],
+    columns: Mapping[str, FloatArray],
+    keep: Sequence[str],
     index: str | None,
-    order: IndexArray | None = None,
+    order: IndexArray | None,
+    labels: Any,
 ) -> NativeFrame:
     """A new frame of the same library with the given columns and the kept ones, in the frame's order of columns.
 
     The columns are 64-bit floats of the column's own dtype family (NumPy, nullable or pyarrow in pandas). `order`
-    rearranges the rows.
+    rearranges the rows; `labels` are the column labels of the native frame.
     """
-    chosen: list[Any] = [name for name in frame.columns if name in columns or name in keep]
-    selected = frame.select(*(expression(name) for name in chosen))
+    places = [k for k, name in enumerate(frame.columns) if name in columns or name in keep]
+    selected = frame.select(frame.columns[k] for k in places)
     if not frame.implementation.is_pandas():
-        arrays = [nw.new_series(str(name), values, nw.Float64, backend="polars") for name, values in columns.items()]
+        arrays = [nw.new_series(name, values, nw.Float64, backend="polars") for name, values in columns.items()]
         released = selected.with_columns(*arrays)
         return (released if order is None else released[order]).to_native()
     native = selected.to_native().copy()
     for name, values in columns.items():
-        dtype = column(selected, name).cast(nw.Float64).to_native().dtype
+        dtype = selected[name].cast(nw.Float64).to_native().dtype
         native[name] = pd.Series(values, index=native.index, dtype=dtype)
     native.attrs = {}
     if order is not None:
         native = native.iloc[order]
     if index != "keep":
         native = native.reset_index(drop=True)
-    if all(isinstance(name, tuple) for name in chosen):
-        native.columns = pd.MultiIndex.from_tuples(chosen)
+    native.columns = labels[places]
     return native

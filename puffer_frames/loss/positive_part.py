@@ -44,6 +44,16 @@ def positive_part(
     contributes exactly 0 (the ratio is monotone between atoms).
     """
     level = min(epsilon, LARGEST_EPSILON)
+    lower, upper = np.zeros(i.size), np.zeros(i.size)
+    largest = np.array([(tables.log_f[a] - tables.log_f[b]).max() for a, b in zip(i, j, strict=True)])
+    live = largest > level - 2 * float(tables.error(tables.log_f).max())
+    if live.any():
+        lower[live], upper[live] = _live_part(tables, i[live], j[live], level)
+    return (lower if level == epsilon else np.zeros_like(lower)), upper
+
+
+def _live_part(tables: AtomDensities, i: IndexArray, j: IndexArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """`positive_part` for pairs whose log-ratio may exceed the level somewhere."""
     excess = tables.log_f[i] - tables.log_f[j]
     certain = excess + tables.error(tables.log_f[i]) + tables.error(tables.log_f[j]) <= level
     d, d_error = _difference(tables, tables.log_a, i, j, level)
@@ -69,8 +79,7 @@ def positive_part(
         error += np.where(dead, 0.0, tail_error)
     error += (g.size.bit_length() + 8) * UNIT_ROUNDOFF * integral
     upper = np.minimum(0.5 * (integral + error), 1.0)
-    lower = np.clip(0.5 * (integral - error), 0.0, upper)
-    return (lower if level == epsilon else np.zeros_like(lower)), upper
+    return np.clip(0.5 * (integral - error), 0.0, upper), upper
 
 
 def _up_to_crossing(positive: FloatArray, negative: FloatArray, g: FloatArray) -> FloatArray:
