@@ -175,7 +175,9 @@ class Prior:
     @property
     def std(self) -> float:
         """Standard deviation, in units of the column."""
-        return math.sqrt(float(self.weights @ (self.stds**2 + (self.means - self.mean) ** 2)))
+        deviations = self.means - self.mean
+        unit = max(float(np.abs(deviations).max()), float(self.stds.max())) or 1.0  # keeps squares in range
+        return unit * math.sqrt(float(self.weights @ ((self.stds / unit) ** 2 + (deviations / unit) ** 2)))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Prior):

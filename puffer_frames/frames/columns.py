@@ -173,8 +173,12 @@ def to_floats(values: nw.Series[Any], counts: np.ndarray[Any, Any], /, *, name: 
         For nulls, NaN, infinities, or integers beyond 2**53, which floats would merge. The message counts rows.
     """
     null = values.is_null().to_numpy()
-    if values.dtype.is_integer() and bool(((values < -LARGEST_INTEGER) | (values > LARGEST_INTEGER)).any()):
-        raise _bad(name, "within 2**53 of 0", "larger integers", "Subtract a constant, or divide, before the release.")
+    if values.dtype.is_integer() and not null.all():
+        low, high = int(values.min()), int(values.max())
+        if low < -LARGEST_INTEGER or high > LARGEST_INTEGER:
+            raise _bad(
+                name, "within 2**53 of 0", "larger integers", "Subtract a constant, or divide, before the release."
+            )
     floats = np.asarray(values.cast(nw.Float64).to_numpy(), dtype=np.float64)
     missing = int(counts[null | np.isnan(floats)].sum())
     if missing:

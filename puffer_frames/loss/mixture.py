@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -20,6 +21,8 @@ from puffer_frames.rounding import UNIT_ROUNDOFF
 
 _TOLERANCE = 1e-8
 """Relative width that the brackets aim for."""
+_ORDINARY = 300
+"""Values beyond 2**300 or below 2**-300 are measured in another unit, a power of two, to keep squares in range."""
 
 
 class MixtureLoss:
@@ -45,6 +48,11 @@ class MixtureLoss:
     """
 
     def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs) -> None:
+        self._given = dict(priors)
+        largest = max(float(max(np.abs(prior.means).max(), prior.stds.max())) for prior in priors.values())
+        exponent = math.frexp(largest)[1]
+        self._unit = math.ldexp(1.0, exponent - 1) if abs(exponent) > _ORDINARY else 1.0
+        priors = {s: replace(p, means=p.means / self._unit, stds=p.stds / self._unit) for s, p in priors.items()}
         self._priors = dict(priors)
         secrets = list(priors)
         self._pairs = list(combinations(secrets, 2)) if pairs == "all" else list(pairs)
@@ -56,16 +64,19 @@ class MixtureLoss:
         means = np.sort(np.concatenate([prior.means for prior in priors.values()]))
         widths = np.concatenate([prior.stds for prior in priors.values()])
         self._centre = float(means[means.size // 2])
-        self.span = float(means[-1] - means[0]) + float(widths.max())
+        self.span = (float(means[-1] - means[0]) + float(widths.max())) * self._unit
         gaps = np.diff(means)
-        self.resolution = float(np.concatenate([gaps[gaps > 0], widths[widths > 0]]).min())
+        self.resolution = float(np.concatenate([gaps[gaps > 0], widths[widths > 0]]).min()) * self._unit
 
     def only(self, pair: Pair, /) -> DiscreteLoss | MixtureLoss:
         """The same for one of the pairs."""
-        return self._discrete.get(pair) or MixtureLoss({s: self._priors[s] for s in pair}, pairs=(pair,))
+        if pair in self._discrete and self._unit == 1.0:
+            return self._discrete[pair]
+        return MixtureLoss({s: self._given[s] for s in pair}, pairs=(pair,))
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over y."""
+        scale = scale / self._unit
         lower, upper, worst = 0.0, 0.0, self._pairs[0]
         curves = self._curves(scale)
         for pair in self._pairs:
@@ -86,6 +97,7 @@ class MixtureLoss:
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
+        scale = scale / self._unit
         lower, upper, worst = 0.0, 0.0, self._pairs[0]
         curves = self._curves(scale)
         for pair in self._pairs:

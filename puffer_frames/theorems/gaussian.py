@@ -243,14 +243,16 @@ def log_moment(mean: float, variance: float, t: float, /) -> float:
 def _pure_scale(priors: Mapping[Secret, Prior], pairs: Pairs, *, epsilon: float) -> float:
     """Largest root over the pairs; a pair is solved only where the largest one so far does not cover it."""
     compared = list(combinations(priors, 2)) if pairs == "all" else list(pairs)
+    extent = max(float(max(abs(prior.means[0]), prior.stds[0])) for prior in priors.values())
+    unit = math.ldexp(1.0, math.frexp(extent)[1] - 1) if extent else 1.0  # keeps squares in range
     largest = 0.0
     for a, b in compared:
-        mean = float(priors[a].means[0]) - float(priors[b].means[0])
-        stds: FloatArray = np.sort([priors[a].stds[0], priors[b].stds[0]])
+        mean = float(priors[a].means[0] / unit) - float(priors[b].means[0] / unit)
+        stds: FloatArray = np.sort([priors[a].stds[0], priors[b].stds[0]]) / unit
         variance = float((stds[1] - stds[0]) * (stds[1] + stds[0]))
         if (mean or variance) and (largest == 0 or log_moment(mean, variance, 1 / largest) > epsilon):
             largest = max(largest, _root(abs(mean), variance, epsilon=epsilon))
-    return largest
+    return largest * unit
 
 
 def _root(mean: float, variance: float, *, epsilon: float) -> float:

@@ -1,0 +1,32 @@
+"""The answers of docs/tables.md and docs/certificates.md are those of the library."""
+
+import re
+from pathlib import Path
+
+import pytest
+from cases import CASES, answer
+from uses import USES, answers
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def rows(name):
+    """First cell to the other cells of every row of the page's table."""
+    lines = re.findall(r"^\| (.*) \|$", (DOCS / name).read_text(encoding="utf-8"), flags=re.MULTILINE)
+    cells = [line.replace("`", "").split(" | ") for line in lines]
+    return {first: rest for first, *rest in cells[2:]}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_table_of_cases(case):
+    assert rows("tables.md")[case] == [answer(case)]
+
+
+@pytest.mark.parametrize("use", USES)
+def test_certificate_under_use(use):
+    assert rows("certificates.md")[use] == answers(use)
+
+
+def test_nothing_else_is_documented():
+    assert set(rows("tables.md")) == set(CASES)
+    assert set(rows("certificates.md")) == set(USES)
