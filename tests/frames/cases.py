@@ -70,9 +70,7 @@ def integers():
 
 def floats():
     arrow = [pandas_of(table(REAL), dtypes={"x": kind}) for kind in ("float[pyarrow]", "double[pyarrow]")]
-    pandas = [
-        pandas_of(table(REAL), dtypes={"x": kind}) for kind in ("float16", "float32", "float64", "Float32", "Float64")
-    ]
+    pandas = [pandas_of(table(REAL), dtypes={"x": kind}) for kind in ("float32", "float64", "Float32", "Float64")]
     return [
         *pandas,
         *arrow,
