@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, TypeAlias
 
@@ -80,7 +80,7 @@ def check_components(components: int | None, /, *, theorem: str) -> int | None:
 
 
 def name_beliefs(
-    beliefs: str | Belief | Iterable[str | Belief], /, *, fitted: Belief, empirical: Belief, secrets: Iterable[Secret]
+    beliefs: str | Belief | Iterable[str | Belief], /, *, fitted: Belief, empirical: Belief, secrets: Sequence[Secret]
 ) -> dict[str, Belief]:
     """Return the beliefs that the guarantee must cover, by name.
 
@@ -90,7 +90,7 @@ def name_beliefs(
         Mappings are named "given 1", "given 2", ... Where the model is the observed frequencies, "fitted" is
         "empirical".
     fitted, empirical : mapping of secret to Prior
-    secrets : iterable
+    secrets : sequence
         The secrets that the protected pairs name.
 
     Raises
@@ -122,7 +122,8 @@ def _entries(beliefs: Any) -> list[Any]:
         raise _not_a_belief(f"a {type(beliefs).__name__}") from None
 
 
-def _check_given(belief: Mapping[Any, Any], *, secrets: Iterable[Secret]) -> Belief:
+def _check_given(belief: Mapping[Any, Any], *, secrets: Sequence[Secret]) -> Belief:
+    """The priors of the given secrets."""
     for secret in secrets:
         if secret not in belief:
             raise ArgumentError(
@@ -134,7 +135,7 @@ def _check_given(belief: Mapping[Any, Any], *, secrets: Iterable[Secret]) -> Bel
     for prior in belief.values():
         if not isinstance(prior, Prior):
             raise _not_a_belief(f"a mapping to {type(prior).__name__}")
-    return dict(belief)
+    return {secret: belief[secret] for secret in secrets}
 
 
 def _not_a_belief(got: str) -> ArgumentTypeError:

@@ -94,4 +94,4 @@ def warn(warning: PufferWarning, /) -> None:
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
         level, frame = level + 1, frame.f_back
-    warnings.warn(warning, stacklevel=level - 1)
+    warnings.warn(warning, stacklevel=level)

@@ -98,7 +98,7 @@ def select_scale(
     UnsoundTheoremWarning
         For "theorem", where the engine refutes the published scale under the theorem's own priors.
     """
-    engines = {name: privacy_loss(_named(priors, pairs), pairs=pairs) for name, priors in beliefs.items()}
+    engines = {name: privacy_loss(priors, pairs=pairs) for name, priors in beliefs.items()}
     own = next((engines[n] for n, b in beliefs.items() if b is assumed), None) or privacy_loss(assumed, pairs=pairs)
     published = theorem.scale(assumed, epsilon=epsilon, delta=delta, pairs=pairs)
     published_loss = None if published is None else measure(own, published, epsilon=epsilon)[0]
@@ -160,14 +160,6 @@ def measure(engine: Loss, scale: float, /, *, epsilon: float) -> tuple[Verificat
     return Verification(pure_loss=pure.bracket, hockey_stick=stick.bracket), pure.pair, stick.pair
 
 
-def _named(priors: Belief, pairs: Pairs) -> Belief:
-    """The priors that the pairs need."""
-    if pairs == "all":
-        return priors
-    named = dict.fromkeys(secret for pair in pairs for secret in pair)
-    return {secret: priors[secret] for secret in named}
-
-
 def confirmed(engine: Loss, published: float, *, epsilon: float, delta: float) -> float:
     """The published scale, or the smallest one above it that the engine confirms.
 
@@ -207,10 +199,9 @@ def _warn_if_refuted(
 
 def _coupled(priors: Belief, *, epsilon: float, pairs: Pairs) -> float:
     """Scale of the almost-sure coupling of these priors; infinite where there is none (theory section 9)."""
-    needed = _named(priors, pairs)
-    if all(prior.is_discrete for prior in needed.values()):
-        return kantorovich_scale(needed, epsilon=epsilon, pairs=pairs)
+    if all(prior.is_discrete for prior in priors.values()):
+        return kantorovich_scale(priors, epsilon=epsilon, pairs=pairs)
     try:
-        return translation_scale(needed, epsilon=epsilon, pairs=pairs)
+        return translation_scale(priors, epsilon=epsilon, pairs=pairs)
     except PriorError:
         return math.inf

@@ -70,10 +70,12 @@ def summarise(
     numbers: dict[Secret, int] = {}
     codes = np.array([numbers.setdefault(label, len(numbers)) for label in labels])
     order = np.lexsort((values, codes))
-    bounds = np.searchsorted(codes[order], np.arange(len(numbers) + 1))
+    codes, values, counts = codes[order], values[order], counts[order]
+    fresh = np.flatnonzero((np.diff(codes, prepend=-1) != 0) | (np.diff(values, prepend=np.nan) != 0))
+    codes, values, counts = codes[fresh], values[fresh], np.add.reduceat(counts, fresh)
+    bounds = np.searchsorted(codes, np.arange(len(numbers) + 1))
     parts = {
-        label: (values[order[bounds[k] : bounds[k + 1]]], counts[order[bounds[k] : bounds[k + 1]]])
-        for label, k in numbers.items()
+        label: (values[bounds[k] : bounds[k + 1]], counts[bounds[k] : bounds[k + 1]]) for label, k in numbers.items()
     }
     return Summary(counts={label: parts[label] for label in sorted(parts, key=_order)})
 

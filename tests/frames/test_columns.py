@@ -1,0 +1,165 @@
+"""Several public columns, domains, missing values, order of rows, and what is done after the noise."""
+
+import gc
+import itertools
+import math
+import weakref
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import puffer_frames
+from puffer_frames import ArgumentError, CalibrationError, Prior, RowOrderWarning, bounded_scales
+
+ROWS = 400
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(3)
+    group = rng.choice(["a", "b"], ROWS)
+    left = rng.integers(0, 2, ROWS)
+    right = np.where(group == "a", left, 1 - left)  # equal marginals, opposite dependence
+    return {"group": group, "left": left, "right": right, "note": list(range(ROWS))}
+
+
+def joint_loss(frame, scales):
+    """Largest |log-ratio| of the joint densities of two columns over the product of their values, by brute force."""
+    grid = list(itertools.product(*(np.unique(frame[name]) for name in scales)))
+    densities = []
+    for _, rows in frame.groupby("group"):
+        atoms = rows[list(scales)].to_numpy(dtype=float)
+        b = np.array(list(scales.values()))
+        densities.append([np.exp(-(np.abs(np.array(y) - atoms) / b).sum(axis=1)).mean() for y in grid])
+    return float(np.abs(np.log(np.array(densities[0]) / np.array(densities[1]))).max())
+
+
+def test_joint_release_hides_what_the_columns_tell_together(table):
+    frame = pd.DataFrame(table)
+    options = {"secret": "group", "epsilon": 1.0}
+    plan = frame.puffer.calibrate(public=["left", "right"], **options)
+    assert plan.scales == {"left": 2.0, "right": 2.0} == bounded_scales({"left": 1, "right": 1}, epsilon=1.0)
+    assert joint_loss(frame, plan.scales) <= 1.0
+    alone = {c: frame.puffer.calibrate(public=c, allow_zero_noise=True, **options).scale for c in ("left", "right")}
+    assert joint_loss(frame, {name: max(scale, 0.05) for name, scale in alone.items()}) > 10  # they do not add up
+    certificate = plan.release(frame).puffer.certificate
+    assert certificate.adds_up
+    assert "do not add up" in " ".join(str(certificate).split())
+    with pytest.raises(ArgumentError, match="scales"):
+        _ = plan.scale
+
+
+def test_joint_release_of_every_kind_of_frame(make_frame, table):
+    frame = make_frame(table)
+    released = frame.puffer.privatize(secret="group", public=["right", "left"], epsilon=1.0, rng=5, keep="note")
+    assert list(released.columns) == ["left", "right", "note"]
+    assert released.puffer.verify() == "intact"
+    noise = np.asarray(released["left"].to_numpy(), dtype=float) - table["left"]
+    other = np.asarray(released["right"].to_numpy(), dtype=float) - table["right"]
+    assert abs(np.corrcoef(noise, other)[0, 1]) < 0.2
+
+
+def test_domain_clips_before_the_noise_and_sets_the_range(table):
+    frame = pd.DataFrame(table | {"left": np.linspace(-50, 50, ROWS)})
+    options = {"secret": "group", "public": ["left", "right"], "epsilon": 1.0, "domain": {"left": (0, 10)}}
+    plan = frame.puffer.calibrate(**options)
+    assert plan.scales == {"left": 20.0, "right": 2.0}
+    noisy = plan.release(frame, rng=1)["left"]
+    assert np.array_equal(noisy, plan.release(frame.assign(left=frame["left"].clip(0, 10)), rng=1)["left"])
+    certificate = plan.release(frame).puffer.certificate
+    assert certificate.beliefs == ("any prior on the domain", "empirical")
+    assert "clipped before the noise: left to [0, 10]" in " ".join(str(certificate).split())
+    one = frame.puffer.calibrate(secret="group", public="left", epsilon=0.1, domain={"left": (0, 10)})
+    assert max(prior.means.max() for prior in one.priors.values()) == 10
+
+
+@pytest.mark.parametrize("options", [{"theorem": "kantorovich"}, {"beliefs": {"a": Prior.bernoulli(0.5)}}])
+def test_a_joint_release_takes_no_theorem_of_one_column(table, options):
+    with pytest.raises(ArgumentError, match="several public columns"):
+        pd.DataFrame(table).puffer.privatize(secret="group", public=["left", "right"], epsilon=1.0, **options)
+
+
+def test_constant_columns_together_need_no_noise(table):
+    frame = pd.DataFrame(table).assign(left=1, right=2)
+    with pytest.raises(CalibrationError, match="allow_zero_noise"):
+        frame.puffer.privatize(secret="group", public=["left", "right"], epsilon=1.0)
+
+
+def test_clip_and_round_leave_the_calibration_as_it_is(make_frame, people):
+    frame = make_frame(people)
+    options = {"secret": "group", "public": "score", "epsilon": 0.05, "rng": 4}
+    plain = np.asarray(frame.puffer.privatize(**options)["score"].to_numpy(), dtype=float)
+    released = frame.puffer.privatize(clip=(0, 5), round=True, **options)
+    assert np.array_equal(np.asarray(released["score"].to_numpy(), dtype=float), np.rint(plain).clip(0, 5))
+    certificate = released.puffer.certificate
+    assert certificate.scales == frame.puffer.privatize(**options).puffer.certificate.scales
+    assert "rounded to integers and score clipped to [0, 5]" in " ".join(str(certificate).split())
+    one_sided = frame.puffer.privatize(clip={"score": (0, math.inf)}, **options)
+    assert np.asarray(one_sided["score"].to_numpy(), dtype=float).min() == 0
+
+
+def test_dropped_rows(make_frame, people):
+    scores = [None if k % 10 == 0 else int(v) for k, v in enumerate(people["score"])]
+    frame = make_frame(people | {"score": scores})
+    complete = make_frame({name: [v for k, v in enumerate(values) if k % 10] for name, values in people.items()})
+    options = {"secret": "group", "public": "score", "epsilon": 0.05, "rng": 4, "keep": "note"}
+    released = frame.puffer.privatize(nulls="drop", **options)
+    expected = complete.puffer.privatize(**options)
+    assert released.puffer.certificate.fingerprint == expected.puffer.certificate.fingerprint
+    assert len(released) == 180
+    text = str(released.puffer.certificate)
+    assert "rows with a missing value" in text
+    assert "20 " not in text
+
+
+def test_rows_sorted_by_the_secret_are_warned_about(people):
+    frame = pd.DataFrame(people).sort_values("group", ignore_index=True)
+    options = {"secret": "group", "public": "score", "epsilon": 0.05, "keep": "note"}
+    with pytest.warns(RowOrderWarning, match="shuffle=True") as caught:
+        frame.puffer.privatize(**options)
+    assert caught[0].filename == __file__
+    assert caught[0].message.share < 0.1
+    released = frame.puffer.privatize(shuffle=True, rng=3, **options)  # warnings are errors
+    straight = pl.DataFrame(frame).puffer.privatize(shuffle=True, rng=3, **options)
+    assert released.puffer.certificate.fingerprint == straight.puffer.certificate.fingerprint
+    assert sorted(released["note"]) == sorted(frame["note"])
+    assert list(released["note"]) != list(frame["note"])
+    assert released.index.equals(pd.RangeIndex(200))
+
+
+def test_rows_in_random_order_are_not(people):
+    for seed in range(20):
+        frame = pd.DataFrame(people).sample(frac=1, random_state=seed, ignore_index=True)
+        frame.puffer.privatize(secret="group", public="score", epsilon=0.05)
+
+
+def test_labels_that_are_not_text_come_back(people):
+    frame = pd.DataFrame(people).set_axis([0, 1.5, ("note", 2)], axis=1)
+    released = frame.puffer.privatize(secret=0, public=1.5, epsilon=0.05, keep=[("note", 2)])
+    assert list(released.columns) == [1.5, ("note", 2)]
+    columns = pd.MultiIndex.from_product([["people"], ["group", "score", "note"]], names=["level", "name"])
+    released = frame.set_axis(columns, axis=1).puffer.privatize(
+        secret=("people", "group"), public=("people", "score"), epsilon=0.05
+    )
+    assert released.columns.equals(columns[[1]])
+    assert released.columns.names == ["level", "name"]
+    assert released.puffer.verify() == "intact"
+
+
+def test_eight_large_frames_are_freed_as_they_go(people):
+    rng = np.random.default_rng(0)
+    gc.collect()
+    gc.disable()
+    try:
+        alive = []
+        for _ in range(8):
+            frame = pl.DataFrame({"s": rng.integers(0, 2, 50_000), "x": rng.integers(0, 9, 50_000)})
+            released = puffer_frames.privatize(frame, secret="s", public="x", epsilon=1e-3)
+            released.puffer.verify()
+            alive += [weakref.ref(frame), weakref.ref(released)]
+            del frame, released
+        assert [reference() for reference in alive] == [None] * 16
+    finally:
+        gc.enable()
