@@ -151,7 +151,7 @@ class Prior:
         order = np.lexsort((stds, means))
         means, stds, levels = means[order], stds[order], levels[order]
         fresh = np.ones(means.size, dtype=bool)
-        fresh[1:] = (np.diff(means) != 0) | (np.diff(stds) != 0)
+        fresh[1:] = (means[1:] != means[:-1]) | (stds[1:] != stds[:-1])
         starts = np.flatnonzero(fresh)
         levels = np.add.reduceat(levels, starts)
         kept = levels > 0

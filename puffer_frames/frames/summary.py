@@ -71,7 +71,7 @@ def summarise(
     codes = np.array([numbers.setdefault(label, len(numbers)) for label in labels])
     order = np.lexsort((values, codes))
     codes, values, counts = codes[order], values[order], counts[order]
-    fresh = np.flatnonzero((np.diff(codes, prepend=-1) != 0) | (np.diff(values, prepend=np.nan) != 0))
+    fresh = np.flatnonzero(np.append(True, (codes[1:] != codes[:-1]) | (values[1:] != values[:-1])))
     codes, values, counts = codes[fresh], values[fresh], np.add.reduceat(counts, fresh)
     bounds = np.searchsorted(codes, np.arange(len(numbers) + 1))
     parts = {
