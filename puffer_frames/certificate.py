@@ -211,7 +211,7 @@ class Certificate:
             ("meaning", f"one released value changes the odds between two secrets by a factor of at most {odds}"),
             (
                 "noise",
-                f"{self.noise}, {scales}; mean absolute error {errors}" if any(self.scales.values()) else _NO_NOISE,
+                f"{self.noise}, {scales}; {errors}" if any(self.scales.values()) else _NO_NOISE,
             ),
             ("calibration", self._calibration_text()),
         ]

@@ -127,18 +127,22 @@ class Curve:
             mean = float(means[self.stds[:, 0] == widest].max())
             step = _RAW_TAIL_WIDTHS * widest
             end = max(mean, float(means.max())) + step
-            while self._others(sign * end, sign * mean, widest) > _NEGLIGIBLE and step < 1e300:
+            while self._others(sign * end, sign * mean, widest, sign) > _NEGLIGIBLE and step < 1e300:
                 step *= 2.0
                 end += step
             ends.append(sign * end)
         return ends[0], ends[1]
 
-    def _others(self, y: float, mean: float, std: float) -> float:
-        """Largest log of the ratio of another component to the one that dominates the tail at y."""
+    def _others(self, y: float, mean: float, std: float, sign: float) -> float:
+        """Largest log of the ratio of another component to the one that dominates the tail; inf while one still grows."""
         log_density = self._log_weights - np.log(self.stds) - 0.5 * np.square((y - self.means) / self.stds)
         dominant = (self.means == mean) & (self.stds == std)
-        others = log_density[~dominant]
-        return float(others.max() - log_density[dominant].max()) if others.size else -math.inf
+        if dominant.all():
+            return -math.inf
+        growth = sign * ((y - mean) / std**2 - (y - self.means) / self.stds**2)
+        if (growth[~dominant] > 0).any():
+            return math.inf
+        return float(log_density[~dominant].max() - log_density[dominant].max())
 
     def at(self, y: FloatArray, /) -> Points:
         """Evaluate the curve."""
