@@ -128,7 +128,10 @@ def select_scale(
         published_loss=published_loss,
         scale=scale,
         scale_per_belief=scales,
-        none_needed=all(is_private(engine, 0.0, epsilon=epsilon, delta=delta) for engine in engines.values()),
+        none_needed=scale == 0
+        or (
+            calibration == "theorem" and all(is_private(e, 0.0, epsilon=epsilon, delta=delta) for e in engines.values())
+        ),
         binding_belief=binding,
         worst_pair=by_stick if delta else by_pure,
         verified={name: verification for name, (verification, _, _) in measured.items()},

@@ -134,7 +134,7 @@ class Curve:
         return ends[0], ends[1]
 
     def _others(self, y: float, mean: float, std: float, sign: float) -> float:
-        """Largest log of the ratio of another component to the one that dominates the tail; inf while one still grows."""
+        """Largest log-ratio of another component to the one that dominates the tail; inf while one still grows."""
         log_density = self._log_weights - np.log(self.stds) - 0.5 * np.square((y - self.means) / self.stds)
         dominant = (self.means == mean) & (self.stds == std)
         if dominant.all():
