@@ -39,9 +39,9 @@ def positive_part(
 
     Notes
     -----
-    **Rounding**: the integral over an interval is Lipschitz with constant 1 - e^{-g} in D and in E, so the errors
-    of the tables enter once. An interval at both of whose ends the log-ratio is certainly at most epsilon
-    contributes exactly 0 (the ratio is monotone between atoms).
+    **Rounding**: the integral grows with D and with E, so that it is bounded by its values at the ends of their
+    error intervals, however large e^epsilon is. An interval at both of whose ends the log-ratio is certainly at
+    most epsilon contributes exactly 0 (the ratio is monotone between atoms).
     """
     level = min(epsilon, LARGEST_EPSILON)
     lower, upper = np.zeros(i.size), np.zeros(i.size)
@@ -58,35 +58,34 @@ def _live_part(tables: AtomDensities, i: IndexArray, j: IndexArray, level: float
     certain = excess + tables.error(tables.log_f[i]) + tables.error(tables.log_f[j]) <= level
     d, d_error = _difference(tables, tables.log_a, i, j, level)
     e, e_error = _difference(tables, tables.log_b, i, j, level)
-    g = tables.gaps
-    decay, span = np.exp(-g), -np.expm1(-g)
+    dead = certain[:, :-1] & certain[:, 1:]
+    integrals = []
+    for sign in (-1, 1):
+        low_d, low_e = d + sign * d_error, e + sign * e_error
+        inside = np.where(dead, 0.0, _between(low_d[:, :-1], low_e[:, 1:], tables.gaps)).sum(axis=1)
+        for tail, gone in ((low_e[:, 0], certain[:, 0]), (low_d[:, -1], certain[:, -1])):
+            inside += np.where(gone, 0.0, np.maximum(tail, 0.0))
+        integrals.append(0.5 * inside * (1 + sign * UNIT_ROUNDOFF * (tables.gaps.size.bit_length() + 40)))
+    upper = np.minimum(integrals[1], 1.0)
+    return np.clip(integrals[0], 0.0, upper), upper
 
-    left, right = d[:, :-1], e[:, 1:]
+
+def _between(left: FloatArray, right: FloatArray, g: FloatArray) -> FloatArray:
+    """Integral over [0, g] of the positive part of left e^{-s} + right e^{s - g}."""
+    decay, span = np.exp(-g), -np.expm1(-g)
     at_left, at_right = left + right * decay, left * decay + right
-    inside = np.select(
+    return np.select(
         [(at_left > 0) & (at_right > 0), at_left > 0, at_right > 0],
         [(left + right) * span, left * _up_to_crossing(left, right, g), right * _up_to_crossing(right, left, g)],
     )
-    slack = (d_error[:, :-1] + e_error[:, 1:] + 32 * UNIT_ROUNDOFF * (np.abs(left) + np.abs(right))) * span
-    alive = ~(certain[:, :-1] & certain[:, 1:])
-    integral = np.where(alive, inside, 0.0).sum(axis=1)
-    error = np.where(alive, slack, 0.0).sum(axis=1)
-    for tail, tail_error, dead in (
-        (e[:, 0], e_error[:, 0], certain[:, 0]),
-        (d[:, -1], d_error[:, -1], certain[:, -1]),
-    ):
-        integral += np.where(dead, 0.0, np.maximum(tail, 0.0))
-        error += np.where(dead, 0.0, tail_error)
-    error += (g.size.bit_length() + 8) * UNIT_ROUNDOFF * integral
-    upper = np.minimum(0.5 * (integral + error), 1.0)
-    return np.clip(0.5 * (integral - error), 0.0, upper), upper
 
 
 def _up_to_crossing(positive: FloatArray, negative: FloatArray, g: FloatArray) -> FloatArray:
     """(1 - e^{-s})^2 with e^{2s} = -positive e^g / negative; meaningful where the signs are as named."""
     ratio = np.full(positive.shape, np.inf)
     np.divide(positive, -negative, out=ratio, where=(positive > 0) & (negative < 0))
-    s = np.clip(0.5 * (g + np.log(ratio)), 0.0, g)
+    with np.errstate(divide="ignore"):
+        s = np.clip(0.5 * (g + np.log(ratio)), 0.0, g)
     crossed: FloatArray = np.square(np.expm1(-s))
     return crossed
 

@@ -51,6 +51,16 @@ def test_brackets_are_narrow_and_hold_the_known_value():
     assert stick.width < 1e-12
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 20.0, 100.0, 400.0])
+@pytest.mark.parametrize("delta", [0.9, 0.3, 1e-3])
+def test_brackets_stay_narrow_for_large_epsilon(epsilon, delta):
+    # two point masses at distance 1: delta* = 1 - e^{(eps - 1/b)/2}
+    scale = 1 / (epsilon - 2 * math.log1p(-delta))
+    stick = hockey_stick(Prior.empirical([0.0]), Prior.empirical([1.0]), epsilon=epsilon, scale=scale)
+    assert stick.lower - 1e-12 * epsilon <= delta <= stick.upper + 1e-12 * epsilon
+    assert stick.width < 1e-10 * epsilon
+
+
 def test_raw_column():
     p, q = Prior.bernoulli(0.2), Prior.bernoulli(0.9)
     assert math.log(8) in pure_loss(p, q, scale=0)
