@@ -27,6 +27,13 @@ def check_bounds(
     """
     if bounds is None:
         return {}
+    if finite and not isinstance(bounds, Mapping):
+        raise ArgumentTypeError(
+            role,
+            rule="a mapping of column to (low, high)",
+            got=f"a {type(bounds).__name__}",
+            hint=f"Write {role}={{{columns[0]!r}: (0, 100)}}.",
+        )
     given = bounds if isinstance(bounds, Mapping) else dict.fromkeys(columns, bounds)
     checked: dict[Hashable, Bounds] = {}
     for name, pair in given.items():

@@ -12,7 +12,10 @@ UNIT_ROUNDOFF = 2.0**-53
 
 def up(exact: Fraction | Decimal, /) -> float:
     """Smallest float that is at least the given number."""
-    nearest = float(exact)
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf
     if math.isinf(nearest):
         return nearest
     return math.nextafter(nearest, math.inf) if Fraction(nearest) < Fraction(exact) else nearest

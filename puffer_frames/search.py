@@ -20,6 +20,8 @@ RELATIVE_TOLERANCE = 1e-8
 _FINEST = 1e-3
 """Below this fraction of the distance of two atoms, noise leaves the loss as it is without noise."""
 
+_SMALLEST = 1e-300
+
 
 def smallest_scale(
     priors: Mapping[Secret, Prior],
@@ -113,7 +115,11 @@ def _search(loss: Loss, *, epsilon: float, delta: float) -> float:
 
     if is_private(loss, 0.0, epsilon=epsilon, delta=delta):
         return 0.0
-    low, high = _bracket(beyond, start=math.log(loss.span / epsilon), floor=math.log(loss.resolution * _FINEST))
+    low, high = _bracket(
+        beyond,
+        start=math.log(max(loss.span / epsilon, _SMALLEST)),
+        floor=math.log(max(loss.resolution * _FINEST, _SMALLEST)),
+    )
     return math.exp(_tighten(beyond, low, high))
 
 

@@ -101,6 +101,13 @@ def select_scale(
     engines = {name: privacy_loss(priors, pairs=pairs) for name, priors in beliefs.items()}
     own = next((engines[n] for n, b in beliefs.items() if b is assumed), None) or privacy_loss(assumed, pairs=pairs)
     published = theorem.scale(assumed, epsilon=epsilon, delta=delta, pairs=pairs)
+    if published is not None and math.isinf(published):
+        raise CalibrationError(
+            "the request",
+            rule="satisfiable by a scale in the range of floats",
+            got=f"a larger one at epsilon {epsilon:g}",
+            hint="Ask for a larger epsilon, or divide the column by a constant first.",
+        )
     published_loss = None if published is None else measure(own, published, epsilon=epsilon)[0]
     if calibration == "exact":
         scales = {n: smallest_scale_of(engine, epsilon=epsilon, delta=delta) for n, engine in engines.items()}

@@ -8,7 +8,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from puffer_frames.frames.columns import NativeFrame, labels_of, open_frame
+from puffer_frames.frames.columns import NativeFrame, column, labels_of, open_frame
 
 _KEY = "puffer_frames"
 _ATTRIBUTE = "_puffer_frames_metadata"
@@ -43,13 +43,15 @@ def fingerprint(frame: NativeFrame, /) -> str:
     digest = hashlib.sha256()
     for name in sorted(opened.columns):
         digest.update(f"{name!r}:".encode())
-        values_of = opened[name]
+        values_of = column(opened, name)
         if isinstance(values_of.dtype, nw.Boolean) or values_of.dtype.is_numeric():
-            values = np.array(values_of.cast(nw.Float64).to_numpy(), dtype="<f8")
-            values[np.isnan(values)] = np.nan
+            numbers = values_of.cast(nw.Float64) if opened.implementation.is_polars() else values_of
+            values = np.array(numbers.fill_null(0).to_numpy(), dtype="<f8")
+            values[values_of.is_null().to_numpy().astype(bool) | np.isnan(values)] = np.nan
             digest.update(values.data)
         elif isinstance(values_of.dtype, (nw.Date, nw.Datetime)):
-            digest.update(repr(values_of.cast(nw.Datetime("us")).dt.timestamp("us").to_list()).encode())
+            times = values_of.cast(nw.Datetime("us")) if isinstance(values_of.dtype, nw.Date) else values_of
+            digest.update(repr(times.dt.timestamp("us").to_list()).encode())
         else:
             digest.update(repr([None if is_null(entry) else str(entry) for entry in values_of.to_list()]).encode())
     return digest.hexdigest()

@@ -19,6 +19,8 @@ Frame: TypeAlias = nw.DataFrame[Any]
 Name: TypeAlias = Hashable
 """Name of a column: text, or in pandas any other label."""
 
+LARGEST_VALUE = 1e301
+"""Larger values leave no room for the noise in the range of floats."""
 LARGEST_INTEGER = 2**53
 """Integers up to here are told apart as 64-bit floats."""
 
@@ -74,7 +76,7 @@ def as_names(names: Name | Iterable[Name], frame: NativeFrame, /, *, role: str) 
         For something else.
     """
     labels = list(labels_of(frame))
-    if names is not None and isinstance(names, Hashable) and (names in labels or not isinstance(names, Iterable)):
+    if names is not None and isinstance(names, Hashable) and (_among(names, labels) or not isinstance(names, Iterable)):
         listed: tuple[Any, ...] = (names,)
     elif isinstance(names, Iterable):
         listed = (names,) if isinstance(names, str) else tuple(names)
@@ -88,9 +90,25 @@ def as_names(names: Name | Iterable[Name], frame: NativeFrame, /, *, role: str) 
             hint=f'Write {role}="column".',
         )
     for name in listed:
-        if name not in labels:
+        if not _among(name, labels):
             raise _not_found(role, name, labels)
     return tuple(str(name) for name in listed)
+
+
+def _among(name: Name, labels: Sequence[Name]) -> bool:
+    """Membership where comparing with a label may fail (a missing value as a label)."""
+    for label in labels:
+        try:
+            if label is name or bool(label == name):
+                return True
+        except (TypeError, ValueError):
+            continue
+    return False
+
+
+def column(frame: Frame, name: str, /) -> nw.Series[Any]:
+    """A column under a plain name: Polars reads names like "^x$" as patterns in operations."""
+    return frame[name].alias("column")
 
 
 def check_names(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str], keep: Sequence[str]) -> None:
@@ -150,7 +168,7 @@ def check_dtypes(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str
             raise ArgumentTypeError(
                 f"the secret column {name!r}",
                 rule="of strings, categories, booleans or integers",
-                got=f"dtype {dtype}",
+                got=f"dtype {type(dtype).__name__}",
                 hint="Convert it to strings or categories first.",
             )
     for name in public:
@@ -159,7 +177,7 @@ def check_dtypes(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str
             raise ArgumentTypeError(
                 f"the public column {name!r}",
                 rule="of integers, floats or booleans",
-                got=f"dtype {dtype}",
+                got=f"dtype {type(dtype).__name__}",
                 hint="Convert it to integers or floats first.",
             )
 
@@ -191,6 +209,8 @@ def to_floats(values: nw.Series[Any], counts: np.ndarray[Any, Any], /, *, name: 
     infinite = int(counts[np.isinf(floats)].sum())
     if infinite:
         raise _bad(name, "finite", _rows(infinite) + " with an infinity", "Clip the column to its known range first.")
+    if bool((np.abs(floats) > LARGEST_VALUE).any()):
+        raise _bad(name, "within 1e301 of 0", "larger values", "Divide the column by a constant first.")
     return floats
 
 

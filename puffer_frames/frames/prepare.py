@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, PriorError
-from puffer_frames.frames.columns import Frame, check_dtypes, check_names
+from puffer_frames.frames.columns import Frame, check_dtypes, check_names, column
 
 
 def prepare(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str], keep: Sequence[str], nulls: str) -> Frame:
@@ -28,7 +28,7 @@ def prepare(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str], ke
         return frame
     complete = np.ones(len(frame), dtype=bool)
     for name in (*secret, *public):
-        complete &= ~missing(frame[name])
+        complete &= ~missing(column(frame, name))
     if complete.all():
         return frame
     if not complete.any():
@@ -63,7 +63,7 @@ def run_share(frame: Frame, /, *, secret: Sequence[str], counts: Sequence[int]) 
     n = len(frame)
     changes = np.zeros(max(0, n - 1), dtype=bool)
     for name in secret:
-        values = frame[name]
+        values = column(frame, name)
         changes |= (values != values.shift(1)).fill_null(True).to_numpy().astype(bool)[1:]
     expected = 1 + n - sum(count * count for count in counts) / n
     return (1 + int(changes.sum())) / expected

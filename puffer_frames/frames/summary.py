@@ -56,7 +56,9 @@ def summarise(
     """
     floats = {name for name in (*secret, public) if frame.schema[name].is_float()}
     keys = [
-        (nw.col(name).cast(nw.Float64) if name in floats else nw.col(name)).alias(alias)
+        (frame[name].cast(nw.Float64) if name in floats else frame[name]).alias(
+            alias
+        )  # Polars reads "^x$" as a pattern
         for name, alias in [*((name, f"secret_{k}") for k, name in enumerate(secret)), (public, "value")]
     ]
     table = frame.select(*keys)
@@ -95,17 +97,22 @@ def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, name: str) -> li
             hint="Say nulls='drop' to leave those rows out, or give them a value of their own such as 'unknown'.",
         )
     if not keys.dtype.is_float():
-        return list(keys.to_list())
-    if not (floats == np.rint(floats)).all():
-        raise ArgumentTypeError(
-            f"the secret column {name!r}",
-            rule="of strings, categories, booleans or integers",
-            got="floats that are not integers",
-            hint="Group the values into categories first: a secret is one of a few values.",
-        )
-    return [int(value) for value in floats]
+        labels = list(keys.to_list())
+        odd = next((type(label).__name__ for label in labels if not isinstance(label, (str, bool, int))), None)
+        if odd is None:
+            return labels
+    else:
+        odd = "floats that are not integers"
+        if np.isfinite(floats).all() and (floats == np.rint(floats)).all():
+            return [int(value) for value in floats]
+    raise ArgumentTypeError(
+        f"the secret column {name!r}",
+        rule="of strings, categories, booleans or integers",
+        got=odd if " " in odd else f"categories of type {odd}",
+        hint="Convert it to strings, or group the values into categories: a secret is one of a few values.",
+    )
 
 
-def _order(label: Secret) -> tuple[Any, ...]:
-    """Sort key of a label; tuples (of several secret columns) entry by entry."""
-    return label if isinstance(label, tuple) else (label,)
+def _order(label: Secret) -> tuple[tuple[str, Any], ...]:
+    """Sort key of a label, entry by entry for several secret columns; labels of different types are kept apart."""
+    return tuple((type(entry).__name__, entry) for entry in (label if isinstance(label, tuple) else (label,)))

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.frames.columns import Frame, NativeFrame
+from puffer_frames.frames.columns import Frame, NativeFrame, column
 from puffer_frames.priors import FloatArray, IndexArray
 
 
 def float_values(frame: Frame, name: str, /) -> FloatArray:
     """A checked public column as an array of 64-bit floats."""
-    return np.asarray(frame[name].cast(nw.Float64).to_numpy(), dtype=np.float64)
+    return np.asarray(column(frame, name).cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 
 def check_index(frame: Frame, index: str | None, /) -> None:
@@ -58,7 +58,7 @@ def build_release(
     rearranges the rows; `labels` are the column labels of the native frame.
     """
     places = [k for k, name in enumerate(frame.columns) if name in columns or name in keep]
-    selected = frame.select(frame.columns[k] for k in places)
+    selected = frame.select(*(frame[frame.columns[k]] for k in places))
     if not frame.implementation.is_pandas():
         arrays = [nw.new_series(name, values, nw.Float64, backend="polars") for name, values in columns.items()]
         released = selected.with_columns(*arrays)

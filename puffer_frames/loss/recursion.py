@@ -62,6 +62,11 @@ def log_densities(positions: FloatArray, weights: FloatArray, /, *, scale: float
     and at most 10 times its span, and each of the joins at most 8 units of |v|. The constants are generous (exp
     and log are taken to be right to 2 units in the last place).
     """
+    with np.errstate(over="ignore", invalid="ignore"):  # distances of infinitely many scales: no noise joins them
+        return _log_densities(positions, weights, scale)
+
+
+def _log_densities(positions: FloatArray, weights: FloatArray, scale: float) -> AtomDensities:
     gaps = np.diff(positions) / scale
     log_a, blocks, longest, widest = _forward(positions, weights, scale)
     backward, more_blocks, _, wider = _forward(-positions[::-1], weights[:, ::-1], scale)

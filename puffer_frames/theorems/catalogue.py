@@ -123,7 +123,7 @@ THEOREMS: Mapping[str, Theorem] = {t.name: t for t in (TRANSLATION, GAUSSIAN, MI
 
 def check_theorem(name: str, /) -> str:
     """Return the name of a theorem or "auto"; raise ArgumentError for another."""
-    if name != "auto" and name not in THEOREMS:
+    if name not in ("auto", *THEOREMS):
         known = ", ".join(f'"{known}"' for known in ("auto", *THEOREMS))
         raise ArgumentError("theorem", rule=f"one of {known}", got=repr(name), hint='Leave it out for "auto".')
     return name

@@ -2,7 +2,9 @@
 
 import json
 import math
+import signal
 import warnings
+from contextlib import contextmanager
 
 import empirical_guarantee as guarantee
 import numpy as np
@@ -12,6 +14,9 @@ from odd_columns import MARKER
 from odd_requests import Once
 
 from puffer_frames import Certificate, PufferError, PufferWarning, privatize
+
+SECONDS = 20
+"""No release of so small a table takes longer, on a busy machine either."""
 
 FARTHEST = 60
 """Laplace noise is beyond so many scales with probability e^-60."""
@@ -25,7 +30,8 @@ def check(case):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            released = privatize(table.frame, **options)
+            with within(SECONDS):
+                released = privatize(table.frame, **options)
         except PufferError as raised:
             error = raised
         except pl.exceptions.PanicException as panic:
@@ -42,6 +48,25 @@ def check(case):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return [*events, "release", *check_release(case, released)]
+
+
+@contextmanager
+def within(seconds):
+    """Interrupt what takes longer, where the platform can."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_):
+        raise AssertionError(f"no answer within {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _fresh(options):

@@ -1,0 +1,173 @@
+"""Requests for a release of an odd table: the options of privatize, valid ones and sometimes one that is not."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from odd_columns import rarely
+from odd_tables import Table, tables
+
+from puffer_frames import Prior
+
+FEW_SECRETS = 4
+"""With more of them Gaussian theorems are not asked for: every pair takes some ten milliseconds."""
+
+INVALID = {
+    "epsilon": (0, -1, math.nan, math.inf, True, "1", None, 1j, [1.0], np.array(1.0)),
+    "delta": (1, 1.5, -1e-9, math.nan, math.inf, "0", None, False),
+    "pairs": ("some", None, 3, [], [()], ["ab"], [("a",)], [("nobody", "no one")], [(1, 2, 3)], [([1], [2])], {1: 2}),
+    "theorem": ("best", "", None, 3, ["gmm"], "Kantorovich"),
+    "calibration": ("loose", None, 1, ["exact"]),
+    "beliefs": ("true", (), None, 3, [3], {}, {"nobody": Prior.bernoulli(0.5)}, ["fitted", "x"], {"a": 1}),
+    "components": (0, -1, 1.5, True, "2", [2], math.nan),
+    "nulls": ("keep", None, True, ["drop"]),
+    "domain": ((0, 1), 3, "ab", {"nowhere": (0, 1)}, [(0, 1)]),
+    "clip": ((1, 0), (math.nan, 1), 3, "ab", ("a", "b"), {"nowhere": (0, 1)}, (1, 1), (0, 1, 2)),
+    "index": ("all", 0, True, ["keep"]),
+    "rng": ("seed", -1, 1.5, True, [1]),
+    "secret": ("nowhere", None, (), [], 3.5, ["nowhere"], [["s"]], {"nowhere": 1}),
+    "public": ("nowhere", None, (), [], 3.5, ["nowhere"], [["x"]], {"nowhere": 1}),
+    "keep": ("nowhere", None, 3.5, ["nowhere"], [["k"]], {"nowhere": 1}),
+}
+"""Values that no request may have; what a table could have as a column label, it does not."""
+
+
+class Once(tuple):
+    """Entries that the request gets as an iterator."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A table, the options of a request, the side knowledge as components, and the option that is not valid."""
+
+    table: Table
+    options: dict[str, Any]
+    given: list[dict[Any, list[tuple[float, float, float]]]]
+    invalid: str | None
+
+    def __repr__(self):
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+        return f"privatize(frame, {options}) of\n{self.table!r}" + f"\n  invalid: {self.invalid}" * bool(self.invalid)
+
+
+@st.composite
+def cases(draw):
+    """A request; most of its options are left out."""
+    table = draw(tables())
+    secrets = secret_values(table)
+    options = {
+        "secret": _named(draw, table, table.secret),
+        "public": _named(draw, table, table.public),
+        "epsilon": draw(st.floats(1e-3, 20) | st.sampled_from([1, 0.1, np.float32(0.5), np.int64(2)])),
+        "rng": draw(st.integers(0, 99)),
+    }
+    if table.keep:
+        options["keep"] = _named(draw, table, table.keep)
+    if len(table.public) == 1:
+        given = draw(_models(options, secrets))
+    else:
+        given = []
+        options |= {"theorem": "bounded"} if rarely(draw, 4) else {}
+    for name, strategy in _free(table, secrets).items():
+        if rarely(draw, 2 if name in ("nulls", "allow_zero_noise") else 4):
+            options[name] = draw(strategy)
+    if not table.library.startswith("polars") and not rarely(draw, 4):
+        options["index"] = draw(st.sampled_from(["drop", "keep"]))
+    invalid = draw(st.sampled_from(sorted(INVALID))) if rarely(draw, 8) else None
+    if invalid:
+        options[invalid] = draw(st.sampled_from(INVALID[invalid]))
+    return Case(table=table, options=options, given=given, invalid=invalid)
+
+
+def secret_values(table):
+    """The distinct secrets as a user would write them, tuples for several columns."""
+    columns = [table.values(place) for place in table.secret]
+    rows = zip(*columns, strict=True) if len(columns) > 1 else columns[0]
+    try:
+        return [value for value in dict.fromkeys(rows) if not _has_null(value)]
+    except TypeError:
+        return []
+
+
+def _has_null(value):
+    entries = value if isinstance(value, tuple) else (value,)
+    return any(entry is None or entry != entry or type(entry).__name__ == "NAType" for entry in entries)
+
+
+def _named(draw, table, places):
+    labels = [table.labels[place] for place in places]
+    if len(labels) == 1 and draw(st.booleans()):
+        return labels[0]
+    return draw(st.sampled_from([list, Once]))(labels)
+
+
+def _free(table, secrets):
+    """Options that any request may have."""
+    low, high = st.sampled_from([-10, -1.0, 0, -1e300, 1e12]), st.sampled_from([1e13, 1e301, 2e12])
+    bounds = st.tuples(low, high) | st.sampled_from([(0, 1), (0.0, 5e-324), (-2, 3.5), (1e12, 1e12 + 1)])
+    labels = [table.labels[place] for place in table.public]
+    per_column = st.dictionaries(st.sampled_from(labels), bounds) if _all_hashable(labels) else st.just({})
+    return {
+        "delta": st.floats(-9, math.log10(0.5)).map(lambda x: 10**x) | st.sampled_from([0, 1e-300, 0.5, 0.99]),
+        "pairs": _pairs(secrets) if len(secrets) > 1 else st.just("all"),
+        "nulls": st.sampled_from(["drop", "drop", "raise"]),
+        "domain": per_column,
+        "clip": bounds | per_column | st.just((-math.inf, 0)),
+        "round": st.booleans(),
+        "shuffle": st.booleans(),
+        "allow_zero_noise": st.sampled_from([True, True, False]),
+    }
+
+
+def _all_hashable(labels):
+    return all(label.__hash__ for label in labels)
+
+
+def _pairs(secrets):
+    chosen = st.sampled_from(secrets[:20])
+    pair = st.tuples(chosen, chosen).filter(lambda pair: pair[0] != pair[1])
+    listed = st.lists(pair | pair.map(list), min_size=1, max_size=4)
+    return listed | listed.map(Once) | st.just("all")
+
+
+@st.composite
+def _models(draw, options, secrets):
+    """Options of a single public column; `options` is extended, and the side knowledge returned."""
+    few = len(secrets) <= FEW_SECRETS
+    if rarely(draw, 3):
+        gaussian = ["translation", "gaussian", "gmm"] if few else []
+        options["theorem"] = draw(st.sampled_from(["auto", "kantorovich", "bernoulli", *gaussian]))
+    if options.get("theorem") == "gmm" and draw(st.booleans()):
+        options["components"] = draw(st.integers(1, 3))
+    if rarely(draw, 4):
+        options["calibration"] = draw(st.sampled_from(["theorem", "exact"]))
+    given = []
+    if rarely(draw, 4):
+        words = draw(st.sampled_from(["fitted", "empirical", ("empirical",), ["fitted", "empirical"], ()]))
+        entries = [words] if isinstance(words, str) else list(words)
+        if secrets and (not entries or rarely(draw, 2)):
+            given = draw(st.lists(_side_knowledge(secrets, few=few), min_size=1, max_size=2))
+        mappings = [{label: _as_prior(parts) for label, parts in belief.items()} for belief in given]
+        beliefs = [*entries, *mappings]
+        if beliefs:
+            options["beliefs"] = beliefs[0] if len(beliefs) == 1 and draw(st.booleans()) else beliefs
+    return given
+
+
+@st.composite
+def _side_knowledge(draw, secrets, *, few):
+    stds = st.sampled_from([0.0, 0.0, 1.0, 5.0]) if few else st.just(0.0)
+    unit = draw(st.sampled_from([1.0, 1.0, 1e-3, 1e12]))
+    part = st.tuples(st.sampled_from([1, 2, 7]), st.integers(-9, 9), stds)
+    belief = {}
+    for label in secrets:
+        parts = draw(st.lists(part, min_size=1, max_size=3))
+        total = sum(weight for weight, _, _ in parts)
+        belief[label] = [(weight / total, mean * unit, std * unit) for weight, mean, std in parts]
+    return belief
+
+
+def _as_prior(parts):
+    return Prior.mixture(*zip(*parts, strict=True))
