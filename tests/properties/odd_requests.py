@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from puffer_frames import Prior
 FEW_SECRETS = 4
 """With more of them Gaussian theorems are not asked for: every pair takes some ten milliseconds."""
 
+HUGE = 10**400
+
 INVALID = {
-    "epsilon": (0, -1, math.nan, math.inf, True, "1", None, 1j, [1.0], np.array(1.0)),
-    "delta": (1, 1.5, -1e-9, math.nan, math.inf, "0", None, False),
+    "epsilon": (0, -1, math.nan, math.inf, True, "1", None, 1j, [1.0], np.array(1.0), HUGE),
+    "delta": (1, 1.5, -1e-9, math.nan, math.inf, "0", None, False, HUGE),
     "pairs": ("some", None, 3, [], [()], ["ab"], [("a",)], [("nobody", "no one")], [(1, 2, 3)], [([1], [2])], {1: 2}),
     "theorem": ("best", "", None, 3, ["gmm"], "Kantorovich"),
     "calibration": ("loose", None, 1, ["exact"]),
@@ -24,18 +27,24 @@ INVALID = {
     "components": (0, -1, 1.5, True, "2", [2], math.nan),
     "nulls": ("keep", None, True, ["drop"]),
     "domain": ((0, 1), 3, "ab", {"nowhere": (0, 1)}, [(0, 1)]),
-    "clip": ((1, 0), (math.nan, 1), 3, "ab", ("a", "b"), {"nowhere": (0, 1)}, (1, 1), (0, 1, 2)),
+    "clip": ((1, 0), (math.nan, 1), 3, "ab", ("a", "b"), {"nowhere": (0, 1)}, (1, 1), (0, 1, 2), (0, HUGE)),
     "index": ("all", 0, True, ["keep"]),
     "rng": ("seed", -1, 1.5, True, [1]),
     "secret": ("nowhere", None, (), [], 3.5, ["nowhere"], [["s"]], {"nowhere": 1}),
     "public": ("nowhere", None, (), [], 3.5, ["nowhere"], [["x"]], {"nowhere": 1}),
     "keep": ("nowhere", None, 3.5, ["nowhere"], [["k"]], {"nowhere": 1}),
 }
-"""Values that no request may have; what a table could have as a column label, it does not."""
+"""Values that no request may have; no table has these column labels."""
+
+INVALID_BOUNDS = ((1, 0), (math.nan, 1), (-math.inf, 0), 3, None, "ab", (0, 1, 2), (0, 1j), (True, 2), (0, HUGE))
 
 
 class Once(tuple):
     """Entries that the request gets as an iterator."""
+
+
+class Seed(int):
+    """Seed of the generator that the request gets."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +69,8 @@ def cases(draw):
     options = {
         "secret": _named(draw, table, table.secret),
         "public": _named(draw, table, table.public),
-        "epsilon": draw(st.floats(1e-3, 20) | st.sampled_from([1, 0.1, np.float32(0.5), np.int64(2)])),
-        "rng": draw(st.integers(0, 99)),
+        "epsilon": draw(st.floats(1e-3, 20) | st.sampled_from([1, 0.1, Fraction(1, 3), np.float32(0.5), np.int64(2)])),
+        "rng": draw(st.integers(0, 99) | st.integers(0, 99).map(Seed) | st.none()),
     }
     if table.keep:
         options["keep"] = _named(draw, table, table.keep)
@@ -77,8 +86,20 @@ def cases(draw):
         options["index"] = draw(st.sampled_from(["drop", "keep"]))
     invalid = draw(st.sampled_from(sorted(INVALID))) if rarely(draw, 8) else None
     if invalid:
-        options[invalid] = draw(st.sampled_from(INVALID[invalid]))
+        options[invalid] = draw(st.sampled_from([*INVALID[invalid], *_invalid_here(table).get(invalid, ())]))
     return Case(table=table, options=options, given=given, invalid=invalid)
+
+
+def _invalid_here(table):
+    """More values that a request of this table may not have."""
+    secret, public = table.labels[table.secret[0]], table.labels[table.public[0]]
+    return {
+        "secret": ([secret, secret], [secret, public]),
+        "public": ([secret], [public, public], [public, secret]),
+        "keep": ([secret], [public]),
+        "domain": [{public: bounds} for bounds in INVALID_BOUNDS] if public.__hash__ else (),
+        "pairs": [[(value, value)] for value in secret_values(table)[:1]],
+    }
 
 
 def secret_values(table):
@@ -128,7 +149,7 @@ def _all_hashable(labels):
 def _pairs(secrets):
     chosen = st.sampled_from(secrets[:20])
     pair = st.tuples(chosen, chosen).filter(lambda pair: pair[0] != pair[1])
-    listed = st.lists(pair | pair.map(list), min_size=1, max_size=4)
+    listed = st.lists(pair | pair.map(list) | pair.map(frozenset), min_size=1, max_size=4)
     return listed | listed.map(Once) | st.just("all")
 
 
@@ -140,7 +161,7 @@ def _models(draw, options, secrets):
         gaussian = ["translation", "gaussian", "gmm"] if few else []
         options["theorem"] = draw(st.sampled_from(["auto", "kantorovich", "bernoulli", *gaussian]))
     if options.get("theorem") == "gmm" and draw(st.booleans()):
-        options["components"] = draw(st.integers(1, 3))
+        options["components"] = draw(st.integers(1, 5))
     if rarely(draw, 4):
         options["calibration"] = draw(st.sampled_from(["theorem", "exact"]))
     given = []

@@ -1,0 +1,148 @@
+"""What must hold of every release: its frame, its certificate, its rows, and the guarantee from the raw rows."""
+
+import json
+import math
+
+import empirical_guarantee as guarantee
+import numpy as np
+import pandas as pd
+import polars as pl
+from scipy.stats import gamma
+
+from puffer_frames import Certificate
+
+FARTHEST = 60
+"""Laplace noise is beyond so many scales with probability e^-60."""
+UNLIKELY = 1e-10
+"""Share of correct columns that may be taken for wrong ones, on either side."""
+
+
+def check_release(case, released):
+    table, options = case.table, case.options
+    certificate = released.puffer.certificate
+    rows = guarantee.complete_rows(table)
+    assert options.get("nulls") == "drop" or len(rows) == len(table.eager), "a missing value was released"
+    _check_frame(case, released, rows=len(rows))
+    _check_certificate(case, released, certificate, rows=len(rows))
+    secrets = [guarantee.secret_of(entries) for entries in _rows(table, table.secret, rows)]
+    domain = {str(name): bounds for name, bounds in (options.get("domain") or {}).items()}
+    values = [
+        guarantee.raw_values(table, place, rows=rows, domain=domain.get(str(table.labels[place])))
+        for place in table.public
+    ]
+    assert all(math.isfinite(value) for column in values for value in column), "an infinity was released"
+    scales = [certificate.scales[str(table.labels[place])] for place in table.public]
+    _check_rows(case, released, rows=rows, values=values, scales=scales)
+    return _check_guarantee(case, certificate, secrets=secrets, values=values, scales=scales)
+
+
+def _rows(table, places, rows):
+    columns = [table.values(place) for place in places]
+    return [tuple(column[row] for column in columns) for row in rows]
+
+
+def _check_frame(case, released, *, rows):
+    table = case.table
+    polars = table.library.startswith("polars")
+    assert isinstance(released, pl.DataFrame if polars else pd.DataFrame), type(released)
+    assert len(released) == rows
+    places = sorted(table.public + table.keep)
+    expected = [table.labels[k] for k in places] if polars else table.frame.columns[places]
+    same = list(released.columns) == expected if polars else released.columns.identical(expected)
+    assert same, f"{released.columns} instead of {expected}"
+    if not polars:
+        assert list(released.attrs) == ["puffer_frames"], released.attrs
+        keep = case.options.get("index") == "keep"
+        assert keep or released.index.identical(pd.RangeIndex(rows)), released.index
+    for k, place in enumerate(places):
+        column = released.to_series(k) if polars else released.iloc[:, k]
+        if place in table.public:
+            assert str(column.dtype) == _float_of(table.dtype(place)), column.dtype
+            assert np.isfinite(np.array(column.to_list(), dtype=float)).all(), "not finite"
+
+
+def _float_of(dtype):
+    """The name of the 64-bit float of a dtype's own family."""
+    if isinstance(dtype, pl.DataType):
+        return "Float64"
+    if isinstance(dtype, pd.ArrowDtype):
+        return "double[pyarrow]"
+    return "Float64" if pd.api.types.is_extension_array_dtype(dtype) else "float64"
+
+
+def _check_certificate(case, released, certificate, *, rows):
+    options, table = case.options, case.table
+    assert released.puffer.verify() == certificate.verify(released) == "intact"
+    plain = certificate.to_dict()
+    assert Certificate.from_dict(plain) == certificate
+    assert Certificate.from_dict(json.loads(json.dumps(plain, allow_nan=False))) == certificate, "JSON"
+    assert str(certificate) == str(Certificate.from_dict(plain))
+    assert (certificate.epsilon, certificate.delta) == (float(options["epsilon"]), float(options.get("delta", 0)))
+    assert certificate.rows == rows
+    assert certificate.reproducible is (options["rng"] is not None)
+    for role, names in (("secret", certificate.secret), ("public", certificate.public), ("keep", certificate.kept)):
+        assert sorted(names) == sorted(str(table.labels[k]) for k in getattr(table, role))
+    asked = options.get("pairs", "all")
+    if asked == "all":
+        assert certificate.pairs == "all"
+    else:
+        assert {frozenset(pair) for pair in certificate.pairs} == {frozenset(map(_label, pair)) for pair in asked}
+
+
+def _label(secret):
+    return guarantee.secret_of(secret if isinstance(secret, tuple) else (secret,))
+
+
+def _check_rows(case, released, *, rows, values, scales):
+    """Without shuffling, every row is where it was: kept values as they were, public ones with the noise."""
+    table, options = case.table, case.options
+    places = sorted(table.public + table.keep)
+    entries = _entries(released)
+    kept = [repr([row[places.index(k)] for k in table.keep]) for row in entries]
+    raw = [repr(list(row)) for row in _rows(table, table.keep, rows)]
+    if options.get("shuffle"):
+        assert sorted(kept) == sorted(raw), "kept values have changed"
+        return
+    assert kept == raw, "kept values have changed"
+    if options.get("clip") is None:
+        for place, column, scale in zip(table.public, values, scales, strict=True):
+            _check_noise([row[places.index(place)] for row in entries], column, scale, rounded=options.get("round"))
+
+
+def _check_noise(released, raw, scale, *, rounded):
+    """The sum of n absolute values of the noise, in units of its scale, has the gamma distribution of shape n."""
+    noise = np.abs(np.array(released) - np.array(raw))
+    unseen = 1e-15 * np.abs(raw).max() + 0.51 * bool(rounded)
+    if scale > 1e6 * unseen:
+        low, high = gamma.ppf([UNLIKELY, 1 - UNLIKELY], noise.size)
+        assert low <= noise.sum() / scale <= high, f"the noise is not of scale {scale!r}"
+    else:
+        assert (noise <= FARTHEST * scale + unseen).all(), "a row is not where it was"
+
+
+def _entries(released):
+    if isinstance(released, pl.DataFrame):
+        return list(zip(*(column.to_list() for column in released), strict=True))
+    return list(zip(*(released.iloc[:, k].tolist() for k in range(released.shape[1])), strict=True))
+
+
+def _check_guarantee(case, certificate, *, secrets, values, scales):
+    epsilon, delta = certificate.epsilon, certificate.delta
+    named = set(secrets) if certificate.pairs == "all" else {label for pair in certificate.pairs for label in pair}
+    assert all(math.isfinite(scale) and scale >= 0 for scale in scales), scales
+    assert case.options.get("allow_zero_noise") or max(scales) > 0, "no noise, and not asked for"
+    for beliefs in certificate.verified.values():
+        for measured in beliefs.values():
+            assert measured.hockey_stick.upper <= delta if delta else measured.pure_loss.upper <= epsilon
+    if len(values) > 1:
+        guarantee.check_bounded(values, [secret in named for secret in secrets], scales, epsilon=epsilon)
+        return ["joint range: checked"]
+    done = ["model: " + certificate.theorem]
+    beliefs = [belief for belief in case.given if all(std == 0 for parts in belief.values() for _, _, std in parts)]
+    beliefs = [{_label(secret): parts for secret, parts in belief.items()} for belief in beliefs]
+    if "empirical" in certificate.beliefs:
+        beliefs.append(guarantee.empirical_priors(secrets, values[0]))
+    for priors in beliefs:
+        pairs = guarantee.pairs_of(certificate.pairs, priors)
+        done += guarantee.check_pairs(priors, pairs, scale=scales[0], epsilon=epsilon, delta=delta)
+    return done if beliefs else [*done, "oracle: no belief of atoms"]
