@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +50,7 @@ class Calibration:
     """"exact" or "theorem"."""
     nulls: str
     """"raise", or "drop" for rows with a missing value."""
-    domain: Mapping[Hashable, Bounds]
+    domain: Mapping[str, Bounds]
     """Public bounds per column, to which values are clipped before the noise."""
     selections: Mapping[str, Selection]
     """The scale and why, per column; its parts are attributes of the calibration where there is one column."""

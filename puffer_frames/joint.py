@@ -15,7 +15,7 @@ from puffer_frames.selection import Selection, confirmed, measure, require_noise
 from puffer_frames.theorems.bounded import bounded_scales
 from puffer_frames.theorems.catalogue import BOUNDED
 
-Domain = Mapping[object, tuple[float, float]]
+Domain = Mapping[str, tuple[float, float]]
 
 
 def select_bounded(

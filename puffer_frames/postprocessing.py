@@ -15,9 +15,7 @@ Bounds: TypeAlias = tuple[float, float]
 BoundsArgument: TypeAlias = Sequence[float] | Mapping[Hashable, Sequence[float]] | None
 
 
-def check_bounds(
-    bounds: BoundsArgument, /, *, role: str, columns: Sequence[Hashable], finite: bool
-) -> dict[Hashable, Bounds]:
+def check_bounds(bounds: BoundsArgument, /, *, role: str, columns: Sequence[str], finite: bool) -> dict[str, Bounds]:
     """Return (low, high) per column; a single pair holds for every column.
 
     Raises
@@ -35,11 +33,12 @@ def check_bounds(
             hint=f"Write {role}={{{columns[0]!r}: (0, 100)}}.",
         )
     given = bounds if isinstance(bounds, Mapping) else dict.fromkeys(columns, bounds)
-    checked: dict[Hashable, Bounds] = {}
-    for name, pair in given.items():
+    checked: dict[str, Bounds] = {}
+    for label, pair in given.items():
+        name = str(label)
         if name not in columns:
             raise ArgumentError(
-                role, rule="bounds for public columns", got=f"bounds for {name!r}", hint="Name public columns only."
+                role, rule="bounds for public columns", got=f"bounds for {label!r}", hint="Name public columns only."
             )
         numbers = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else []
         if len(numbers) != 2 or not all(isinstance(n, Real) and not isinstance(n, bool) for n in numbers):
@@ -68,7 +67,7 @@ def postprocess(values: FloatArray, /, *, bounds: Bounds | None, to_integers: bo
     return clipped
 
 
-def in_words(bounds: Mapping[Hashable, Bounds], *, to_integers: bool) -> str:
+def in_words(bounds: Mapping[str, Bounds], *, to_integers: bool) -> str:
     """What was done, for the certificate; empty where nothing was."""
     parts = ["rounded to integers"] if to_integers else []
     parts += [f"{name} clipped to [{low:g}, {high:g}]" for name, (low, high) in bounds.items()]
