@@ -1,4 +1,4 @@
-"""Print every error and warning that a request can meet, on one page.
+"""Print the errors and warnings of the package on one page.
 
 Run: python docs/messages.py
 """
@@ -8,10 +8,11 @@ import textwrap
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "unit"))
-from messages import REQUESTS, ask
+from messages import CALLS, REQUESTS, ask, met
 
-for name, (met, _) in REQUESTS.items():
-    for message in ask(*met):
+page = {name: ask(*pair[0]) for name, pair in REQUESTS.items()} | {name: met(pair[0]) for name, pair in CALLS.items()}
+for name, messages in page.items():
+    for message in messages:
         print(f"{name}: {type(message).__name__}")
         for line in str(message).split("\n\n"):
             print(textwrap.indent(textwrap.fill(line, 100), "    "))

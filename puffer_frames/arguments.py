@@ -48,4 +48,12 @@ def _number(value: float, name: str) -> float:
         raise ArgumentTypeError(
             name, rule="a number", got=f"a {type(value).__name__}", hint=f"Write {name}={_EXAMPLES[name]}."
         )
-    return float(value)
+    return as_float(value)
+
+
+def as_float(value: float, /) -> float:
+    """A real number as a float: infinite where it is beyond the largest one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from puffer_frames.errors import UncoveredFrameError
+from puffer_frames.errors import ArgumentError, UncoveredFrameError
 from puffer_frames.frames.attach import column_names, fingerprint, read_metadata, write_metadata
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.loss.bracket import Bracket
@@ -95,15 +95,17 @@ class Certificate:
 
         Raises
         ------
-        ValueError
+        ArgumentError
             Where a field is missing or unknown.
         """
         names = {field.name for field in fields(cls)}
         if set(plain) != names:
             odd = ", ".join(sorted(names ^ set(plain)))
-            raise ValueError(
-                f"the dict must be one of Certificate.to_dict; got other fields: {odd}.\n\n"
-                "Hint: Read it with the version of puffer_frames that wrote it."
+            raise ArgumentError(
+                "the certificate's record",
+                rule="one of Certificate.to_dict",
+                got=f"other fields ({odd})",
+                hint="Read it with the version of puffer_frames that wrote it.",
             )
         values = dict(plain)
         for name in ("secret", "public", "kept", "beliefs", "assumptions"):

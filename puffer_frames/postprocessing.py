@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from puffer_frames.arguments import as_float
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.priors import FloatArray
 
@@ -48,7 +49,7 @@ def check_bounds(bounds: BoundsArgument, /, *, role: str, columns: Sequence[str]
                 got="others",
                 hint=f"Write {role}=(0, 100).",
             )
-        low, high = float(numbers[0]), float(numbers[1])
+        low, high = as_float(numbers[0]), as_float(numbers[1])
         if not low < high or (finite and not (np.isfinite(low) and np.isfinite(high))):
             raise ArgumentError(
                 role,

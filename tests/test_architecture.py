@@ -12,8 +12,8 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 LAYERS = [
     {"errors", "_version"},
-    {"priors", "rounding"},
-    {"arguments", "pairs", "transport", "postprocessing"},
+    {"priors", "rounding", "arguments"},
+    {"pairs", "transport", "postprocessing"},
     {"noise"},
     {"loss", "theorems"},
     {"search", "fitting", "presentation"},

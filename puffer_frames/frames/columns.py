@@ -66,7 +66,8 @@ def labels_of(frame: NativeFrame, /) -> Any:
 
 
 def as_names(names: Name | Iterable[Name], frame: NativeFrame, /, *, role: str) -> tuple[str, ...]:
-    """One column label of a frame, or several, as text; a tuple that is itself a label is one.
+    """One column label of a frame, or several, as text; a tuple that is itself a label is one,
+    the empty tuple is none.
 
     Raises
     ------
@@ -76,7 +77,8 @@ def as_names(names: Name | Iterable[Name], frame: NativeFrame, /, *, role: str) 
         For something else.
     """
     labels = list(labels_of(frame))
-    if names is not None and isinstance(names, Hashable) and (_among(names, labels) or not isinstance(names, Iterable)):
+    none = names is None or (isinstance(names, tuple) and not names)
+    if not none and isinstance(names, Hashable) and (_among(names, labels) or not isinstance(names, Iterable)):
         listed: tuple[Any, ...] = (names,)
     elif isinstance(names, Iterable):
         listed = (names,) if isinstance(names, str) else tuple(names)

@@ -226,8 +226,8 @@ class Curve:
         inside = (left.y < self.means) & (right.y > self.means)
         sharpest = np.where(inside, self._central, sharpest) * (1 + 1e-9)
         score = np.maximum(np.abs(left.steepest), np.abs(right.flattest)) * self.scale
-        by_sharpness = np.minimum((1.0 - sharpest - np.square(score)) / self.scale**2, 0.0)
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):  # the square of a scale may overflow
+            by_sharpness = np.minimum((1.0 - sharpest - np.square(score)) / self.scale / self.scale, 0.0)
             by_width = -1.0 / self.stds**2
         return np.maximum(by_sharpness, by_width)
 

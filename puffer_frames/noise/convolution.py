@@ -11,6 +11,9 @@ from scipy.special import erfcx, log_ndtr, ndtr
 from puffer_frames.priors import FloatArray
 from puffer_frames.rounding import UNIT_ROUNDOFF
 
+_NO_NOISE = 1e100
+"""A ratio of standard deviation to scale from which on the noise changes no density."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvolvedComponents:
@@ -87,8 +90,9 @@ def central_sharpness(stds: FloatArray, /, *, scale: float) -> FloatArray:
     """Largest value of the ratio of the prior's own density to f, at z = 0; 0 for an atom."""
     if scale == 0:
         return np.ones_like(stds)
-    x = np.where(stds > 0, stds, 1.0) / scale
-    largest = math.sqrt(2.0 / math.pi) / (x * erfcx(x / math.sqrt(2.0)))
+    with np.errstate(over="ignore", divide="ignore"):  # infinite is still an upper bound
+        x = np.minimum(np.where(stds > 0, stds, 1.0) / scale, _NO_NOISE)
+        largest = math.sqrt(2.0 / math.pi) / (x * erfcx(x / math.sqrt(2.0)))
     return np.where(stds > 0, largest, 0.0)
 
 

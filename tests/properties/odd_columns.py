@@ -32,6 +32,14 @@ SPIKES = (None, math.nan, math.inf, -math.inf, MARKER, -0.0, TINY, 1e-300, 1e300
 DAY = datetime.date(2020, 1, 1)
 
 
+def _polars_name(dtype):
+    return "Boolean" if dtype == "bool" else dtype.replace("ui", "UI").replace("i", "I").replace("f", "F")
+
+
+NUMBERS_PANDAS = [d for d in (*INTEGERS, *FLOATS, "bool") if not d.endswith("128")]
+NUMBERS_POLARS = [d for d in (*INTEGERS, *FLOATS, "bool") if hasattr(pl, _polars_name(d))]
+
+
 def rarely(draw, one_in):
     return draw(st.integers(0, one_in - 1)) == one_in - 1
 
@@ -82,9 +90,8 @@ def number_series(library, dtype, values):
     """Numbers as a Series of a dtype named as in NumPy."""
     held = _held(values, dtype)
     if library.startswith("polars"):
-        name = "Boolean" if dtype == "bool" else dtype.replace("ui", "UI").replace("i", "I").replace("f", "F")
-        wide = pl.Float64 if dtype in FLOATS else getattr(pl, name)
-        return pl.Series(held, dtype=wide).cast(getattr(pl, name))
+        kept = getattr(pl, _polars_name(dtype))
+        return pl.Series(held, dtype=pl.Float64 if dtype in FLOATS else kept).cast(kept)
     null = np.array([v is None for v in held], dtype=bool)
     default = math.nan if dtype in FLOATS else 0
     with np.errstate(over="ignore"):
@@ -105,7 +112,7 @@ def number_series(library, dtype, values):
 def number_columns(draw, library, n):
     values = draw(numbers(n))
     wide = ("int64", "float64", "float64")
-    others = [d for d in (*INTEGERS, *FLOATS, "bool") if library.startswith("polars") or not d.endswith("128")]
+    others = NUMBERS_POLARS if library.startswith("polars") else NUMBERS_PANDAS
     return number_series(library, draw(st.sampled_from(others if rarely(draw, 2) else wide)), values)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 from hypothesis import strategies as st
-from odd_columns import DAY, lists, number_series, odd_columns, rarely
+from odd_columns import DAY, NUMBERS_PANDAS, NUMBERS_POLARS, lists, number_series, odd_columns, rarely
 
 
 @st.composite
@@ -120,11 +120,13 @@ def secret_columns(draw, library, n, *, most=6):
 def _dtypes(kind, *, polars):
     if kind == "booleans":
         return ["bool"]
-    if kind == "large integers":
-        return ["int64", "uint64"] + ["int128"] * polars
     if kind == "large whole floats":
         return ["float64"]
-    return ["int64", "int8", "int32"] if "integers" in kind else ["float64", "float32", "float16"]
+    if kind == "large integers":
+        names = ("int64", "uint64", "int128")
+    else:
+        names = ("int64", "int8", "int32") if "integers" in kind else ("float64", "float32", "float16")
+    return [name for name in names if name in (NUMBERS_POLARS if polars else NUMBERS_PANDAS)]
 
 
 def _with_nulls(column, rows):

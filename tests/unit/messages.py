@@ -1,12 +1,31 @@
-"""Every message that a request can meet, and the request that follows its hint."""
+"""Every message of the package, and the call that follows its hint."""
 
 import warnings
 
 import numpy as np
 import pandas as pd
 
-import puffer_frames
-from puffer_frames import Prior, PufferError, PufferWarning
+from puffer_frames import (
+    Certificate,
+    Prior,
+    PufferError,
+    PufferWarning,
+    bernoulli_scale,
+    bounded_scales,
+    calibrate,
+    fit_mixture,
+    gaussian_scale,
+    hockey_stick,
+    kantorovich_scale,
+    mixture_scale,
+    privatize,
+    pure_loss,
+    smallest_scale,
+    tau_star_bound,
+    translation_scale,
+    ubm_scale,
+    verify,
+)
 
 MARK = 8_675_309
 """A public value that no message may show."""
@@ -25,6 +44,7 @@ TEXT = FRAME.assign(wage=FRAME["wage"].astype(str))
 ENDLESS = FRAME.assign(wage=FRAME["wage"].astype(float).where(FRAME.index > 3, np.inf))
 FLOATS = FRAME.assign(wage=FRAME["wage"] + RNG.normal(size=ROWS), more=1.0)
 GIVEN = {"a": Prior.gaussian(0, 1), "b": Prior.gaussian(1, 1)}
+PEAKED = pd.DataFrame({"race": ["a", "b"] * ROWS, "wage": RNG.normal(size=2 * ROWS) + [0, 0, 100, 200] * (ROWS // 2)})
 CALM = FRAME.assign(wage=RNG.permutation(FRAME["wage"]))
 
 # name: (frame and options that meet the message, frame and options that follow its hint)
@@ -76,13 +96,117 @@ REQUESTS = {
 }
 
 
+NARROW, WIDE = Prior.gaussian(0, 1), Prior.gaussian(5, 2)
+ATOMS = Prior.empirical([0, 1], [1, 3])
+TWO_PEAKS = Prior.mixture([0.5, 0.5], [0, 100], [1, 1])
+FAR_PEAKS = Prior.mixture([0.5, 0.5], [0, 200], [1, 1])
+LIGHTER = Prior.mixture([0.3, 0.7], [0, 200], [1, 1])
+PLAN = calibrate(FRAME, secret="race", public="wage", epsilon=1.0)
+JOINT = calibrate(FLOATS, secret="race", public=["wage", "more"], epsilon=1.0)
+RELEASED = PLAN.release(FRAME)
+CERTIFICATE = RELEASED.puffer.certificate
+
+
+def _priors(*priors):
+    return dict(zip("st", priors, strict=True))
+
+
+def _published(calibration):
+    return privatize(
+        PEAKED, secret="race", public="wage", epsilon=1.0, delta=1e-3, theorem="gmm", calibration=calibration
+    )
+
+
+# name: (call that meets the message, call that follows its hint)
+CALLS = {
+    "a standard deviation below 0": (lambda: Prior.gaussian(0, -1), lambda: Prior.gaussian(0, 0)),
+    "weights that are none": (
+        lambda: Prior.mixture([0.5, 0.6], [0, 1], [1, 1]),
+        lambda: Prior.mixture(np.divide([0.5, 0.6], 1.1), [0, 1], [1, 1]),
+    ),
+    "lists of two lengths": (lambda: Prior.mixture([1], [0, 1], [1]), lambda: Prior.mixture([1], [0], [1])),
+    "no values": (lambda: Prior.empirical([]), lambda: Prior.empirical([3])),
+    "values with a NaN": (lambda: Prior.empirical([1, np.nan]), lambda: Prior.empirical([1])),
+    "a count below 0": (lambda: Prior.empirical([1, 2], [1, -1]), lambda: Prior.empirical([1, 2], [0.25, 0.75])),
+    "counts that are all 0": (lambda: Prior.empirical([1, 2], [0, 0]), lambda: Prior.empirical([1, 2], [0, 1])),
+    "too few counts": (lambda: Prior.empirical([1, 2], [1]), lambda: Prior.empirical([1, 2], [1, 1])),
+    "not a probability": (lambda: Prior.bernoulli(2), lambda: Prior.bernoulli(1)),
+    "a scale below 0": (lambda: pure_loss(NARROW, WIDE, scale=-1), lambda: pure_loss(NARROW, WIDE, scale=0)),
+    "an epsilon below 0": (
+        lambda: hockey_stick(NARROW, WIDE, epsilon=-1, scale=1),
+        lambda: hockey_stick(NARROW, WIDE, epsilon=0.1, scale=1),
+    ),
+    "one prior": (
+        lambda: smallest_scale({"s": NARROW}, epsilon=1),
+        lambda: smallest_scale(_priors(NARROW, WIDE), epsilon=1),
+    ),
+    "no atoms": (
+        lambda: kantorovich_scale(_priors(NARROW, WIDE), epsilon=1),
+        lambda: gaussian_scale(_priors(NARROW, WIDE), epsilon=1),
+    ),
+    "not on two values": (
+        lambda: bernoulli_scale(_priors(ATOMS, Prior.empirical([2, 3])), epsilon=1),
+        lambda: kantorovich_scale(_priors(ATOMS, Prior.empirical([2, 3])), epsilon=1),
+    ),
+    "not shifts": (
+        lambda: translation_scale(_priors(NARROW, WIDE), epsilon=1),
+        lambda: gaussian_scale(_priors(NARROW, WIDE), epsilon=1),
+    ),
+    "not one component": (
+        lambda: gaussian_scale(_priors(TWO_PEAKS, WIDE), epsilon=1, delta=0.01),
+        lambda: mixture_scale(_priors(TWO_PEAKS, WIDE), epsilon=1, delta=0.01),
+    ),
+    "no delta": (
+        lambda: mixture_scale(_priors(NARROW, WIDE), epsilon=1, delta=0),
+        lambda: gaussian_scale(_priors(NARROW, WIDE), epsilon=1),
+    ),
+    "no delta for tau": (lambda: tau_star_bound(0), lambda: gaussian_scale(_priors(NARROW, WIDE), epsilon=1)),
+    "not one background": (
+        lambda: ubm_scale(_priors(TWO_PEAKS, LIGHTER), epsilon=1),
+        lambda: mixture_scale(_priors(TWO_PEAKS, LIGHTER), epsilon=1, delta=0.01),
+    ),
+    "a range below 0": (
+        lambda: bounded_scales({"wage": -1.0}, epsilon=1),
+        lambda: bounded_scales({"wage": 7.0 - 3.0}, epsilon=1),
+    ),
+    "a tolerance below 0": (
+        lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=1, tolerance=-1),
+        lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=1),
+    ),
+    "components below 1": (
+        lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=0),
+        lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=1),
+    ),
+    "a scale of several columns": (lambda: JOINT.scale, lambda: JOINT.scales),
+    "another frame": (
+        lambda: PLAN.release(FRAME.tail(150), index="drop"),
+        lambda: PLAN.release(FRAME.tail(150), index="drop", allow_other_frame=True),
+    ),
+    "no certificate": (lambda: verify(FRAME), lambda: verify(CERTIFICATE.attach(pd.DataFrame(RELEASED)))),
+    "a column from elsewhere": (
+        lambda: CERTIFICATE.attach(RELEASED.assign(raw=1)),
+        lambda: CERTIFICATE.attach(RELEASED.assign(raw=1)[["wage"]]),
+    ),
+    "a certificate of something else": (
+        lambda: Certificate.from_dict({"epsilon": 1.0}),
+        lambda: Certificate.from_dict(CERTIFICATE.to_dict()),
+    ),
+    "a theorem that is refuted": (lambda: _published("theorem"), lambda: _published("exact")),
+}
+
+
 def ask(frame, options):
-    """The error or the warnings that a request meets; empty where it meets none."""
+    """What `met` says of a request."""
     request = {"secret": "race", "public": "wage", "epsilon": 1.0} | options
+    return met(lambda: privatize(frame, **request))
+
+
+def met(call):
+    """The error or the warnings that a call meets; empty where it meets none."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            puffer_frames.privatize(frame, **request)
+            call()
         except PufferError as error:
             return [error]
     assert all(issubclass(w.category, PufferWarning) for w in caught)
