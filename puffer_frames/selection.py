@@ -178,7 +178,7 @@ def confirmed(engine: Loss, published: float, *, epsilon: float, delta: float) -
     """
     if is_private(engine, published, epsilon=epsilon, delta=delta):
         return published
-    for k in range(_ROUNDING_STEPS):
+    for k in range(_ROUNDING_STEPS if published else 0):
         raised = math.nextafter(published * (1 + 2.0 ** (k - 48)), math.inf)
         if is_private(engine, raised, epsilon=epsilon, delta=delta):
             return raised

@@ -21,6 +21,8 @@ from puffer_frames.rounding import UNIT_ROUNDOFF
 
 _TOLERANCE = 1e-8
 """Relative width that the brackets aim for."""
+_NO_NOISE = 1e-40
+"""Below this fraction of the narrowest component the noise is bounded by none at all: its squares leave the floats."""
 _ORDINARY = 300
 """Values beyond 2**300 or below 2**-300 are measured in another unit, a power of two, to keep squares in range."""
 
@@ -63,6 +65,7 @@ class MixtureLoss:
         }
         means = np.sort(np.concatenate([prior.means for prior in priors.values()]))
         widths = np.concatenate([prior.stds for prior in priors.values()])
+        self._finest = float(widths[widths > 0].min()) * _NO_NOISE
         self._centre = float(means[means.size // 2])
         self.span = (float(means[-1] - means[0]) + float(widths.max())) * self._unit
         gaps = np.diff(means)
@@ -77,6 +80,8 @@ class MixtureLoss:
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over y."""
         scale = scale / self._unit
+        if 0 < scale < self._finest:
+            return _at_most(self.pure(0.0))
         lower, upper, worst = 0.0, 0.0, self._pairs[0]
         curves = self._curves(scale)
         for pair in self._pairs:
@@ -98,6 +103,8 @@ class MixtureLoss:
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         scale = scale / self._unit
+        if 0 < scale < self._finest:
+            return _at_most(self.hockey_stick(0.0, epsilon=epsilon))
         lower, upper, worst = 0.0, 0.0, self._pairs[0]
         curves = self._curves(scale)
         for pair in self._pairs:
@@ -123,6 +130,11 @@ class MixtureLoss:
         if scale == 0:
             return _raw_positive_mass(self._priors[i], self._priors[j], epsilon=epsilon, centre=self._centre)
         return positive_mass(curves[i], curves[j], epsilon=epsilon, tolerance=_TOLERANCE, floor=floor)
+
+
+def _at_most(outcome: WorstCase) -> WorstCase:
+    """What no noise says of some noise: the loss is at most as large."""
+    return replace(outcome, bracket=Bracket(lower=0.0, upper=outcome.bracket.upper))
 
 
 def _curve(prior: Prior, *, scale: float, centre: float) -> Curve:

@@ -121,8 +121,9 @@ def _atoms_pure(pair: _Pair) -> Any:
 
     worst = max(loss(x) for x in atoms)
     probes = [x + (z - x) * mpf((0.5, 0.125, 0.875)[i % 3]) for i, (x, z) in enumerate(pairwise(atoms))]
+    rounding = mpf(10) ** (10 - DIGITS) * (1 + (atoms[-1] - atoms[0]) / b)  # of exponents of this size
     for y in [*probes, atoms[0] - b / 3, atoms[0] - 30 * b, atoms[-1] + b / 3, atoms[-1] + 30 * b]:
-        if loss(y) > worst + mpf(10) ** (10 - DIGITS):
+        if loss(y) > worst + rounding:
             raise AssertionError(f"the loss at {y} exceeds the loss at every atom")
     return worst
 
