@@ -17,7 +17,9 @@ from puffer_frames.frames.prepare import prepare, run_share
 from puffer_frames.frames.summary import summarise
 from puffer_frames.frames.write import build_release, check_index, float_values
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.noise.laplace import RandomSource, add_laplace, check_rng, expected_absolute_error
+from puffer_frames.noise.adding import add_noise
+from puffer_frames.noise.laplace import Laplace
+from puffer_frames.noise.stream import RandomSource, ReleaseKey
 from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.postprocessing import Bounds, BoundsArgument, check_bounds, in_words, postprocess
 from puffer_frames.presentation import Rows, as_html, as_text, measured_text, pairs_text
@@ -140,7 +142,7 @@ class Calibration:
     @property
     def expected_error(self) -> Mapping[str, float]:
         """Mean absolute noise per released column, in its units."""
-        return {name: expected_absolute_error(scale) for name, scale in self.scales.items()}
+        return {name: Laplace(scale=scale).expected_absolute_error for name, scale in self.scales.items()}
 
     def release(
         self,
@@ -234,7 +236,7 @@ class Calibration:
             ("theorem", f"{theorem.name}: {theorem.model} ({theorem.source})"),
             ("published scale", self._published_text(selection)),
             ("scale used", f"{scale:.6g} ({exact}{ratio})"),
-            ("expected error", f"{expected_absolute_error(scale):.6g} (mean absolute noise)"),
+            ("expected error", f"{Laplace(scale=scale).expected_absolute_error:.6g} (mean absolute noise)"),
             ("worst pair", f"{pair[0]!r} / {pair[1]!r}, {selection.binding_belief} belief"),
         ]
         for belief, measured in selection.verified.items():
@@ -286,7 +288,7 @@ def release_prepared(
 ) -> NativeFrame:
     """Release a frame that has been checked against the calibration."""
     bounds = check_bounds(clip, role="clip", columns=calibration.public, finite=False)
-    generator = check_rng(rng)
+    key = ReleaseKey.of(rng)
     if not shuffle:
         share = run_share(frame, secret=calibration.secret, counts=list(rows_per_secret.values()))
         if share < _CLUSTERED:
@@ -296,9 +298,9 @@ def release_prepared(
         values = float_values(frame, name)
         if name in calibration.domain:
             values = values.clip(*calibration.domain[name])
-        noise_added = add_laplace(values, scale=scale, rng=generator)
+        noise_added = add_noise(values, Laplace(scale=scale).sampler(), stream=key.stream(name)) if scale else values
         noisy[name] = postprocess(noise_added, bounds=bounds.get(name), to_integers=to_integers)
-    order = generator.permutation(len(frame)).astype(np.intp) if shuffle else None
+    order = key.permutation(len(frame)) if shuffle else None
     released = build_release(frame, columns=noisy, keep=keep, index=index, order=order, labels=labels)
     certificate = Certificate(
         epsilon=calibration.epsilon,

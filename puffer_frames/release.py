@@ -12,7 +12,7 @@ from puffer_frames.frames.prepare import prepare
 from puffer_frames.frames.summary import summarise
 from puffer_frames.frames.write import check_index
 from puffer_frames.joint import check_joint, select_bounded
-from puffer_frames.noise.laplace import RandomSource, check_rng
+from puffer_frames.noise.stream import RandomSource, check_rng
 from puffer_frames.pairs import check_pairs
 from puffer_frames.postprocessing import BoundsArgument, check_bounds
 from puffer_frames.priors import Secret

@@ -2,58 +2,83 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
 import numpy as np
 
-from puffer_frames.arguments import check_scale
-from puffer_frames.errors import ArgumentTypeError
+from puffer_frames.noise.cells import Cells
+from puffer_frames.noise.grid import CELL_WIDTH, RESOLUTION, grid_of
 from puffer_frames.priors import FloatArray
 
-RandomSource = None | int | np.random.Generator
+_DIGITS = 60
+_FIXED = 128
+_TABLE_SPAN = 16
+"""The table ends where the probability to go on is 2**-16."""
 
 
-def add_laplace(values: FloatArray, /, *, scale: float, rng: RandomSource = None) -> FloatArray:
-    """Return values + Laplace(scale) noise, one fresh draw per value.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laplace:
+    r"""Laplace noise of scale b: density :math:`e^{-|z|/b} / 2b`, standard deviation :math:`\sqrt2\, b`.
 
-    Parameters
-    ----------
-    values : array, shape (n,)
-        In units of the column.
-    scale : float
-        Laplace scale b, in units of the column; 0 adds nothing.
-    rng : None, int or Generator
-        None: a generator seeded by the operating system. Otherwise the noise is reproducible, hence not private.
-
-    Raises
-    ------
-    ArgumentError
-        For a negative or non-finite scale.
-    ArgumentTypeError
-        For another kind of `rng`.
-
-    Notes
-    -----
-    **Guarantee**: that of the ideal, real-valued mechanism. The noise is drawn and added in 64-bit floats; the low
-    bits of the results depend on the values (Mironov 2012).
+    Examples
+    --------
+    >>> Laplace(scale=2.0).expected_absolute_error, round(Laplace(scale=2.0).quantile(0.975), 6)
+    (2.0, 5.991465)
     """
-    check_scale(scale)
-    generator = check_rng(rng)
-    return values + generator.laplace(scale=scale, size=values.shape) if scale else values.copy()
 
+    scale: float
+    """b, in units of the column."""
 
-def expected_absolute_error(scale: float, /) -> float:
-    """E|N| of Laplace noise, equal to its scale."""
-    return scale
+    @property
+    def expected_absolute_error(self) -> float:
+        """E|N| = b, in units of the column."""
+        return self.scale
 
+    def log_density(self, z: FloatArray, /) -> FloatArray:
+        """Log of the density at distances z."""
+        log_density: FloatArray = -np.abs(z) / self.scale - math.log(2 * self.scale)
+        return log_density
 
-def check_rng(rng: RandomSource, /) -> np.random.Generator:
-    """Return a generator; raise ArgumentTypeError unless `rng` is None, an int or a Generator."""
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if rng is None or (isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0):
-        return np.random.default_rng(rng)
-    raise ArgumentTypeError(
-        "rng",
-        rule="None, a non-negative int or a numpy.random.Generator",
-        got=f"a {type(rng).__name__}",
-        hint="Leave it out: a release needs fresh noise.",
-    )
+    def score(self, z: FloatArray, /) -> FloatArray:
+        """Derivative of the log-density, -sign(z)/b."""
+        score: FloatArray = -np.sign(z) / self.scale
+        return score
+
+    def survival(self, z: FloatArray, /) -> FloatArray:
+        """P(N > z)."""
+        tail = 0.5 * np.exp(-np.abs(z) / self.scale)
+        return np.where(np.asarray(z) > 0, tail, 1.0 - tail)
+
+    def cdf(self, z: FloatArray, /) -> FloatArray:
+        """P(N <= z)."""
+        return self.survival(-np.asarray(z))
+
+    def quantile(self, probability: float, /) -> float:
+        """The z with P(N <= z) = probability."""
+        tail = min(probability, 1.0 - probability)
+        return math.copysign(self.scale * math.log(2 * tail), probability - 0.5) if 0 < tail else math.nan
+
+    def sampler(self, *, resolution: int = RESOLUTION) -> Cells:
+        r"""Noise on the grid g = `grid_of(b)`, prepared for sampling.
+
+        .. math:: P(N = \pm(k + \tfrac12) g) = \tfrac12 (1 - q) q^k, \quad q = e^{-g/b}
+
+        which is Laplace noise rounded to the midpoints of the grid's cells.
+
+        Notes
+        -----
+        **Distance** to this law in total variation: at most 2**-54 per value (`Cells`, with some 1400 cells).
+        """
+        bits, grid = resolution - CELL_WIDTH, grid_of(self.scale, resolution=resolution)
+        ratio = Fraction(grid) / Fraction(self.scale)
+        with localcontext(prec=_DIGITS):
+            width = (1 << bits) * Decimal(ratio.numerator) / Decimal(ratio.denominator)
+            stays = int((-width).exp() * (1 << _FIXED))  # probability to go beyond a cell
+        bounds, left = [], 1 << _FIXED
+        for _ in range(math.ceil(_TABLE_SPAN * math.log(2) / float(width))):
+            left = left * stays >> _FIXED
+            bounds.append((1 << 64) - (left >> (_FIXED - 64)))
+        return Cells.prepare(grid=grid, bits=bits, bounds=np.array(bounds, dtype=np.uint64), endless=True, rate=float(ratio))

@@ -1,0 +1,116 @@
+"""Density of a symmetric stable law, fast and with a bound of the error: a table of derivatives and its interpolant."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from puffer_frames.noise.rotated import derivatives
+from puffer_frames.priors import FloatArray
+from puffer_frames.rounding import UNIT_ROUNDOFF
+
+_EVEN = 6.0
+_EVEN_STEP = 1.0 / 64
+_RATIO = 1.0 + 1.0 / 128
+FARTHEST = 1e6
+"""From here on the density is its leading term, with a bound of the rest."""
+_HERMITE = 46080.0
+"""6! 2^6: the error of the interpolant is h^6 / 46080 times the largest sixth derivative."""
+
+
+class StableShape:
+    r"""The density f of the stable law with characteristic function :math:`e^{-|t|^\alpha}`, 1 <= alpha < 2.
+
+    It is symmetric and unimodal, so on an interval it lies between its values at the nearest and the farthest point.
+
+    Notes
+    -----
+    **Method**: alpha = 1 is Cauchy's law, :math:`1 / \pi(1 + x^2)`. Otherwise quintic Hermite interpolation of values
+    and two derivatives by quadrature (`puffer_frames.noise.rotated`), on steps of 1/64 up to 6 and of 1/128 of x up to
+    1e6. **Error**: :math:`h^6 \max|f^{(6)}| / 46080`, with
+    :math:`\pi |f^{(6)}| \le \min\{\Gamma(7/\alpha)/\alpha, \Gamma(7+\alpha) / (x \sin(\pi/2\alpha))^{7+\alpha}\}`,
+    beside the errors at the nodes. Beyond 1e6, :math:`|f - C x^{-1-\alpha}| \le
+    \Gamma(1+2\alpha) / 2\pi (x \sin(\pi/2\alpha))^{1+2\alpha}`, :math:`C = \Gamma(1+\alpha)\sin(\pi\alpha/2)/\pi`.
+    The bounds `steepest` of |f'/f| and `most_curved` of |(log f)''| come from the nodes and the bound of the third
+    derivative; beyond 1e6 both are far smaller. **Cost**: 0.2 s once per alpha, then some 100 ns a point.
+    """
+
+    def __init__(self, alpha: float, /) -> None:
+        self.alpha = alpha
+        self.steepest, self.most_curved = 1.0, 2.0  # |f'/f| and |(log f)''| of Cauchy's law
+        if alpha == 1.0:
+            return
+        tail = _EVEN * _RATIO ** np.arange(1, math.ceil(math.log(FARTHEST / _EVEN) / math.log(_RATIO)) + 2)
+        self._nodes = np.concatenate((np.arange(0.0, _EVEN + _EVEN_STEP / 2, _EVEN_STEP), tail))
+        found = derivatives(self._nodes, alpha=alpha, orders=(0, 1, 2))
+        self._values = np.stack(found.values)
+        h = np.diff(self._nodes)
+        start, sine = self._nodes[:-1], math.sin(math.pi / 2 / alpha)
+        with np.errstate(divide="ignore"):
+            third = np.minimum(math.gamma(4 / alpha) / alpha, math.gamma(4 + alpha) / (start * sine) ** (4 + alpha))
+            sixth = np.minimum(math.gamma(7 / alpha) / alpha, math.gamma(7 + alpha) / (start * sine) ** (7 + alpha))
+        nodes = sum(np.maximum(error[:-1], error[1:]) * h**k for k, error in enumerate(found.errors))
+        absolute = h**6 / _HERMITE * sixth / math.pi + 2.0 * nodes
+        self._error = absolute / (found.values[0][1:] - found.errors[0][1:]) + 64 * UNIT_ROUNDOFF
+        second = _largest(found.values[2], found.errors[2]) + h * third / math.pi
+        first = _largest(found.values[1], found.errors[1]) + h * second
+        least = found.values[0][1:] - found.errors[0][1:]
+        self.steepest = float((first / least).max()) * (1 + 1e-12)
+        self.most_curved = float((second / least + np.square(first / least)).max()) * (1 + 1e-12)
+        self._tail = math.gamma(1 + alpha) * math.sin(math.pi * alpha / 2) / math.pi
+        self._rest = math.gamma(1 + 2 * alpha) / (2 * math.pi * sine ** (1 + 2 * alpha)) / self._tail
+
+    def log_density(self, x: FloatArray, /) -> tuple[FloatArray, FloatArray]:
+        """Log of the density at x >= 0, and a bound of its error."""
+        if self.alpha == 1.0:
+            log_density = -np.log(math.pi) - np.log1p(np.square(np.minimum(x, 1e150)))
+            far = np.where(x > 1e150, 2 * np.log(np.maximum(x, 1.0) / 1e150), 0.0)
+            return log_density - far, UNIT_ROUNDOFF * (4.0 + 2 * np.abs(log_density))
+        cell = np.clip(np.searchsorted(self._nodes, x, side="right") - 1, 0, self._nodes.size - 2)
+        h = self._nodes[cell + 1] - self._nodes[cell]
+        density = _hermite((x - self._nodes[cell]) / h, h, self._values[:, cell], self._values[:, cell + 1])
+        beyond = np.maximum(x, FARTHEST)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            near = np.log(np.maximum(density, np.finfo(float).tiny))
+        far = math.log(self._tail) - (1 + self.alpha) * np.log(beyond)
+        inside = x < FARTHEST
+        log_density = np.where(inside, near, far)
+        error = np.where(inside, self._error[cell], self._rest * beyond**-self.alpha)
+        return log_density, -np.log1p(-error) + UNIT_ROUNDOFF * (4.0 + 2 * np.abs(log_density))
+
+    def tail_ratio(self, distance: float, span: float, /) -> float:
+        """A bound of log f(x) / f(x + span) for all x >= distance, which must be at least 1e6."""
+        if self.alpha == 1.0:
+            return 2.0 * math.log1p(span / distance)
+        rest = self._rest * distance**-self.alpha
+        return (1 + self.alpha) * math.log1p(span / distance) - 2.0 * math.log1p(-rest)
+
+
+def _largest(values: FloatArray, errors: FloatArray) -> FloatArray:
+    """Largest absolute value at the ends of every step."""
+    sizes = np.abs(values) + errors
+    return np.maximum(sizes[:-1], sizes[1:])
+
+
+def _hermite(u: FloatArray, h: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+    """Quintic with given values and two derivatives at u = 0 and u = 1 of a step of width h."""
+    v = 1.0 - u
+
+    def half(a: FloatArray, b: FloatArray, values: FloatArray, sign: float) -> FloatArray:
+        cube = b * b * b
+        return cube * (
+            (1.0 + 3.0 * a + 6.0 * a * a) * values[0]
+            + sign * a * (1.0 + 3.0 * a) * h * values[1]
+            + 0.5 * a * a * h * h * values[2]
+        )
+
+    total: FloatArray = half(u, v, left, 1.0) + half(v, u, right, -1.0)
+    return total
+
+
+@lru_cache(maxsize=16)
+def stable_shape(alpha: float, /) -> StableShape:
+    """The shape for an alpha; its table is made once."""
+    return StableShape(alpha)

@@ -1,0 +1,156 @@
+"""Random words that are a function of (release key, column, row): AES-256 in counter mode."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import TypeAlias
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES256
+from cryptography.hazmat.primitives.ciphers.modes import CTR, ECB
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from numpy.typing import NDArray
+
+from puffer_frames.errors import ArgumentTypeError
+
+RandomSource = None | int | np.random.Generator
+Words: TypeAlias = NDArray[np.uint64]
+Numbers: TypeAlias = NDArray[np.int64]
+Rows: TypeAlias = range | Numbers
+"""Numbers of rows: a range of step 1, or any."""
+
+KEY_BYTES = 32
+BLOCK = 16
+"""Bytes of a cipher block: two words."""
+_ZEROS = bytes(1 << 18)
+_WORD = np.dtype("<u8")
+
+
+class ReleaseKey:
+    """The 256 secret bits of one release, in memory only: never printed, written or part of a certificate."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: bytes, /) -> None:
+        if len(key) != KEY_BYTES:
+            raise ValueError(f"a key must have {KEY_BYTES} bytes; got {len(key)}.")
+        self._key = bytes(key)
+
+    @classmethod
+    def of(cls, rng: RandomSource, /) -> ReleaseKey:
+        """A fresh key from the operating system, or one that follows from a seed or a Generator.
+
+        Raises
+        ------
+        ArgumentTypeError
+            Unless `rng` is None, a non-negative int or a Generator (which moves on by 32 bytes).
+        """
+        check_rng(rng)
+        if rng is None:
+            return cls(secrets.token_bytes(KEY_BYTES))
+        if isinstance(rng, np.random.Generator):
+            return cls(rng.bytes(KEY_BYTES))
+        return cls(hashlib.sha256(f"puffer_frames seed {int(rng)}".encode()).digest())
+
+    def stream(self, column: str, /) -> Stream:
+        """The random words of a column."""
+        return Stream(self, column)
+
+    def derive(self, purpose: str, /) -> bytes:
+        """A key of 256 bits for one purpose (HKDF with SHA-256): keys of different purposes are independent."""
+        return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=purpose.encode()).derive(self._key)
+
+    def permutation(self, n: int, /) -> NDArray[np.intp]:
+        """A random order of n rows: rows sorted by a random word, drawn anew where two words are equal."""
+        attempt = 0
+        while True:
+            words = Stream(self, f"order {attempt}").words(range(n))
+            order = np.argsort(words, kind="stable")
+            ranked = words[order]
+            if not (ranked[1:] == ranked[:-1]).any():
+                return order
+            attempt += 1
+
+    def __repr__(self) -> str:
+        return "ReleaseKey(256 bits, not shown)"
+
+
+class Stream:
+    """Random words of the rows of one column; each is addressed, in any order and any number of times.
+
+    Parameters
+    ----------
+    key : ReleaseKey
+    column : str
+        Its name.
+
+    Notes
+    -----
+    Row r has the word at place r mod 2 of the block r // 2 of its column's first keystream, and further pairs of words
+    ``block (row, attempt)`` of a second one. The four keystreams of two columns have four keys. That the words are
+    uniform and independent is the assumption that AES-256 is a pseudorandom permutation.
+    """
+
+    __slots__ = ("_first", "_second")
+
+    def __init__(self, key: ReleaseKey, column: str, /) -> None:
+        self._first = AES256(key.derive(f"word\0{column}"))
+        self._second = AES256(key.derive(f"pair\0{column}"))
+
+    def words(self, rows: Rows, /) -> Words:
+        """One word for each of the rows."""
+        if not isinstance(rows, range):
+            blocks = _encrypt(self._first, 0, rows // 2)
+            chosen: Words = np.take_along_axis(blocks, (rows % 2)[:, None], axis=1)[:, 0]
+            return chosen
+        start, count = rows.start, len(rows)
+        skipped = start % 2
+        length = 8 * (count + skipped)
+        buffer = np.empty((length + 2 * BLOCK) // 8, dtype=_WORD)
+        view = memoryview(buffer).cast("B")
+        cipher = Cipher(self._first, CTR((start // 2).to_bytes(BLOCK, "big"))).encryptor()
+        written = 0
+        while written < length:
+            step = min(len(_ZEROS), length - written)
+            got = cipher.update_into(memoryview(_ZEROS)[:step], view[written : written + step + BLOCK])
+            _require(got, step)
+            written += got
+        return buffer[skipped : skipped + count]
+
+    def pairs(self, rows: Rows, attempt: int, /) -> Words:
+        """Two further words for each of the rows, of one attempt; shape (rows, 2)."""
+        return _encrypt(self._second, np.asarray(rows, dtype=np.int64), attempt)
+
+
+def _encrypt(algorithm: AES256, high: Numbers | int, low: Numbers | int) -> Words:
+    """The keystream blocks with these 128-bit counters, as pairs of words."""
+    counters = np.empty((np.size(high) * np.size(low), 2), dtype=">u8")
+    counters[:, 0], counters[:, 1] = high, low
+    length = counters.nbytes
+    buffer = np.empty(length // 8 + 2, dtype=_WORD)
+    cipher = Cipher(algorithm, ECB()).encryptor()  # noqa: S305 - a block per counter is counter mode
+    _require(cipher.update_into(memoryview(counters).cast("B"), memoryview(buffer).cast("B")) if length else 0, length)
+    return buffer[: length // 8].reshape(-1, 2)
+
+
+def _require(written: int, asked: int) -> None:
+    """What is in the buffer must have come from the cipher."""
+    if written != asked:
+        raise RuntimeError(f"the cipher must write {asked} bytes; it wrote {written}.")
+
+
+def check_rng(rng: RandomSource, /) -> None:
+    """Raise ArgumentTypeError unless `rng` is None, a non-negative int or a Generator."""
+    if rng is None or isinstance(rng, np.random.Generator):
+        return
+    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
+        return
+    raise ArgumentTypeError(
+        "rng",
+        rule="None, a non-negative int or a numpy.random.Generator",
+        got=f"a {type(rng).__name__}",
+        hint="Leave it out: a release needs fresh noise.",
+    )
