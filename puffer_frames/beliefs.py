@@ -26,7 +26,7 @@ MANY_SECRETS = 100
 
 
 def learn(
-    counts: Mapping[Secret, Counts], /, *, theorem: str, components: int | None = None
+    counts: Mapping[Secret, Counts], /, *, theorem: str, components: int | None = None, coupled: bool = False
 ) -> tuple[Theorem, Belief, Belief]:
     """Return the theorem, the priors that it assumes, and the observed frequencies.
 
@@ -41,6 +41,8 @@ def learn(
         variance has the smaller BIC, gaussian where every secret has one, gmm else.
     components : int, optional
         Number of components of "gmm"; by default by BIC, up to 5.
+    coupled : bool
+        "auto" takes no other theorems than those of a coupling: translation or, without a model, kantorovich.
     """
     empirical = {secret: Prior.empirical(*pair) for secret, pair in counts.items()}
     if theorem == "auto":
@@ -50,8 +52,12 @@ def learn(
         fitted = _mixtures(counts, components)
         if all(prior.means.size == 1 for prior in fitted.values()):
             same = components is None and common_variance_preferred(list(counts.values()))
-            return (TRANSLATION, _shifts(fitted, counts), empirical) if same else (GAUSSIAN, fitted, empirical)
-        return MIXTURE, fitted, empirical
+            if same:
+                return TRANSLATION, _shifts(fitted, counts), empirical
+        if coupled:
+            return KANTOROVICH, empirical, empirical
+        simple = all(prior.means.size == 1 for prior in fitted.values())
+        return GAUSSIAN if simple else MIXTURE, fitted, empirical
     chosen = THEOREMS[theorem]
     if chosen.discrete:
         return chosen, empirical, empirical

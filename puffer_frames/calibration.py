@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from puffer_frames._version import __version__
 from puffer_frames.certificate import Certificate
 from puffer_frames.errors import ArgumentError, CalibrationError, RowOrderWarning, warn
@@ -18,7 +16,7 @@ from puffer_frames.frames.summary import summarise
 from puffer_frames.frames.write import build_release, check_index, float_values
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.adding import add_noise
-from puffer_frames.noise.laplace import Laplace
+from puffer_frames.noise.family import Family
 from puffer_frames.noise.stream import RandomSource, ReleaseKey
 from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.postprocessing import Bounds, BoundsArgument, check_bounds, in_words, postprocess
@@ -50,6 +48,8 @@ class Calibration:
     """"all", or the protected pairs of secrets."""
     calibration: str
     """"exact" or "theorem"."""
+    noise: Family
+    """The family of the noise."""
     nulls: str
     """"raise", or "drop" for rows with a missing value."""
     domain: Mapping[str, Bounds]
@@ -63,7 +63,7 @@ class Calibration:
 
     @property
     def scales(self) -> Mapping[str, float]:
-        """Laplace scale per released column, in its units."""
+        """Scale of the noise per released column, in its units."""
         return {name: selection.scale for name, selection in self.selections.items()}
 
     @property
@@ -142,7 +142,10 @@ class Calibration:
     @property
     def expected_error(self) -> Mapping[str, float]:
         """Mean absolute noise per released column, in its units."""
-        return {name: Laplace(scale=scale).expected_absolute_error for name, scale in self.scales.items()}
+        return {name: self._error(scale) for name, scale in self.scales.items()}
+
+    def _error(self, scale: float) -> float:
+        return self.noise.at(scale).expected_absolute_error if scale else 0.0
 
     def release(
         self,
@@ -236,7 +239,7 @@ class Calibration:
             ("theorem", f"{theorem.name}: {theorem.model} ({theorem.source})"),
             ("published scale", self._published_text(selection)),
             ("scale used", f"{scale:.6g} ({exact}{ratio})"),
-            ("expected error", f"{Laplace(scale=scale).expected_absolute_error:.6g} (mean absolute noise)"),
+            ("expected error", f"{self._error(scale):.6g} (mean absolute {self.noise.title} noise)"),
             ("worst pair", f"{pair[0]!r} / {pair[1]!r}, {selection.binding_belief} belief"),
         ]
         for belief, measured in selection.verified.items():
@@ -250,7 +253,7 @@ class Calibration:
 
     def _published_text(self, selection: Selection) -> str:
         if selection.published_scale is None or selection.published_loss is None:
-            return "none: the theorem has no condition at delta 0"
+            return "none: the theorem has no condition for this noise and delta"
         refuted = is_refuted(selection.published_loss, epsilon=self.epsilon, delta=self.delta)
         loss = measured_text(selection.published_loss, epsilon=self.epsilon, delta=self.delta)
         confirmed = is_confirmed(selection.published_loss, epsilon=self.epsilon, delta=self.delta)
@@ -298,8 +301,9 @@ def release_prepared(
         values = float_values(frame, name)
         if name in calibration.domain:
             values = values.clip(*calibration.domain[name])
-        noise_added = add_noise(values, Laplace(scale=scale).sampler(), stream=key.stream(name)) if scale else values
-        noisy[name] = postprocess(noise_added, bounds=bounds.get(name), to_integers=to_integers)
+        if scale:
+            values = add_noise(values, calibration.noise.at(scale).sampler(), stream=key.stream(name))
+        noisy[name] = postprocess(values, bounds=bounds.get(name), to_integers=to_integers)
     order = key.permutation(len(frame)) if shuffle else None
     released = build_release(frame, columns=noisy, keep=keep, index=index, order=order, labels=labels)
     certificate = Certificate(
@@ -314,7 +318,7 @@ def release_prepared(
         source=next(iter(calibration.selections.values())).theorem.source,
         published_scales={name: s.published_scale for name, s in calibration.selections.items()},
         calibration=calibration.calibration,
-        noise="Laplace",
+        noise=calibration.noise.title,
         scales=calibration.scales,
         expected_error=calibration.expected_error,
         verified={name: dict(s.verified) for name, s in calibration.selections.items()},
@@ -334,8 +338,8 @@ def _assumptions(calibration: Calibration, *, keep: tuple[str, ...], done: str) 
         "records are independent of one another; the guarantee is per record, a unit of several rows has less",
         f"the adversary's prior of each secret is {_beliefs_text(calibration)}; that it was learned from the table, "
         "and that the scale is published, is outside the guarantee",
-        "the noise is ideal Laplace noise; its 64-bit floats leave traces in the lowest bits",
-        "several releases of the same values: their epsilons add"
+        *([calibration.noise.on_grid] if any(calibration.scales.values()) else []),
+        f"several releases of the same values: their epsilons{' and deltas' * (calibration.delta > 0)} add"
         if adds_up
         else "one release: a second release of the same values is outside the guarantee",
     ]

@@ -16,6 +16,7 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.pairs import Pairs
 from puffer_frames.presentation import Rows, as_html, as_text, measured_text, pairs_text
 
+_SYMBOLS = {"Laplace": "b", "Gaussian": "theta"}
 _NO_NOISE = "NONE: the values are released as they are"
 
 Verdict: TypeAlias = Literal["intact", "derived", "uncovered"]
@@ -76,7 +77,7 @@ class Certificate:
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
         plain["pairs"] = self.pairs if self.pairs == "all" else [list(pair) for pair in self.pairs]
         for name in ("scales", "published_scales", "expected_error"):
-            plain[name] = dict(plain[name])
+            plain[name] = {column: _number(value) for column, value in plain[name].items()}
         plain["verified"] = {
             column: {
                 belief: {
@@ -112,6 +113,7 @@ class Certificate:
             values[name] = tuple(plain[name])
         if plain["pairs"] != "all":
             values["pairs"] = tuple((_hashable(a), _hashable(b)) for a, b in plain["pairs"])
+        values["expected_error"] = {column: float(error) for column, error in plain["expected_error"].items()}
         values["verified"] = {
             column: {
                 belief: Verification(
@@ -200,7 +202,9 @@ class Certificate:
     def _rows(self) -> Rows:
         secret, public = ", ".join(self.secret), ", ".join(self.public)
         odds = f"e^{self.epsilon:g}" + ("" if self.delta == 0 else f" (up to a probability {self.delta:g})")
-        scales = ", ".join(f"{name}: scale b = {scale:.6g}" for name, scale in self.scales.items())
+        scales = ", ".join(
+            f"{name}: scale {_SYMBOLS.get(self.noise, 'gamma')} = {scale:.6g}" for name, scale in self.scales.items()
+        )
         errors = "mean absolute error " + ", ".join(
             f"{name} {error:.4g}" for name, error in self.expected_error.items()
         )
@@ -232,7 +236,8 @@ class Certificate:
         asked = {name: scale for name, scale in self.published_scales.items() if scale is not None}
         theorem = f"{self.theorem} ({self.source})"
         if len(asked) < len(self.scales):
-            return f"exact: the smallest scale that the engine confirms; {theorem} has no condition at delta 0"
+            none = f"{theorem} has no condition for this noise and delta"
+            return f"exact: the smallest scale that the engine confirms; {none}"
         numbers = f"{theorem} asks for {', '.join(f'{scale:.6g}' for scale in asked.values())}"
         if self.calibration == "theorem":
             used = "used as published, confirmed by the exact engine"
@@ -294,8 +299,13 @@ def _attached(frame: NativeFrame) -> Certificate:
     return Certificate.from_dict(plain)
 
 
-def _numbers(bracket: Bracket) -> list[float | str]:
-    return [number if abs(number) < float("inf") else str(number) for number in (bracket.lower, bracket.upper)]
+def _numbers(bracket: Bracket) -> list[float | str | None]:
+    return [_number(bracket.lower), _number(bracket.upper)]
+
+
+def _number(number: float | None) -> float | str | None:
+    """A number as JSON can hold it: infinity as text."""
+    return number if number is None or abs(number) < float("inf") else str(number)
 
 
 def _bracket(numbers: list[float | str]) -> Bracket:

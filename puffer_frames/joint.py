@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 
 from puffer_frames.beliefs import Counts
 from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.engine import privacy_loss
+from puffer_frames.noise.family import LAPLACE, Family
 from puffer_frames.pairs import Pairs
 from puffer_frames.priors import Prior, Secret
-from puffer_frames.rounding import subtract_up
+from puffer_frames.rounding import subtract_up, up
 from puffer_frames.selection import Selection, confirmed, measure, require_noise
 from puffer_frames.theorems.bounded import bounded_scales
 from puffer_frames.theorems.catalogue import BOUNDED
@@ -24,8 +26,10 @@ def select_bounded(
     *,
     domain: Domain,
     epsilon: float,
+    delta: float,
     pairs: Pairs,
     allow_zero_noise: bool,
+    family: Family = LAPLACE,
 ) -> dict[str, Selection]:
     """Scales for every column, each confirmed by the engine for its share of epsilon.
 
@@ -35,7 +39,8 @@ def select_bounded(
         Of the secrets that the pairs name.
     domain : mapping of column to (low, high)
         Public bounds; a column without them has its observed range.
-    epsilon : float
+    epsilon, delta : float
+        Split evenly over the columns: given the coupling the noises compose as in differential privacy.
     pairs : "all" or tuple of pairs
     allow_zero_noise : bool
 
@@ -45,11 +50,26 @@ def select_bounded(
         Where every column is constant, unless `allow_zero_noise`.
     """
     ranges = {name: _range(groups, domain.get(name)) for name, groups in counts.items()}
-    published = bounded_scales(ranges, epsilon=epsilon)
-    require_noise(max(published.values()), ["empirical"], epsilon=epsilon, delta=0.0, allow_zero_noise=allow_zero_noise)
-    share = math.nextafter(epsilon / len(counts), 0.0)
+    share, share_of_delta = math.nextafter(epsilon / len(counts), 0.0), delta / len(counts)
+    if family is LAPLACE:
+        published = bounded_scales(ranges, epsilon=epsilon)
+    else:
+        unit = Fraction(family.unit(epsilon=share, delta=share_of_delta))
+        published = {name: up(Fraction(width) * unit) for name, width in ranges.items()}
+    require_noise(
+        max(published.values()), ["empirical"], epsilon=epsilon, delta=delta, allow_zero_noise=allow_zero_noise
+    )
+    request = family.request(epsilon=share, delta=share_of_delta)
     return {
-        name: _select(groups, published[name], epsilon=share, pairs=pairs, named="domain" if name in domain else "")
+        name: _select(
+            groups,
+            published[name],
+            width=ranges[name],
+            request=request,
+            pairs=pairs,
+            named="domain" if name in domain else "",
+            family=family,
+        )
         for name, groups in counts.items()
     }
 
@@ -82,11 +102,20 @@ def _range(groups: Mapping[Secret, Counts], bounds: tuple[float, float] | None) 
 
 
 def _select(
-    groups: Mapping[Secret, Counts], published: float, *, epsilon: float, pairs: Pairs, named: str
+    groups: Mapping[Secret, Counts],
+    published: float,
+    *,
+    width: float,
+    request: tuple[float, float],
+    pairs: Pairs,
+    named: str,
+    family: Family,
 ) -> Selection:
+    epsilon, delta = request
     priors = {secret: Prior.empirical(*pair) for secret, pair in groups.items()}
-    engine = privacy_loss(priors, pairs=pairs)
-    scale = confirmed(engine, published, epsilon=epsilon, delta=0.0)
+    engine = privacy_loss(priors, pairs=pairs, family=family)
+    on_grid = up(Fraction(width) * Fraction(family.unit(epsilon=epsilon, delta=delta)))
+    scale = confirmed(engine, max(published, on_grid), epsilon=epsilon, delta=delta)
     verification, worst_pair, _ = measure(engine, scale, epsilon=epsilon)
     belief = "any prior on the domain" if named else "empirical"
     return Selection(

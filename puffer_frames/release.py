@@ -12,6 +12,7 @@ from puffer_frames.frames.prepare import prepare
 from puffer_frames.frames.summary import summarise
 from puffer_frames.frames.write import check_index
 from puffer_frames.joint import check_joint, select_bounded
+from puffer_frames.noise.family import noise_family
 from puffer_frames.noise.stream import RandomSource, check_rng
 from puffer_frames.pairs import check_pairs
 from puffer_frames.postprocessing import BoundsArgument, check_bounds
@@ -31,6 +32,8 @@ def privatize(
     pairs: str | Iterable[Sequence[Secret]] = "all",
     theorem: str = "auto",
     calibration: str = "exact",
+    noise: str = "laplace",
+    alpha: float | None = None,
     beliefs: str | Belief | Iterable[str | Belief] = ("fitted", "empirical"),
     components: int | None = None,
     keep: Name | Iterable[Name] = (),
@@ -45,7 +48,7 @@ def privatize(
 ) -> NativeFrame:
     r"""Release a column with just enough noise to keep another one secret.
 
-    Learns the law of the public column given each secret, finds the smallest Laplace scale that makes every pair
+    Learns the law of the public column given each secret, finds the smallest noise that makes every pair
     of secrets (epsilon, delta)-indistinguishable from one released value, adds the noise and drops the secret.
 
     Parameters
@@ -70,6 +73,13 @@ def privatize(
     calibration : str
         "exact": the smallest scale that the engine confirms. "theorem": the published scale, raised where the
         engine does not confirm it.
+    noise : "laplace", "gaussian" or "stable"
+        Laplace noise needs the least in one column. Gaussian noise needs delta > 0; it earns its place with many
+        columns or releases. Stable noise (delta 0) is the sum of equally stable shares of many contributors; with it
+        the theorems of a coupling within a distance hold (translation, kantorovich, bernoulli), and the exact search is
+        one of observed frequencies.
+    alpha : float, optional
+        Exponent of stable noise, from 1 (Cauchy) to 1.995.
     beliefs : "fitted", "empirical", mapping of secret to Prior, or several of these
         The adversaries: the fitted model, the observed frequencies, side knowledge. The scale satisfies all.
     components : int, optional
@@ -153,6 +163,8 @@ def privatize(
         pairs=pairs,
         theorem=theorem,
         calibration=calibration,
+        noise=noise,
+        alpha=alpha,
         beliefs=beliefs,
         components=components,
         nulls=nulls,
@@ -185,6 +197,8 @@ def calibrate(
     pairs: str | Iterable[Sequence[Secret]] = "all",
     theorem: str = "auto",
     calibration: str = "exact",
+    noise: str = "laplace",
+    alpha: float | None = None,
     beliefs: str | Belief | Iterable[str | Belief] = ("fitted", "empirical"),
     components: int | None = None,
     nulls: str = "raise",
@@ -196,7 +210,8 @@ def calibrate(
     Parameters
     ----------
     frame : pandas.DataFrame, polars.DataFrame or polars.LazyFrame
-    secret, public, epsilon, delta, pairs, theorem, calibration, beliefs, components, nulls, domain, allow_zero_noise
+    secret, public, epsilon, delta, pairs, theorem, calibration, noise, alpha, beliefs, components, nulls, domain, \
+    allow_zero_noise
         As in `privatize`.
 
     Returns
@@ -227,6 +242,8 @@ def calibrate(
         pairs=pairs,
         theorem=theorem,
         calibration=calibration,
+        noise=noise,
+        alpha=alpha,
         beliefs=beliefs,
         components=components,
         nulls=nulls,
@@ -249,6 +266,8 @@ def _calibrate(
     pairs: str | Iterable[Sequence[Secret]],
     theorem: str,
     calibration: str,
+    noise: str,
+    alpha: float | None,
     beliefs: str | Belief | Iterable[str | Belief],
     components: int | None,
     nulls: str,
@@ -258,7 +277,9 @@ def _calibrate(
 ) -> tuple[Calibration, Frame]:
     """The plan, and the complete rows of the frame."""
     epsilon, delta = check_epsilon(epsilon), check_delta(delta)
-    check_theorem(theorem)
+    family = noise_family(noise, alpha=alpha)
+    family.check(epsilon=epsilon, delta=delta)
+    check_theorem(theorem, family=family)
     check_calibration(calibration)
     components = check_components(components, theorem=theorem)
     complete = prepare(frame, secret=secret, public=public, keep=keep, nulls=nulls)
@@ -273,10 +294,18 @@ def _calibrate(
         check_joint(theorem=theorem, components=components, beliefs=beliefs)
         calibration = "theorem"
         selections = select_bounded(
-            counts, domain=bounds, epsilon=epsilon, pairs=checked, allow_zero_noise=allow_zero_noise
+            counts,
+            domain=bounds,
+            epsilon=epsilon,
+            delta=delta,
+            pairs=checked,
+            allow_zero_noise=allow_zero_noise,
+            family=family,
         )
     else:
-        chosen, fitted, empirical = learn(counts[public[0]], theorem=theorem, components=components)
+        chosen, fitted, empirical = learn(
+            counts[public[0]], theorem=theorem, components=components, coupled=family.alpha is not None
+        )
         covered = name_beliefs(beliefs, fitted=fitted, empirical=empirical, secrets=named)
         selections = {
             public[0]: select_scale(
@@ -288,6 +317,7 @@ def _calibrate(
                 pairs=checked,
                 calibration=calibration,
                 allow_zero_noise=allow_zero_noise,
+                family=family,
             )
         }
     plan = Calibration(
@@ -297,6 +327,7 @@ def _calibrate(
         public=public,
         pairs=checked,
         calibration=calibration,
+        noise=family,
         nulls=nulls,
         domain=bounds,
         selections=selections,

@@ -11,6 +11,7 @@ from puffer_frames.arguments import check_delta, check_epsilon
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.engine import Loss, privacy_loss
 from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.noise.family import noise_family
 from puffer_frames.pairs import Pair, check_pairs
 from puffer_frames.priors import Prior, Secret
 
@@ -30,8 +31,10 @@ def smallest_scale(
     epsilon: float,
     delta: float = 0.0,
     pairs: str | Iterable[Sequence[Secret]] = "all",
+    noise: str = "laplace",
+    alpha: float | None = None,
 ) -> float:
-    r"""Smallest Laplace scale that makes every pair of secrets (epsilon, delta)-indistinguishable.
+    r"""Smallest scale of the noise that makes every pair of secrets (epsilon, delta)-indistinguishable.
 
     .. math:: \min \{ b \ge 0 : \delta^*(\varepsilon, b) \le \delta \text{ for every pair, both orders} \}
 
@@ -46,16 +49,22 @@ def smallest_scale(
     delta : float
         From 0 (pure) to less than 1.
     pairs : "all" or iterable of pairs of secrets
+    noise : "laplace", "gaussian" or "stable"
+        Gaussian noise needs a delta, stable noise has none. The search with stable noise is exact for discrete priors;
+        other priors are held to the loss of a shift by their W-infinity distance.
+    alpha : float, optional
+        Exponent of stable noise, from 1 (Cauchy) to 1.995.
 
     Returns
     -------
     float
-        Laplace scale b, in units of the column; 0 where the raw column is already private.
+        Laplace scale b, Gaussian scale (standard deviation) or stable scale gamma, in units of the column; 0 where the
+        raw column is already private.
 
     Raises
     ------
     ArgumentError
-        For an epsilon, delta or secret out of range.
+        For an epsilon, delta, secret, noise or alpha out of range.
     CalibrationError
         Where no finite scale is confirmed.
 
@@ -67,7 +76,7 @@ def smallest_scale(
 
     References
     ----------
-    Theory section 3, "Monotone": Laplace noise of a larger scale is post-processing of a smaller one.
+    Theory section 3, "Monotone": noise of a larger scale is post-processing of a smaller one of the same family.
 
     Examples
     --------
@@ -77,7 +86,9 @@ def smallest_scale(
     0.690757
     """
     epsilon, delta = check_epsilon(epsilon), check_delta(delta)
-    loss = privacy_loss(priors, pairs=check_pairs(pairs, list(priors)))
+    family = noise_family(noise, alpha=alpha)
+    family.check(epsilon=epsilon, delta=delta)
+    loss = privacy_loss(priors, pairs=check_pairs(pairs, list(priors)), family=family)
     return smallest_scale_of(loss, epsilon=epsilon, delta=delta)
 
 

@@ -11,6 +11,7 @@ from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, Un
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import Loss, privacy_loss
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.noise.family import LAPLACE, Family
 from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.search import is_private, smallest_scale_of
 from puffer_frames.theorems.catalogue import Theorem
@@ -71,6 +72,7 @@ def select_scale(
     pairs: Pairs,
     calibration: str,
     allow_zero_noise: bool,
+    family: Family = LAPLACE,
 ) -> Selection:
     """Find the scale that every belief confirms.
 
@@ -98,9 +100,12 @@ def select_scale(
     UnsoundTheoremWarning
         For "theorem", where the engine refutes the published scale under the theorem's own priors.
     """
-    engines = {name: privacy_loss(priors, pairs=pairs) for name, priors in beliefs.items()}
-    own = next((engines[n] for n, b in beliefs.items() if b is assumed), None) or privacy_loss(assumed, pairs=pairs)
-    published = theorem.scale(assumed, epsilon=epsilon, delta=delta, pairs=pairs)
+    engines = {name: privacy_loss(priors, pairs=pairs, family=family) for name, priors in beliefs.items()}
+    own = next((engines[n] for n, b in beliefs.items() if b is assumed), None) or privacy_loss(
+        assumed, pairs=pairs, family=family
+    )
+    published = theorem.scale_for(assumed, family=family, epsilon=epsilon, delta=delta, pairs=pairs)
+    asked = dict(zip(("epsilon", "delta"), family.request(epsilon=epsilon, delta=delta), strict=True))
     if published is not None and math.isinf(published):
         raise CalibrationError(
             "the request",
@@ -110,22 +115,24 @@ def select_scale(
         )
     published_loss = None if published is None else measure(own, published, epsilon=epsilon)[0]
     if calibration == "exact":
-        scales = {n: smallest_scale_of(engine, epsilon=epsilon, delta=delta) for n, engine in engines.items()}
+        scales = {n: smallest_scale_of(engine, **asked) for n, engine in engines.items()}
     elif published is None:
         raise CalibrationError(
             "the request",
             rule="one for which the theorem has a condition",
-            got=f"theorem {theorem.name!r} at delta {delta:g}",
-            hint='Leave calibration="exact", or ask for a delta above 0.',
+            got=f"theorem {theorem.name!r} with {family.title} noise at delta {delta:g}",
+            hint='Leave calibration="exact"' + (", or ask for a delta above 0." if family is LAPLACE else "."),
         )
     else:
-        scales = {n: confirmed(engine, published, epsilon=epsilon, delta=delta) for n, engine in engines.items()}
+        on_grid = theorem.scale_for(assumed, family=family, pairs=pairs, **asked)
+        proposed = max(published, on_grid or 0.0)
+        scales = {n: confirmed(engine, proposed, **asked) for n, engine in engines.items()}
     binding = max(scales, key=lambda name: scales[name])
     scale = scales[binding]
     if calibration == "theorem" and published_loss is not None and published is not None:
         _warn_if_refuted(theorem, published, published_loss, epsilon=epsilon, delta=delta, scale=scale)
     require_noise(scale, beliefs, epsilon=epsilon, delta=delta, allow_zero_noise=allow_zero_noise)
-    measured = {name: measure(engine, scale, epsilon=epsilon) for name, engine in engines.items()}
+    measured = {name: measure(engine, scale, epsilon=asked["epsilon"]) for name, engine in engines.items()}
     _, by_pure, by_stick = measured[binding]
     return Selection(
         theorem=theorem,
@@ -136,13 +143,11 @@ def select_scale(
         scale=scale,
         scale_per_belief=scales,
         none_needed=scale == 0
-        or (
-            calibration == "theorem" and all(is_private(e, 0.0, epsilon=epsilon, delta=delta) for e in engines.values())
-        ),
+        or (calibration == "theorem" and all(is_private(e, 0.0, **asked) for e in engines.values())),
         binding_belief=binding,
         worst_pair=by_stick if delta else by_pure,
         verified={name: verification for name, (verification, _, _) in measured.items()},
-        adds_up=all(_coupled(belief, epsilon=epsilon, pairs=pairs) <= scale for belief in beliefs.values()),
+        adds_up=all(_distance(belief, pairs=pairs) * family.unit(**asked) <= scale for belief in beliefs.values()),
     )
 
 
@@ -207,11 +212,11 @@ def _warn_if_refuted(
     warn(UnsoundTheoremWarning(theorem.name, published_scale=published, measured=found, requested=asked, scale=scale))
 
 
-def _coupled(priors: Belief, *, epsilon: float, pairs: Pairs) -> float:
-    """Scale of the almost-sure coupling of these priors; infinite where there is none (theory section 9)."""
+def _distance(priors: Belief, *, pairs: Pairs) -> float:
+    """Distance of the almost-sure coupling of these priors; infinite where there is none (theory section 9)."""
     if all(prior.is_discrete for prior in priors.values()):
-        return kantorovich_scale(priors, epsilon=epsilon, pairs=pairs)
+        return kantorovich_scale(priors, epsilon=1.0, pairs=pairs)
     try:
-        return translation_scale(priors, epsilon=epsilon, pairs=pairs)
+        return translation_scale(priors, epsilon=1.0, pairs=pairs)
     except PriorError:
         return math.inf

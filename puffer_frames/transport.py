@@ -50,6 +50,14 @@ def w_infinity(p: Prior, q: Prior, /) -> float:
     return w_infinity_diameter([p, q])
 
 
+def shift_distance(p: Prior, q: Prior, /) -> float:
+    """Distance of two priors that are shifts of one another, rounded up; infinite where they are not."""
+    alike = p.stds.shape == q.stds.shape and np.array_equal(p.stds, q.stds) and np.array_equal(p.weights, q.weights)
+    if not alike or (p.means - p.means[0] != q.means - q.means[0]).any():
+        return math.inf
+    return subtract_up(*sorted((float(p.means[0]), float(q.means[0])), reverse=True))
+
+
 def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
     r"""Largest W-infinity distance over all pairs of the priors, without a loop over pairs.
 

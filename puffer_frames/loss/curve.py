@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -277,12 +276,10 @@ class Curve:
 
 
 def _subtraction_error(numbers: FloatArray, centre: float) -> float:
-    """Largest rounding error of `numbers - centre`."""
+    """Largest rounding error of `numbers - centre`: the rest of Knuth's two-sum, which is exact."""
     rounded = numbers - centre
-    exact = (
-        Fraction(x) - Fraction(centre) - Fraction(d) for x, d in zip(numbers.tolist(), rounded.tolist(), strict=True)
-    )
-    return max(abs(float(error)) for error in exact)
+    back = rounded - numbers
+    return float(np.abs((numbers - (rounded - back)) - (centre + back)).max())
 
 
 def wedge(at_left: FloatArray, at_right: FloatArray, least: FloatArray, most: FloatArray, h: FloatArray) -> FloatArray:

@@ -8,14 +8,17 @@ from typing import Protocol
 from puffer_frames.arguments import check_epsilon, check_scale
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.discrete import DiscreteLoss
+from puffer_frames.loss.gaussian_noise import GaussianNoiseLoss
 from puffer_frames.loss.mixture import MixtureLoss
 from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.loss.stable_noise import StableNoiseLoss
+from puffer_frames.noise.family import GAUSSIAN, LAPLACE, Family, noise_family
 from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.priors import Prior, Secret
 
 
 class Loss(Protocol):
-    """Privacy loss of fixed priors and pairs, as a function of the Laplace scale."""
+    """Privacy loss of fixed priors and pairs, as a function of the scale of the noise."""
 
     @property
     def span(self) -> float:
@@ -35,15 +38,19 @@ class Loss(Protocol):
         """Largest hockey stick over the pairs."""
 
 
-def privacy_loss(priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all") -> Loss:
-    """Return the engine for these priors."""
+def privacy_loss(priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all", family: Family = LAPLACE) -> Loss:
+    """Return the engine for these priors and a family of noises."""
+    if family.alpha is not None:
+        return StableNoiseLoss(priors, pairs=pairs, alpha=family.alpha)
+    if family is GAUSSIAN:
+        return GaussianNoiseLoss(priors, pairs=pairs)
     if all(prior.is_discrete for prior in priors.values()):
         return DiscreteLoss(priors, pairs=pairs)
     return MixtureLoss(priors, pairs=pairs)
 
 
-def pure_loss(p: Prior, q: Prior, /, *, scale: float) -> Bracket:
-    r"""Pure privacy loss of two priors under Laplace noise, both orders.
+def pure_loss(p: Prior, q: Prior, /, *, scale: float, noise: str = "laplace", alpha: float | None = None) -> Bracket:
+    r"""Pure privacy loss of two priors under added noise, both orders.
 
     .. math:: \varepsilon^*(b) = \sup_y |\log f_p(y) / f_q(y)|
 
@@ -51,7 +58,13 @@ def pure_loss(p: Prior, q: Prior, /, *, scale: float) -> Bracket:
     ----------
     p, q : Prior
     scale : float
-        Laplace scale b, in units of the column; 0 for the raw column.
+        Laplace scale b, Gaussian scale (standard deviation) or stable scale gamma, in units of the column; 0 for the
+        raw column.
+    noise : "laplace", "gaussian" or "stable"
+        "stable": exact for discrete priors; otherwise an upper bound by their W-infinity distance, infinite where they
+        have none.
+    alpha : float, optional
+        Exponent of stable noise, from 1 (Cauchy) to 1.995.
 
     Returns
     -------
@@ -61,7 +74,7 @@ def pure_loss(p: Prior, q: Prior, /, *, scale: float) -> Bracket:
     Raises
     ------
     ArgumentError
-        For a negative or non-finite scale.
+        For a negative or non-finite scale, and for a noise or alpha that is not known.
 
     Notes
     -----
@@ -79,15 +92,18 @@ def pure_loss(p: Prior, q: Prior, /, *, scale: float) -> Bracket:
     0.706275
     """
     check_scale(scale)
-    return privacy_loss({0: p, 1: q}).pure(scale).bracket
+    return privacy_loss({0: p, 1: q}, family=noise_family(noise, alpha=alpha)).pure(scale).bracket
 
 
-def hockey_stick(p: Prior, q: Prior, /, *, epsilon: float, scale: float) -> Bracket:
-    r"""Hockey-stick divergence of two priors under Laplace noise, the larger of both orders.
+def hockey_stick(
+    p: Prior, q: Prior, /, *, epsilon: float, scale: float, noise: str = "laplace", alpha: float | None = None
+) -> Bracket:
+    r"""Hockey-stick divergence of two priors under added noise, the larger of both orders.
 
     .. math:: \delta^*(\varepsilon, b) = \int [f_p(y) - e^\varepsilon f_q(y)]_+ \, dy
 
-    The pair is (epsilon, delta)-private exactly where this is at most delta.
+    The pair is (epsilon, delta)-private exactly where this is at most delta. For stable noise it is no more than what
+    the pure loss says: 0 where that is at most epsilon, otherwise between 0 and 1.
 
     Parameters
     ----------
@@ -95,7 +111,13 @@ def hockey_stick(p: Prior, q: Prior, /, *, epsilon: float, scale: float) -> Brac
     epsilon : float
         At least 0.
     scale : float
-        Laplace scale b, in units of the column; 0 for the raw column.
+        Laplace scale b, Gaussian scale (standard deviation) or stable scale gamma, in units of the column; 0 for the
+        raw column.
+    noise : "laplace", "gaussian" or "stable"
+        "stable": exact for discrete priors; otherwise an upper bound by their W-infinity distance, infinite where they
+        have none.
+    alpha : float, optional
+        Exponent of stable noise, from 1 (Cauchy) to 1.995.
 
     Returns
     -------
@@ -105,7 +127,7 @@ def hockey_stick(p: Prior, q: Prior, /, *, epsilon: float, scale: float) -> Brac
     Raises
     ------
     ArgumentError
-        For a negative or non-finite scale or epsilon.
+        For a negative or non-finite scale or epsilon, and for a noise or alpha that is not known.
 
     Notes
     -----
@@ -123,4 +145,5 @@ def hockey_stick(p: Prior, q: Prior, /, *, epsilon: float, scale: float) -> Brac
     """
     check_scale(scale)
     check_epsilon(epsilon, zero_allowed=True)
-    return privacy_loss({0: p, 1: q}).hockey_stick(scale, epsilon=epsilon).bracket
+    engine = privacy_loss({0: p, 1: q}, family=noise_family(noise, alpha=alpha))
+    return engine.hockey_stick(scale, epsilon=epsilon).bracket

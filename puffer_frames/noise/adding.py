@@ -74,7 +74,7 @@ def add_noise(
 
 def _add_block(values: FloatArray, sampler: Sampler, stream: Stream, rows: Rows, out: FloatArray) -> None:
     sampler.fill(stream, rows, out)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         on_grid = values * (1 / sampler.grid) if sampler.grid >= _INVERTIBLE else values / sampler.grid
         np.rint(on_grid, out=on_grid)
         total = on_grid.sum()

@@ -59,7 +59,7 @@ class Laplace:
     def quantile(self, probability: float, /) -> float:
         """The z with P(N <= z) = probability."""
         tail = min(probability, 1.0 - probability)
-        return math.copysign(self.scale * math.log(2 * tail), probability - 0.5) if 0 < tail else math.nan
+        return math.copysign(self.scale * math.log(2 * tail), probability - 0.5) if tail > 0 else math.nan
 
     def sampler(self, *, resolution: int = RESOLUTION) -> Cells:
         r"""Noise on the grid g = `grid_of(b)`, prepared for sampling.
@@ -81,4 +81,6 @@ class Laplace:
         for _ in range(math.ceil(_TABLE_SPAN * math.log(2) / float(width))):
             left = left * stays >> _FIXED
             bounds.append((1 << 64) - (left >> (_FIXED - 64)))
-        return Cells.prepare(grid=grid, bits=bits, bounds=np.array(bounds, dtype=np.uint64), endless=True, rate=float(ratio))
+        return Cells.prepare(
+            grid=grid, bits=bits, bounds=np.array(bounds, dtype=np.uint64), endless=True, rate=float(ratio)
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -35,9 +34,14 @@ class Shape(Protocol):
 
 
 def largest_log_ratio(
-    mixtures: Sequence[tuple[FloatArray, FloatArray]], ratios: Sequence[tuple[int, int]], shape: Shape, /, *, tolerance: float
+    mixtures: Sequence[tuple[FloatArray, FloatArray]],
+    ratios: Sequence[tuple[int, int]],
+    shape: Shape,
+    /,
+    *,
+    tolerance: float,
 ) -> tuple[float, float, int]:
-    r"""Bounds of :math:`\max_{(i, j)} \sup_y |\log f_i(y) - \log f_j(y)|`, and the place of the pair with the upper one.
+    r"""Bounds of :math:`\max_{(i, j)} \sup_y |\log f_i(y) - \log f_j(y)|`, and the pair with the upper one.
 
     Parameters
     ----------

@@ -62,7 +62,8 @@ def derivatives(x: FloatArray, /, *, alpha: float, orders: tuple[int, ...]) -> D
 def _ray(alpha: float, highest: float) -> _Complex:
     """Nodes on the ray."""
     radii = np.exp(np.arange(_LOWEST, highest, _STEP))
-    return radii * np.exp(0.25j * math.pi / alpha)
+    nodes: _Complex = radii * np.exp(0.25j * math.pi / alpha)
+    return nodes
 
 
 def _discretisation(alpha: float) -> float:

@@ -78,7 +78,8 @@ class StableShape:
         inside = x < FARTHEST
         log_density = np.where(inside, near, far)
         error = np.where(inside, self._error[cell], self._rest * beyond**-self.alpha)
-        return log_density, -np.log1p(-error) + UNIT_ROUNDOFF * (4.0 + 2 * np.abs(log_density))
+        bound: FloatArray = -np.log1p(-error) + UNIT_ROUNDOFF * (4.0 + 2 * np.abs(log_density))
+        return log_density, bound
 
     def tail_ratio(self, distance: float, span: float, /) -> float:
         """A bound of log f(x) / f(x + span) for all x >= distance, which must be at least 1e6."""
@@ -91,7 +92,8 @@ class StableShape:
 def _largest(values: FloatArray, errors: FloatArray) -> FloatArray:
     """Largest absolute value at the ends of every step."""
     sizes = np.abs(values) + errors
-    return np.maximum(sizes[:-1], sizes[1:])
+    largest: FloatArray = np.maximum(sizes[:-1], sizes[1:])
+    return largest
 
 
 def _hermite(u: FloatArray, h: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
@@ -100,11 +102,12 @@ def _hermite(u: FloatArray, h: FloatArray, left: FloatArray, right: FloatArray) 
 
     def half(a: FloatArray, b: FloatArray, values: FloatArray, sign: float) -> FloatArray:
         cube = b * b * b
-        return cube * (
+        part: FloatArray = cube * (
             (1.0 + 3.0 * a + 6.0 * a * a) * values[0]
             + sign * a * (1.0 + 3.0 * a) * h * values[1]
             + 0.5 * a * a * h * h * values[2]
         )
+        return part
 
     total: FloatArray = half(u, v, left, 1.0) + half(v, u, right, -1.0)
     return total

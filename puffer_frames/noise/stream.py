@@ -110,7 +110,7 @@ class Stream:
         skipped = start % 2
         length = 8 * (count + skipped)
         buffer = np.empty((length + 2 * BLOCK) // 8, dtype=_WORD)
-        view = memoryview(buffer).cast("B")
+        view = buffer.data.cast("B")
         cipher = Cipher(self._first, CTR((start // 2).to_bytes(BLOCK, "big"))).encryptor()
         written = 0
         while written < length:
@@ -132,7 +132,7 @@ def _encrypt(algorithm: AES256, high: Numbers | int, low: Numbers | int) -> Word
     length = counters.nbytes
     buffer = np.empty(length // 8 + 2, dtype=_WORD)
     cipher = Cipher(algorithm, ECB()).encryptor()  # noqa: S305 - a block per counter is counter mode
-    _require(cipher.update_into(memoryview(counters).cast("B"), memoryview(buffer).cast("B")) if length else 0, length)
+    _require(cipher.update_into(counters.data.cast("B"), buffer.data.cast("B")) if length else 0, length)
     return buffer[: length // 8].reshape(-1, 2)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 from puffer_frames.errors import ArgumentError
+from puffer_frames.noise.family import LAPLACE, Family
 from puffer_frames.pairs import Pairs
 from puffer_frames.priors import Prior, Secret
-from puffer_frames.rounding import subtract_up
+from puffer_frames.rounding import subtract_up, up
 from puffer_frames.theorems.bernoulli import bernoulli_scale
 from puffer_frames.theorems.bounded import bounded_scales
 from puffer_frames.theorems.gaussian import gaussian_scale, translation_scale
@@ -41,6 +43,21 @@ class Theorem:
     """The function that computes it."""
     discrete: bool
     """True where its priors are the observed frequencies, with no model."""
+    coupled: bool
+    """True where it rests on a coupling within a distance, so that it holds for every noise (theory section 4)."""
+
+    def scale_for(
+        self, priors: Mapping[Secret, Prior], /, *, family: Family, epsilon: float, delta: float, pairs: Pairs
+    ) -> float | None:
+        """The scale that it asks for of a noise; None where it has no condition."""
+        if family is LAPLACE:
+            return self.scale(priors, epsilon=epsilon, delta=delta, pairs=pairs)
+        if not self.coupled:
+            return None
+        distance = self.scale(priors, epsilon=1.0, delta=delta, pairs=pairs)
+        return (
+            None if distance is None else up(Fraction(distance) * Fraction(family.unit(epsilon=epsilon, delta=delta)))
+        )
 
 
 def _kantorovich(priors: Mapping[Secret, Prior], /, *, epsilon: float, delta: float, pairs: Pairs) -> float:
@@ -76,6 +93,7 @@ KANTOROVICH = Theorem(
     model="the observed frequencies of each secret",
     scale=_kantorovich,
     discrete=True,
+    coupled=True,
 )
 BERNOULLI = Theorem(
     name="bernoulli",
@@ -84,6 +102,7 @@ BERNOULLI = Theorem(
     model="the observed frequencies of each secret",
     scale=_bernoulli,
     discrete=True,
+    coupled=True,
 )
 TRANSLATION = Theorem(
     name="translation",
@@ -92,6 +111,7 @@ TRANSLATION = Theorem(
     model="a Gaussian per secret, one variance for all",
     scale=_translation,
     discrete=False,
+    coupled=True,
 )
 GAUSSIAN = Theorem(
     name="gaussian",
@@ -100,6 +120,7 @@ GAUSSIAN = Theorem(
     model="a Gaussian per secret",
     scale=gaussian_scale,
     discrete=False,
+    coupled=False,
 )
 MIXTURE = Theorem(
     name="gmm",
@@ -108,6 +129,7 @@ MIXTURE = Theorem(
     model="a Gaussian mixture per secret",
     scale=_mixture,
     discrete=False,
+    coupled=False,
 )
 BOUNDED = Theorem(
     name="bounded",
@@ -116,14 +138,23 @@ BOUNDED = Theorem(
     model="values within the range, jointly whatever they are",
     scale=_bounded,
     discrete=True,
+    coupled=True,
 )
 
 THEOREMS: Mapping[str, Theorem] = {t.name: t for t in (TRANSLATION, GAUSSIAN, MIXTURE, KANTOROVICH, BERNOULLI, BOUNDED)}
 
 
-def check_theorem(name: str, /) -> str:
-    """Return the name of a theorem or "auto"; raise ArgumentError for another."""
+def check_theorem(name: str, /, *, family: Family = LAPLACE) -> str:
+    """Return the name of a theorem or "auto"; raise ArgumentError for another, or one that this noise has not."""
     if name not in ("auto", *THEOREMS):
         known = ", ".join(f'"{known}"' for known in ("auto", *THEOREMS))
         raise ArgumentError("theorem", rule=f"one of {known}", got=repr(name), hint='Leave it out for "auto".')
+    if family.alpha is not None and name != "auto" and not THEOREMS[name].coupled:
+        known = ", ".join(f'"{known}"' for known, theorem in THEOREMS.items() if theorem.coupled)
+        raise ArgumentError(
+            "theorem",
+            rule=f'"auto" or one of a coupling within a distance ({known}) with stable noise',
+            got=repr(name),
+            hint='Use theorem="kantorovich".',
+        )
     return name

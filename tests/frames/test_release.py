@@ -156,7 +156,7 @@ def test_zero_noise_when_asked_for(make_frame, people):
 def test_published_scale_on_request(people):
     frame = pd.DataFrame(people)
     plan = frame.puffer.calibrate(secret="group", public="score", epsilon=0.05, calibration="theorem")
-    assert plan.scale == plan.published_scale > 0
+    assert 0 < plan.published_scale <= plan.scale <= plan.published_scale * (1 + 1e-9)  # the grid costs 2^-40
     certificate = plan.release(frame).puffer.certificate
     assert certificate.adds_up
     assert not release(frame).puffer.certificate.adds_up

@@ -1,0 +1,122 @@
+"""The random words are those of AES-256 in counter mode, of a key, a column and a row, and of nothing else."""
+
+import copy
+import itertools
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import CTR
+
+import puffer_frames
+from puffer_frames.noise import stream as module
+from puffer_frames.noise.stream import ReleaseKey
+
+KEY = bytes(range(32))
+ROWS = 70_001
+
+
+@pytest.fixture
+def words():
+    return ReleaseKey(KEY).stream("x")
+
+
+def keystream(key, blocks):
+    return np.frombuffer(Cipher(AES(key), CTR(bytes(16))).encryptor().update(bytes(16 * blocks)), dtype="<u8")
+
+
+def test_words_are_the_keystream_of_the_columns_key(words):
+    expected = keystream(ReleaseKey(KEY).derive("word\0x"), 50)
+    assert np.array_equal(words.words(range(100)), expected)
+
+
+def test_words_do_not_depend_on_the_chunks_or_the_order(words):
+    whole = words.words(range(ROWS))
+    cuts = [0, 1, 2, 3, 1000, 1001, 32_768, 65_537, ROWS]
+    pieces = [words.words(range(a, b)) for a, b in itertools.pairwise(cuts)]
+    assert np.array_equal(np.concatenate(pieces), whole)
+    rows = np.random.default_rng(0).permutation(ROWS)[:5000]
+    assert np.array_equal(words.words(rows), whole[rows])
+    assert np.array_equal(words.words(range(10**15, 10**15 + 5)), words.words(np.arange(10**15, 10**15 + 5)))
+
+
+def test_pairs_are_addressed_by_row_and_attempt(words):
+    rows = np.array([7, 3, 10**12, 7])
+    pairs = words.pairs(rows, 2)
+    assert np.array_equal(pairs[0], pairs[3])
+    assert np.array_equal(words.pairs(rows[2:3], 2), pairs[2:3])
+    assert np.array_equal(words.pairs(range(3, 8), 2)[[4, 0]], pairs[:2])
+    assert not np.isin(words.pairs(rows, 3), pairs).any()
+
+
+def test_columns_and_keys_have_words_of_their_own():
+    streams = [ReleaseKey(KEY).stream("x"), ReleaseKey(KEY).stream("y"), ReleaseKey(KEY[::-1]).stream("x")]
+    drawn = [s.words(range(1000)) for s in streams] + [s.pairs(range(500), 0).ravel() for s in streams]
+    assert np.unique(np.concatenate(drawn)).size == 6000
+
+
+def test_words_are_uniform_bits(words):
+    bits = np.unpackbits(words.words(range(ROWS)).view(np.uint8)).reshape(ROWS, 64)
+    assert abs(bits.mean(axis=0) - 0.5).max() < 5 * 0.5 / ROWS**0.5
+
+
+def test_a_short_write_of_the_cipher_is_found(words, monkeypatch):
+    class Short:
+        def __init__(self, *args):
+            pass
+
+        def encryptor(self):
+            return self
+
+        def update_into(self, data, buffer):
+            return len(data) - 16
+
+    monkeypatch.setattr(module, "Cipher", Short)
+    with pytest.raises(RuntimeError, match="cipher must write"):
+        words.words(range(100))
+    with pytest.raises(RuntimeError, match="cipher must write"):
+        words.pairs(range(100), 0)
+
+
+def test_two_releases_never_share_a_key(monkeypatch):
+    keys = []
+    fresh = ReleaseKey.of.__func__
+
+    def recorded(cls, rng):
+        keys.append(fresh(cls, rng))
+        return keys[-1]
+
+    monkeypatch.setattr(ReleaseKey, "of", classmethod(recorded))
+    frame = pd.DataFrame({"s": list("abab") * 20, "x": list(range(8)) * 10})
+    plan = puffer_frames.calibrate(frame, secret="s", public="x", epsilon=0.5)
+    released = [plan.release(frame)["x"] for _ in range(5)]
+    assert len({key.derive("any") for key in keys}) == len(keys) == 5
+    assert len({float(column[0]) for column in released}) == 5
+
+
+def test_seeds_and_generators_repeat_and_move_on():
+    assert ReleaseKey.of(7).derive("a") == ReleaseKey.of(np.int64(7)).derive("a") != ReleaseKey.of(8).derive("a")
+    generators = [np.random.default_rng(7) for _ in range(2)]
+    first = [ReleaseKey.of(generator).derive("a") for generator in generators]
+    assert first[0] == first[1] != ReleaseKey.of(generators[0]).derive("a")
+
+
+def test_the_key_is_not_shown():
+    key = ReleaseKey(KEY)
+    shown = f"{key} {key!r} {[key]} {vars(type(key))}"
+    assert KEY.hex() not in shown
+    assert repr(KEY)[2:-1] not in shown
+    assert copy.copy(key).derive("a") == pickle.loads(pickle.dumps(key)).derive("a") == key.derive("a")
+    with pytest.raises(ValueError, match="32 bytes"):
+        ReleaseKey(b"short")
+
+
+def test_the_random_order_has_every_row_once():
+    order = ReleaseKey(KEY).permutation(1000)
+    assert np.array_equal(np.sort(order), np.arange(1000))
+    assert not np.array_equal(order, ReleaseKey(KEY[::-1]).permutation(1000))
+    firsts = [ReleaseKey.of(seed).permutation(4)[0] for seed in range(400)]
+    assert np.bincount(firsts).min() > 60
