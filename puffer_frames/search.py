@@ -141,6 +141,13 @@ def _bracket(beyond: Callable[[float], float], *, start: float, floor: float) ->
     while beyond(high) > 0:
         high += step
         if high > start + 60 * step or high > 700:
+            if beyond(high) == math.inf:
+                raise CalibrationError(
+                    "the request",
+                    rule="satisfiable by a finite scale",
+                    got="a loss that is infinite, or has no bound, at every scale",
+                    hint='Take noise="laplace", or priors of observed frequencies.',
+                )
             raise CalibrationError(
                 "the request",
                 rule="satisfiable by a finite scale",

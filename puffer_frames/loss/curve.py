@@ -267,8 +267,10 @@ class Curve:
             relative = 16.0 - 8.0 * np.nan_to_num(np.log(tails), neginf=-750.0)
         straddles = 4.0 * ((lower < 0) & (upper > 0))
         each = UNIT_ROUNDOFF * ((relative * tails).sum(axis=0) + straddles)
-        moved = self._displaced * 2.0 / self.scale if self.scale else self._displaced / float(self.stds.min())
-        return float((self.weights * each).sum()) + moved * a.size
+        ends = np.concatenate((a, b))
+        at_ends = self.at(ends[np.isfinite(ends)])  # a displaced component moves its ends: by the density there
+        moved = self._displaced * float(np.exp(at_ends.log_f + at_ends.error).sum()) / self.normaliser
+        return float((self.weights * each).sum()) + moved
 
     def _survival(self, z: FloatArray) -> FloatArray:
         finite = np.where(np.isinf(z), 0.0, z)

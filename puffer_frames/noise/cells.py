@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from puffer_frames.noise.stream import Numbers, Rows, Stream, Words
+from puffer_frames.noise.adding import Open
+from puffer_frames.noise.stream import Numbers, Rows, Stream, Words, Workspace
 from puffer_frames.priors import FloatArray
 
 INDEX_BITS = 16
@@ -19,8 +20,6 @@ MOST_CELL_BITS = LOW_BITS - CHECK_BITS
 _ONE = 2.0**-64
 _FURTHER_CELLS = 1 << 32
 """Attempts from here on are for cells, those below for places within the cell."""
-_CHUNK = 1 << 15
-"""Rows whose words and places stay in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,43 +83,32 @@ class Cells:
             check=(unit * (rate + slope * size), unit * 2 * slope),
         )
 
-    def fill(self, stream: Stream, rows: Rows, out: FloatArray, /) -> None:
-        """Write the noise of the rows, in units of the grid."""
-        scratch = np.empty(min(_CHUNK, out.size), dtype=np.uint64)
-        left_open, their_words = [], []
-        for start in range(0, out.size, _CHUNK):
-            part = slice(start, min(start + _CHUNK, out.size))
-            words = stream.words(rows[part])
-            places = self._draw(words, out[part], scratch[: words.size])
-            left_open.append(places + start)
-            their_words.append(words[places])
-        open_, words = np.concatenate(left_open), np.concatenate(their_words)
-        out[open_] = self._finish(out[open_], words, _numbers(rows, open_), stream)
-
-    def _draw(self, words: Words, out: FloatArray, scratch: Words) -> Numbers:
-        """Write the noise of the words, NaN where the cell is open; return where cell or rejection is open."""
+    def draw(self, stream: Stream, rows: Rows, out: FloatArray, workspace: Workspace, /) -> Open:
+        """Write the noise of the rows; that of rows whose cell or rejection is open is not the last word."""
+        words, scratch = stream.words(rows, workspace), workspace.places[: out.size]
         np.right_shift(words, np.uint64(LOW_BITS), out=scratch)
         self.table.take(scratch.view(np.int64), out=out, mode="wrap")
+        np.bitwise_and(words, np.uint64((1 << LOW_BITS) - 1), out=scratch)
         if self.slope:
-            np.bitwise_and(words, np.uint64((1 << LOW_BITS) - 1), out=scratch)
             np.right_shift(scratch, np.uint64(self.bits), out=scratch)
             undecided = scratch < self._bound(out)
         else:
-            np.bitwise_and(words, np.uint64((1 << LOW_BITS) - 1), out=scratch)
             undecided = scratch < np.uint64(math.ceil(self.check[0]) << self.bits)
         np.bitwise_and(words, np.uint64((1 << self.bits) - 1), out=scratch)
         out += scratch.view(np.int64)
         undecided |= np.isnan(out)
-        return np.flatnonzero(undecided)
+        places = np.flatnonzero(undecided)
+        numbers = rows.start + places if isinstance(rows, range) else rows[places]
+        return Open(places=places, rows=numbers, words=words[places], drawn=out[places])
 
-    def _finish(self, drawn: FloatArray, words: Words, rows: Numbers, stream: Stream) -> FloatArray:
-        """The noise of words that `_draw` left open."""
-        size = 1 << self.bits
+    def settle(self, left: Open, stream: Stream, /) -> FloatArray:
+        """The noise of rows that `draw` left open."""
+        words, rows, size = left.words, left.rows, 1 << self.bits
         upward = words >> np.uint64(63) == 0
         place = (words & np.uint64(size - 1)).astype(np.int64)
         place = np.where(upward, place, size - 1 - place)
-        magnitude = np.abs(drawn)
-        unknown = np.flatnonzero(np.isnan(drawn))
+        magnitude = np.abs(left.drawn)
+        unknown = np.flatnonzero(np.isnan(magnitude))
         magnitude[unknown] = self._cells(words[unknown], rows[unknown], stream) * size + place[unknown] + 0.5
         check = words << np.uint64(64 - LOW_BITS) >> np.uint64(64 - LOW_BITS + self.bits)
         bound = np.ceil(self._bound(magnitude - place + (size - 1) * ~upward))
@@ -159,7 +147,3 @@ class Cells:
         drop = place * (self.rate + self.slope * (2.0 * magnitude - place))
         rejected: FloatArray = -np.expm1(-drop)
         return rejected
-
-
-def _numbers(rows: Rows, places: Numbers) -> Numbers:
-    return rows.start + places if isinstance(rows, range) else rows[places]

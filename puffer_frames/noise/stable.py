@@ -10,18 +10,18 @@ import numpy as np
 from scipy.optimize import brentq
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.noise.adding import Open
 from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.log_ratio import largest_log_ratio
 from puffer_frames.noise.rotated import derivatives
 from puffer_frames.noise.stable_shape import stable_shape
-from puffer_frames.noise.stream import Rows, Stream, Words
+from puffer_frames.noise.stream import Rows, Stream, Words, Workspace
 from puffer_frames.priors import FloatArray
 
 RESOLUTION = 30
 """The grid is at most 2**-30 of the scale: coarser than the errors of the sampler by a factor of a million."""
 LARGEST_ALPHA = 1.995
 """Above it the density is a small difference of large terms, and pure privacy costs more than it is worth."""
-_CHUNK = 1 << 14
 _TOLERANCE = 1e-10
 
 
@@ -158,11 +158,18 @@ class StableSampler:
     alpha: float
     """Exponent of stability."""
 
-    def fill(self, stream: Stream, rows: Rows, out: FloatArray, /) -> None:
-        """Write the noise of the rows, in units of the grid."""
-        for start in range(0, out.size, _CHUNK):
-            part = slice(start, min(start + _CHUNK, out.size))
-            out[part] = self._noise(*stream.pairs(rows[part], 0).T)
+    def draw(self, stream: Stream, rows: Rows, out: FloatArray, workspace: Workspace, /) -> Open:
+        """Write the noise of the rows; none is left open."""
+        del workspace
+        pairs = stream.pairs(rows, 0)
+        out[:] = self._noise(pairs[:, 0], pairs[:, 1])
+        none = np.zeros(0, dtype=np.int64)
+        return Open(places=none, rows=none, words=none.astype(np.uint64), drawn=none.astype(float))
+
+    def settle(self, left: Open, stream: Stream, /) -> FloatArray:
+        """Nothing is left open."""
+        del stream
+        return left.drawn
 
     def _noise(self, first: Words, second: Words) -> FloatArray:
         upward = first >> np.uint64(63) == 0

@@ -29,6 +29,17 @@ _ZEROS = bytes(1 << 18)
 _WORD = np.dtype("<u8")
 
 
+class Workspace:
+    """Buffers for a chunk of rows, to be used again for the next one."""
+
+    __slots__ = ("floats", "places", "words")
+
+    def __init__(self, rows: int, /) -> None:
+        self.words = np.empty(rows + 6, dtype=_WORD)
+        self.places = np.empty(rows, dtype=np.uint64)
+        self.floats = np.empty(rows)
+
+
 class ReleaseKey:
     """The 256 secret bits of one release, in memory only: never printed, written or part of a certificate."""
 
@@ -100,8 +111,8 @@ class Stream:
         self._first = AES256(key.derive(f"word\0{column}"))
         self._second = AES256(key.derive(f"pair\0{column}"))
 
-    def words(self, rows: Rows, /) -> Words:
-        """One word for each of the rows."""
+    def words(self, rows: Rows, workspace: Workspace | None = None, /) -> Words:
+        """One word for each of the rows; in the buffer of the workspace, if there is one, until its next use."""
         if not isinstance(rows, range):
             blocks = _encrypt(self._first, 0, rows // 2)
             chosen: Words = np.take_along_axis(blocks, (rows % 2)[:, None], axis=1)[:, 0]
@@ -109,7 +120,7 @@ class Stream:
         start, count = rows.start, len(rows)
         skipped = start % 2
         length = 8 * (count + skipped)
-        buffer = np.empty((length + 2 * BLOCK) // 8, dtype=_WORD)
+        buffer = np.empty((length + 2 * BLOCK) // 8, dtype=_WORD) if workspace is None else workspace.words
         view = buffer.data.cast("B")
         cipher = Cipher(self._first, CTR((start // 2).to_bytes(BLOCK, "big"))).encryptor()
         written = 0

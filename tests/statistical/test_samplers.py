@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 import puffer_frames
+from puffer_frames.noise.adding import grid_noise
 from puffer_frames.noise.family import noise_family
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
@@ -24,8 +25,8 @@ UNLIKELY = 1e-4
 
 
 def drawn(noise, n, *, seed=0, column="x"):
-    sampler, out = noise.sampler(), np.empty(n)
-    sampler.fill(ReleaseKey.of(seed).stream(column), range(n), out)
+    sampler = noise.sampler()
+    out = grid_noise(sampler, range(n), stream=ReleaseKey.of(seed).stream(column))
     assert (np.abs(out) % 1 == 0.5)[np.abs(out) < 2**51].all()
     return out * sampler.grid
 
@@ -97,8 +98,8 @@ def test_rows_and_columns_are_independent(case):
 
 
 def cell_counts(noise, resolution, *, seed, n=MANY):
-    sampler, out = noise.sampler(resolution=resolution), np.empty(n)
-    sampler.fill(ReleaseKey.of(seed).stream("coarse"), range(n), out)
+    sampler = noise.sampler(resolution=resolution)
+    out = grid_noise(sampler, range(n), stream=ReleaseKey.of(seed).stream("coarse"))
     width = sampler.grid / noise.scale
     number = int(float(noise.quantile(1 - 25 * max(1, 1 / width) / n)) / sampler.grid)
     ends = np.arange(number + 1) * sampler.grid

@@ -10,7 +10,7 @@ import pytest
 
 from puffer_frames import CalibrationError
 from puffer_frames.noise import adding
-from puffer_frames.noise.adding import add_noise
+from puffer_frames.noise.adding import add_noise, grid_noise
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.laplace import Laplace
@@ -43,8 +43,9 @@ def test_noise_does_not_depend_on_chunks_order_or_threads(noise, stream, values,
     assert np.array_equal(add_noise(values[rows], sampler, stream=stream, rows=rows), whole[rows])
     some = rows[:777]
     assert np.array_equal(add_noise(values[some], sampler, stream=stream, rows=some), whole[some])
-    for size in (1_000, 33_333):
-        monkeypatch.setattr(adding, "BLOCK_ROWS", size)
+    for block, chunk in ((1_000, 1_000), (33_333, 999), (1 << 18, 20_001)):
+        monkeypatch.setattr(adding, "BLOCK_ROWS", block)
+        monkeypatch.setattr(adding, "CHUNK_ROWS", chunk)
         for threads in (1, 2, 5):
             assert np.array_equal(add_noise(values, sampler, stream=stream, threads=threads), whole)
     assert np.array_equal(add_noise(values, noise.sampler(), stream=ReleaseKey.of(11).stream("x")), whole)
@@ -52,8 +53,8 @@ def test_noise_does_not_depend_on_chunks_order_or_threads(noise, stream, values,
 
 
 def test_the_sum_is_exact_on_the_grid(noise, stream, values):
-    sampler, out = noise.sampler(), np.empty(50)
-    sampler.fill(stream, range(50), out)
+    sampler = noise.sampler()
+    out = grid_noise(sampler, range(50), stream=stream)
     released = add_noise(values[:50], sampler, stream=stream)
     for x, n, y in zip(values, out, released):
         on_grid = round(Fraction(float(x)) / Fraction(sampler.grid))
