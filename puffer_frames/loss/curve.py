@@ -15,6 +15,7 @@ _TAIL_WIDTHS = 9.0
 """Beyond the mean by std^2/b and this many stds, a component is an exponential to 1e-18 of itself."""
 _RAW_TAIL_WIDTHS = 38.5
 """Without noise, the mass of a Gaussian beyond this many stds is below 1e-300."""
+_FARTHEST = 1e150
 _NEGLIGIBLE = -45.0
 """Logarithm of a share of the tail that rounding hides."""
 
@@ -115,7 +116,9 @@ class Curve:
         return np.concatenate([(self.means + sign * offsets).ravel() for sign in (-1, 1)])
 
     def reach(self) -> tuple[float, float]:
-        """Positions beyond which the tails are exponentials; without noise, where one component is left alone."""
+        """Positions beyond which the tails are exponentials; without noise, where one component is left alone, which
+        may be infinitely far.
+        """
         if self.scale:
             far = self.stds * (self.stds / self.scale + _TAIL_WIDTHS)
             return float((self.means - far).min()), float((self.means + far).max())
@@ -126,11 +129,18 @@ class Curve:
             mean = float(means[self.stds[:, 0] == widest].max())
             step = _RAW_TAIL_WIDTHS * widest
             end = max(mean, float(means.max())) + step
-            while self._others(sign * end, sign * mean, widest, sign) > _NEGLIGIBLE and step < 1e300:
+            while self._others(sign * end, sign * mean, widest, sign) > _NEGLIGIBLE:
                 step *= 2.0
                 end += step
+                if end > _FARTHEST * float(self.stds.min()):  # squares would leave the floats
+                    return -math.inf, math.inf
             ends.append(sign * end)
         return ends[0], ends[1]
+
+    def extent(self) -> tuple[float, float]:
+        """Positions beyond which the mixture itself has a mass below 1e-300."""
+        far = _RAW_TAIL_WIDTHS * self.stds
+        return float((self.means - far).min()), float((self.means + far).max())
 
     def _others(self, y: float, mean: float, std: float, sign: float) -> float:
         """Largest log-ratio of another component to the one that dominates the tail; inf while one still grows."""
@@ -295,7 +305,7 @@ def wedge(at_left: FloatArray, at_right: FloatArray, least: FloatArray, most: Fl
 
 def parabola(at_left: FloatArray, at_right: FloatArray, bend: FloatArray, h: FloatArray) -> FloatArray:
     """Upper bound on a cell of width h of a function with these end values and a second derivative >= -bend."""
-    rise, arch = np.abs(at_right - at_left), 0.5 * np.maximum(bend, 0.0) * h**2
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        rise, arch = np.abs(at_right - at_left), np.where(bend > 0, 0.5 * bend * h**2, 0.0)
         above = np.where(rise < arch, 0.25 * (arch - rise) ** 2 / arch, 0.0)
     return np.maximum(at_left, at_right) + above

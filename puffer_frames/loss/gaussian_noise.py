@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.curve import Curve
 from puffer_frames.loss.discrete import DiscreteLoss
 from puffer_frames.loss.mixture import MixtureLoss
 from puffer_frames.loss.outcome import WorstCase
@@ -18,6 +19,7 @@ from puffer_frames.loss.shared_width import SharedWidthCurve
 from puffer_frames.noise.gaussian import shift_hockey_stick
 from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.priors import Prior, Secret
+from puffer_frames.transport import w_infinity
 
 MOST_ATOMS = 4096
 """Priors with more atoms are measured on this many cells, which the result pays for."""
@@ -27,6 +29,8 @@ _TOLERANCE = 1e-8
 _SHIFTS = 9.0
 """A shift of mu standard deviations is (9 mu, d)-private with d near 1e-19."""
 _ROUND_UP = 1 + 1e-9
+_NO_NOISE = 1e-100
+"""Below this fraction of the span of the priors the noise is bounded by none at all: squares leave the floats."""
 
 
 class GaussianNoiseLoss:
@@ -60,14 +64,23 @@ class GaussianNoiseLoss:
         low, high = float(means.min()), float(means.max())
         self.span = (high - low + float(widths.max())) or 1.0
         gaps = np.diff(np.unique(means))
-        self.resolution = float(min(gaps.min(initial=self.span), widths[widths > 0].min(initial=self.span)))
-        self._cell, self._centre = 0.0, low
-        self._priors = self._given
+        finest = float(min(gaps.min(initial=self.span), widths[widths > 0].min(initial=self.span)))
+        self.resolution = max(finest, self.span * _NO_NOISE)
+        self._cell, self._unit = 0.0, math.ldexp(1.0, math.frexp(self.span)[1])
+        low, high = low / self._unit, high / self._unit
+        self._centre = low
+        self._priors = {
+            s: replace(p, means=p.means / self._unit, stds=p.stds / self._unit) for s, p in self._given.items()
+        }
+        self._discrete = all(prior.is_discrete for prior in priors.values())
         largest = max(prior.means.size for prior in priors.values())
-        self._many = largest > _FEW and all(prior.is_discrete for prior in priors.values())
-        if self._many and largest > MOST_ATOMS:
+        if self._discrete and largest > MOST_ATOMS:
             self._cell = (high - low) / MOST_ATOMS
-            self._priors = {s: _on_cells(p, low=low, width=self._cell) for s, p in priors.items()}
+            self._priors = {s: _on_cells(p, low=low, width=self._cell) for s, p in self._priors.items()}
+        listed = list(combinations(priors, 2) if pairs == "all" else pairs)
+        if self._discrete:
+            distances = {pair: w_infinity(*(self._priors[s] for s in pair)) for pair in listed}
+            self._distances = dict(sorted(distances.items(), key=lambda item: -item[1]))
 
     def only(self, pair: Pair, /) -> GaussianNoiseLoss:
         """The same for one of the pairs."""
@@ -75,47 +88,59 @@ class GaussianNoiseLoss:
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest pure loss over the pairs: mostly infinite, and not asked for of many atoms."""
-        if scale and self._many:
-            pair = next(iter(combinations(self._priors, 2))) if self._pairs == "all" else self._pairs[0]
-            return WorstCase(bracket=Bracket(lower=0.0, upper=math.inf), pair=pair)
-        return self._widened(scale).pure(0.0)
+        if scale < self.span * _NO_NOISE:
+            raw = self._raw().pure(0.0)
+            return raw.at_most() if scale else raw
+        if self._discrete and max(prior.means.size for prior in self._priors.values()) > _FEW:
+            return WorstCase(bracket=Bracket(lower=0.0, upper=math.inf), pair=next(iter(self._distances)))
+        return self._widened(scale / self._unit).pure(0.0)
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
-        if not scale or not self._many:
+        if scale < self.span * _NO_NOISE:
+            raw = self._raw().hockey_stick(0.0, epsilon=epsilon)
+            return raw.at_most() if scale else raw
+        scale = scale / self._unit
+        if not self._discrete:
             return self._widened(scale).hockey_stick(0.0, epsilon=epsilon)
         if not self._cell:
             return self._of_atoms(scale, epsilon)
         shift = 0.5 * self._cell / scale * _ROUND_UP
         eta = _SHIFTS * shift
         if 2 * eta >= epsilon:
-            return WorstCase(bracket=Bracket(lower=0.0, upper=1.0), pair=self.pure(scale).pair)
+            return WorstCase(bracket=Bracket(lower=0.0, upper=1.0), pair=next(iter(self._distances)))
         on_cells = self._of_atoms(scale, epsilon - 2 * eta)
         lost = shift_hockey_stick(shift, epsilon=eta) * (1 + math.exp(epsilon - eta))
         upper = min(1.0, (math.exp(eta) * on_cells.bracket.upper + lost) * _ROUND_UP)
         return replace(on_cells, bracket=Bracket(lower=0.0, upper=upper))
 
     def _of_atoms(self, scale: float, epsilon: float) -> WorstCase:
-        curves = {
-            s: SharedWidthCurve(p.weights, p.means, std=scale, centre=self._centre) for s, p in self._priors.items()
-        }
-        lower, upper, worst = 0.0, 0.0, self.pure(scale).pair
-        for pair in combinations(self._priors, 2) if self._pairs == "all" else self._pairs:
-            if self._priors[pair[0]] == self._priors[pair[1]]:
-                continue
+        """Pairs by falling distance; a pair can have no more than the shift by its distance."""
+        lower, upper, worst = 0.0, 0.0, next(iter(self._distances))
+        curves: dict[Secret, Curve] = {}
+        for pair, distance in self._distances.items():
+            most = shift_hockey_stick(distance / scale * _ROUND_UP, epsilon=epsilon) * _ROUND_UP
+            if most <= lower:
+                break
+            for s in pair:
+                curves[s] = curves.get(s) or self._curve(self._priors[s], scale)
             for i, j in (pair, pair[::-1]):
                 low, high = positive_mass(curves[i], curves[j], epsilon=epsilon, tolerance=_TOLERANCE, floor=lower)
                 lower = max(lower, low)
-                if high > upper:
-                    upper, worst = high, pair
-        return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=worst)
+                if min(high, most) > upper:
+                    upper, worst = min(high, most), pair
+        return WorstCase(bracket=Bracket(lower=min(lower, upper), upper=upper), pair=worst)
 
-    def _widened(self, scale: float) -> DiscreteLoss | MixtureLoss:
-        if scale:
-            return MixtureLoss({s: _widen(p, scale) for s, p in self._priors.items()}, pairs=self._pairs)
-        if all(prior.is_discrete for prior in self._given.values()):
-            return DiscreteLoss(self._given, pairs=self._pairs)
-        return MixtureLoss(self._given, pairs=self._pairs)
+    def _curve(self, prior: Prior, scale: float) -> Curve:
+        if prior.means.size > _FEW:
+            return SharedWidthCurve(prior.weights, prior.means, std=scale, centre=self._centre)
+        return Curve(prior.weights, prior.means, np.full_like(prior.means, scale), scale=0.0, centre=self._centre)
+
+    def _widened(self, scale: float) -> MixtureLoss:
+        return MixtureLoss({s: _widen(p, scale) for s, p in self._priors.items()}, pairs=self._pairs)
+
+    def _raw(self) -> DiscreteLoss | MixtureLoss:
+        return (DiscreteLoss if self._discrete else MixtureLoss)(self._given, pairs=self._pairs)
 
 
 def _widen(prior: Prior, scale: float) -> Prior:

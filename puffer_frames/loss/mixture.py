@@ -81,7 +81,7 @@ class MixtureLoss:
         """Largest |log f_i/f_j| over the pairs and over y."""
         scale = scale / self._unit
         if 0 < scale < self._finest:
-            return _at_most(self.pure(0.0))
+            return self.pure(0.0).at_most()
         lower, upper, worst = 0.0, 0.0, self._pairs[0]
         curves = self._curves(scale)
         for pair in self._pairs:
@@ -104,7 +104,7 @@ class MixtureLoss:
         """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         scale = scale / self._unit
         if 0 < scale < self._finest:
-            return _at_most(self.hockey_stick(0.0, epsilon=epsilon))
+            return self.hockey_stick(0.0, epsilon=epsilon).at_most()
         lower, upper, worst = 0.0, 0.0, self._pairs[0]
         curves = self._curves(scale)
         for pair in self._pairs:
@@ -130,11 +130,6 @@ class MixtureLoss:
         if scale == 0:
             return _raw_positive_mass(self._priors[i], self._priors[j], epsilon=epsilon, centre=self._centre)
         return positive_mass(curves[i], curves[j], epsilon=epsilon, tolerance=_TOLERANCE, floor=floor)
-
-
-def _at_most(outcome: WorstCase) -> WorstCase:
-    """What no noise says of some noise: the loss is at most as large."""
-    return replace(outcome, bracket=Bracket(lower=0.0, upper=outcome.bracket.upper))
 
 
 def _curve(prior: Prior, *, scale: float, centre: float) -> Curve:

@@ -17,6 +17,10 @@ class WorstCase:
     pair: Pair
     """The pair with the largest upper bound."""
 
+    def at_most(self) -> WorstCase:
+        """What the loss without noise says of that with some noise: it is at most as large."""
+        return WorstCase(bracket=Bracket(lower=0.0, upper=self.bracket.upper), pair=self.pair)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:

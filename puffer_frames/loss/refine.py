@@ -79,9 +79,8 @@ class _Cells:
         return lower, upper
 
 
-def _start(p: Curve, q: Curve) -> tuple[Points, Points]:
+def _start(p: Curve, q: Curve, reaches: tuple[tuple[float, float], tuple[float, float]]) -> tuple[Points, Points]:
     """Both curves at the marks of both, from one outer end to the other."""
-    reaches = p.reach(), q.reach()
     low, high = min(r[0] for r in reaches), max(r[1] for r in reaches)
     marks = np.concatenate([p.marks(), q.marks()])
     y = np.unique(np.concatenate([marks[(marks > low) & (marks < high)], [low, high]]))
@@ -105,7 +104,10 @@ def largest_log_ratio(p: Curve, q: Curve, /, *, tolerance: float, floor: float =
     A cell is dropped once its upper bound is within the tolerance of the largest value seen, else it is halved.
     Beyond the outermost points the ratio is constant to 1e-17.
     """
-    at_p, at_q = _start(p, q)
+    reaches = p.reach(), q.reach()
+    if math.inf in (reaches[0][1], reaches[1][1]):
+        return 0.0, math.inf
+    at_p, at_q = _start(p, q, reaches)
     ratio, error = np.abs(at_p.log_f - at_q.log_f), at_p.error + at_q.error + _TAIL_ERROR
     seen, lower, settled = float(ratio.max()), float((ratio - error).max()), float((ratio + error).max())
     cells = _Cells.between(at_p, at_q)
@@ -139,7 +141,7 @@ def positive_mass(
     contributes at most :math:`P_p(cell)(1 - e^{\varepsilon - \sup \log f_p/f_q})`, which falls with the square of its
     width, and is halved until the sum of these is within the tolerance or rounding hides the sign.
     """
-    at_p, at_q = _start(p, q)
+    at_p, at_q = _start(p, q, (p.reach(), q.reach()) if p.scale else (p.extent(), q.extent()))
     cells = _Cells.between(at_p, at_q)
     starts, ends, undecided = _tails(p, at_p, at_q, epsilon)
     measured = 0.0

@@ -9,7 +9,6 @@ from puffer_frames.priors import FloatArray
 from puffer_frames.rounding import UNIT_ROUNDOFF
 
 _MARKS = 160
-_TAIL_WIDTHS = 38.5
 _CHUNK = 256
 
 
@@ -39,11 +38,6 @@ class SharedWidthCurve(Curve):
         inside = np.linspace(self.means[0, 0], self.means[-1, 0], _MARKS)
         beyond = self._std * np.array([0.5, 1.0, 2.0, 3.0, 4.5, 6.0, 9.0, 14.0, 20.0, 30.0])
         return np.concatenate((self.means[0, 0] - beyond, inside, self.means[-1, 0] + beyond))
-
-    def reach(self) -> tuple[float, float]:
-        """Positions beyond which there is a mass below 1e-300."""
-        far = _TAIL_WIDTHS * self._std
-        return float(self.means[0, 0]) - far, float(self.means[-1, 0]) + far
 
     def at(self, y: FloatArray, /) -> Points:
         """Evaluate the curve; `terms` has the row log f, the slopes those of f."""

@@ -24,6 +24,8 @@ from puffer_frames.transport import shift_distance, w_infinity
 MOST_ATOMS = 1024
 """Pairs of priors with more atoms have the bound by their W-infinity distance."""
 _TOLERANCE = 1e-9
+_NO_NOISE = 1e-100
+"""Below this fraction of the span of the priors the noise is bounded by none at all: distances leave the floats."""
 
 
 class StableNoiseLoss:
@@ -56,7 +58,7 @@ class StableNoiseLoss:
         widths = [float(prior.stds.max()) for prior in priors.values()]
         self._centre = float(means[means.size // 2])
         self.span = float(means[-1] - means[0]) + max(widths) or 1.0
-        self.resolution = float(np.diff(means).min(initial=self.span))
+        self.resolution = max(float(np.diff(means).min(initial=self.span)), self.span * _NO_NOISE)
 
     def only(self, pair: Pair, /) -> StableNoiseLoss:
         """The same for one of the pairs."""
@@ -64,8 +66,9 @@ class StableNoiseLoss:
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over y."""
-        if scale == 0:
-            return self._raw().pure(0.0)
+        if scale < self.span * _NO_NOISE:
+            raw = self._raw().pure(0.0)
+            return raw.at_most() if scale else raw
         grid = grid_of(scale, resolution=RESOLUTION)
         lower, upper, worst = 0.0, 0.0, self._pairs[0]
         if self._exact:
@@ -78,8 +81,9 @@ class StableNoiseLoss:
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """What the pure loss says of the hockey stick: 0 where it is at most epsilon, nothing otherwise."""
-        if scale == 0:
-            return self._raw().hockey_stick(0.0, epsilon=epsilon)
+        if scale < self.span * _NO_NOISE:
+            raw = self._raw().hockey_stick(0.0, epsilon=epsilon)
+            return raw.at_most() if scale else raw
         pure = self.pure(scale)
         upper = 0.0 if pure.bracket.upper <= epsilon else 1.0
         return WorstCase(bracket=Bracket(lower=0.0, upper=upper), pair=pure.pair)

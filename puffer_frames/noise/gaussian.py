@@ -12,11 +12,14 @@ from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 from puffer_frames.noise.cells import Cells
 from puffer_frames.noise.grid import CELL_WIDTH, RESOLUTION, grid_of
 from puffer_frames.priors import FloatArray
+from puffer_frames.rounding import UNIT_ROUNDOFF
 
 _END = 9.25
 """The last cell begins here; what lies beyond has probability 2**-64."""
 _NODES = 8
 _ROUND_UP = 1.0 + 1e-11
+_INVISIBLE = -40.0
+"""So many standard deviations out, a Gaussian tail is below the smallest float."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +101,10 @@ def shift_hockey_stick(shift: float, /, *, epsilon: float) -> float:
         mu, at least 0, in units of the noise's scale.
     epsilon : float
 
+    Notes
+    -----
+    **Rounding**: up, by the error of the evaluation.
+
     References
     ----------
     [BW18] Theorem 8.
@@ -111,10 +118,14 @@ def shift_hockey_stick(shift: float, /, *, epsilon: float) -> float:
         return 0.0
     near, far = 0.5 * shift - epsilon / shift, -0.5 * shift - epsilon / shift
     # with R(x) = sqrt(pi/2) erfcx(x / sqrt 2): Phi(near) = phi(near) R(-near), and e^epsilon phi(far) = phi(near)
+    if near < _INVISIBLE:
+        return math.ulp(0.0)
     if near < 0:
         mills = [float(erfcx(-x / math.sqrt(2))) for x in (near, far)]
-        return 0.5 * math.exp(-0.5 * near**2) * (mills[0] - mills[1])
-    return float(ndtr(near) - math.exp(epsilon + float(log_ndtr(far))))
+        rounding = UNIT_ROUNDOFF * (16.0 + 2 * near**2) * mills[0]
+        return 0.5 * math.exp(-0.5 * near**2) * (mills[0] - mills[1] + rounding)
+    lost = math.exp(epsilon + float(log_ndtr(far)))
+    return min(1.0, float(ndtr(near)) - lost * (1 - UNIT_ROUNDOFF * (16.0 + 8 * epsilon)) + 8 * UNIT_ROUNDOFF)
 
 
 def unit_scale(*, epsilon: float, delta: float) -> float:

@@ -92,10 +92,12 @@ class Stable:
         if not 0 < tail < 0.5:
             return 0.0 if tail == 0.5 else math.nan
 
-        def beyond(log_x: float) -> float:
-            return math.log(float(self.survival(np.array(self.scale * math.exp(log_x))))) - math.log(tail)
+        unit = Stable(scale=1.0, alpha=self.alpha)
 
-        root = float(brentq(beyond, -40.0, 700.0 / self.alpha, xtol=1e-13))
+        def beyond(log_x: float) -> float:
+            return math.log(float(unit.survival(np.array(math.exp(log_x))))) - math.log(tail)
+
+        root = float(brentq(beyond, -40.0, 600.0 / self.alpha, xtol=1e-13))
         return math.copysign(self.scale * math.exp(root), probability - 0.5)
 
     def share(self, contributors: int, /, *, drop_outs: int = 0) -> Stable:

@@ -24,6 +24,8 @@ INVALID = {
     "theorem": ("best", "", None, 3, ["gmm"], "Kantorovich"),
     "calibration": ("loose", None, 1, ["exact"]),
     "beliefs": ("true", (), None, 3, [3], {}, {"nobody": Prior.bernoulli(0.5)}, ["fitted", "x"], {"a": 1}),
+    "noise": ("normal", None, 3, ["laplace"], "Gaussian"),
+    "alpha": (0, 2, "1.5", True, math.nan, 1.5),
     "components": (0, -1, 1.5, True, "2", [2], math.nan),
     "nulls": ("keep", None, True, ["drop"]),
     "domain": ((0, 1), 3, "ab", {"nowhere": (0, 1)}, [(0, 1)]),
@@ -82,6 +84,8 @@ def cases(draw):
     for name, strategy in _free(table, secrets).items():
         if rarely(draw, 2 if name in ("nulls", "allow_zero_noise") else 4):
             options[name] = draw(strategy)
+    if rarely(draw, 5):
+        options |= draw(_noises(options))
     if not table.library.startswith("polars") and not rarely(draw, 4):
         options["index"] = draw(st.sampled_from(["drop", "keep"]))
     invalid = draw(st.sampled_from(sorted(INVALID))) if rarely(draw, 8) else None
@@ -151,6 +155,14 @@ def _pairs(secrets):
     pair = st.tuples(chosen, chosen).filter(lambda pair: pair[0] != pair[1])
     listed = st.lists(pair | pair.map(list) | pair.map(frozenset), min_size=1, max_size=4)
     return listed | listed.map(Once) | st.just("all")
+
+
+@st.composite
+def _noises(draw, options):
+    """Options of another noise than Laplace's, and the options that it forbids put right."""
+    if options.get("theorem", "auto") in ("auto", "kantorovich", "bernoulli") and draw(st.booleans()):
+        return {"noise": "stable", "alpha": draw(st.sampled_from([1, 1.3, 1.995])), "delta": 0}
+    return {"noise": "gaussian", "delta": options.get("delta") or draw(st.sampled_from([1e-12, 1e-5, 0.3]))}
 
 
 @st.composite

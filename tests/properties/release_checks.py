@@ -7,9 +7,10 @@ import empirical_guarantee as guarantee
 import numpy as np
 import pandas as pd
 import polars as pl
-from scipy.stats import gamma
+from scipy.stats import binom, gamma
 
 from puffer_frames import Certificate
+from puffer_frames.noise.family import noise_family
 
 FARTHEST = 60
 """Laplace noise is beyond so many scales with probability e^-60."""
@@ -106,7 +107,12 @@ def _check_rows(case, released, *, rows, values, scales):
     assert kept == raw, "kept values have changed"
     if options.get("clip") is None:
         for place, column, scale in zip(table.public, values, scales, strict=True):
-            _check_noise([row[places.index(place)] for row in entries], column, scale, rounded=options.get("round"))
+            released_values = [row[places.index(place)] for row in entries]
+            if scale and "noise" in options:
+                family = noise_family(options["noise"], alpha=options.get("alpha"))
+                _check_half(released_values, column, family.at(scale), rounded=options.get("round"))
+            else:
+                _check_noise(released_values, column, scale, rounded=options.get("round"))
 
 
 def _check_noise(released, raw, scale, *, rounded):
@@ -118,6 +124,16 @@ def _check_noise(released, raw, scale, *, rounded):
         assert low <= noise.sum() / scale <= high, f"the noise is not of scale {scale!r}"
     else:
         assert (noise <= FARTHEST * scale + unseen).all(), "a row is not where it was"
+
+
+def _check_half(released, raw, noise, *, rounded):
+    """Half of the noise is within its quartiles."""
+    distance = np.abs(np.array(released) - np.array(raw))
+    unseen = 1e-15 * np.abs(raw).max() + 0.51 * bool(rounded)
+    end = noise.quantile(0.75)
+    if end > 1e6 * unseen:
+        low, high = binom.ppf([UNLIKELY, 1 - UNLIKELY], distance.size, 0.5)
+        assert low <= (distance <= end).sum() <= high, f"the noise is not {noise!r}"
 
 
 def _entries(released):
@@ -134,6 +150,8 @@ def _check_guarantee(case, certificate, *, secrets, values, scales):
     for beliefs in certificate.verified.values():
         for measured in beliefs.values():
             assert measured.hockey_stick.upper <= delta if delta else measured.pure_loss.upper <= epsilon
+    if "noise" in case.options:
+        return ["noise: " + certificate.noise]
     if len(values) > 1:
         guarantee.check_bounded(values, [secret in named for secret in secrets], scales, epsilon=epsilon)
         return ["joint range: checked"]
