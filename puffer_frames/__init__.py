@@ -26,6 +26,9 @@ from puffer_frames.errors import (
 from puffer_frames.fitting import fit_gaussian, fit_mixture
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import hockey_stick, pure_loss
+from puffer_frames.noise.gaussian import Gaussian
+from puffer_frames.noise.laplace import Laplace
+from puffer_frames.noise.stable import Stable
 from puffer_frames.priors import Prior
 from puffer_frames.release import calibrate, privatize
 from puffer_frames.search import smallest_scale
@@ -46,11 +49,14 @@ __all__ = [
     "CalibrationError",
     "Certificate",
     "ColumnNotFoundError",
+    "Gaussian",
+    "Laplace",
     "Prior",
     "PriorError",
     "PufferError",
     "PufferWarning",
     "RowOrderWarning",
+    "Stable",
     "UncoveredFrameError",
     "UnsoundTheoremWarning",
     "__version__",

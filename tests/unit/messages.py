@@ -7,9 +7,11 @@ import pandas as pd
 
 from puffer_frames import (
     Certificate,
+    Laplace,
     Prior,
     PufferError,
     PufferWarning,
+    Stable,
     bernoulli_scale,
     bounded_scales,
     calibrate,
@@ -91,6 +93,28 @@ REQUESTS = {
         (FLOATS, {"public": ["wage", "more"], "theorem": "gmm"}),
         (FLOATS, {"public": ["wage", "more"]}),
     ),
+    "noise": ((FRAME, {"noise": "normal"}), (FRAME, {"noise": "gaussian", "delta": 1e-6})),
+    "gaussian noise, pure": ((FRAME, {"noise": "gaussian"}), (FRAME, {"noise": "gaussian", "delta": 1e-6})),
+    "gaussian noise, huge epsilon": (
+        (FRAME, {"noise": "gaussian", "delta": 1e-6, "epsilon": 800}),
+        (FRAME, {"noise": "gaussian", "delta": 1e-6, "epsilon": 2}),
+    ),
+    "stable noise, delta": (
+        (FRAME, {"noise": "stable", "alpha": 1.7, "delta": 1e-6}),
+        (FRAME, {"noise": "stable", "alpha": 1.7}),
+    ),
+    "stable noise, no alpha": ((FRAME, {"noise": "stable"}), (FRAME, {"noise": "stable", "alpha": 1.7})),
+    "stable noise, alpha 2": ((FRAME, {"noise": "stable", "alpha": 2}), (FRAME, {"noise": "stable", "alpha": 1.7})),
+    "stable noise, theorem": (
+        (FRAME, {"noise": "stable", "alpha": 1.7, "theorem": "gmm"}),
+        (FRAME, {"noise": "stable", "alpha": 1.7, "theorem": "kantorovich"}),
+    ),
+    "alpha without stable noise": ((FRAME, {"alpha": 1.7}), (FRAME, {})),
+    "epsilon below the grid": ((FRAME, {"epsilon": 1e-12}), (FRAME, {"epsilon": 0.1})),
+    "no bound of the loss": (
+        (FRAME, {"noise": "stable", "alpha": 1.7, "beliefs": GIVEN | {"b": Prior.gaussian(1, 2)}}),
+        (FRAME, {"beliefs": GIVEN | {"b": Prior.gaussian(1, 2)}}),
+    ),
     "rng": ((FRAME, {"rng": "seed"}), (FRAME, {"rng": None})),
     "clustered rows": ((SORTED, {}), (SORTED, {"shuffle": True})),
 }
@@ -135,6 +159,14 @@ CALLS = {
     "an epsilon below 0": (
         lambda: hockey_stick(NARROW, WIDE, epsilon=-1, scale=1),
         lambda: hockey_stick(NARROW, WIDE, epsilon=0.1, scale=1),
+    ),
+    "more drop-outs than contributors": (
+        lambda: Stable(scale=1.0, alpha=1.5).share(3, drop_outs=3),
+        lambda: Stable(scale=1.0, alpha=1.5).share(3, drop_outs=2),
+    ),
+    "a scale below every grid": (
+        lambda: Laplace(scale=1e-320).sampler(),
+        lambda: Laplace(scale=1e-320 * 2.0**60).sampler(),
     ),
     "one prior": (
         lambda: smallest_scale({"s": NARROW}, epsilon=1),
