@@ -16,7 +16,7 @@ def opendp(x):
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.l1_distance(T=float)
+    space = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=x.size), dp.l1_distance(T=float)
     mechanisms = {"default grid": dp.m.make_laplace(*space, scale=SCALE)}
     mechanisms["k = -40"] = dp.m.make_laplace(*space, scale=SCALE, k=-40)
     values = x.tolist()

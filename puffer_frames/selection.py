@@ -128,11 +128,10 @@ def select_scale(
         proposed = max(published, on_grid or 0.0)
         scales = {n: confirmed(engine, proposed, **asked) for n, engine in engines.items()}
     binding = max(scales, key=lambda name: scales[name])
-    scale = scales[binding]
+    scale, measured = _confirmed_by_all(engines, scales[binding], **asked)
     if calibration == "theorem" and published_loss is not None and published is not None:
         _warn_if_refuted(theorem, published, published_loss, epsilon=epsilon, delta=delta, scale=scale)
     require_noise(scale, beliefs, epsilon=epsilon, delta=delta, allow_zero_noise=allow_zero_noise)
-    measured = {name: measure(engine, scale, epsilon=asked["epsilon"]) for name, engine in engines.items()}
     _, by_pure, by_stick = measured[binding]
     return Selection(
         theorem=theorem,
@@ -187,7 +186,24 @@ def confirmed(engine: Loss, published: float, *, epsilon: float, delta: float) -
         raised = math.nextafter(published * (1 + 2.0 ** (k - 48)), math.inf)
         if is_private(engine, raised, epsilon=epsilon, delta=delta):
             return raised
-    return max(published, smallest_scale_of(engine, epsilon=epsilon, delta=delta))
+    smallest = smallest_scale_of(engine, epsilon=epsilon, delta=delta)
+    while smallest < published:  # a wide bracket hides that the loss falls
+        published *= 1 + 2.0 ** (_ROUNDING_STEPS - 48)
+        smallest = published if is_private(engine, published, epsilon=epsilon, delta=delta) else smallest
+        published *= 1.5
+    return smallest
+
+
+def _confirmed_by_all(
+    engines: Mapping[str, Loss], scale: float, *, epsilon: float, delta: float
+) -> tuple[float, dict[str, tuple[Verification, Pair, Pair]]]:
+    """The scale, raised where an engine that needs less does not confirm it, and what every engine says of it."""
+    while True:
+        measured = {name: measure(engine, scale, epsilon=epsilon) for name, engine in engines.items()}
+        doubtful = [name for name, (m, _, _) in measured.items() if not is_confirmed(m, epsilon=epsilon, delta=delta)]
+        if not doubtful:
+            return scale, measured
+        scale = max(confirmed(engines[name], scale, epsilon=epsilon, delta=delta) for name in doubtful)
 
 
 def is_refuted(measured: Verification, /, *, epsilon: float, delta: float) -> bool:

@@ -88,7 +88,7 @@ class GaussianNoiseLoss:
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest pure loss over the pairs: mostly infinite, and not asked for of many atoms."""
-        if scale < self.span * _NO_NOISE:
+        if scale <= self.span * _NO_NOISE:
             raw = self._raw().pure(0.0)
             return raw.at_most() if scale else raw
         if self._discrete and max(prior.means.size for prior in self._priors.values()) > _FEW:
@@ -97,7 +97,7 @@ class GaussianNoiseLoss:
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
-        if scale < self.span * _NO_NOISE:
+        if scale <= self.span * _NO_NOISE:
             raw = self._raw().hockey_stick(0.0, epsilon=epsilon)
             return raw.at_most() if scale else raw
         scale = scale / self._unit

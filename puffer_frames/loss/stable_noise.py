@@ -66,7 +66,7 @@ class StableNoiseLoss:
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over y."""
-        if scale < self.span * _NO_NOISE:
+        if scale <= self.span * _NO_NOISE:
             raw = self._raw().pure(0.0)
             return raw.at_most() if scale else raw
         grid = grid_of(scale, resolution=RESOLUTION)
@@ -81,7 +81,7 @@ class StableNoiseLoss:
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """What the pure loss says of the hockey stick: 0 where it is at most epsilon, nothing otherwise."""
-        if scale < self.span * _NO_NOISE:
+        if scale <= self.span * _NO_NOISE:
             raw = self._raw().hockey_stick(0.0, epsilon=epsilon)
             return raw.at_most() if scale else raw
         pure = self.pure(scale)

@@ -33,8 +33,6 @@ class Open:
     """Their numbers."""
     words: Words
     """Their words."""
-    drawn: FloatArray
-    """What is known of their noise."""
 
     @classmethod
     def joined(cls, parts: Sequence[Open], starts: Sequence[int], /) -> Open:
@@ -43,7 +41,6 @@ class Open:
             places=np.concatenate([part.places + start for part, start in zip(parts, starts, strict=True)]),
             rows=np.concatenate([part.rows for part in parts]),
             words=np.concatenate([part.words for part in parts]),
-            drawn=np.concatenate([part.drawn for part in parts]),
         )
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puffer_frames.noise.adding import Open
 from puffer_frames.noise.stream import Numbers, Rows, Stream, Words, Workspace
-from puffer_frames.priors import FloatArray
+from puffer_frames.priors import FloatArray, IndexArray
 
 INDEX_BITS = 16
-CHECK_BITS = 13
 LOW_BITS = 64 - 1 - INDEX_BITS
-"""Bits of a word below its sign and its index: the check, then the place within the cell."""
-MOST_CELL_BITS = LOW_BITS - CHECK_BITS
+"""Bits of a word below its sign and its index; the lowest of them are the place within the cell."""
 
 _ONE = 2.0**-64
 _FURTHER_CELLS = 1 << 32
@@ -26,19 +27,18 @@ _FURTHER_CELLS = 1 << 32
 class Cells:
     r"""A symmetric, unimodal law on the half-integers k + 1/2 in units of a grid, prepared for sampling.
 
-    The half-line is cut into cells of 2**bits grid points. A magnitude is drawn as (cell, place in the cell): the cell
-    with its probability, the place by rejection from the uniform law with the relative density exp(-drop).
-
-    A word of 64 bits holds, from its top, a sign, an index of 16 bits, a check of 13 bits and the place. The index
-    leaves the cell open where a boundary of two cells falls between it and the next one; the check leaves the
-    rejection open where it is below a bound of 2**13 (1 - exp(-drop)). Such rows, 2 to 4 in 100, are decided with
-    further words; nothing else is.
+    The half-line is cut into cells of 2**bits grid points, on which the law falls by a few hundredths. It is a mixture:
+    of every cell's flat part, the uniform law on the cell as high as its far end, and of every cell's rest. A word of
+    64 bits holds, from its top, a sign and an index of 16 bits, and at its end a place. The index names a flat part and
+    the place the point in it. Where the boundary of two parts falls between the index and the next one, or where the
+    index names a rest, a further word decides: 1 to 2 rows in 100. A place in a rest is drawn by rejection, from
+    further words.
 
     Notes
     -----
-    **Distance** to the law given by `bounds` and `drop`, in total variation, with n cells: the cell, at most
-    n 2**-65 (every bound is a multiple of 2**-64, rounded); the rejection, at most 2**-50 of the chance to reach it,
-    which is under 2**-4 (its probability is computed in floats, with a relative error below 2**-50).
+    **Distance** to the law that was prepared, in total variation, with n cells: every bound of a part is a multiple of
+    2**-64, rounded: at most n 2**-64. The rejection compares a word with a float of a relative error below 2**-50, and
+    is reached with probability below 2**-6.
     """
 
     grid: float
@@ -46,104 +46,110 @@ class Cells:
     bits: int
     """log2 of the grid points of a cell."""
     bounds: Words
-    """Cumulative probabilities of the cells, times 2**64: cell h is drawn for bounds[h - 1] <= word < bounds[h]."""
-    endless: bool
-    """Whether a word beyond the last bound starts anew after the last cell (a law without memory); otherwise one more
-    cell stands for all that is left."""
+    """Cumulative probabilities, times 2**64, of the flat parts of all cells, then of their rests."""
+    count: int
+    """Number of cells."""
     slope: float
-    """drop of place f in the cell from k on = slope f (2 k + f + 1) + rate f."""
+    """The law falls from the first point of the cell from k on to its f-th by exp(-slope f (2 k + f + 1) - rate f)."""
     rate: float
     table: FloatArray
-    """Smallest half-integer of the cell per sign and index; NaN where the index leaves the cell open."""
-    check: tuple[float, float]
-    """The rejection is open where the check is below check[0] + check[1] |half-integer|."""
+    """Smallest half-integer of the flat part per sign and index; NaN where the index leaves it open."""
+    first: NDArray[np.uint16]
+    """The part that an index begins in."""
+    crowded: NDArray[np.bool_]
+    """Whether more than one boundary falls between an index and the next one."""
 
     @classmethod
     def prepare(
-        cls, *, grid: float, bits: int, bounds: Words, endless: bool, slope: float = 0.0, rate: float = 0.0
+        cls,
+        *,
+        grid: float,
+        bits: int,
+        flat: Sequence[Fraction] | Sequence[int],
+        rest: Sequence[Fraction] | Sequence[int],
+        beyond: int = 0,
+        slope: float = 0.0,
+        rate: float = 0.0,
     ) -> Cells:
-        """Fill the table."""
-        if not 0 <= bits <= MOST_CELL_BITS:
-            raise ValueError(f"bits must be from 0 to {MOST_CELL_BITS}; got {bits}.")
+        """Fill the table.
+
+        Parameters
+        ----------
+        grid, bits, slope, rate
+            The attributes.
+        flat, rest : sequence, one number per cell
+            Probabilities of the flat part and of the rest of every cell, in any unit, exact.
+        beyond : int
+            What is left after the last cell, in the same unit: a law without memory starts anew there. With 0 the last
+            rest stands for it.
+        """
+        parts = [*flat, *rest]
+        total = sum(parts) + beyond
+        ends = list(accumulate(parts)) if beyond else list(accumulate(parts))[:-1]
+        bounds = np.array([min(int((end << 64) // total), (1 << 64) - 1) for end in ends], dtype=np.uint64)
         firsts = np.arange(1 << INDEX_BITS, dtype=np.uint64) << np.uint64(64 - INDEX_BITS)
         lasts = firsts + np.uint64((1 << (64 - INDEX_BITS)) - 1)
         low, high = (np.searchsorted(bounds, ends, side="right") for ends in (firsts, lasts))
-        open_ = (low != high) | (endless & (high == bounds.size))
         size = float(1 << bits)
-        upward = np.where(open_, np.nan, low * size + 0.5)
-        unit = 2.0**LOW_BITS * (1 + 2.0**-30)  # rounds up; drop <= size (rate + slope (2 |half-integer| + size))
+        upward = np.where((low != high) | (high >= len(flat)), np.nan, low * size + 0.5)
         return cls(
             grid=grid,
             bits=bits,
             bounds=bounds,
-            endless=endless,
+            count=len(flat),
             slope=slope,
             rate=rate,
             table=np.concatenate((upward, 1.0 - size - upward)),
-            check=(unit * (rate + slope * size), unit * 2 * slope),
+            first=low.astype(np.uint16),
+            crowded=high - low > 1,
         )
 
     def draw(self, stream: Stream, rows: Rows, out: FloatArray, workspace: Workspace, /) -> Open:
-        """Write the noise of the rows; that of rows whose cell or rejection is open is not the last word."""
+        """Write the noise of the rows, NaN where it is open."""
         words, scratch = stream.words(rows, workspace), workspace.places[: out.size]
         np.right_shift(words, np.uint64(LOW_BITS), out=scratch)
         self.table.take(scratch.view(np.int64), out=out, mode="wrap")
-        np.bitwise_and(words, np.uint64((1 << LOW_BITS) - 1), out=scratch)
-        if self.slope:
-            np.right_shift(scratch, np.uint64(self.bits), out=scratch)
-            undecided = scratch < self._bound(out)
-        else:
-            undecided = scratch < np.uint64(math.ceil(self.check[0]) << self.bits)
         np.bitwise_and(words, np.uint64((1 << self.bits) - 1), out=scratch)
         out += scratch.view(np.int64)
-        undecided |= np.isnan(out)
-        places = np.flatnonzero(undecided)
+        places = np.flatnonzero(np.isnan(out))
         numbers = rows.start + places if isinstance(rows, range) else rows[places]
-        return Open(places=places, rows=numbers, words=words[places], drawn=out[places])
+        return Open(places=places, rows=numbers, words=words[places])
 
     def settle(self, left: Open, stream: Stream, /) -> FloatArray:
         """The noise of rows that `draw` left open."""
         words, rows, size = left.words, left.rows, 1 << self.bits
-        upward = words >> np.uint64(63) == 0
+        index = words << np.uint64(1) >> np.uint64(LOW_BITS + 1)
+        further = stream.pairs(rows, 0)[:, 0] >> np.uint64(INDEX_BITS)
+        part, skipped = self._parts(index.astype(np.int64), index << np.uint64(64 - INDEX_BITS) | further, rows, stream)
         place = (words & np.uint64(size - 1)).astype(np.int64)
-        place = np.where(upward, place, size - 1 - place)
-        magnitude = np.abs(left.drawn)
-        unknown = np.flatnonzero(np.isnan(magnitude))
-        magnitude[unknown] = self._cells(words[unknown], rows[unknown], stream) * size + place[unknown] + 0.5
-        check = words << np.uint64(64 - LOW_BITS) >> np.uint64(64 - LOW_BITS + self.bits)
-        bound = np.ceil(self._bound(magnitude - place + (size - 1) * ~upward))
-        risky = np.flatnonzero(check < bound)
-        rejected = self._rejected(magnitude[risky], place[risky]) * (2.0 ** (LOW_BITS - self.bits) / bound[risky])
-        pending = risky[stream.pairs(rows[risky], 0)[:, 1] * _ONE < rejected]
-        attempt = 1
+        cell = np.where(part < self.count, part, part - self.count)
+        pending, attempt = np.flatnonzero(part >= self.count), 1
         while pending.size:
             pair = stream.pairs(rows[pending], attempt)
-            fresh = (pair[:, 0] & np.uint64(size - 1)).astype(np.int64)
-            magnitude[pending] += fresh - place[pending]
-            place[pending] = fresh
-            pending = pending[pair[:, 1] * _ONE < self._rejected(magnitude[pending], fresh)]
+            place[pending] = (pair[:, 0] & np.uint64(size - 1)).astype(np.int64)
+            pending = pending[pair[:, 1] * _ONE >= self._height(cell[pending], place[pending])]
             attempt += 1
-        return np.where(upward, magnitude, -magnitude)
+        magnitude = (cell + skipped).astype(float) * size + place + 0.5
+        return np.where(words >> np.uint64(63) == 0, magnitude, -magnitude)
 
-    def _bound(self, half_integers: FloatArray) -> FloatArray:
-        bound: FloatArray = self.check[0] + self.check[1] * np.abs(half_integers)
-        return bound
-
-    def _cells(self, words: Words, rows: Numbers, stream: Stream) -> FloatArray:
-        """The cell of words whose index leaves it open; a law without memory goes on after the last cell."""
-        index = words << np.uint64(1) >> np.uint64(LOW_BITS + 1) << np.uint64(64 - INDEX_BITS)
-        further = stream.pairs(rows, 0)[:, 0] >> np.uint64(INDEX_BITS)
-        found = np.searchsorted(self.bounds, index | further, side="right")
-        cell = found.astype(float)
-        beyond, attempt = np.flatnonzero(self.endless & (found == self.bounds.size)), _FURTHER_CELLS
+    def _parts(self, index: Numbers, words: Words, rows: Numbers, stream: Stream) -> tuple[IndexArray, IndexArray]:
+        """The part that every word names, and the cells to skip before it: a law without memory starts anew."""
+        part: IndexArray = self.first[index].astype(np.intp)
+        part += words >= self.bounds[np.minimum(part, self.bounds.size - 1)]
+        crowded = np.flatnonzero(self.crowded[index])
+        part[crowded] = np.searchsorted(self.bounds, words[crowded], side="right")
+        np.minimum(part, self.bounds.size, out=part)
+        skipped, attempt = np.zeros_like(part), _FURTHER_CELLS
+        beyond = np.flatnonzero(part == 2 * self.count)
         while beyond.size:
-            fresh = np.searchsorted(self.bounds, stream.pairs(rows[beyond], attempt)[:, 0], side="right")
-            cell[beyond] += fresh
-            beyond, attempt = beyond[fresh == self.bounds.size], attempt + 1
-        return cell
+            part[beyond] = np.searchsorted(self.bounds, stream.pairs(rows[beyond], attempt)[:, 0], side="right")
+            skipped[beyond] += self.count
+            beyond, attempt = beyond[part[beyond] == 2 * self.count], attempt + 1
+        return part, skipped
 
-    def _rejected(self, magnitude: FloatArray, place: Numbers) -> FloatArray:
-        """1 - exp(-drop)."""
-        drop = place * (self.rate + self.slope * (2.0 * magnitude - place))
-        rejected: FloatArray = -np.expm1(-drop)
-        return rejected
+    def _height(self, cell: IndexArray, place: Numbers) -> FloatArray:
+        """The rest of a cell at a place, relative to that at its first: expm1(D_last - D_f) / expm1(D_last)."""
+        last, start = (1 << self.bits) - 1.0, 2.0 * cell * (1 << self.bits)
+        fall = (last - place) * (self.rate + self.slope * (start + last + place + 1.0))
+        height: FloatArray = np.expm1(fall) / np.expm1(last * (self.rate + self.slope * (start + last + 1.0)))
+        return height

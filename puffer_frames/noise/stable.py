@@ -166,12 +166,12 @@ class StableSampler:
         pairs = stream.pairs(rows, 0)
         out[:] = self._noise(pairs[:, 0], pairs[:, 1])
         none = np.zeros(0, dtype=np.int64)
-        return Open(places=none, rows=none, words=none.astype(np.uint64), drawn=none.astype(float))
+        return Open(places=none, rows=none, words=none.astype(np.uint64))
 
     def settle(self, left: Open, stream: Stream, /) -> FloatArray:
         """Nothing is left open."""
         del stream
-        return left.drawn
+        return left.places.astype(float)
 
     def _noise(self, first: Words, second: Words) -> FloatArray:
         upward = first >> np.uint64(63) == 0

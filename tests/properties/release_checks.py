@@ -149,7 +149,8 @@ def _check_guarantee(case, certificate, *, secrets, values, scales):
     assert case.options.get("allow_zero_noise") or max(scales) > 0, "no noise, and not asked for"
     for beliefs in certificate.verified.values():
         for measured in beliefs.values():
-            assert measured.hockey_stick.upper <= delta if delta else measured.pure_loss.upper <= epsilon
+            private = measured.hockey_stick.upper <= delta if delta else measured.pure_loss.upper <= epsilon
+            assert private, f"certified, and not confirmed: {measured} at {scales}"
     if "noise" in case.options:
         return ["noise: " + certificate.noise]
     if len(values) > 1:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import log_ndtr
 
 from puffer_frames import ArgumentError, ArgumentTypeError
 from puffer_frames.noise.family import GAUSSIAN, LAPLACE, noise_family
@@ -120,6 +121,6 @@ def test_rounding_to_the_grid_is_paid_for(family, epsilon, delta):
         assert less + 2.0**-40 <= epsilon
         assert share * np.exp(2.0**-41) <= delta
     else:  # the shift 2^-41 is (2^-35, d)-private
-        d = shift_hockey_stick(2.0**-41, epsilon=2.0**-35)
+        log_d = log_ndtr(2.0**-42 - 2.0**-35 / 2.0**-41)  # the first term of [BW18] Theorem 8
         assert less + 2.0**-34 <= epsilon
-        assert np.exp(2.0**-35) * share + d * (1 + np.exp(epsilon)) <= delta
+        assert log_d + np.log1p(np.exp(epsilon)) <= np.log(delta) + np.log1p(-np.exp(2.0**-35) * (share / delta))
