@@ -132,7 +132,7 @@ GAUSSIAN = Family(
     title="Gaussian",
     symbol="scale (standard deviation) theta",
     on_grid=f"{_GRID} 2^-40 of the scale; its law is that of Gaussian noise rounded to it, up to a total variation of "
-    "2^-49 per value, and the rounding of the values to the grid is paid for",
+    "2^-48 per value, and the rounding of the values to the grid is paid for",
     rounding=(2.0**-34, 2.0**-33),
 )
 """A shift of g/2 <= 2^-41 theta is (2^-35, d)-private with d < Phi(-63) < 1e-860. Twice: epsilon + 2^-34 and
