@@ -70,9 +70,9 @@ class Gaussian:
         -----
         **Distance** to the rounded Gaussian in total variation: at most 2**-48 per value. The probabilities of the
         cells, :math:`\int_{hw}^{(h+1)w} e^{-z^2/2} dz`, and of their flat parts have relative errors below
-        16 + 2 z^2 units of roundoff each, 2**-48.2 in all; the sampler adds 2**-52 (`Cells`); a grid point has the density at its
-        middle instead of the integral over its cell, a relative difference of g^2 (1 + z^2) / 24 theta^2, 2**-80;
-        beyond 9.25 theta lies 2**-64.
+        16 + 2 z^2 units of roundoff each, 2**-48.2 in all; the sampler adds 2**-52 (`Cells`); a grid point has the
+        density at its middle instead of the integral over its cell, a relative difference of
+        g^2 (1 + z^2) / 24 theta^2, 2**-80; beyond 9.25 theta lies 2**-64.
         """
         bits, grid = resolution - CELL_WIDTH, grid_of(self.scale, resolution=resolution)
         step = grid / self.scale
