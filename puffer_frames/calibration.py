@@ -258,7 +258,9 @@ class Calibration:
         loss = measured_text(selection.published_loss, epsilon=self.epsilon, delta=self.delta)
         confirmed = is_confirmed(selection.published_loss, epsilon=self.epsilon, delta=self.delta)
         verdict = "NOT private" if refuted else "sound" if confirmed else "sound up to rounding"
-        asked = f"{selection.published_scale:.6g} ({selection.theorem.condition})"
+        laplace = self.noise.name == "laplace"
+        condition = selection.theorem.condition if laplace else "for a shift by the largest distance of two priors"
+        asked = f"{selection.published_scale:.6g} ({condition})"
         return f"{asked}; {verdict} under its own priors: {loss}"
 
     def _secrets_text(self) -> str:

@@ -58,7 +58,10 @@ def pairs_text(pairs: str | Sequence[tuple[object, object]], /) -> str:
 
 
 def measured_text(measured: Verification, /, *, epsilon: float, delta: float) -> str:
-    """What the engine measured: the pure loss, and where delta is asked for the hockey stick."""
+    """What the engine measured: the pure loss, and where delta is asked for the hockey stick first."""
     pure, stick = measured.pure_loss, measured.hockey_stick
     loss = f"pure loss {bracket_text(pure.lower, pure.upper)}"
-    return loss if delta == 0 else f"delta {bracket_text(stick.lower, stick.upper)} at epsilon {epsilon:g}, {loss}"
+    if delta == 0:
+        return loss
+    found = f"delta {bracket_text(stick.lower, stick.upper)} at epsilon {epsilon:g}"
+    return found if pure.upper == float("inf") else f"{found}, {loss}"
