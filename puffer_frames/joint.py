@@ -51,7 +51,7 @@ def select_bounded(
     """
     ranges = {name: _range(groups, domain.get(name)) for name, groups in counts.items()}
     share, share_of_delta = math.nextafter(epsilon / len(counts), 0.0), delta / len(counts)
-    if family is LAPLACE:
+    if family == LAPLACE:
         published = bounded_scales(ranges, epsilon=epsilon)
     else:
         unit = Fraction(family.unit(epsilon=share, delta=share_of_delta))
@@ -64,7 +64,7 @@ def select_bounded(
         name: _select(
             groups,
             published[name],
-            width=ranges[name],
+            least=family.for_distance(ranges[name], epsilon=share, delta=share_of_delta),
             request=request,
             pairs=pairs,
             named="domain" if name in domain else "",
@@ -105,7 +105,7 @@ def _select(
     groups: Mapping[Secret, Counts],
     published: float,
     *,
-    width: float,
+    least: float,
     request: tuple[float, float],
     pairs: Pairs,
     named: str,
@@ -114,8 +114,7 @@ def _select(
     epsilon, delta = request
     priors = {secret: Prior.empirical(*pair) for secret, pair in groups.items()}
     engine = privacy_loss(priors, pairs=pairs, family=family)
-    on_grid = up(Fraction(width) * Fraction(family.unit(epsilon=epsilon, delta=delta)))
-    scale = confirmed(engine, max(published, on_grid), epsilon=epsilon, delta=delta)
+    scale = confirmed(engine, max(published, least), epsilon=epsilon, delta=delta)
     verification, worst_pair, _ = measure(engine, scale, epsilon=epsilon)
     belief = "any prior on the domain" if named else "empirical"
     return Selection(

@@ -6,6 +6,9 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
+
 UNIT_ROUNDOFF = 2.0**-53
 """Largest relative error of one operation on 64-bit floats."""
 
@@ -29,3 +32,10 @@ def subtract_up(high: float, low: float, /) -> float:
 def divide_up(numerator: float, denominator: float, /) -> float:
     """`numerator / denominator` rounded towards infinity."""
     return up(Fraction(numerator) / Fraction(denominator))
+
+
+def subtraction_error(numbers: NDArray[np.float64], centre: float, /) -> float:
+    """Largest rounding error of `numbers - centre`: the rest of Knuth's two-sum, which is exact."""
+    rounded = numbers - centre
+    back = rounded - numbers
+    return float(np.abs((numbers - (rounded - back)) - (centre + back)).max())

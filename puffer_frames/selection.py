@@ -121,7 +121,7 @@ def select_scale(
             "the request",
             rule="one for which the theorem has a condition",
             got=f"theorem {theorem.name!r} with {family.title} noise at delta {delta:g}",
-            hint='Leave calibration="exact"' + (", or ask for a delta above 0." if family is LAPLACE else "."),
+            hint='Leave calibration="exact"' + (", or ask for a delta above 0." if family == LAPLACE else "."),
         )
     else:
         on_grid = theorem.scale_for(assumed, family=family, pairs=pairs, **asked)
@@ -133,6 +133,7 @@ def select_scale(
         _warn_if_refuted(theorem, published, published_loss, epsilon=epsilon, delta=delta, scale=scale)
     require_noise(scale, beliefs, epsilon=epsilon, delta=delta, allow_zero_noise=allow_zero_noise)
     _, by_pure, by_stick = measured[binding]
+    distance = max(_distance(belief, pairs=pairs) for belief in beliefs.values())
     return Selection(
         theorem=theorem,
         priors=assumed,
@@ -146,7 +147,7 @@ def select_scale(
         binding_belief=binding,
         worst_pair=by_stick if delta else by_pure,
         verified={name: verification for name, (verification, _, _) in measured.items()},
-        adds_up=all(_distance(belief, pairs=pairs) * family.unit(**asked) <= scale for belief in beliefs.values()),
+        adds_up=distance < math.inf and family.for_distance(distance, epsilon=epsilon, delta=delta) <= scale,
     )
 
 

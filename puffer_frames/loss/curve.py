@@ -9,7 +9,7 @@ import numpy as np
 
 from puffer_frames.noise.convolution import central_sharpness, convolve, survival
 from puffer_frames.priors import FloatArray, IndexArray
-from puffer_frames.rounding import UNIT_ROUNDOFF
+from puffer_frames.rounding import UNIT_ROUNDOFF, subtraction_error
 
 _TAIL_WIDTHS = 9.0
 """Beyond the mean by std^2/b and this many stds, a component is an exponential to 1e-18 of itself."""
@@ -105,7 +105,7 @@ class Curve:
         self.means = (means - centre)[:, None]
         self.stds = stds[:, None]
         self._log_weights = np.log(self.weights)
-        self._displaced = 2.0 * _subtraction_error(means, centre)
+        self._displaced = 2.0 * subtraction_error(means, centre)
         self._central = central_sharpness(self.stds, scale=scale)
 
     def marks(self) -> FloatArray:
@@ -285,13 +285,6 @@ class Curve:
     def _survival(self, z: FloatArray) -> FloatArray:
         finite = np.where(np.isinf(z), 0.0, z)
         return np.where(np.isinf(z), 0.0, survival(finite, self.stds, scale=self.scale))
-
-
-def _subtraction_error(numbers: FloatArray, centre: float) -> float:
-    """Largest rounding error of `numbers - centre`: the rest of Knuth's two-sum, which is exact."""
-    rounded = numbers - centre
-    back = rounded - numbers
-    return float(np.abs((numbers - (rounded - back)) - (centre + back)).max())
 
 
 def wedge(at_left: FloatArray, at_right: FloatArray, least: FloatArray, most: FloatArray, h: FloatArray) -> FloatArray:

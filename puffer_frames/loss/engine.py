@@ -42,7 +42,7 @@ def privacy_loss(priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all", fam
     """Return the engine for these priors and a family of noises."""
     if family.alpha is not None:
         return StableNoiseLoss(priors, pairs=pairs, alpha=family.alpha)
-    if family is GAUSSIAN:
+    if family == GAUSSIAN:
         return GaussianNoiseLoss(priors, pairs=pairs)
     if all(prior.is_discrete for prior in priors.values()):
         return DiscreteLoss(priors, pairs=pairs)

@@ -12,13 +12,12 @@ from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.discrete import DiscreteLoss
 from puffer_frames.loss.mixture import MixtureLoss
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.log_ratio import largest_log_ratio
-from puffer_frames.noise.stable import RESOLUTION, shift_loss
+from puffer_frames.noise.stable import shift_loss
 from puffer_frames.noise.stable_shape import stable_shape
 from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.priors import FloatArray, Prior, Secret
-from puffer_frames.rounding import UNIT_ROUNDOFF
+from puffer_frames.rounding import UNIT_ROUNDOFF, subtraction_error
 from puffer_frames.transport import shift_distance, w_infinity
 
 MOST_ATOMS = 1024
@@ -39,10 +38,10 @@ class StableNoiseLoss:
 
     Notes
     -----
-    **Exact** for pairs of discrete priors with up to 1,024 atoms in all, on the grid of the noise
-    (`puffer_frames.noise.log_ratio`). Other pairs have the upper bound of their coupling: the loss of a shift by their
-    W-infinity distance, for larger discrete priors and for shifts of one another; priors that have none (Gaussians of
-    different variances, say) an infinite one. **Cost** per evaluation: some thousand cells, O(K) each for K atoms.
+    **Exact** for pairs of discrete priors with up to 1,024 atoms in all (`puffer_frames.noise.log_ratio`). Other pairs
+    have the upper bound of their coupling: the loss of a shift by their W-infinity distance, for larger discrete priors
+    and for shifts of one another; priors that have none (Gaussians of different variances, say) an infinite one.
+    **Cost** per evaluation: some thousand cells, O(K) each for K atoms.
 
     References
     ----------
@@ -69,12 +68,11 @@ class StableNoiseLoss:
         if scale <= self.span * _NO_NOISE:
             raw = self._raw().pure(0.0)
             return raw.at_most() if scale else raw
-        grid = grid_of(scale, resolution=RESOLUTION)
         lower, upper, worst = 0.0, 0.0, self._pairs[0]
         if self._exact:
-            lower, upper, worst = self._of_atoms(scale, grid)
+            lower, upper, worst = self._of_atoms(scale)
         for pair, distance in self._distance.items():
-            high = shift_loss((distance + grid) / scale, alpha=self._alpha)[1] if distance < math.inf else math.inf
+            high = shift_loss(distance / scale, alpha=self._alpha)[1] if distance < math.inf else math.inf
             if high > upper:
                 upper, worst = high, pair
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=worst)
@@ -88,9 +86,9 @@ class StableNoiseLoss:
         upper = 0.0 if pure.bracket.upper <= epsilon else 1.0
         return WorstCase(bracket=Bracket(lower=0.0, upper=upper), pair=pure.pair)
 
-    def _of_atoms(self, scale: float, grid: float) -> tuple[float, float, Pair]:
+    def _of_atoms(self, scale: float) -> tuple[float, float, Pair]:
         secrets = list(dict.fromkeys(s for pair in self._exact for s in pair))
-        mixtures = [self._mixture(self._priors[s], scale, grid) for s in secrets]
+        mixtures = [self._mixture(self._priors[s], scale) for s in secrets]
         places = [(secrets.index(i), secrets.index(j)) for i, j in self._exact]
         different = [k for k, (i, j) in enumerate(self._exact) if self._priors[i] != self._priors[j]]
         if not different:
@@ -98,11 +96,12 @@ class StableNoiseLoss:
         shape = stable_shape(self._alpha)
         lower, upper, worst = largest_log_ratio(mixtures, [places[k] for k in different], shape, tolerance=_TOLERANCE)
         farthest = max(float(np.abs(atoms).max()) for _, atoms in mixtures)
-        slack = 16.0 * UNIT_ROUNDOFF * shape.steepest * farthest  # rounding of the atoms' places
+        moved = 2.0 * subtraction_error(np.concatenate([p.means for p in self._priors.values()]), self._centre) / scale
+        slack = 2.0 * shape.steepest * (moved + 8.0 * UNIT_ROUNDOFF * farthest)  # rounding of the atoms' places
         return max(lower - slack, 0.0), upper + slack, self._exact[different[worst]]
 
-    def _mixture(self, prior: Prior, scale: float, grid: float) -> tuple[FloatArray, FloatArray]:
-        return prior.weights, (np.rint(prior.means / grid) * grid - self._centre) / scale
+    def _mixture(self, prior: Prior, scale: float) -> tuple[FloatArray, FloatArray]:
+        return prior.weights, (prior.means - self._centre) / scale
 
     def _is_exact(self, pair: Pair) -> bool:
         both = [self._priors[s] for s in pair]

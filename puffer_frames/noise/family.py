@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Protocol
 
 from puffer_frames.errors import ArgumentError
@@ -12,8 +13,9 @@ from puffer_frames.noise.adding import Sampler
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stable import Stable
+from puffer_frames.noise.stable_shape import stable_shape
 from puffer_frames.priors import FloatArray
-from puffer_frames.rounding import divide_up
+from puffer_frames.rounding import divide_up, up
 
 
 class Noise(Protocol):
@@ -74,6 +76,11 @@ class Family:
         if self.alpha is not None:
             return stable.unit_scale(epsilon=epsilon, alpha=self.alpha)
         return divide_up(1.0, epsilon) if self.name == "laplace" else gaussian.unit_scale(epsilon=epsilon, delta=delta)
+
+    def for_distance(self, distance: float, /, *, epsilon: float, delta: float) -> float:
+        """Smallest scale that is private for values this far apart before they are put on the grid, rounded up."""
+        epsilon, delta = self.request(epsilon=epsilon, delta=delta)
+        return up(Fraction(distance) * Fraction(self.unit(epsilon=epsilon, delta=delta)))
 
     def request(self, *, epsilon: float, delta: float) -> tuple[float, float]:
         """The epsilon and delta that unrounded values must meet so that those on the grid meet the ones asked for."""
@@ -140,15 +147,18 @@ e^(2^-35) delta + d (1 + e^(epsilon + 2^-35)), so delta (1 - 2^-33) suffices for
 
 
 def stable_family(alpha: float, /) -> Family:
-    """Symmetric stable noises of one exponent."""
+    """Symmetric stable noises of one exponent.
+
+    Rounding moves a value by g/2 <= 2^-31 gamma: the log-density changes by at most the steepest slope times that.
+    """
     return Family(
         name="stable",
         title=f"{alpha:g}-stable",
         symbol="scale gamma",
         alpha=alpha,
         on_grid=f"{_GRID} 2^-30 of the scale; it is a transformation in 64-bit floats, whose distance to the ideal law "
-        "is not proved; the loss is that of the values rounded to the grid",
-        rounding=(0.0, 0.0),
+        "is not proved; the rounding of the values to the grid is paid for",
+        rounding=(2.0**-stable.RESOLUTION * stable_shape(alpha).steepest, 0.0),
     )
 
 

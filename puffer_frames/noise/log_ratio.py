@@ -29,8 +29,8 @@ class Shape(Protocol):
     def log_density(self, x: FloatArray, /) -> tuple[FloatArray, FloatArray]:
         """Log of the density at x >= 0, and a bound of its error."""
 
-    def tail_ratio(self, distance: float, span: float, /) -> float:
-        """A bound of log f(x) / f(x + span) for all x >= distance."""
+    def steepest_beyond(self, x: FloatArray, /) -> FloatArray:
+        """A bound of |(log f)'| at all distances from x >= 0 on."""
 
 
 def largest_log_ratio(
@@ -58,14 +58,13 @@ def largest_log_ratio(
     On a cell every component lies between its values at the points nearest to and farthest from the atom, since the
     density falls on both sides. On a cell of width h a difference of two log-densities is also at most the larger of
     its ends + K h^2 / 8, where K bounds its second derivative: that of a mixture is a mean of those of its components
-    plus the variance of their slopes. Beyond the last cell, at a distance R from all atoms, which
-    span D, every ratio is at most f(R') / f(R' + D) for an R' >= R; the cells double until that is negligible, which
-    for tails :math:`x^{-1-\alpha}` it is from some R on.
+    plus the variance of their slopes. And it is at most the span of the atoms times the steepest slope beyond their
+    distance from the cell, since every atom can be moved to any other: that is what ends the tails.
     """
     atoms = np.concatenate([x for _, x in mixtures])
     low, high = float(atoms.min()), float(atoms.max())
     edges = np.unique(np.concatenate((atoms, np.linspace(low - 4.0, high + 4.0, _FIRST_CELLS + 1))))
-    wings = (5.0 + high - low) * 2.0 ** np.arange(_DOUBLINGS)
+    wings = np.asarray((5.0 + high - low) * 2.0 ** np.arange(_DOUBLINGS), dtype=np.float64)
     edges = np.concatenate(((low - wings)[::-1], edges, high + wings))
     left, right = edges[:-1], edges[1:]
     best, tested = 0.0, 0
@@ -81,6 +80,7 @@ def largest_log_ratio(
             best = max(best, *(float((size - error).max()) for size, error in at))
             smooth = np.maximum(*(size + error for size, error in at)) + arch
             upper[k] = np.minimum(smooth, np.maximum(ends[i][1] - ends[j][0], ends[j][1] - ends[i][0]))
+        upper = np.minimum(upper, (high - low) * shape.steepest_beyond(np.maximum(low - right, left - high).clip(0.0)))
         bounds = upper.max(axis=0)
         top = int(bounds.argmax())
         worst = int(upper[:, top].argmax())
@@ -95,8 +95,7 @@ def largest_log_ratio(
         if (left >= right).all():
             break
     highest = max(float(bounds.max(initial=0.0)), best + tolerance * max(best, _LEAST))
-    beyond = shape.tail_ratio(float(wings[-1]), high - low)
-    highest = max(highest, beyond)
+    highest = max(highest, (high - low) * float(shape.steepest_beyond(wings[-1:])[0]))
     return best, highest, worst
 
 

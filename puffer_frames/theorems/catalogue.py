@@ -50,7 +50,7 @@ class Theorem:
         self, priors: Mapping[Secret, Prior], /, *, family: Family, epsilon: float, delta: float, pairs: Pairs
     ) -> float | None:
         """The scale that it asks for of a noise; None where it has no condition."""
-        if family is LAPLACE:
+        if family == LAPLACE:
             return self.scale(priors, epsilon=epsilon, delta=delta, pairs=pairs)
         if not self.coupled:
             return None

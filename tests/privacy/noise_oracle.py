@@ -1,9 +1,8 @@
-"""Independent oracle for additive Gaussian and symmetric stable noise on mixtures of Gaussians and atoms.
+"""Independent oracle for additive Gaussian and symmetric stable noise on mixtures of Gaussians and atoms."""
 
-``X`` has a prior given as ``(weight, mean, std)`` triples (``std == 0`` is an atom) and ``Y = X + N``.  A float scan
-finds where to look; whatever is returned is evaluated by mpmath at ``DIGITS`` digits.  A search can only err low: the
-hockey stick is a sum of positive parts over the intervals found, the pure loss the largest log ratio found.
-"""
+# A prior is a list of (weight, mean, std), std 0 for an atom.  A float scan finds where to look; whatever is returned
+# is evaluated by mpmath at DIGITS digits.  A search can only err low: the hockey stick is a sum of positive parts over
+# the intervals found, the pure loss the largest log ratio found.
 
 from collections.abc import Callable, Sequence
 from functools import cache

@@ -37,7 +37,7 @@ def atoms(rng, count, *, spread=2.0):
 
 def shaken(rng, prior, size):
     """The same components with slightly other means and widths (atoms stay atoms)."""
-    return [(w, m + size * float(rng.normal()), s * (1 + size * float(rng.normal()))) for w, m, s in prior]
+    return [(w, m + size * float(rng.normal()), abs(s * (1 + size * float(rng.normal())))) for w, m, s in prior]
 
 
 def random_pair(rng, style):

@@ -124,3 +124,12 @@ def test_rounding_to_the_grid_is_paid_for(family, epsilon, delta):
         log_d = log_ndtr(2.0**-42 - 2.0**-35 / 2.0**-41)  # the first term of [BW18] Theorem 8
         assert less + 2.0**-34 <= epsilon
         assert log_d + np.log1p(np.exp(epsilon)) <= np.log(delta) + np.log1p(-np.exp(2.0**-35) * (share / delta))
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0])
+def test_a_distance_is_covered_on_the_grid(epsilon):
+    # values a distance apart are up to a step of the grid farther apart on it
+    for family, step in ((LAPLACE, 2.0**-40), (noise_family("stable", alpha=1.5), 2.0**-30)):
+        scale = family.for_distance(3.0, epsilon=epsilon, delta=0.0)
+        assert scale >= (3.0 + step * scale) * family.unit(epsilon=epsilon, delta=0.0) * (1 - 1e-8 * step * 2**30)
+        assert scale <= 3.0 * family.unit(epsilon=epsilon, delta=0.0) * (1 + 4 * step / epsilon)
