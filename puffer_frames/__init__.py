@@ -10,6 +10,7 @@
 from puffer_frames._version import __version__
 from puffer_frames.accessor import register
 from puffer_frames.calibration import Calibration
+from puffer_frames.aggregates import aggregate
 from puffer_frames.certificate import Certificate, verify
 from puffer_frames.errors import (
     ArgumentError,
@@ -37,6 +38,14 @@ from puffer_frames.theorems.bounded import bounded_scales
 from puffer_frames.theorems.gaussian import gaussian_scale, tau_star, tau_star_bound, translation_scale
 from puffer_frames.theorems.kantorovich import kantorovich_scale
 from puffer_frames.theorems.mixture import mixture_scale, ubm_scale
+from puffer_frames.theorems.users import (
+    bernoulli_neighbour_scale,
+    bernoulli_presence_scale,
+    gaussian_presence_scale,
+    presence_bound_scale,
+    presence_scale,
+    value_scale,
+)
 from puffer_frames.transport import w_infinity
 
 register()
@@ -60,16 +69,22 @@ __all__ = [
     "UncoveredFrameError",
     "UnsoundTheoremWarning",
     "__version__",
+    "aggregate",
     "bernoulli_exact_scale",
+    "bernoulli_neighbour_scale",
+    "bernoulli_presence_scale",
     "bernoulli_scale",
     "bounded_scales",
     "calibrate",
     "fit_gaussian",
     "fit_mixture",
+    "gaussian_presence_scale",
     "gaussian_scale",
     "hockey_stick",
     "kantorovich_scale",
     "mixture_scale",
+    "presence_bound_scale",
+    "presence_scale",
     "privatize",
     "pure_loss",
     "smallest_scale",
@@ -77,6 +92,7 @@ __all__ = [
     "tau_star_bound",
     "translation_scale",
     "ubm_scale",
+    "value_scale",
     "verify",
     "w_infinity",
 ]

@@ -9,6 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import pandas as pd
 import polars as pl
 
+from puffer_frames.aggregates import aggregate
 from puffer_frames.certificate import Certificate, attached_certificate, verify
 from puffer_frames.frames.attach import forget_accessor
 from puffer_frames.frames.columns import NativeFrame
@@ -31,7 +32,7 @@ def _method(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[
 
 
 class PufferAccessor:
-    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `certificate`, `verify`."""
+    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `aggregate`, `certificate`, `verify`."""
 
     def __init__(self, frame: NativeFrame) -> None:
         self._frame = frame
@@ -42,6 +43,7 @@ class PufferAccessor:
 
     privatize = _method(privatize)
     calibrate = _method(calibrate)
+    aggregate = _method(aggregate)
     verify = _method(verify)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from numbers import Real
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
@@ -46,7 +47,7 @@ _EXAMPLES = {"epsilon": "1.0", "delta": "1e-6", "scale": "1.0"}
 def _number(value: float, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ArgumentTypeError(
-            name, rule="a number", got=f"a {type(value).__name__}", hint=f"Write {name}={_EXAMPLES[name]}."
+            name, rule="a number", got=f"a {type(value).__name__}", hint=f"Write {name}={_EXAMPLES.get(name, '0.5')}."
         )
     return as_float(value)
 
@@ -57,3 +58,11 @@ def as_float(value: float, /) -> float:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
+
+
+def check_probability(number: float, name: str, /) -> Fraction:
+    """Return a probability as the fraction that it prints as; raise ArgumentError unless it is from 0 to 1."""
+    value = _number(number, name)
+    if not 0 <= value <= 1:
+        raise ArgumentError(name, rule="a probability", got=f"{value:g}", hint="Give a number from 0 to 1.")
+    return Fraction(str(value))

@@ -309,6 +309,8 @@ def release_prepared(
     order = key.permutation(len(frame)) if shuffle else None
     released = build_release(frame, columns=noisy, keep=keep, index=index, order=order, labels=labels)
     certificate = Certificate(
+        subject=f"{_names(calibration.secret)} of each record, {pairs_text(calibration.pairs)}",
+        answers=False,
         epsilon=calibration.epsilon,
         delta=calibration.delta,
         secret=calibration.secret,

@@ -14,7 +14,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.pairs import Pairs
-from puffer_frames.presentation import Rows, as_html, as_text, measured_text, pairs_text
+from puffer_frames.presentation import Rows, as_html, as_text, measured_text
 
 _SYMBOLS = {"Laplace": "b", "Gaussian": "theta"}
 _NO_NOISE = "NONE: the values are released as they are"
@@ -29,6 +29,10 @@ class Certificate:
     It holds nothing but what may be published: no mean, variance or count of a single secret.
     """
 
+    subject: str
+    """What is protected, in words."""
+    answers: bool
+    """True where the release is a table of answers about all rows, not a row per record."""
     epsilon: float
     """Privacy parameter epsilon."""
     delta: float
@@ -200,8 +204,10 @@ class Certificate:
         return f"Certificate of {kind}Pufferfish privacy, epsilon = {self.epsilon:g}{delta}"
 
     def _rows(self) -> Rows:
-        secret, public = ", ".join(self.secret), ", ".join(self.public)
+        public = ", ".join(self.public)
         odds = f"e^{self.epsilon:g}" + ("" if self.delta == 0 else f" (up to a probability {self.delta:g})")
+        seen = "all answers together change" if self.answers else "one released value changes"
+        beside = "beside them" if self.answers else "as they were"
         scales = ", ".join(
             f"{name}: scale {_SYMBOLS.get(self.noise, 'gamma')} = {scale:.6g}" for name, scale in self.scales.items()
         )
@@ -209,12 +215,12 @@ class Certificate:
             f"{name} {error:.4g}" for name, error in self.expected_error.items()
         )
         rows = [
-            ("protects", f"{secret} of each record, {pairs_text(self.pairs)}"),
+            ("protects", self.subject),
             (
                 "released",
-                f"{public}, {self.rows:,} rows" + (f"; as they were: {', '.join(self.kept)}" * bool(self.kept)),
+                f"{public}, {self.rows:,} row{'s' * (self.rows != 1)}" + (f"; {beside}: {', '.join(self.kept)}" * bool(self.kept)),
             ),
-            ("meaning", f"one released value changes the odds between two secrets by a factor of at most {odds}"),
+            ("meaning", f"{seen} the odds between two secrets by a factor of at most {odds}"),
             (
                 "noise",
                 f"{self.noise}, {scales}; {errors}" if any(self.scales.values()) else _NO_NOISE,

@@ -130,6 +130,11 @@ class Prior:
         return cls._assemble(x, np.zeros_like(x), levels, int(levels.sum()))
 
     @classmethod
+    def of_levels(cls, values: FloatArray, levels: NDArray[Any], /) -> Prior:
+        """Atoms with positive integers of any size as weights."""
+        return cls._assemble(values, np.zeros_like(values), levels, int(levels.sum()))
+
+    @classmethod
     def bernoulli(cls, p: float) -> Prior:
         """Atoms at 0 and 1 with P(1) = p, 0 <= p <= 1.
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import PriorError
-from puffer_frames.priors import Prior
+from puffer_frames.priors import FloatArray, IndexArray, Prior
 from puffer_frames.rounding import subtract_up
 
 
@@ -92,14 +92,51 @@ def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
     return subtract_up(float(highest[at]), float(lowest[at]))
 
 
-def _cumulative_levels(priors: Sequence[Prior]) -> list[NDArray[Any]]:
-    """Cumulative weights of each prior as numbers whose order and ties are those of the exact fractions.
+def rows_diameter(values: FloatArray, starts: IndexArray, /) -> float:
+    """`w_infinity_diameter` of the observed frequencies of many units' rows.
 
-    Two different levels C/n and C'/n' differ by at least 1/(n n'); while n n' < 2**53 their correctly rounded
-    quotients differ too, and equal levels have equal quotients. Otherwise exact integers are used.
+    Parameters
+    ----------
+    values : array, shape (rows,)
+        Unit after unit, ascending within a unit.
+    starts : array, shape (units + 1,)
+        Where each unit's rows begin, and the end of the last.
+
+    Notes
+    -----
+    Units with the same number of rows have the same levels: their quantiles are the columns of a table. **Cost**:
+    O(rows + d L) for d different numbers of rows and L different levels.
     """
-    totals = sorted(prior.levels[1] for prior in priors)
+    sizes = np.diff(starts)
+    ends = []
+    for size in np.unique(sizes):
+        places = starts[:-1][sizes == size]
+        table = values[places[:, None] + np.arange(size)]
+        ends.append((np.arange(1, size + 1), int(size), table.max(axis=0), table.min(axis=0)))
+    levels = _comparable(tuple((counts, total) for counts, total, _, _ in ends))
+    merged = np.unique(np.concatenate(levels))
+    highest, lowest = np.full(merged.size, -np.inf), np.full(merged.size, np.inf)
+    for own, (_, _, high, low) in zip(levels, ends, strict=True):
+        at = np.searchsorted(own, merged)
+        np.maximum(highest, high[at], out=highest)
+        np.minimum(lowest, low[at], out=lowest)
+    at_most = int(np.argmax(highest - lowest))
+    return subtract_up(float(highest[at_most]), float(lowest[at_most]))
+
+
+def _cumulative_levels(priors: Sequence[Prior]) -> list[NDArray[Any]]:
+    """Cumulative weights of each prior as numbers whose order and ties are those of the exact fractions."""
+    return _comparable(tuple((np.cumsum(prior.levels[0]), prior.levels[1]) for prior in priors))
+
+
+def _comparable(fractions: Sequence[tuple[NDArray[Any], int]]) -> list[NDArray[Any]]:
+    """Fractions (numerators, denominator) as numbers of the same order and with the same ties.
+
+    Two different fractions C/n and C'/n' differ by at least 1/(n n'); while n n' < 2**53 their correctly rounded
+    quotients differ too, and equal ones have equal quotients. Otherwise exact integers are used.
+    """
+    totals = sorted(total for _, total in fractions)
     if totals[-1] * totals[-2 if len(totals) > 1 else -1] < 2**53:
-        return [np.cumsum(prior.levels[0]) / prior.levels[1] for prior in priors]
+        return [counts / total for counts, total in fractions]
     common = math.lcm(*totals)
-    return [np.cumsum(prior.levels[0].astype(object)) * (common // prior.levels[1]) for prior in priors]
+    return [counts.astype(object) * (common // total) for counts, total in fractions]

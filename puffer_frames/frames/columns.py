@@ -184,8 +184,10 @@ def check_dtypes(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str
             )
 
 
-def to_floats(values: nw.Series[Any], counts: np.ndarray[Any, Any], /, *, name: str) -> FloatArray:
-    """Distinct values of a public column as 64-bit floats, each occurring `counts` times.
+def to_floats(
+    values: nw.Series[Any], counts: np.ndarray[Any, Any], /, *, name: str, role: str = "public"
+) -> FloatArray:
+    """Distinct values of a column as 64-bit floats, each occurring `counts` times.
 
     Raises
     ------
@@ -196,13 +198,13 @@ def to_floats(values: nw.Series[Any], counts: np.ndarray[Any, Any], /, *, name: 
     if values.dtype.is_integer() and not null.all():
         low, high = int(values.min()), int(values.max())
         if low < -LARGEST_INTEGER or high > LARGEST_INTEGER:
-            raise _bad(
-                name, "within 2**53 of 0", "larger integers", "Subtract a constant, or divide, before the release."
-            )
+            hint = "Subtract a constant, or divide, before the release."
+            raise _bad(role, name, "within 2**53 of 0", "larger integers", hint)
     floats = np.asarray(values.cast(nw.Float64).to_numpy(), dtype=np.float64)
     missing = int(counts[null | np.isnan(floats)].sum())
     if missing:
         raise _bad(
+            role,
             name,
             "without nulls and NaN",
             _rows(missing) + " with one",
@@ -210,14 +212,15 @@ def to_floats(values: nw.Series[Any], counts: np.ndarray[Any, Any], /, *, name: 
         )
     infinite = int(counts[np.isinf(floats)].sum())
     if infinite:
-        raise _bad(name, "finite", _rows(infinite) + " with an infinity", "Clip the column to its known range first.")
+        got = _rows(infinite) + " with an infinity"
+        raise _bad(role, name, "finite", got, "Clip the column to its known range first.")
     if bool((np.abs(floats) > LARGEST_VALUE).any()):
-        raise _bad(name, "within 1e301 of 0", "larger values", "Divide the column by a constant first.")
+        raise _bad(role, name, "within 1e301 of 0", "larger values", "Divide the column by a constant first.")
     return floats
 
 
-def _bad(name: str, rule: str, got: str, hint: str) -> PriorError:
-    return PriorError(f"the public column {name!r}", rule=rule, got=got, hint=hint)
+def _bad(role: str, name: str, rule: str, got: str, hint: str) -> PriorError:
+    return PriorError(f"the {role} column {name!r}", rule=rule, got=got, hint=hint)
 
 
 def _rows(n: int) -> str:

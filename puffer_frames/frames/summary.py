@@ -79,7 +79,7 @@ def summarise(
     parts = {
         label: (values[bounds[k] : bounds[k + 1]], counts[bounds[k] : bounds[k + 1]]) for label, k in numbers.items()
     }
-    return Summary(counts={label: parts[label] for label in sorted(parts, key=_order)})
+    return Summary(counts={label: parts[label] for label in sorted(parts, key=sort_key)})
 
 
 def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, name: str) -> list[Any]:
@@ -113,6 +113,6 @@ def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, name: str) -> li
     )
 
 
-def _order(label: Secret) -> tuple[tuple[str, Any], ...]:
+def sort_key(label: Secret) -> tuple[tuple[str, Any], ...]:
     """Sort key of a label, entry by entry for several secret columns; labels of different types are kept apart."""
     return tuple((type(entry).__name__, entry) for entry in (label if isinstance(label, tuple) else (label,)))

@@ -92,7 +92,7 @@ class DiscreteLoss:
         highest, lowest = np.full(n, -np.inf), np.full(n, np.inf)
         at_highest, at_lowest = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
         step = max(1, _CHUNK // n)
-        for start in range(0, len(self._priors), step):
+        for start in range(0, len(self._secrets), step):
             log_f, error = self._log_densities(slice(start, start + step), scale)
             for k, row in enumerate(log_f, start):
                 higher, lower_ = row > highest, row < lowest

@@ -1,0 +1,182 @@
+"""The rows of units: whose record a row is, what it says, and in which group it is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
+from puffer_frames.frames.columns import Frame, column, to_floats
+from puffer_frames.frames.prepare import missing
+from puffer_frames.frames.summary import sort_key
+from puffer_frames.priors import FloatArray, IndexArray, Secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitRows:
+    """Rows sorted by unit, and by value within a unit."""
+
+    units: Sequence[Secret]
+    """Names of the units, shape (units,)."""
+    values: FloatArray
+    """Value of each row; zeros where no column was named."""
+    starts: IndexArray
+    """Where each unit's rows begin, and the end of the last, shape (units + 1,)."""
+    groups: Sequence[Secret]
+    """Names of the groups, one tuple of labels each."""
+    group_of: IndexArray
+    """Number of the group of each unit."""
+
+
+def read_units(
+    frame: Frame, /, *, unit: str | None, value: str | None, by: Sequence[str], nulls: str, low: float, high: float
+) -> UnitRows:
+    """Read the rows of every unit, with values clipped to [low, high].
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError, PriorError
+        For dtypes, missing values, an empty frame, and a unit in two groups.
+    """
+    if not len(frame):
+        raise PriorError("the frame", rule="non-empty", got="0 rows", hint="Check the filter or the file it came from.")
+    named = [*([unit] if unit is not None else []), *by]
+    for name in named:
+        _check_label_dtype(frame, name)
+    complete = frame if nulls == "raise" else _complete(frame, [*named, *([value] if value is not None else [])])
+    n = len(complete)
+    values = np.zeros(n) if value is None else _values(complete, value).clip(low, high)
+    if unit is None:
+        codes, units = np.arange(n), range(n)
+    else:
+        codes, units = factorise(complete, unit)
+    order = np.lexsort((values, codes))
+    codes, values = codes[order], values[order]
+    starts = np.searchsorted(codes, np.arange(len(units) + 1))
+    groups, group_of = _groups(complete, by, order, starts)
+    return UnitRows(units=units, values=values, starts=starts, groups=groups, group_of=group_of)
+
+
+def factorise(frame: Frame, name: str, /) -> tuple[IndexArray, list[Secret]]:
+    """Number of each row's label, and the labels in ascending order.
+
+    Raises
+    ------
+    PriorError, ArgumentTypeError
+        For missing labels, and floats that are not integers.
+    """
+    entries = column(frame, name)
+    null = missing(entries)
+    if null.any():
+        rows = int(null.sum())
+        raise PriorError(
+            f"the column {name!r}",
+            rule="without nulls",
+            got=f"{rows} row{'s' * (rows > 1)} with one",
+            hint='Say nulls="drop" to leave those rows out, or give them a label of their own such as "unknown".',
+        )
+    if entries.dtype.is_float():
+        entries = _whole(entries, name)
+    native: Any = entries.to_native()
+    codes, found = pd.factorize(native if isinstance(native, pd.Series) else native.to_numpy())
+    labels = [_plain(label) for label in (found.tolist() if hasattr(found, "tolist") else list(found))]
+    order = sorted(range(len(labels)), key=lambda k: sort_key(labels[k]))
+    rank = np.empty(len(labels), dtype=np.intp)
+    rank[order] = np.arange(len(labels))
+    return rank[codes], [labels[k] for k in order]
+
+
+def check_columns(roles: Mapping[str, Sequence[str]], /) -> None:
+    """Raise ArgumentError where one column has two roles."""
+    seen: dict[str, str] = {}
+    for role, names in roles.items():
+        for name in names:
+            if name in seen:
+                raise ArgumentError(
+                    role,
+                    rule=f"another column than {seen[name]}",
+                    got=f"{name!r} for both" if seen[name] != role else f"{name!r} twice",
+                    hint="Name each column once.",
+                )
+            seen[name] = role
+
+
+def _whole(entries: nw.Series[Any], name: str) -> nw.Series[Any]:
+    floats = np.asarray(entries.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    if not (np.isfinite(floats).all() and (floats == np.rint(floats)).all() and (np.abs(floats) < 2.0**53).all()):
+        raise ArgumentTypeError(
+            f"the column {name!r}",
+            rule="of strings, categories, booleans or integers",
+            got="floats that are not integers",
+            hint="Convert it to strings or categories first.",
+        )
+    return entries.cast(nw.Int64)
+
+
+def _plain(label: Any) -> Secret:
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _check_label_dtype(frame: Frame, name: str) -> None:
+    dtype = frame.schema[name]
+    named = isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Boolean))
+    if not (named or dtype.is_integer() or dtype.is_float()):
+        raise ArgumentTypeError(
+            f"the column {name!r}",
+            rule="of strings, categories, booleans or integers",
+            got=f"dtype {type(dtype).__name__}",
+            hint="Convert it to strings or categories first.",
+        )
+
+
+def _values(frame: Frame, name: str) -> FloatArray:
+    dtype = frame.schema[name]
+    if not (dtype.is_integer() or dtype.is_float() or isinstance(dtype, nw.Boolean)):
+        raise ArgumentTypeError(
+            f"the value column {name!r}",
+            rule="of integers, floats or booleans",
+            got=f"dtype {type(dtype).__name__}",
+            hint="Convert it to integers or floats first.",
+        )
+    return to_floats(column(frame, name), np.ones(len(frame), dtype=np.int64), name=name, role="value")
+
+
+def _complete(frame: Frame, names: Sequence[str]) -> Frame:
+    whole = np.ones(len(frame), dtype=bool)
+    for name in names:
+        whole &= ~missing(column(frame, name))
+    if not whole.any():
+        raise PriorError(
+            "the frame",
+            rule="of at least one complete row",
+            got="rows that all miss an entry",
+            hint="Check how the file was read.",
+        )
+    return frame if whole.all() else frame.filter(whole.tolist())
+
+
+def _groups(
+    frame: Frame, by: Sequence[str], order: IndexArray, starts: IndexArray
+) -> tuple[list[Secret], NDArray[np.intp]]:
+    """Labels of the groups, and the group of every unit, which must be one."""
+    if not by:
+        return [()], np.zeros(starts.size - 1, dtype=np.intp)
+    parts = [factorise(frame, name) for name in by]
+    keys = np.stack([codes[order] for codes, _ in parts], axis=1)
+    found, group = np.unique(keys, axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    first = group[starts[:-1]]
+    if (np.repeat(first, np.diff(starts)) != group).any():
+        raise ArgumentError(
+            "by",
+            rule="columns in which all rows of a unit agree",
+            got="a unit with rows in two groups",
+            hint="A unit may be counted once: give it the group of its first row, or leave by out.",
+        )
+    return [tuple(labels[c] for c, (_, labels) in zip(row, parts, strict=True)) for row in found], first
