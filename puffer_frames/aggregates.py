@@ -175,7 +175,9 @@ def aggregate(
         "by": as_names(by, frame, role="by"),
     }
     _check_names(names, asked=asked)
-    bounds = check_bounds({"value": domain} if domain is not None else None, role="domain", columns=["value"], finite=True)
+    bounds = check_bounds(
+        {"value": domain} if domain is not None else None, role="domain", columns=["value"], finite=True
+    )
     low, high = bounds.get("value", (-math.inf, math.inf))
     rows = read_units(
         opened,
@@ -313,7 +315,10 @@ def _plan(
         checked = check_pairs(pairs, known)
     elif pairs != "all":
         raise ArgumentError(
-            "pairs", rule='left out for protect="presence"', got="pairs", hint="Every unit is protected against absence."
+            "pairs",
+            rule='left out for protect="presence"',
+            got="pairs",
+            hint="Every unit is protected against absence.",
         )
     plan = {}
     for statistic in statistics:
@@ -379,7 +384,11 @@ def _choose(
     verified, _, _ = measure(engine, scale, epsilon=epsilon)
     require_noise(scale, ["own law"], epsilon=epsilon, delta=delta, allow_zero_noise=allow_zero_noise)
     noise = None if scale == 0 else DiscreteLaplace(scale=scale) if integer else family.at(scale)
-    needed = family.for_distance(protection.distance, epsilon=epsilon, delta=delta) if protection.distance < math.inf else math.inf
+    needed = (
+        family.for_distance(protection.distance, epsilon=epsilon, delta=delta)
+        if protection.distance < math.inf
+        else math.inf
+    )
     return Chosen(
         protection=protection,
         noise=noise,
@@ -405,9 +414,7 @@ def _answers(
     for statistic, chosen in plan.items():
         exact = _counts(rows, added=added) if statistic == "count" else _sums(rows, added=added, key=key)
         noisy[statistic] = _with_noise(exact, chosen.noise, stream=key.stream(statistic), integer=integer)
-    table: dict[str, list[Any]] = {
-        name: [] for name in ("answer", "scale", "expected_error", "lower_95", "upper_95")
-    }
+    table: dict[str, list[Any]] = {name: [] for name in ("answer", "scale", "expected_error", "lower_95", "upper_95")}
     for group in range(len(rows.groups)):
         for name in asked:
             statistic = "sum" if name == "mean" else name
@@ -569,9 +576,17 @@ def _subject(
     protect: str, *, unit: tuple[str, ...], pairs: str | Iterable[Sequence[Any]], domain: tuple[float, float] | None
 ) -> str:
     who = f"each {unit[0]}" if unit else "each row"
-    listed = "the declared pairs" if pairs != "all" else "any two" if domain is None else f"any two of [{domain[0]:g}, {domain[1]:g}]"
+    listed = (
+        "the declared pairs"
+        if pairs != "all"
+        else "any two"
+        if domain is None
+        else f"any two of [{domain[0]:g}, {domain[1]:g}]"
+    )
     return {
-        "value": f"the value that {who} reports, {listed} of values" if domain is None or pairs != "all" else f"the value that {who} reports, {listed}",
+        "value": f"the value that {who} reports, {listed} of values"
+        if domain is None or pairs != "all"
+        else f"the value that {who} reports, {listed}",
         "value-or-absence": f"whether {who} reports a value or is absent, {listed if pairs != 'all' else 'for every value'}",
         "presence": f"whether {who} is present with its law, or absent",
         "replacement": f"which of two laws {who} has, {'every pair' if pairs == 'all' else listed} of them",
@@ -593,7 +608,10 @@ def _assumptions(
     domain: tuple[float, float] | None,
     delta: float,
 ) -> tuple[str, ...]:
-    of_law = {"empirical": "the observed frequencies of its rows", "gaussian": "a Gaussian with the moments of its rows"}
+    of_law = {
+        "empirical": "the observed frequencies of its rows",
+        "gaussian": "a Gaussian with the moments of its rows",
+    }
     law = "the given prior" if isinstance(laws, Mapping) else of_law[str(laws)]
     statements = ["units are independent of one another, and each is counted once; the guarantee is per unit"]
     if added:

@@ -218,7 +218,8 @@ class Certificate:
             ("protects", self.subject),
             (
                 "released",
-                f"{public}, {self.rows:,} row{'s' * (self.rows != 1)}" + (f"; {beside}: {', '.join(self.kept)}" * bool(self.kept)),
+                f"{public}, {self.rows:,} row{'s' * (self.rows != 1)}"
+                + (f"; {beside}: {', '.join(self.kept)}" * bool(self.kept)),
             ),
             ("meaning", f"{seen} the odds between two secrets by a factor of at most {odds}"),
             (

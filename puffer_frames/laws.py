@@ -74,7 +74,9 @@ class UnitLaws:
         )
 
     @classmethod
-    def of_gaussians(cls, units: Sequence[Secret], values: FloatArray, starts: IndexArray, /, *, added: bool) -> UnitLaws:
+    def of_gaussians(
+        cls, units: Sequence[Secret], values: FloatArray, starts: IndexArray, /, *, added: bool
+    ) -> UnitLaws:
         """The Gaussian of each unit's mean and standard deviation (population form); of one row, or of all added."""
         sizes = np.diff(starts)
         centre = np.repeat(values[starts[:-1]], sizes)

@@ -138,7 +138,9 @@ def of_replacement(laws: UnitLaws, pairs: Pairs, /, *, family: Family) -> Protec
 
     def gaussian(epsilon: float, delta: float) -> float | None:
         single = all(prior.means.size == 1 for prior in priors.values())
-        return gaussian_scale(priors, epsilon=epsilon, delta=delta, pairs=pairs) if single and family == LAPLACE else None
+        return (
+            gaussian_scale(priors, epsilon=epsilon, delta=delta, pairs=pairs) if single and family == LAPLACE else None
+        )
 
     return Protection(
         engine=engine, published=gaussian, theorem="gaussian", source="[D24] Theorem 1; pure form", distance=math.inf
@@ -201,4 +203,3 @@ def _finite(distance: float, family: Family) -> float:
             hint='Leave noise="laplace", or take laws="empirical".',
         )
     return distance
-

@@ -106,13 +106,7 @@ def select_scale(
     )
     published = theorem.scale_for(assumed, family=family, epsilon=epsilon, delta=delta, pairs=pairs)
     asked = dict(zip(("epsilon", "delta"), family.request(epsilon=epsilon, delta=delta), strict=True))
-    if published is not None and math.isinf(published):
-        raise CalibrationError(
-            "the request",
-            rule="satisfiable by a scale in the range of floats",
-            got=f"a larger one at epsilon {epsilon:g}",
-            hint="Ask for a larger epsilon, or divide the column by a constant first.",
-        )
+    require_finite(published or 0.0, epsilon=epsilon)
     published_loss = None if published is None else measure(own, published, epsilon=epsilon)[0]
     if calibration == "exact":
         scales = {n: smallest_scale_of(engine, **asked) for n, engine in engines.items()}
@@ -183,16 +177,29 @@ def confirmed(engine: Loss, published: float, *, epsilon: float, delta: float) -
     """
     if is_private(engine, published, epsilon=epsilon, delta=delta):
         return published
+    raised = published
     for k in range(_ROUNDING_STEPS if published else 0):
         raised = math.nextafter(published * (1 + 2.0 ** (k - 48)), math.inf)
         if is_private(engine, raised, epsilon=epsilon, delta=delta):
             return raised
     smallest = smallest_scale_of(engine, epsilon=epsilon, delta=delta)
-    while smallest < published:  # a wide bracket hides that the loss falls
-        published *= 1 + 2.0 ** (_ROUNDING_STEPS - 48)
-        smallest = published if is_private(engine, published, epsilon=epsilon, delta=delta) else smallest
-        published *= 1.5
-    return smallest
+    if smallest >= published:
+        return smallest
+    while not is_private(engine, raised, epsilon=epsilon, delta=delta):  # a wide bracket hides that the loss falls
+        raised *= 1.5
+        require_finite(raised, epsilon=epsilon)
+    return raised
+
+
+def require_finite(scale: float, /, *, epsilon: float) -> None:
+    """Raise CalibrationError for a scale beyond the range of floats."""
+    if math.isinf(scale):
+        raise CalibrationError(
+            "the request",
+            rule="satisfiable by a scale in the range of floats",
+            got=f"a larger one at epsilon {epsilon:g}",
+            hint="Ask for a larger epsilon, or divide the column by a constant first.",
+        )
 
 
 def _confirmed_by_all(

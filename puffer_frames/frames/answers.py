@@ -10,7 +10,9 @@ import narwhals.stable.v2 as nw
 from puffer_frames.frames.columns import Frame, NativeFrame
 
 
-def build_answers(like: Frame, /, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
+def build_answers(
+    like: Frame, /, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]
+) -> NativeFrame:
     """A frame with columns of labels, with the dtype of the column of that name, and of numbers.
 
     None in a column of numbers is a missing entry.

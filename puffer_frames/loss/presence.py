@@ -102,9 +102,7 @@ class PresenceLoss:
             if bounds[k] <= upper:
                 break
             law = self._laws.prior(int(k))
-            engine = (DiscreteLoss if law.is_discrete else MixtureLoss)(
-                {0: law, 1: NOTHING}, pairs=((0, 1),)
-            )
+            engine = (DiscreteLoss if law.is_discrete else MixtureLoss)({0: law, 1: NOTHING}, pairs=((0, 1),))
             found = engine.hockey_stick(scale, epsilon=epsilon).bracket
             lower = max(lower, found.lower)
             if found.upper > upper:

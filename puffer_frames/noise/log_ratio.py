@@ -67,17 +67,19 @@ def largest_log_ratio(
     wings = np.asarray((5.0 + high - low) * 2.0 ** np.arange(_DOUBLINGS), dtype=np.float64)
     edges = np.concatenate(((low - wings)[::-1], edges, high + wings))
     left, right = edges[:-1], edges[1:]
-    best, tested = 0.0, 0
+    best, settled, tested = 0.0, 0.0, 0
     bounds = np.zeros(0)
-    worst = 0
+    worst = settled_pair = 0
     while left.size:
         values = [[_at(mixture, y, shape) for mixture in mixtures] for y in (left, right)]
         arch = 0.25 * (shape.most_curved + shape.steepest**2) * np.square(right - left)
         upper = np.full((len(ratios), left.size), -np.inf)
+        uncertain = np.zeros(left.size)
         ends = [_between(mixture, left, right, shape) for mixture in mixtures]
         for k, (i, j) in enumerate(ratios):
             at = [(np.abs(log[i][0] - log[j][0]), log[i][1] + log[j][1]) for log in values]
             best = max(best, *(float((size - error).max()) for size, error in at))
+            uncertain = np.maximum(uncertain, np.maximum(*(error for _, error in at)))
             smooth = np.maximum(*(size + error for size, error in at)) + arch
             upper[k] = np.minimum(smooth, np.maximum(ends[i][1] - ends[j][0], ends[j][1] - ends[i][0]))
         upper = np.minimum(upper, (high - low) * shape.steepest_beyond(np.maximum(low - right, left - high).clip(0.0)))
@@ -88,13 +90,22 @@ def largest_log_ratio(
         if float(bounds.max()) <= best + tolerance * max(best, _LEAST) or tested > _MOST_CELLS:
             break
         kept = bounds > best + 0.5 * tolerance * max(best, _LEAST)
+        fine = kept & (arch < uncertain)  # narrower cells would not be known better
+        if fine.any() and float(bounds[fine].max()) > settled:
+            settled, settled_pair = (
+                float(bounds[fine].max()),
+                int(upper[:, int(np.where(fine, bounds, -1).argmax())].argmax()),
+            )
+        kept &= ~fine
         steps = np.linspace(0.0, 1.0, _PARTS + 1)
         cuts = left[kept, None] + (right - left)[kept, None] * steps
         cuts[:, -1] = right[kept]
         left, right = cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
         if (left >= right).all():
             break
-    highest = max(float(bounds.max(initial=0.0)), best + tolerance * max(best, _LEAST))
+    if settled > float(bounds.max(initial=0.0)):
+        worst = settled_pair
+    highest = max(settled, float(bounds.max(initial=0.0)), best + tolerance * max(best, _LEAST))
     highest = max(highest, (high - low) * float(shape.steepest_beyond(wings[-1:])[0]))
     return best, highest, worst
 
