@@ -9,9 +9,10 @@
 
 from puffer_frames._version import __version__
 from puffer_frames.accessor import register
-from puffer_frames.calibration import Calibration
 from puffer_frames.aggregates import aggregate
+from puffer_frames.calibration import Calibration
 from puffer_frames.certificate import Certificate, verify
+from puffer_frames.chains import MarkovChain, binary_class
 from puffer_frames.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -33,11 +34,13 @@ from puffer_frames.noise.stable import Stable
 from puffer_frames.priors import Prior
 from puffer_frames.release import calibrate, privatize
 from puffer_frames.search import smallest_scale
+from puffer_frames.series import histogram
 from puffer_frames.theorems.bernoulli import bernoulli_exact_scale, bernoulli_scale
 from puffer_frames.theorems.bounded import bounded_scales
 from puffer_frames.theorems.gaussian import gaussian_scale, tau_star, tau_star_bound, translation_scale
 from puffer_frames.theorems.kantorovich import kantorovich_scale
 from puffer_frames.theorems.mixture import mixture_scale, ubm_scale
+from puffer_frames.theorems.quilt import quilt_approx_scale, quilt_scale
 from puffer_frames.theorems.users import (
     bernoulli_neighbour_scale,
     bernoulli_presence_scale,
@@ -60,6 +63,7 @@ __all__ = [
     "ColumnNotFoundError",
     "Gaussian",
     "Laplace",
+    "MarkovChain",
     "Prior",
     "PriorError",
     "PufferError",
@@ -74,12 +78,14 @@ __all__ = [
     "bernoulli_neighbour_scale",
     "bernoulli_presence_scale",
     "bernoulli_scale",
+    "binary_class",
     "bounded_scales",
     "calibrate",
     "fit_gaussian",
     "fit_mixture",
     "gaussian_presence_scale",
     "gaussian_scale",
+    "histogram",
     "hockey_stick",
     "kantorovich_scale",
     "mixture_scale",
@@ -87,6 +93,8 @@ __all__ = [
     "presence_scale",
     "privatize",
     "pure_loss",
+    "quilt_approx_scale",
+    "quilt_scale",
     "smallest_scale",
     "tau_star",
     "tau_star_bound",

@@ -14,6 +14,7 @@ from puffer_frames.certificate import Certificate, attached_certificate, verify
 from puffer_frames.frames.attach import forget_accessor
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.release import calibrate, privatize
+from puffer_frames.series import histogram
 
 NAME = "puffer"
 
@@ -32,7 +33,7 @@ def _method(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[
 
 
 class PufferAccessor:
-    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `aggregate`, `certificate`, `verify`."""
+    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `aggregate`, `histogram`, and `verify`."""
 
     def __init__(self, frame: NativeFrame) -> None:
         self._frame = frame
@@ -44,6 +45,7 @@ class PufferAccessor:
     privatize = _method(privatize)
     calibrate = _method(calibrate)
     aggregate = _method(aggregate)
+    histogram = _method(histogram)
     verify = _method(verify)
 
     @property

@@ -54,7 +54,7 @@ class Certificate:
     published_scales: Mapping[str, float | None]
     """Scale that the theorem asks for, per column, in its units; None where its condition does not exist."""
     calibration: str
-    """"exact" (smallest confirmed scale) or "theorem"."""
+    """"exact" (smallest confirmed scale), "theorem", or "mechanism" (whose theorem proves the scale)."""
     noise: str
     """Noise family."""
     scales: Mapping[str, float]
@@ -242,6 +242,10 @@ class Certificate:
     def _calibration_text(self) -> str:
         asked = {name: scale for name, scale in self.published_scales.items() if scale is not None}
         theorem = f"{self.theorem} ({self.source})"
+        if self.calibration == "mechanism":
+            return f"{theorem}: enough for every query that one value changes by so much"
+        if len(asked) < len(self.scales) and self.answers:
+            return f"exact: the smallest scale that the engine confirms; {theorem}"
         if len(asked) < len(self.scales):
             none = f"{theorem} has no condition for this noise and delta"
             return f"exact: the smallest scale that the engine confirms; {none}"

@@ -147,7 +147,8 @@ class UnitLaws:
     def log_absolute_moment(self, t: float, /) -> FloatArray:
         r"""Log :math:`E e^{t|D|}` of one draw per unit, shape (units,); t of either sign.
 
-        .. math:: E e^{t|Z|} = e^{mt + vt^2/2} \Phi(m/\sqrt v + \sqrt v t) + e^{-mt + vt^2/2} \Phi(-m/\sqrt v + \sqrt v t)
+        .. math:: E e^{t|Z|} = e^{vt^2/2} \left( e^{mt} \Phi(m/\sqrt v + \sqrt v t)
+                  + e^{-mt} \Phi(-m/\sqrt v + \sqrt v t) \right)
         """
         exponents = t * np.abs(self.means)
         wide = np.flatnonzero(self.stds)

@@ -43,6 +43,8 @@ def bracket_text(lower: float, upper: float, /) -> str:
     """A number known from both sides, to the digits that both share (at least four)."""
     if lower == upper:
         return f"{upper:.6g}"
+    if lower == 0:
+        return f"at most {upper:.6g}"
     for digits in range(12, 3, -1):
         if f"{lower:.{digits}g}" == f"{upper:.{digits}g}":
             return f"{upper:.{min(digits, 6)}g}"

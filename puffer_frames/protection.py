@@ -168,7 +168,7 @@ def check_values(
             hint="Write domain=(0, 100) with what anybody knows of the column, not its observed extremes.",
         )
     listed = [tuple(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else () for pair in pairs]
-    kinds = (Real, type(None)) if absence else (Real, Real)
+    kinds: tuple[type, type] = (Real, type(None)) if absence else (Real, Real)
     good = [
         len(pair) == 2 and all(isinstance(v, k) and not isinstance(v, bool) for v, k in zip(pair, kinds, strict=True))
         for pair in listed

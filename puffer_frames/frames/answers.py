@@ -7,7 +7,20 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
+from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Frame, NativeFrame
+
+
+def check_free_names(names: Sequence[str], /, *, role: str, taken: Sequence[str]) -> None:
+    """Raise ArgumentError where a column of labels has the name of a column of answers."""
+    for name in names:
+        if name in taken:
+            raise ArgumentError(
+                role,
+                rule="a column with another name than those of the answers",
+                got=repr(name),
+                hint="Rename the column first.",
+            )
 
 
 def build_answers(
@@ -21,13 +34,17 @@ def build_answers(
     for name, entries in {**labels, **numbers}.items():
         series = nw.new_series("column", list(entries), backend=like.implementation)
         if name in labels and name in like.columns:
-            series = _as(series, like.schema[name], like[name])
+            series = _as(series, like.schema[name], like[name], missing=None in entries)
         columns[name] = series
     return nw.from_dict(columns, backend=like.implementation).to_native()
 
 
-def _as(series: nw.Series[Any], dtype: Any, like: nw.Series[Any]) -> nw.Series[Any]:
-    """Labels in the dtype of their column; categories keep their own levels."""
+def _as(series: nw.Series[Any], dtype: Any, like: nw.Series[Any], *, missing: bool) -> nw.Series[Any]:
+    """Labels in the dtype of their column; in one that can hold a missing entry, where there is one."""
     if like.implementation.is_pandas():
+        if missing and dtype.is_integer():
+            return nw.from_native(series.to_native().astype("Int64"), series_only=True)
+        if missing and dtype == nw.Boolean:
+            return series
         return nw.from_native(series.to_native().astype(like.to_native().dtype), series_only=True)
     return series.cast(dtype)

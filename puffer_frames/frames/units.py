@@ -28,7 +28,7 @@ class UnitRows:
     """Value of each row; zeros where no column was named."""
     starts: IndexArray
     """Where each unit's rows begin, and the end of the last, shape (units + 1,)."""
-    groups: Sequence[Secret]
+    groups: Sequence[tuple[Secret, ...]]
     """Names of the groups, one tuple of labels each."""
     group_of: IndexArray
     """Number of the group of each unit."""
@@ -49,11 +49,11 @@ def read_units(
     named = [*([unit] if unit is not None else []), *by]
     for name in named:
         _check_label_dtype(frame, name)
-    complete = frame if nulls == "raise" else _complete(frame, [*named, *([value] if value is not None else [])])
+    complete = frame if nulls == "raise" else complete_rows(frame, [*named, *([value] if value is not None else [])])
     n = len(complete)
     values = np.zeros(n) if value is None else _values(complete, value).clip(low, high)
     if unit is None:
-        codes, units = np.arange(n), range(n)
+        codes, units = np.arange(n), list[Secret](range(n))
     else:
         codes, units = factorise(complete, unit)
     order = np.lexsort((values, codes))
@@ -120,7 +120,8 @@ def _whole(entries: nw.Series[Any], name: str) -> nw.Series[Any]:
 
 
 def _plain(label: Any) -> Secret:
-    return label.item() if isinstance(label, np.generic) else label
+    plain: Secret = label.item() if isinstance(label, np.generic) else label
+    return plain
 
 
 def _check_label_dtype(frame: Frame, name: str) -> None:
@@ -147,7 +148,8 @@ def _values(frame: Frame, name: str) -> FloatArray:
     return to_floats(column(frame, name), np.ones(len(frame), dtype=np.int64), name=name, role="value")
 
 
-def _complete(frame: Frame, names: Sequence[str]) -> Frame:
+def complete_rows(frame: Frame, names: Sequence[str], /) -> Frame:
+    """The rows without a missing entry in the named columns; PriorError where there is none."""
     whole = np.ones(len(frame), dtype=bool)
     for name in names:
         whole &= ~missing(column(frame, name))
@@ -163,7 +165,7 @@ def _complete(frame: Frame, names: Sequence[str]) -> Frame:
 
 def _groups(
     frame: Frame, by: Sequence[str], order: IndexArray, starts: IndexArray
-) -> tuple[list[Secret], NDArray[np.intp]]:
+) -> tuple[list[tuple[Secret, ...]], NDArray[np.intp]]:
     """Labels of the groups, and the group of every unit, which must be one."""
     if not by:
         return [()], np.zeros(starts.size - 1, dtype=np.intp)

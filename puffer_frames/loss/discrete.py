@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -13,7 +13,7 @@ from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.loss.positive_part import positive_part, raw_positive_part
 from puffer_frames.loss.recursion import AtomDensities, log_densities
 from puffer_frames.pairs import Pair, Pairs
-from puffer_frames.priors import FloatArray, Prior, Secret
+from puffer_frames.priors import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.rounding import UNIT_ROUNDOFF
 
 _CHUNK = 1 << 21
@@ -47,17 +47,46 @@ class DiscreteLoss:
     """
 
     def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs) -> None:
-        self._secrets = list(priors)
-        self._priors = list(priors.values())
+        positions = np.unique(np.concatenate([prior.means for prior in priors.values()]))
+        listed = list(priors.values())
+        places = [np.searchsorted(positions, prior.means) for prior in listed]
+
+        def weights(rows: slice) -> FloatArray:
+            table = np.zeros((len(listed[rows]), positions.size))
+            for row, place, prior in zip(table, places[rows], listed[rows], strict=True):
+                row[place] = prior.weights
+            return table
+
+        self._prepare(list(priors), positions, weights, pairs)
+
+    @classmethod
+    def of_table(
+        cls, secrets: Sequence[Secret], positions: FloatArray, table: FloatArray, /, *, pairs: Pairs
+    ) -> DiscreteLoss:
+        """Priors as the rows of a table of weights, shape (secrets, positions), at ascending positions."""
+        engine = cls.__new__(cls)
+        engine._prepare(list(secrets), positions, lambda rows: table[rows], pairs)
+        return engine
+
+    def _prepare(
+        self, secrets: list[Secret], positions: FloatArray, weights: Callable[[slice], FloatArray], pairs: Pairs
+    ) -> None:
+        self._secrets = secrets
+        self._positions = positions
+        self._weights = weights
         self._pairs = pairs
-        self._positions = np.unique(np.concatenate([prior.means for prior in self._priors]))
-        self._places = [np.searchsorted(self._positions, prior.means) for prior in self._priors]
-        number = {secret: i for i, secret in enumerate(self._secrets)}
+        number = {secret: i for i, secret in enumerate(secrets)}
+        self._numbers = number
         if pairs == "all":
-            self._first, self._second = np.triu_indices(len(self._secrets), k=1)
+            self._ends: tuple[IndexArray, IndexArray] | None = None
         else:
-            self._first = np.array([number[a] for a, _ in pairs])
-            self._second = np.array([number[b] for _, b in pairs])
+            self._ends = (np.array([number[a] for a, _ in pairs]), np.array([number[b] for _, b in pairs]))
+
+    def _pair_numbers(self) -> tuple[IndexArray, IndexArray]:
+        if self._ends is None:
+            first, second = np.triu_indices(len(self._secrets), k=1)
+            self._ends = (first.astype(np.intp), second.astype(np.intp))
+        return self._ends
 
     @property
     def span(self) -> float:
@@ -71,7 +100,9 @@ class DiscreteLoss:
 
     def only(self, pair: Pair, /) -> DiscreteLoss:
         """The same for one of the pairs."""
-        return DiscreteLoss({s: self._priors[self._secrets.index(s)] for s in pair}, pairs=(pair,))
+        table = np.concatenate([self._weights(slice(self._numbers[s], self._numbers[s] + 1)) for s in pair])
+        held = table.any(axis=0)
+        return type(self).of_table(pair, self._positions[held], table[:, held], pairs=(pair,))
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over y; with scale 0, of the weights themselves."""
@@ -79,7 +110,7 @@ class DiscreteLoss:
             return self._pure_of_all(scale)
         log_f, error = self._log_densities(slice(None), scale)
         lower, upper, worst = 0.0, -math.inf, 0
-        for k, (i, j) in enumerate(zip(self._first, self._second, strict=True)):
+        for k, (i, j) in enumerate(zip(*self._pair_numbers(), strict=True)):
             low, high, _ = _largest_ratio(np.maximum(log_f[i], log_f[j]), np.minimum(log_f[i], log_f[j]), error)
             lower = max(lower, low)
             if high > upper:
@@ -110,8 +141,9 @@ class DiscreteLoss:
         worst = 0
         tables = self._tables(slice(None), scale) if scale else None
         weights = self._weights(slice(None))
+        first, second = self._pair_numbers()
         for chunk in self._pair_chunks():
-            for i, j in ((self._first[chunk], self._second[chunk]), (self._second[chunk], self._first[chunk])):
+            for i, j in ((first[chunk], second[chunk]), (second[chunk], first[chunk])):
                 if tables is not None:
                     low, high = positive_part(tables, i, j, epsilon=epsilon)
                 else:
@@ -122,14 +154,8 @@ class DiscreteLoss:
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=self._pair(worst))
 
     def _pair(self, k: int) -> Pair:
-        return self._secrets[int(self._first[k])], self._secrets[int(self._second[k])]
-
-    def _weights(self, rows: slice) -> FloatArray:
-        places, priors = self._places[rows], self._priors[rows]
-        table = np.zeros((len(priors), self._positions.size))
-        for row, place, prior in zip(table, places, priors, strict=True):
-            row[place] = prior.weights
-        return table
+        first, second = self._pair_numbers()
+        return self._secrets[int(first[k])], self._secrets[int(second[k])]
 
     def _tables(self, rows: slice, scale: float) -> AtomDensities:
         return log_densities(self._positions, self._weights(rows), scale=scale)
@@ -144,8 +170,9 @@ class DiscreteLoss:
 
     def _pair_chunks(self) -> Iterator[slice]:
         step = max(1, _CHUNK // self._positions.size)
-        for start in range(0, self._first.size, step):
-            yield slice(start, min(start + step, self._first.size))
+        pairs = self._pair_numbers()[0].size
+        for start in range(0, pairs, step):
+            yield slice(start, min(start + step, pairs))
 
 
 def _error_of_log(value: FloatArray) -> FloatArray:

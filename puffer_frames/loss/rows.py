@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -46,26 +47,17 @@ class RowsLoss(DiscreteLoss):
         if positions.size > most:
             low, width = float(positions[0]), float(positions[-1] - positions[0]) / most
             cells = np.minimum(((values - low) / width).astype(np.intp), most - 1)
-            positions = low + (np.arange(most) + 0.5) * width
+            positions = np.asarray(low + (np.arange(most) + 0.5) * width, dtype=np.float64)
             rounding = 8 * UNIT_ROUNDOFF * (abs(low) + most * width)
             self._moved = float(np.abs(values - positions[cells]).max()) + rounding
-        self._prepare(list(units), positions, cells, starts)
+        self._prepare(list(units), positions, partial(_frequencies, cells, starts, positions.size), "all")
 
-    def _prepare(self, units: list[Secret], positions: FloatArray, cells: IndexArray, starts: IndexArray) -> None:
-        self._secrets = units
-        self._positions = positions
-        self._cells = cells
-        self._starts = starts
-        self._pairs = "all"
-
-    def only(self, pair: Pair, /) -> RowsLoss:
+    def only(self, pair: Pair, /) -> DiscreteLoss:
         """The same for two of the units, on the same grid."""
-        numbers = [self._secrets.index(unit) for unit in pair]
-        parts = [self._cells[self._starts[k] : self._starts[k + 1]] for k in numbers]
-        two = object.__new__(RowsLoss)
+        two = RowsLoss.__new__(RowsLoss)
         two._moved = self._moved
-        ends = np.cumsum([0, *(part.size for part in parts)])
-        two._prepare(list(pair), self._positions, np.concatenate(parts), ends)
+        table = np.concatenate([self._weights(slice(self._numbers[s], self._numbers[s] + 1)) for s in pair])
+        two._prepare(list(pair), self._positions, lambda rows: table[rows], "all")
         return two
 
     def pure(self, scale: float, /) -> WorstCase:
@@ -86,11 +78,12 @@ class RowsLoss(DiscreteLoss):
         upper = 0.0 if found.bracket.upper <= epsilon else 1.0
         return WorstCase(bracket=Bracket(lower=0.0, upper=upper), pair=found.pair)
 
-    def _weights(self, rows: slice) -> FloatArray:
-        first, last, _ = rows.indices(len(self._secrets))
-        starts = self._starts[first : last + 1]
-        sizes, width = np.diff(starts), self._positions.size
-        unit = np.repeat(np.arange(sizes.size), sizes)
-        flat = unit * width + self._cells[starts[0] : starts[-1]]
-        table: FloatArray = np.bincount(flat, minlength=sizes.size * width).reshape(-1, width) / sizes[:, None]
-        return table
+
+def _frequencies(cells: IndexArray, starts: IndexArray, width: int, rows: slice) -> FloatArray:
+    """Table of the frequencies of some units, shape (units, width)."""
+    first, last, _ = rows.indices(starts.size - 1)
+    ends = starts[first : last + 1]
+    sizes = np.diff(ends)
+    flat = np.repeat(np.arange(sizes.size), sizes) * width + cells[ends[0] : ends[-1]]
+    table: FloatArray = np.bincount(flat, minlength=sizes.size * width).reshape(-1, width) / sizes[:, None]
+    return table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -82,7 +83,7 @@ def log_power(power: tuple[FloatArray, NDArray[np.bool_]], /) -> tuple[FloatArra
 
 
 def largest_ratios(log_matrix: FloatArray, doubtful: NDArray[np.bool_], /) -> FloatArray:
-    """max over y of log P(s, y)/P(t, y), shape (s, t); 0/0 is left out, c/0 is infinite, doubtful entries too."""
+    """Max over y of log P(s, y)/P(t, y), shape (s, t); 0/0 is left out, c/0 is infinite, doubtful entries too."""
     with np.errstate(invalid="ignore"):
         ratios = log_matrix[:, None, :] - log_matrix[None, :, :]
     ratios[np.isnan(ratios)] = -np.inf
@@ -192,7 +193,7 @@ def _table(powers: Powers, steps: IndexArray, pairs: tuple[IndexArray, IndexArra
     return table
 
 
-def _walk(powers: Powers, steps: IndexArray):  # noqa: ANN202
+def _walk(powers: Powers, steps: IndexArray) -> Iterator[tuple[int, int, FloatArray, NDArray[np.bool_]]]:
     """Logarithms of the powers, one after the other."""
     current, at = powers.power(int(steps[0])), int(steps[0])
     for k, step in enumerate(steps.tolist()):

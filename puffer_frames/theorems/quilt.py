@@ -36,7 +36,7 @@ class Quilt:
     """How much the quilt tells of the value: a bound of its log-ratios."""
 
     def score(self, epsilon: float, /) -> float:
-        """card / (epsilon - influence), rounded up; infinite where the influence is not below epsilon."""
+        """Card / (epsilon - influence), rounded up; infinite where the influence is not below epsilon."""
         room = math.nextafter(epsilon - self.influence, -math.inf) if self.influence else epsilon
         return divide_up(self.card, room) if room > 0 else math.inf
 
@@ -174,10 +174,10 @@ def exact_quilts(chain: MarkovChain, /, *, length: int, epsilon: float) -> Quilt
         if not chain.is_primitive:  # two states of different classes tell one another apart at every distance
             return _empty(length, epsilon)
         steps = distances(far_enough(chain, epsilon=epsilon, length=length))
-        return _Homogeneous(stationary_influence(chain, steps), epsilon=epsilon, length=length).solve()
+        return _Nodes(stationary_influence(chain, steps), epsilon=epsilon, length=length).solve()
     steps = distances(far_enough(chain, epsilon=epsilon, length=length))
     if isinstance(chain.initial, str):
-        return _Homogeneous(any_start_influence(chain, steps), epsilon=epsilon, length=length).solve()
+        return _Nodes(any_start_influence(chain, steps), epsilon=epsilon, length=length).solve()
     return _fixed(FixedStart(chain=chain, steps=steps), epsilon=epsilon, length=length)
 
 
@@ -208,7 +208,7 @@ def approx_quilts(chain: MarkovChain, /, *, length: int, epsilon: float, rule: s
     steps = distances(max(1, min(length - 1, math.ceil(min(epsilon * best, float(length))) + 1)))
     side = ratio(steps)[:, None]
     influence = Influence(steps=steps, left=factor * side, right=side)
-    return _Homogeneous(influence, epsilon=epsilon, length=length).solve()
+    return _Nodes(influence, epsilon=epsilon, length=length).solve()
 
 
 def _mixing(chain: MarkovChain, *, rule: str, smallest: float) -> tuple[float, float]:
@@ -232,24 +232,29 @@ def _mixing(chain: MarkovChain, *, rule: str, smallest: float) -> tuple[float, f
     return second + error if second > error else 0.0, (1 - smallest) / smallest
 
 
-class _Homogeneous:
-    """Nodes that differ only in how far the ends of the series are."""
+class _Nodes:
+    """Nodes that differ only in how far the ends of the series are.
+
+    The tables may have fewer distances to the left, or to the right, than there are steps.
+    """
 
     def __init__(self, influence: Influence, /, *, epsilon: float, length: int) -> None:
         self._steps = influence.steps
         self._left, self._right = influence.left, influence.right
         self._epsilon, self._length = epsilon, length
-        self._bound = np.full((self._steps.size, self._steps.size), -np.inf)
-        self._card = (self._steps[:, None] + self._steps[None, :] - 1).astype(float)
-        self._scores = np.empty_like(self._bound)
+        before, after = self._left.shape[0], self._right.shape[0]
+        self._bound = np.full((before, after), -np.inf)
+        self._card = (self._steps[:before, None] + self._steps[None, :after] - 1).astype(float)
+        self._scores = np.full((before, after), np.inf)
+        self.found = (0, 0)
         k = 1
-        while k <= self._steps.size:
+        while k <= min(before, after):
             self._cut(int(np.argmax(self._left[k - 1] + self._right[k - 1])))
             k *= 2
 
     def solve(self) -> QuiltScale:
         """The largest score over the nodes, and quilts that all of them can have."""
-        quilt = self._best(self._steps.size, self._steps.size)
+        quilt = self.two_sided(self._steps.size, self._steps.size)
         score = quilt.score(self._epsilon) if quilt is not None else math.inf
         if quilt is not None and self._length >= 2 * math.ceil(self._epsilon * score) - 1:
             return QuiltScale(sigma=score, quilts=(quilt,))
@@ -268,29 +273,28 @@ class _Homogeneous:
                 (after[k], nodes[k] - 1, self._right),
                 (before[k], self._length - nodes[k], self._left),
             ):
-                quilt = self._one_sided(int(count), int(away), side)
+                quilt = self.one_sided(int(count), int(away), side)
                 if quilt is not None and quilt.score(self._epsilon) < reach[k]:
                     reach[k], best[k] = quilt.score(self._epsilon), quilt
-        sigma, used = 0.0, dict[Quilt, None]()
+        sigma = 0.0
         while True:
             k = int(np.argmax(reach))
             if reach[k] <= sigma:
                 break
-            quilt = self._best(int(before[k]), int(after[k]), below=float(reach[k]))
+            quilt = self.two_sided(int(before[k]), int(after[k]), below=float(reach[k]))
             if quilt is None or quilt.score(self._epsilon) >= reach[k]:
                 sigma = float(reach[k])  # the largest upper bound is attained
                 break
             score = quilt.score(self._epsilon)
-            a, b = self._found
+            a, b = self.found
             fits = (before > a) & (after > b) & (reach > score)
             reach[fits] = score
             for place in np.flatnonzero(fits):
                 best[int(place)] = quilt
             sigma = max(sigma, score)
-        used.update(dict.fromkeys(best))
-        return QuiltScale(sigma=float(reach.max()), quilts=tuple(used))
+        return QuiltScale(sigma=float(reach.max()), quilts=tuple(dict.fromkeys(best)))
 
-    def _one_sided(self, count: int, away: int, side: FloatArray) -> Quilt | None:
+    def one_sided(self, count: int, away: int, side: FloatArray) -> Quilt | None:
         """The best quilt of one node: `away` nodes lie on the open side."""
         if not count:
             return None
@@ -302,7 +306,7 @@ class _Homogeneous:
             return None
         return Quilt(card=away + int(self._steps[k]), influence=max(0.0, float(worst[k])))
 
-    def _best(self, before: int, after: int, *, below: float = math.inf) -> Quilt | None:
+    def two_sided(self, before: int, after: int, *, below: float = math.inf) -> Quilt | None:
         """The best two-sided quilt within these many distances; None where none scores below a number.
 
         The table holds the influence for some pairs of states only, a lower bound. Its best quilt is evaluated in full;
@@ -317,7 +321,7 @@ class _Homogeneous:
             both = self._left[a] + self._right[b]
             worst = int(np.argmax(both))
             if both[worst] <= self._bound[a, b]:
-                self._found = a, b
+                self.found = a, b
                 return Quilt(card=int(self._card[a, b]), influence=max(0.0, float(both[worst])))
             self._cut(worst)
         return None
@@ -332,7 +336,6 @@ class _Homogeneous:
 def _fixed(start: FixedStart, *, epsilon: float, length: int) -> QuiltScale:
     """A given law of the first state: a node is searched where its neighbour's quilt does not cover it."""
     steps = start.steps
-    empty = Quilt(card=length, influence=0.0)
     sigma, used = 0.0, dict[Quilt, None]()
     place: tuple[int, int] | None = None
     order = sorted(range(1, length + 1), key=lambda node: abs(2 * node - length - 1))
@@ -347,40 +350,26 @@ def _fixed(start: FixedStart, *, epsilon: float, length: int) -> QuiltScale:
             if held.score(epsilon) <= sigma:
                 used[held] = None
                 continue
-        quilt, place = _search_node(left[:before], right[:after], steps, node, length, epsilon, place)
-        if quilt is None or quilt.score(epsilon) > empty.score(epsilon):
-            quilt = empty
+        around = Influence(steps=steps, left=left[:before], right=right[:after])
+        quilt, found = _search_node(around, node=node, length=length, epsilon=epsilon)
+        place = found or place
         used[quilt] = None
         sigma = max(sigma, quilt.score(epsilon))
     return QuiltScale(sigma=sigma, quilts=tuple(used))
 
 
 def _search_node(
-    left: FloatArray,
-    right: FloatArray,
-    steps: IndexArray,
-    node: int,
-    length: int,
-    epsilon: float,
-    place: tuple[int, int] | None,
-) -> tuple[Quilt | None, tuple[int, int] | None]:
-    best: Quilt | None = None
-    for side, away in ((right, node - 1), (left, length - node)):
-        for k, worst in enumerate(side.max(axis=1)):
-            quilt = Quilt(card=away + int(steps[k]), influence=max(0.0, float(worst)))
-            if best is None or quilt.score(epsilon) < best.score(epsilon):
-                best = quilt
-    limit = best.score(epsilon) if best is not None else length / epsilon
-    for a in range(left.shape[0]):
-        most = int(np.searchsorted(steps, min(limit, length / epsilon) * epsilon - steps[a] + 1, side="right"))
-        if not most or not right.shape[0]:
-            break
-        worst_of = (left[a][None, :] + right[:most]).max(axis=1)
-        for b in np.flatnonzero(worst_of < epsilon):
-            quilt = Quilt(card=int(steps[a] + steps[b] - 1), influence=max(0.0, float(worst_of[b])))
-            if best is None or quilt.score(epsilon) < best.score(epsilon):
-                best, place, limit = quilt, (a, int(b)), quilt.score(epsilon)
-    return best, place
+    influence: Influence, *, node: int, length: int, epsilon: float
+) -> tuple[Quilt, tuple[int, int] | None]:
+    """The best quilt of one node, and its places where it has two sides."""
+    nodes = _Nodes(influence, epsilon=epsilon, length=length)
+    best = Quilt(card=length, influence=0.0)
+    for side, away in ((influence.right, node - 1), (influence.left, length - node)):
+        quilt = nodes.one_sided(side.shape[0], away, side)
+        if quilt is not None and quilt.score(epsilon) < best.score(epsilon):
+            best = quilt
+    quilt = nodes.two_sided(influence.left.shape[0], influence.right.shape[0], below=best.score(epsilon))
+    return (best, None) if quilt is None else (quilt, nodes.found)
 
 
 def _empty(length: int, epsilon: float) -> QuiltScale:

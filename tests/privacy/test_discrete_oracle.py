@@ -87,7 +87,7 @@ def test_oracle_finds_an_engine_that_checks_one_order_only(monkeypatch):
     def one_order(self, scale, /, *, epsilon):
         outcome = DiscreteLoss.hockey_stick(self, scale, epsilon=epsilon)
         tables = log_densities(self._positions, self._weights(slice(None)), scale=scale or 1e-9)
-        lower, upper = positive_part(tables, self._first, self._second, epsilon=epsilon)
+        lower, upper = positive_part(tables, *self._pair_numbers(), epsilon=epsilon)
         bracket = type(outcome.bracket)(lower=float(lower.max()), upper=float(upper.max()))
         return type(outcome)(bracket=bracket, pair=outcome.pair)
 
