@@ -142,7 +142,7 @@ def aggregate(
     >>> visits = pd.DataFrame({"patient": list("aabbcc"), "visits": [1, 2, 2, 4, 0, 3]})
     >>> answer = visits.puffer.aggregate(unit="patient", value="visits", query="sum", epsilon=1.0, rng=7)
     >>> list(answer.columns), round(float(answer["scale"].iloc[0]), 3)
-    (['query', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 3.172)
+    (['query', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 3.156)
     """
     epsilon, delta = check_epsilon(epsilon), check_delta(delta)
     family = noise_family(noise, alpha=alpha)

@@ -127,7 +127,7 @@ def histogram(
     >>> chain = [[0.6, 0.4], [0.4, 0.6]]
     >>> found = day.puffer.histogram(state="activity", time="minute", epsilon=1.0, chain=chain)
     >>> list(found.columns), round(float(found["scale"].iloc[0]), 3)
-    (['activity', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 6.543)
+    (['activity', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 7.144)
     """
     epsilon, delta = check_epsilon(epsilon), check_delta(delta)
     family = noise_family(noise, alpha=alpha)

@@ -42,7 +42,7 @@ class DiscreteLaplace:
         if tail * (1 + q) >= q:  # P(N >= 1) = q / (1 + q)
             return 0.0
         beyond = math.log(tail * (1 + q)) / math.log(q)  # P(N > k) = q^(k + 1) / (1 + q)
-        return math.ceil(beyond - 1) if probability > 0.5 else -math.ceil(beyond - 1)
+        return math.copysign(math.ceil(beyond - 1), probability - 0.5)
 
     def draw(self, rows: Sequence[int], /, *, stream: Stream) -> list[int]:
         """The noise of rows, each a function of (key, column, row).

@@ -285,7 +285,7 @@ def bernoulli_presence_scale(p: float, /, *, epsilon: float) -> float:
     Examples
     --------
     >>> round(bernoulli_presence_scale(0.5, epsilon=1.0), 4)
-    0.6729
+    0.6712
     """
     epsilon, share = check_epsilon(epsilon), check_probability(p, "p")
     if share == 0:
