@@ -1,0 +1,114 @@
+"""Quilt histograms and counts against brute force over all sequences."""
+
+import numpy as np
+import pytest
+from sequence_oracle import count_loss as brute_count_loss
+from sequence_oracle import histogram_loss, influence, random_chain, sigma, stationary, weighted_sum_loss
+
+from puffer_frames import MarkovChain, quilt_approx_scale, quilt_scale
+from puffer_frames.loss.counts import count_loss
+from puffer_frames.search import smallest_scale_of
+from puffer_frames.theorems.influence import distances, pair_influence, stationary_influence
+
+LIPSCHITZ = 2
+"""Of a histogram of counts: one changed value moves two of them."""
+
+
+def chains(count, *, seed):
+    """Random chains of two and three states; every second one mixes well, so that quilts help a short series."""
+    rng = np.random.default_rng(seed)
+    for k in range(count):
+        states = 2 + k % 2
+        transition = random_chain(rng, states)
+        if k % 4 >= 2:
+            transition = 0.4 * transition + 0.6 / states
+        yield transition, rng
+
+
+def violations(factor, *, count=100):
+    """How many random chains have a histogram whose loss exceeds epsilon at factor * sigma."""
+    found = 0
+    for k, (transition, _) in enumerate(chains(count, seed=11)):
+        epsilon, length = (1.0, 4.0)[k // 2 % 2], 8 if k % 20 == 0 else 4 + k % 3
+        start = stationary(transition)
+        scale = factor * quilt_scale(MarkovChain.of(transition), length=length, epsilon=epsilon)
+        found += histogram_loss(transition, start, length, scale) > epsilon * (1 + 1e-12)
+    return found
+
+
+def test_histograms_are_private():
+    assert violations(LIPSCHITZ) == 0
+
+
+def test_without_the_factor_2_they_are_not():
+    assert violations(LIPSCHITZ - 1) >= 25
+
+
+def test_given_starts_and_any_start_are_private():
+    for k, (transition, rng) in enumerate(chains(30, seed=12)):
+        states, epsilon, length = transition.shape[0], (1.0, 4.0)[k % 2], 5
+        initial = np.eye(states)[0] if k % 3 == 0 else rng.dirichlet(np.ones(states))
+        given = quilt_scale(MarkovChain.of(transition, initial=initial), length=length, epsilon=epsilon)
+        whatever = quilt_scale(MarkovChain.of(transition, initial="any"), length=length, epsilon=epsilon)
+        assert given <= whatever * (1 + 1e-9)
+        if given:
+            assert histogram_loss(transition, initial, length, LIPSCHITZ * given) <= epsilon * (1 + 1e-12)
+
+
+def test_scales_are_those_of_all_quilts():
+    """The search over quilts equals brute force over all of them, with influences from all sequences."""
+    for k, (transition, rng) in enumerate(chains(60, seed=13)):
+        states, epsilon, length = transition.shape[0], (0.3, 1.0, 4.0)[k % 3], 2 + k % 6
+        start = stationary(transition)
+        found = quilt_scale(MarkovChain.of(transition), length=length, epsilon=epsilon)
+        assert found == pytest.approx(sigma(transition, start, length, epsilon), rel=1e-9)
+        initial = rng.dirichlet(np.ones(states))
+        found = quilt_scale(MarkovChain.of(transition, initial=initial), length=length, epsilon=epsilon)
+        assert found == pytest.approx(sigma(transition, initial, length, epsilon), rel=1e-9)
+
+
+def test_influences_are_those_of_all_sequences():
+    for transition, _ in chains(20, seed=14):
+        start, steps = stationary(transition), distances(3)
+        table = stationary_influence(MarkovChain.of(transition), steps)
+        for a in (1, 2, 3):
+            for b in (1, 2):
+                exact = influence(transition, start, 6, 4, (4 - a, 4 + b))
+                found, _ = pair_influence(table, a - 1, b - 1)
+                assert found == pytest.approx(exact, rel=1e-9, abs=1e-11)
+                assert found >= exact
+
+
+def test_mixing_bounds_are_never_below_the_exact_scale():
+    for k, (transition, _) in enumerate(chains(60, seed=15)):
+        chain, epsilon = MarkovChain.of(transition), (0.5, 2.0, 8.0)[k % 3]
+        exact = quilt_scale(chain, length=30, epsilon=epsilon)
+        for rule in ("tight", "published"):
+            assert quilt_approx_scale(chain, length=30, epsilon=epsilon, rule=rule) >= exact * (1 - 1e-9)
+
+
+def test_counts():
+    """The forward-backward loss of a count is that of all sequences; its smallest scale is private and no smaller one."""
+    for transition, rng in chains(40, seed=16):
+        states, length = transition.shape[0], int(rng.integers(1, 7))
+        initial = stationary(transition) if rng.random() < 0.5 else rng.dirichlet(np.ones(states))
+        state = int(rng.integers(states))
+        loss = count_loss([MarkovChain.of(transition, initial=initial)], np.arange(states) == state, length=length)
+        found = loss.pure(1.3).bracket
+        exact = brute_count_loss(transition, initial, length, state, 1.3)
+        assert found.lower - 1e-10 <= exact <= found.upper + 1e-10
+        scale = smallest_scale_of(loss, epsilon=0.8, delta=0.0)
+        assert brute_count_loss(transition, initial, length, state, scale) <= 0.8 * (1 + 1e-10)
+        assert brute_count_loss(transition, initial, length, state, scale * (1 - 1e-6)) > 0.8
+
+
+def test_one_bin_and_sums_have_their_own_constants():
+    """One count changes by 1, a sum of values in [low, high] by high - low."""
+    for k, (transition, rng) in enumerate(chains(20, seed=17)):
+        states, length, epsilon = transition.shape[0], 5, (1.0, 4.0)[k % 2]
+        start = stationary(transition)
+        scale = quilt_scale(MarkovChain.of(transition), length=length, epsilon=epsilon)
+        assert brute_count_loss(transition, start, length, 0, scale) <= epsilon * (1 + 1e-12)
+        values = np.sort(rng.uniform(0, 3, states)).tolist()
+        width = values[-1] - values[0]
+        assert weighted_sum_loss(transition, start, length, values, width * scale) <= epsilon * (1 + 1e-12)
