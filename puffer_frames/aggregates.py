@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 
 from puffer_frames._version import __version__
-from puffer_frames.answers import COLUMNS
+from puffer_frames.answers.contributions import choose_scales, noisy_answers
+from puffer_frames.answers.noisy import COLUMNS
+from puffer_frames.answers.protection import check_protect
+from puffer_frames.answers.statements import aggregate_statements, aggregate_subject
 from puffer_frames.arguments import check_delta, check_epsilon, check_probability
 from puffer_frames.certificate import Certificate
-from puffer_frames.contributions import choose_scales, noisy_answers
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
 from puffer_frames.frames.answers import build_answers, check_free_names
 from puffer_frames.frames.attach import fingerprint
-from puffer_frames.frames.columns import Name, NativeFrame, as_names, open_frame
+from puffer_frames.frames.columns import Name, NativeFrame, as_names, labels_of, open_frame
 from puffer_frames.frames.units import check_columns, read_units
 from puffer_frames.noise.family import LAPLACE, Family, noise_family
 from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
 from puffer_frames.postprocessing import check_bounds
 from puffer_frames.priors import Prior, Secret
-from puffer_frames.protection import check_protect
 from puffer_frames.selection import check_calibration
-from puffer_frames.statements import aggregate_statements, aggregate_subject
 
 QUERIES = ("sum", "count", "mean")
 
@@ -206,7 +206,7 @@ def aggregate(
     numbers |= {name: list(column) for name, column in zip(COLUMNS, zip(*answers, strict=True), strict=True)}
     if integer:
         numbers["answer"] = [int(answer) for answer in numbers["answer"]]
-    released = build_answers(opened, labels=labels, numbers=numbers)
+    released = build_answers(opened, labels=labels, numbers=numbers, names=labels_of(frame))
     certificate = Certificate(
         subject=aggregate_subject(protect, unit=names["unit"], pairs=pairs, domain=bounds.get("value")),
         answers=True,

@@ -11,21 +11,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from puffer_frames._version import __version__
-from puffer_frames.answers import COLUMNS, AnswerRow, answer_row, with_noise
+from puffer_frames.answers.correlated import MECHANISMS, Plan, plan_noise
+from puffer_frames.answers.noisy import COLUMNS, AnswerRow, answer_row, with_noise
+from puffer_frames.answers.statements import series_statements
 from puffer_frames.arguments import check_delta, check_epsilon
 from puffer_frames.certificate import Certificate
 from puffer_frames.chains import MarkovChain, estimate_transition
-from puffer_frames.correlated import MECHANISMS, Plan, plan_noise
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.answers import build_answers, check_free_names
 from puffer_frames.frames.attach import fingerprint
-from puffer_frames.frames.columns import Name, NativeFrame, as_names, open_frame
+from puffer_frames.frames.columns import Name, NativeFrame, as_names, labels_of, open_frame
 from puffer_frames.frames.series import SeriesRows, read_series
 from puffer_frames.frames.units import check_columns
 from puffer_frames.noise.family import Family, noise_family
 from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
 from puffer_frames.priors import FloatArray, Secret
-from puffer_frames.statements import series_statements
 
 
 def histogram(
@@ -174,7 +174,7 @@ def histogram(
     if per != "pooled" and names["unit"]:
         owners = ([None] if both else []) + list(rows.units)
         labels = {names["unit"][0]: [owner for owner in owners for _ in released], **shown}
-    answers = build_answers(opened, labels=labels, numbers=table)
+    answers = build_answers(opened, labels=labels, numbers=table, names=labels_of(frame))
     certificate = Certificate(
         subject="the "
         + " of each ".join([f"{names['state'][0]} at each time", *names["unit"]])

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.frames.columns import Frame, NativeFrame
+from puffer_frames.frames.columns import Frame, Name, NativeFrame
 
 
 def check_free_names(names: Sequence[str], /, *, role: str, taken: Sequence[str]) -> None:
@@ -24,27 +26,31 @@ def check_free_names(names: Sequence[str], /, *, role: str, taken: Sequence[str]
 
 
 def build_answers(
-    like: Frame, /, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]
+    like: Frame,
+    /,
+    *,
+    labels: Mapping[str, Sequence[Any]],
+    numbers: Mapping[str, Sequence[Any]],
+    names: Sequence[Name],
 ) -> NativeFrame:
-    """A frame with columns of labels, with the dtype of the column of that name, and of numbers.
+    """A frame with columns of labels, each like the column of that name, and of numbers.
 
-    None in a column of numbers is a missing entry.
+    None is a missing entry. `names` are the column labels of the native frame, which pandas gets back.
     """
-    columns = {}
-    for name, entries in {**labels, **numbers}.items():
-        series = nw.new_series("column", list(entries), backend=like.implementation)
-        if name in labels and name in like.columns:
-            series = _as(series, like.schema[name], like[name], missing=None in entries)
-        columns[name] = series
-    return nw.from_dict(columns, backend=like.implementation).to_native()
-
-
-def _as(series: nw.Series[Any], dtype: Any, like: nw.Series[Any], *, missing: bool) -> nw.Series[Any]:
-    """Labels in the dtype of their column; in one that can hold a missing entry, where there is one."""
     if like.implementation.is_pandas():
-        if missing and dtype.is_integer():
-            return nw.from_native(series.to_native().astype("Int64"), series_only=True)
-        if missing and dtype == nw.Boolean:
-            return series
-        return nw.from_native(series.to_native().astype(like.to_native().dtype), series_only=True)
-    return series.cast(dtype)
+        columns = {name: _like(entries, like[name].to_native().dtype) for name, entries in labels.items()}
+        found = pd.DataFrame(columns | {name: pd.Series(list(entries)) for name, entries in numbers.items()})
+        return found.rename(columns={str(name): name for name in names if str(name) in labels})
+    series = {
+        name: nw.new_series(name, list(entries), like.schema.get(name), backend=like.implementation)
+        for name, entries in {**labels, **numbers}.items()
+    }
+    return nw.from_dict(series, backend=like.implementation).to_native()
+
+
+def _like(entries: Sequence[Any], dtype: Any) -> pd.Series[Any]:
+    """Labels in the dtype of their column, or in one that can hold a missing entry, where there is one."""
+    if None in entries and isinstance(dtype, np.dtype):
+        dtype = "Int64" if dtype.kind in "iu" else "boolean" if dtype.kind == "b" else dtype
+    series: pd.Series[Any] = pd.Series(list(entries), dtype=dtype)
+    return series

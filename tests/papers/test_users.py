@@ -86,7 +86,9 @@ def test_binary_presence_is_the_root_of_13():
     assert bernoulli_presence_scale(0.0, epsilon=0.5) == 0
 
 
-@pytest.mark.parametrize(("epsilon", "scale", "bound"), [(0.1, 101.676489, 160), (0.5, 20.587489, 32), (1, 10.444339, 16)])
+@pytest.mark.parametrize(
+    ("epsilon", "scale", "bound"), [(0.1, 101.676489, 160), (0.5, 20.587489, 32), (1, 10.444339, 16)]
+)
 def test_education_of_one_white_person(adult, epsilon, scale, bound):
     white = {"White": Prior.empirical(adult.education_num[adult.race == "White"])}
     assert presence_scale(white, epsilon=epsilon) == pytest.approx(scale, abs=5e-7)

@@ -88,7 +88,7 @@ def test_mixing_bounds_are_never_below_the_exact_scale():
 
 
 def test_counts():
-    """The forward-backward loss of a count is that of all sequences; its smallest scale is private and no smaller one."""
+    """The forward-backward loss of a count is that of all sequences; its smallest scale is private, none below it."""
     for transition, rng in chains(40, seed=16):
         states, length = transition.shape[0], int(rng.integers(1, 7))
         initial = stationary(transition) if rng.random() < 0.5 else rng.dirichlet(np.ones(states))

@@ -63,7 +63,8 @@ def test_the_presence_of_a_user_of_several_rows():
             table = users(rng, count=2, signed=signed)
             scale = float(aggregate(table, contribution="rows", epsilon=0.7)["scale"].iloc[0])
             losses = [
-                oracle_loss(law_of_sum([values] * len(values)), [(1.0, 0.0, 0.0)], scale=scale) for values in table.values()
+                oracle_loss(law_of_sum([values] * len(values)), [(1.0, 0.0, 0.0)], scale=scale)
+                for values in table.values()
             ]
             assert max(losses) <= 0.7 * (1 + NEAR)
             if not signed:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from puffer_frames.answers.contributions import Chosen
+from puffer_frames.answers.correlated import Plan
 from puffer_frames.chains import MarkovChain
-from puffer_frames.contributions import Chosen
-from puffer_frames.correlated import Plan
 from puffer_frames.frames.series import SeriesRows
 from puffer_frames.noise.family import Family
 from puffer_frames.postprocessing import Bounds

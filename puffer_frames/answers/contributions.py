@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from puffer_frames.answers import AnswerNoise, AnswerRow, answer_row, exact_sum, quotient_row, with_noise
+from puffer_frames.answers.noisy import AnswerNoise, AnswerRow, answer_row, exact_sum, quotient_row, with_noise
+from puffer_frames.answers.protection import Protection, check_values, of_presence, of_replacement, of_values
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.units import UnitRows
 from puffer_frames.laws import UnitLaws
@@ -20,7 +21,6 @@ from puffer_frames.noise.family import Family
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.pairs import Pairs, check_pairs
 from puffer_frames.priors import IndexArray, Prior, Secret
-from puffer_frames.protection import Protection, check_values, of_presence, of_replacement, of_values
 from puffer_frames.search import smallest_scale_of
 from puffer_frames.selection import confirmed, measure, require_noise
 

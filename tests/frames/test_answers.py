@@ -1,0 +1,270 @@
+"""Aggregates and histograms on every kind of frame: the same numbers for the same key, dtypes of labels kept."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import puffer_frames
+from puffer_frames import ArgumentError, MarkovChain, Prior, PriorError, binary_class
+
+VISITS = {
+    "patient": ["a", "a", "b", "c", "c", "c", "d", "e"],
+    "visits": [1, 2, 4, 0, 3, 3, 2, 5],
+    "town": ["x", "x", "x", "y", "y", "y", "y", "x"],
+    "year": [1, 1, 1, 2, 2, 2, 2, 1],
+}
+DAYS = {
+    "person": ["a"] * 30 + ["b"] * 30,
+    "minute": [*range(30), *range(5, 20), *range(40, 55)],
+    "activity": (["sleep"] * 5 + ["eat"] * 2 + ["work"] * 3) * 6,
+}
+CHAIN = [[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]
+
+
+def as_pandas(frame):
+    return frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
+
+
+def library(frame):
+    return type(frame).__module__.partition(".")[0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epsilon": 1.0},
+        {"epsilon": 1.0, "by": "town"},
+        {"epsilon": 1.0, "by": ["town", "year"], "query": "mean"},
+        {"epsilon": 1.0, "query": ("sum", "count"), "integer": True},
+        {"epsilon": 0.5, "protect": "replacement"},
+        {"epsilon": 0.5, "protect": "value", "domain": (0, 5), "query": "mean", "divisor": 5},
+        {"epsilon": 0.5, "contribution": "rows", "query": "count"},
+        {"epsilon": 1.0, "delta": 1e-6, "noise": "gaussian"},
+    ],
+    ids=str,
+)
+def test_aggregates_are_the_same_on_every_frame(make_frame, options):
+    frame = make_frame(VISITS)
+    released = puffer_frames.aggregate(frame, unit="patient", value="visits", rng=5, **options)
+    expected = puffer_frames.aggregate(pd.DataFrame(VISITS), unit="patient", value="visits", rng=5, **options)
+    assert library(released) == library(frame)
+    pd.testing.assert_frame_equal(as_pandas(released), expected, check_dtype=False, rtol=0, atol=0)
+    assert released.puffer.verify() == "intact"
+    certificate = released.puffer.certificate
+    assert puffer_frames.Certificate.from_dict(certificate.to_dict()) == certificate
+    assert "patient" in str(certificate)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epsilon": 1.0},
+        {"epsilon": 1.0, "per": "both"},
+        {"epsilon": 1.0, "per": "unit", "counts": False, "chain": CHAIN},
+        {"epsilon": 1.0, "mechanism": "quilt-approx", "chain": CHAIN, "counts": False},
+        {"epsilon": 1.0, "mechanism": "exact", "bins": ["work"]},
+        {"epsilon": 1.0, "mechanism": "group"},
+        {"epsilon": 1.0, "noise": "stable", "alpha": 1.5, "chain": CHAIN, "initial": "any"},
+        {"epsilon": 1.0, "noise": "gaussian", "delta": 1e-6, "chain": CHAIN, "initial": "estimated"},
+    ],
+    ids=str,
+)
+def test_histograms_are_the_same_on_every_frame(make_frame, options):
+    frame = make_frame(DAYS)
+    released = puffer_frames.histogram(frame, state="activity", time="minute", unit="person", rng=5, **options)
+    expected = puffer_frames.histogram(
+        pd.DataFrame(DAYS), state="activity", time="minute", unit="person", rng=5, **options
+    )
+    assert library(released) == library(frame)
+    left, right = (as_pandas(f).fillna("all") for f in (released, expected))
+    pd.testing.assert_frame_equal(left, right, check_dtype=False, rtol=0, atol=0)
+    assert released.puffer.verify() == "intact"
+    certificate = released.puffer.certificate
+    assert puffer_frames.Certificate.from_dict(certificate.to_dict()) == certificate
+    assert "activity" in str(certificate)
+
+
+def test_rows_may_come_in_any_order():
+    for data, ask in ((VISITS, _visits), (DAYS, _days)):
+        frame = pd.DataFrame(data)
+        shuffled = frame.sample(frac=1, random_state=3)
+        pd.testing.assert_frame_equal(ask(frame), ask(shuffled))
+        pd.testing.assert_frame_equal(shuffled, frame.loc[shuffled.index])
+
+
+def _visits(frame):
+    return frame.puffer.aggregate(unit="patient", value="visits", by="town", epsilon=1.0, rng=1)
+
+
+def _days(frame):
+    return frame.puffer.histogram(state="activity", time="minute", unit="person", epsilon=1.0, rng=1)
+
+
+def test_labels_keep_their_dtype():
+    frame = pl.DataFrame(VISITS).with_columns(pl.col("town").cast(pl.Enum(["x", "y", "z"])))
+    released = frame.puffer.aggregate(unit="patient", value="visits", by=["town", "year"], epsilon=1.0)
+    assert released.schema["town"] == pl.Enum(["x", "y", "z"])
+    assert released.schema["year"] == pl.Int64
+    categories = pd.DataFrame(VISITS).astype({"town": "category", "year": "int8"})
+    released = categories.puffer.aggregate(unit="patient", value="visits", by=["town", "year"], epsilon=1.0)
+    assert released.dtypes["town"] == categories.dtypes["town"]
+    assert released.dtypes["year"] == np.int8
+
+
+def test_answers_are_the_totals_plus_noise():
+    """With every unit of one row, the sum is that of the rows; the noise has the stated error."""
+    frame = pd.DataFrame({"who": range(50), "what": np.arange(50.0)})
+    released = [frame.puffer.aggregate(unit="who", value="what", epsilon=1.0, rng=k) for k in range(400)]
+    table = pd.concat(released)
+    errors = table["answer"] - 1225
+    assert table["scale"].nunique() == 1
+    assert np.abs(errors).mean() == pytest.approx(table["expected_error"].iloc[0], rel=0.15)
+    held = (table["lower_95"] <= 1225) & (table["upper_95"] >= 1225)
+    assert held.mean() == pytest.approx(0.95, abs=0.04)
+
+
+def test_a_unit_adds_one_of_its_rows():
+    """contribution="draw": each row of a unit is drawn equally often."""
+    frame = pd.DataFrame({"who": ["a"] * 4, "what": [0.0, 1000.0, 2000.0, 3000.0]})
+    drawn = [
+        frame.puffer.aggregate(unit="who", value="what", epsilon=500.0, rng=k)["answer"].iloc[0] for k in range(400)
+    ]
+    counts = np.bincount((np.array(drawn) / 1000).round().astype(int), minlength=4)
+    assert np.abs(counts - 100).max() < 40
+
+
+def test_counts_of_rows_and_of_units():
+    frame = pd.DataFrame(VISITS)
+    for contribution, count in (("draw", 5), ("rows", 8)):
+        released = frame.puffer.aggregate(
+            unit="patient", query="count", contribution=contribution, epsilon=200.0, integer=True, rng=1
+        )
+        assert released["answer"].tolist() == [count]
+        assert released["answer"].dtype == np.int64
+
+
+def test_every_row_is_a_unit_without_one():
+    frame = pd.DataFrame({"what": [1.0, 5.0, 2.0]})
+    assert frame.puffer.aggregate(value="what", epsilon=0.5)["scale"].iloc[0] == pytest.approx(10)
+    assert frame.puffer.aggregate(value="what", epsilon=0.5, protect="replacement")["scale"].iloc[0] == pytest.approx(8)
+
+
+def test_sum_and_count_share_epsilon():
+    frame = pd.DataFrame(VISITS)
+    joint = frame.puffer.aggregate(unit="patient", value="visits", query="mean", epsilon=1.0, rng=3)
+    alone = frame.puffer.aggregate(unit="patient", value="visits", query="sum", epsilon=0.5, rng=3)
+    assert joint["query"].tolist() == ["sum", "count", "mean"]
+    assert joint["scale"].iloc[0] == pytest.approx(alone["scale"].iloc[0], rel=1e-9)
+    assert joint["scale"].iloc[1] == pytest.approx(2, rel=1e-7)
+    assert joint["answer"].iloc[2] == pytest.approx(joint["answer"].iloc[0] / joint["answer"].iloc[1])
+    assert joint["scale"].isna().tolist() == [False, False, True]
+
+
+def test_given_laws_and_presence_probabilities():
+    frame = pd.DataFrame(VISITS)
+    laws = {who: Prior.gaussian(1, 2) for who in "abcdefg"}
+    asked = {"unit": "patient", "value": "visits", "laws": laws, "epsilon": 1.0}
+    released = frame.puffer.aggregate(**asked)
+    told = frame.puffer.aggregate(**asked, presence_probability={"a": 0.3})
+    assert released["scale"].iloc[0] == told["scale"].iloc[0] == pytest.approx(2.0, rel=1e-8)
+    assert "does not matter" in str(told.puffer.certificate)
+    with pytest.raises(ArgumentError, match="'e'"):
+        frame.puffer.aggregate(**{**asked, "laws": {who: laws[who] for who in "abcd"}})
+
+
+def test_which_releases_add_up():
+    frame = pd.DataFrame(VISITS).query("patient in ['a', 'c']")  # the others have one value only
+    asked = {"unit": "patient", "value": "visits", "epsilon": 1.0}
+    assert not frame.puffer.aggregate(**asked).puffer.certificate.adds_up
+    assert frame.puffer.aggregate(**asked, protect="value", domain=(0, 5)).puffer.certificate.adds_up
+    published = frame.puffer.aggregate(**asked, protect="replacement", calibration="theorem")
+    assert published.puffer.certificate.adds_up
+    assert published["scale"].iloc[0] == pytest.approx(2, rel=1e-9)
+
+
+def test_the_class_as_a_unit_says_what_it_protects():
+    released = pd.DataFrame(VISITS).puffer.aggregate(unit="town", value="visits", protect="replacement", epsilon=1.0)
+    assert "one record drawn from the class is protected; the removal of the class is not" in " ".join(
+        released.puffer.certificate.assumptions
+    )
+
+
+def test_a_unit_in_two_groups_is_an_error():
+    frame = pd.DataFrame({**VISITS, "town": ["x", "y", "x", "y", "y", "y", "y", "x"]})
+    with pytest.raises(ArgumentError, match="a unit with rows in two groups"):
+        frame.puffer.aggregate(unit="patient", value="visits", by="town", epsilon=1.0)
+
+
+def test_times_of_every_kind_cut_series_at_gaps():
+    numbers = [0, 1, 2, 3, 10, 11, 12, 13, 14]
+    start = datetime.datetime(2026, 1, 1)
+    kinds = {
+        "integers": numbers,
+        "floats": [0.1 * n for n in numbers],
+        "datetimes": [start + datetime.timedelta(minutes=n) for n in numbers],
+        "dates": [(start + datetime.timedelta(days=n)).date() for n in numbers],
+    }
+    for make in (pd.DataFrame, pl.DataFrame):
+        for name, times in kinds.items():
+            if name == "dates" and make is pd.DataFrame:
+                times = pd.to_datetime(times)
+            frame = make({"t": times, "s": list("abababbab")})
+            released = frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=[[0.5, 0.5], [0.5, 0.5]], rng=1)
+            assert "2 pieces" in " ".join(released.puffer.certificate.assumptions), name
+
+
+def test_duplicate_times_are_an_error():
+    frame = pd.DataFrame({"t": [0, 1, 1, 2], "s": list("abab")})
+    with pytest.raises(ArgumentError, match="occur twice"):
+        frame.puffer.histogram(state="s", time="t", epsilon=1.0)
+
+
+def test_short_series_and_small_epsilon_get_the_noise_of_the_group():
+    one = pd.DataFrame({"t": [0], "s": ["a"]})
+    released = one.puffer.histogram(state="s", time="t", epsilon=0.5, states=["a", "b"], chain=[[0.9, 0.1], [0.2, 0.8]])
+    assert released["scale"].iloc[0] == pytest.approx(4)
+    frame = pd.DataFrame({"t": range(20), "s": list("ab") * 10})
+    for mechanism in ("quilt", "quilt-approx", "group"):
+        asked = frame.puffer.histogram(
+            state="s", time="t", epsilon=0.01, chain=[[0.9, 0.1], [0.2, 0.8]], mechanism=mechanism
+        )
+        assert asked["scale"].iloc[0] == pytest.approx(2 * 20 / 0.01)
+
+
+def test_reducible_and_periodic_chains():
+    frame = pd.DataFrame({"t": range(20), "s": list("ab") * 10})
+    stuck, flips = [[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]
+    with pytest.raises(PriorError, match="irreducible"):
+        frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=stuck)
+    for chain, options in ((stuck, {"initial": [0.5, 0.5]}), (flips, {})):
+        released = frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=chain, **options)
+        assert released["scale"].iloc[0] == pytest.approx(40)
+
+
+def test_classes_of_chains_take_the_largest_scale():
+    frame = pd.DataFrame({"t": range(100), "s": list("ab") * 50})
+    chains = [MarkovChain.of([[p, 1 - p], [1 - p, p]]) for p in (0.5, 0.7, 0.9)]
+    scales = [
+        frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=one)["scale"].iloc[0]
+        for one in [*chains, chains]
+    ]
+    assert scales[:3] == pytest.approx([2, 2 * 6.723597, 2 * 31.737789], rel=1e-6)
+    assert scales[3] == scales[2]
+    released = frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=binary_class(0.3))
+    assert released["scale"].iloc[0] == pytest.approx(2 * 6.723597, rel=1e-6)
+
+
+def test_noise_families_of_a_histogram():
+    """Per quilt: Gaussian noise in Euclidean distance, stable noise coordinate by coordinate (theory section 11)."""
+    frame = pd.DataFrame({"t": range(100), "s": list("ab") * 50})
+    asked = {"state": "s", "time": "t", "epsilon": 1.0, "chain": [[0.5, 0.5], [0.5, 0.5]]}
+    cauchy = frame.puffer.histogram(**asked, noise="stable", alpha=1)["scale"].iloc[0]
+    assert cauchy == pytest.approx(2 / (2 * np.sinh(0.25)) / 2, rel=1e-6)  # one node, change 2, two counts
+    one = frame.puffer.histogram(**asked, noise="stable", alpha=1, bins=["a"])["scale"].iloc[0]
+    assert one == pytest.approx(0.959518, abs=1e-6)
+    normal = frame.puffer.histogram(**asked, noise="gaussian", delta=1e-5)["scale"].iloc[0]
+    single = frame.puffer.histogram(**asked, noise="gaussian", delta=1e-5, bins=["a"])["scale"].iloc[0]
+    assert normal == pytest.approx(np.sqrt(2) * single, rel=1e-9)
