@@ -138,6 +138,15 @@ def binary_class(low: float, /) -> list[MarkovChain]:
 
     Their largest scale is that of the diagonal (low, low), and equally (1 - low, 1 - low): these two stand for all.
 
+    Parameters
+    ----------
+    low : float
+        Greater than 0, less than 1/2.
+
+    Returns
+    -------
+    list of MarkovChain
+
     Raises
     ------
     PriorError

@@ -279,7 +279,9 @@ class Curve:
         each = UNIT_ROUNDOFF * ((relative * tails).sum(axis=0) + straddles)
         ends = np.concatenate((a, b))
         at_ends = self.at(ends[np.isfinite(ends)])  # a displaced component moves its ends: by the density there
-        moved = self._displaced * float(np.exp(at_ends.log_f + at_ends.error).sum()) / self.normaliser
+        with np.errstate(over="ignore"):
+            heights = float(np.exp(at_ends.log_f + at_ends.error).sum()) / self.normaliser
+        moved = self._displaced * heights if self._displaced else 0.0
         return float((self.weights * each).sum()) + moved
 
     def _survival(self, z: FloatArray) -> FloatArray:

@@ -62,9 +62,12 @@ class StableShape:
         slopes = first / least * (1 + 1e-12)
         self._steeper = np.maximum.accumulate(slopes[::-1])[::-1]  # at and beyond every step
         self.steepest = float(slopes.max())
-        self.most_curved = float((second / least + np.square(first / least)).max()) * (1 + 1e-12)
+        bends = (second / least + np.square(slopes)) * (1 + 1e-12)
+        self._bendier = np.maximum.accumulate(bends[::-1])[::-1]
+        self.most_curved = float(bends.max())
         self._tail = math.gamma(1 + alpha) * math.sin(math.pi * alpha / 2) / math.pi
         self._rest_of_slope = math.gamma(2 + 2 * alpha) / (2 * math.pi * sine ** (2 + 2 * alpha)) / self._tail
+        self._rest_of_bend = math.gamma(3 + 2 * alpha) / (2 * math.pi * sine ** (3 + 2 * alpha)) / self._tail
         self._rest = math.gamma(1 + 2 * alpha) / (2 * math.pi * sine ** (1 + 2 * alpha)) / self._tail
 
     def log_density(self, x: FloatArray, /) -> tuple[FloatArray, FloatArray]:
@@ -98,6 +101,19 @@ class StableShape:
         beyond = np.maximum(self._steeper[step], leading)  # the last step ends beyond 1e6
         steepest: FloatArray = np.where(x < FARTHEST, beyond, leading)
         return steepest
+
+    def most_curved_beyond(self, x: FloatArray, /) -> FloatArray:
+        """A bound of |(log f)''| at all distances from x >= 0 on."""
+        if self.alpha == 1.0:
+            return 2.0 / (1.0 + np.square(np.minimum(x, 1e150)))
+        step = np.clip(np.searchsorted(self._nodes, x, side="right") - 1, 0, self._nodes.size - 2)
+        far = np.clip(x, FARTHEST, 1e150)
+        shrunk = far**-self.alpha
+        bend = ((1 + self.alpha) * (2 + self.alpha) + self._rest_of_bend * shrunk) / (1 - self._rest * shrunk)
+        slope = (1 + self.alpha + self._rest_of_slope * shrunk) / (1 - self._rest * shrunk)
+        leading: FloatArray = (bend + slope**2) / far**2
+        curved: FloatArray = np.where(x < FARTHEST, np.maximum(self._bendier[step], leading), leading)
+        return curved
 
 
 def _largest(values: FloatArray, errors: FloatArray) -> FloatArray:

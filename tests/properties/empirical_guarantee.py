@@ -103,7 +103,7 @@ def check_pairs(priors, pairs, *, scale, epsilon, delta):
 def _digits_of(atoms, scale):
     """More digits where the atoms lie much wider apart than the scale."""
     span = Fraction(max(atoms)) - Fraction(min(atoms))
-    return math.ceil(math.log10(1 + span / Fraction(scale))) if scale else 0
+    return math.ceil(math.log10(2 + int(span / Fraction(scale)))) if scale else 0
 
 
 def check_bounded(values, named, scales, *, epsilon):

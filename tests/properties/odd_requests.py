@@ -25,7 +25,7 @@ INVALID = {
     "calibration": ("loose", None, 1, ["exact"]),
     "beliefs": ("true", (), None, 3, [3], {}, {"nobody": Prior.bernoulli(0.5)}, ["fitted", "x"], {"a": 1}),
     "noise": ("normal", None, 3, ["laplace"], "Gaussian"),
-    "alpha": (0, 2, "1.5", True, math.nan, 1.5),
+    "alpha": (0, 2, "1.5", True, math.nan),
     "components": (0, -1, 1.5, True, "2", [2], math.nan),
     "nulls": ("keep", None, True, ["drop"]),
     "domain": ((0, 1), 3, "ab", {"nowhere": (0, 1)}, [(0, 1)]),
