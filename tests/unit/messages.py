@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from answer_messages import ANSWERS
 
 from puffer_frames import (
     Certificate,
@@ -224,7 +225,7 @@ CALLS = {
         lambda: Certificate.from_dict(CERTIFICATE.to_dict()),
     ),
     "a theorem that is refuted": (lambda: _published("theorem"), lambda: _published("exact")),
-}
+} | ANSWERS
 
 
 def ask(frame, options):

@@ -1,0 +1,165 @@
+"""Messages of aggregates and histograms, of users and chains, and the calls that follow their hints."""
+
+import numpy as np
+import pandas as pd
+
+from puffer_frames import (
+    MarkovChain,
+    Prior,
+    aggregate,
+    bernoulli_presence_scale,
+    binary_class,
+    gaussian_presence_scale,
+    histogram,
+    presence_bound_scale,
+    presence_scale,
+    quilt_approx_scale,
+    quilt_scale,
+    value_scale,
+)
+
+VISITS = pd.DataFrame(
+    {
+        "patient": list("aabbcc"),
+        "visits": [1, 2, 2, 4, 0, 3],
+        "town": list("xxxyyy"),
+        "home": list("xxyyyy"),
+        "day": pd.date_range("2026-01-01", periods=6),
+    }
+)
+HALVES = VISITS.assign(visits=VISITS["visits"] / 2)
+GAPS = VISITS.assign(patient=VISITS["patient"].where(VISITS.index > 0))
+MANY = pd.DataFrame({"patient": np.repeat(range(500), 2), "visits": np.arange(1000) % 7})
+LONG = pd.DataFrame({"patient": ["a"] * 60 + ["b"], "visits": np.random.default_rng(0).normal(size=61)})
+SERIES = pd.DataFrame({"time": range(12), "state": list("aabbabbbaabb"), "who": list("pq") * 6})
+TWICE = pd.DataFrame({"time": [0, 1, 2] * 2, "state": list("aababb"), "who": list("pppqqq")})
+NO_TIME = SERIES.assign(time=SERIES["time"].where(SERIES.index > 0))
+TEXT = SERIES.assign(time=SERIES["time"].astype(str))
+ENDLESS = SERIES.assign(time=SERIES["time"].astype(float).replace(3.0, np.inf))
+ALIKE = SERIES.assign(state="a")
+LONGEST = pd.DataFrame({"time": range(2100), "state": list("ab") * 1050})
+CHAIN = [[0.9, 0.1], [0.4, 0.6]]
+STUCK = [[1.0, 0.0], [0.0, 1.0]]
+NORMAL, PEAKS = Prior.gaussian(0, 1), Prior.mixture([0.5, 0.5], [0, 1], [1, 1])
+
+
+def ask(frame=VISITS, **options):
+    return lambda: aggregate(frame, **{"unit": "patient", "value": "visits", "epsilon": 0.5, **options})
+
+
+def show(frame=SERIES, **options):
+    return lambda: histogram(frame, **{"state": "state", "time": "time", "epsilon": 1.0, "chain": CHAIN, **options})
+
+
+# name: (call that meets the message, call that follows its hint)
+ANSWERS = {
+    "protect": (ask(protect="all"), ask(protect="presence")),
+    "query": (ask(query="median"), ask(query="sum")),
+    "a count of values": (ask(query="count", protect="value", domain=(0, 9)), ask(query="count", protect="presence")),
+    "a divisor of a sum": (ask(divisor=3), ask()),
+    "a divisor of 0": (ask(query="mean", divisor=0), ask(query="mean", divisor=100)),
+    "a mean without a divisor": (
+        ask(query="mean", protect="replacement"),
+        ask(query="mean", protect="replacement", divisor=3),
+    ),
+    "contribution": (ask(contribution="row"), ask(contribution="draw")),
+    "laws": (ask(laws="normal"), ask(laws="empirical")),
+    "laws of some units": (
+        ask(laws={"a": NORMAL, "b": NORMAL}),
+        ask(laws={"a": NORMAL, "b": NORMAL, "c": Prior.empirical([3, 4])}),
+    ),
+    "nulls of an aggregate": (ask(nulls="fill"), ask(nulls="drop")),
+    "integers with a delta": (ask(integer=True, delta=1e-6), lambda: ask(delta=1e-6)().round({"answer": 0})),
+    "integers of halves": (ask(HALVES, integer=True), ask(HALVES)),
+    "several units": (ask(unit=["patient", "town"]), ask(unit="patient")),
+    "no value": (ask(value=None), ask(value="visits")),
+    "a column with two roles": (ask(value="patient"), ask(value="visits")),
+    "a group called answer": (
+        ask(VISITS.rename(columns={"home": "answer"}), by="answer"),
+        ask(VISITS.assign(home=VISITS["patient"]), by="home"),
+    ),
+    "values that are not declared": (ask(protect="value"), ask(protect="value", domain=(0, 100))),
+    "pairs of words": (ask(protect="value", pairs=["ab"]), ask(protect="value", pairs=[(3, 5)])),
+    "values without absence": (
+        ask(protect="value-or-absence", pairs=[(5, 3)]),
+        ask(protect="value-or-absence", pairs=[(5, None)]),
+    ),
+    "pairs of presence": (ask(pairs=[("a", "b")]), ask()),
+    "a unit in two groups": (ask(by="town"), ask()),
+    "groups of dates": (ask(by="day"), ask(VISITS.assign(day=VISITS["patient"].astype("category")), by="day")),
+    "a unit that is missing": (ask(GAPS), ask(GAPS, nulls="drop")),
+    "no largest contribution": (
+        lambda: presence_bound_scale({0: NORMAL}, epsilon=1),
+        lambda: presence_scale({0: NORMAL}, epsilon=1),
+    ),
+    "too many laws to replace": (
+        ask(MANY, protect="replacement", contribution="rows", laws="gaussian"),
+        ask(MANY, protect="replacement"),
+    ),
+    "unbounded laws of many units": (
+        ask(MANY, laws=dict.fromkeys(range(500), NORMAL), noise="gaussian", delta=1e-6),
+        ask(MANY, noise="gaussian", delta=1e-6),
+    ),
+    "too many sums of rows": (
+        ask(LONG, contribution="rows", protect="replacement"),
+        ask(LONG, contribution="draw", protect="replacement"),
+    ),
+    "a probability of presence": (ask(presence_probability=2), ask(presence_probability=0.5)),
+    "no pair of values": (lambda: value_scale([], epsilon=1), lambda: value_scale([(0, 5)], epsilon=1)),
+    "several components of a user": (
+        lambda: gaussian_presence_scale({0: PEAKS}, epsilon=1, delta=0.1),
+        lambda: presence_scale({0: PEAKS}, epsilon=1),
+    ),
+    "a probability above 1": (
+        lambda: bernoulli_presence_scale(1.5, epsilon=1),
+        lambda: bernoulli_presence_scale(0.5, epsilon=1),
+    ),
+    "a matrix of one row": (lambda: MarkovChain.of([0.5, 0.5]), lambda: MarkovChain.of(CHAIN)),
+    "rows that do not sum to 1": (show(chain=[[0.9, 0.2], [0.4, 0.6]]), show()),
+    "a probability below 0": (show(chain=[[1.1, -0.1], [0.4, 0.6]]), show()),
+    "initial": (show(initial="start"), show(initial="any")),
+    "an initial law of three": (show(initial=[0.2, 0.3, 0.5]), show(initial=[0.5, 0.5])),
+    "a reducible chain": (show(chain=STUCK), show(chain=STUCK, initial=[0.5, 0.5])),
+    "a class of no chain": (lambda: binary_class(0.7), lambda: binary_class(0.3)),
+    "a length of 0": (
+        lambda: quilt_scale(MarkovChain.of(CHAIN), length=0, epsilon=1),
+        lambda: quilt_scale(MarkovChain.of(CHAIN), length=10, epsilon=1),
+    ),
+    "rule": (
+        lambda: quilt_approx_scale(MarkovChain.of(CHAIN), length=10, epsilon=1, rule="best"),
+        lambda: quilt_approx_scale(MarkovChain.of(CHAIN), length=10, epsilon=1, rule="tight"),
+    ),
+    "a matrix for a chain": (
+        lambda: quilt_scale(CHAIN, length=10, epsilon=1),
+        lambda: quilt_scale(MarkovChain.of(CHAIN), length=10, epsilon=1),
+    ),
+    "too long for an exact count": (show(LONGEST, mechanism="exact"), show(LONGEST, mechanism="quilt")),
+    "an exact count of any start": (
+        show(mechanism="exact", initial="any"),
+        show(mechanism="quilt", initial="any"),
+    ),
+    "exact counts of three": (
+        show(SERIES.assign(state=list("abcabcabcabc")), mechanism="exact", chain="estimated"),
+        show(SERIES.assign(state=list("abcabcabcabc")), mechanism="exact", chain="estimated", bins=["a"]),
+    ),
+    "mechanism": (show(mechanism="markov"), show(mechanism="quilt")),
+    "per": (show(per="state"), show(per="pooled")),
+    "bins": (show(bins=["c"]), show(bins=["a"])),
+    "floor": (show(chain="estimated", floor=2), show(chain="estimated")),
+    "chain": (show(chain="learned"), show(chain="estimated")),
+    "states": (show(states=["a", "c"]), show(states=["a", "b"])),
+    "a start beside a chain": (
+        show(chain=MarkovChain.of(CHAIN), initial="any"),
+        show(chain=MarkovChain.of(CHAIN, initial="any")),
+    ),
+    "a chain of other states": (
+        show(chain=np.eye(3) / 2 + 1 / 6),
+        show(chain=np.eye(3) / 2 + 1 / 6, states=list("abc")),
+    ),
+    "one state": (show(ALIKE), show(ALIKE, states=["a", "b"])),
+    "times that occur twice": (show(TWICE), show(TWICE, unit="who")),
+    "times as text": (show(TEXT), show(TEXT.astype({"time": int}))),
+    "a time that is missing": (show(NO_TIME), show(NO_TIME, nulls="drop")),
+    "a time without end": (show(ENDLESS), show(SERIES)),
+    "several states at once": (show(state=["state", "who"]), show(state="state")),
+}
