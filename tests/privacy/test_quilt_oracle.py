@@ -112,3 +112,12 @@ def test_one_bin_and_sums_have_their_own_constants():
         values = np.sort(rng.uniform(0, 3, states)).tolist()
         width = values[-1] - values[0]
         assert weighted_sum_loss(transition, start, length, values, width * scale) <= epsilon * (1 + 1e-12)
+
+
+def test_thinned_distances_cost_little(monkeypatch):
+    """Slow chains: distances far apart are thinned, which can only raise the scale."""
+    slow = MarkovChain.of([[0.995, 0.005], [0.01, 0.99]])
+    full = quilt_scale(slow, length=10**6, epsilon=1.0)
+    monkeypatch.setattr("puffer_frames.theorems.influence.FINE", 64)
+    monkeypatch.setattr("puffer_frames.theorems.influence._ALL", 32)
+    assert full <= quilt_scale(slow, length=10**6, epsilon=1.0) <= full * 1.02

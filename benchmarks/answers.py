@@ -1,0 +1,76 @@
+"""Time of aggregates over 100,000 units of 20 rows, and of quilt scales of long series.
+
+Run: python benchmarks/answers.py [--rounds N]
+
+Prints medians; beside the aggregates, in the same process, a group-by with the mean of every unit.
+"""
+
+import argparse
+import statistics
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from puffer_frames import MarkovChain, aggregate, quilt_scale
+
+UNITS, ROWS = 100_000, 20
+STAYS = [(p, q) for p in (0.5, 0.7, 0.9) for q in (0.5, 0.7, 0.9)]
+
+
+def table():
+    rng = np.random.default_rng(0)
+    return {
+        "unit": np.repeat(np.arange(UNITS), ROWS),
+        "integer": rng.integers(0, 50, UNITS * ROWS),
+        "positive": rng.exponential(size=UNITS * ROWS),
+        "signed": rng.normal(size=UNITS * ROWS),
+    }
+
+
+def chains():
+    """A stationary chain of 51 states that moves by steps, and one that jumps."""
+    steps = np.zeros((51, 51))
+    for i in range(51):
+        for j, weight in ((i - 1, 0.2), (i, 0.6), (i + 1, 0.2)):
+            steps[i, min(max(j, 0), 50)] += weight
+    jumps = np.random.default_rng(0).dirichlet(np.full(51, 0.3), size=51)
+    return {"steps": MarkovChain.of(steps), "jumps": MarkovChain.of(jumps)}
+
+
+def median(call, rounds):
+    taken = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        call()
+        taken.append(time.perf_counter() - start)
+    return statistics.median(taken)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    rounds = parser.parse_args().rounds
+    data = table()
+    print(f"{UNITS:,} units of {ROWS} rows, seconds")
+    for name, frame in (("pandas", pd.DataFrame(data)), ("polars", pl.DataFrame(data))):
+        group = frame.groupby if name == "pandas" else frame.group_by
+        mean = (lambda: group("unit")["signed"].mean()) if name == "pandas" else lambda: group("unit").mean()  # noqa: B023
+        print(f"  {name}: mean of every unit {median(mean, rounds):.2f}")
+        for value in ("integer", "positive", "signed"):
+            for protect in ("presence", "replacement"):
+                asked = {"unit": "unit", "value": value, "protect": protect, "epsilon": 1.0}
+                print(f"    {value:<9}{protect:<12}{median(lambda: aggregate(frame, **asked), rounds):.2f}")  # noqa: B023
+    print("Quilt scales, seconds")
+    for name, chain in chains().items():
+        for epsilon in (0.2, 1.0):
+            taken = median(lambda: quilt_scale(chain, length=10**6, epsilon=epsilon), rounds)  # noqa: B023
+            print(f"  51 states, T = 1,000,000, {name}, epsilon {epsilon:g}: {taken:.2f}")
+    binary = [MarkovChain.of([[p, 1 - p], [1 - q, q]]) for p, q in STAYS]
+    taken = median(lambda: [quilt_scale(chain, length=100, epsilon=1.0) for chain in binary], rounds)
+    print(f"  {len(binary)} binary chains, T = 100: {taken:.3f} together")
+
+
+if __name__ == "__main__":
+    main()
