@@ -94,7 +94,7 @@ def smallest_scale(
 
 def is_private(loss: Loss, scale: float, /, *, epsilon: float, delta: float) -> bool:
     """True where the engine confirms (epsilon, delta)-privacy of every pair at this scale."""
-    return _loss(loss, scale, epsilon=epsilon, delta=delta).bracket.upper <= (delta or epsilon)
+    return loss_of(loss, scale, epsilon=epsilon, delta=delta).bracket.upper <= (delta or epsilon)
 
 
 def smallest_scale_of(loss: Loss, /, *, epsilon: float, delta: float) -> float:
@@ -103,17 +103,17 @@ def smallest_scale_of(loss: Loss, /, *, epsilon: float, delta: float) -> float:
     The scale of all pairs is that of the pair that binds. So one pair is searched alone; while another one still
     has too large a loss at the scale found, that one is searched next. Each round raises the scale.
     """
-    worst = _loss(loss, 0.0, epsilon=epsilon, delta=delta)
+    worst = loss_of(loss, 0.0, epsilon=epsilon, delta=delta)
     scale, searched = 0.0, set[Pair]()
     while worst.bracket.upper > (delta or epsilon):
         alone = worst.pair not in searched
         searched.add(worst.pair)
         scale = max(scale, _search(loss.only(worst.pair) if alone else loss, epsilon=epsilon, delta=delta))
-        worst = _loss(loss, scale, epsilon=epsilon, delta=delta)
+        worst = loss_of(loss, scale, epsilon=epsilon, delta=delta)
     return scale
 
 
-def _loss(loss: Loss, scale: float, *, epsilon: float, delta: float) -> WorstCase:
+def loss_of(loss: Loss, scale: float, /, *, epsilon: float, delta: float) -> WorstCase:
     """The pure loss where delta is 0, else the hockey stick."""
     return loss.pure(scale) if delta == 0 else loss.hockey_stick(scale, epsilon=epsilon)
 
@@ -122,7 +122,7 @@ def _search(loss: Loss, *, epsilon: float, delta: float) -> float:
     """Smallest confirmed scale; 0 where the engine confirms that no noise is needed."""
 
     def beyond(log_scale: float) -> float:
-        return _loss(loss, math.exp(log_scale), epsilon=epsilon, delta=delta).bracket.upper - (delta or epsilon)
+        return loss_of(loss, math.exp(log_scale), epsilon=epsilon, delta=delta).bracket.upper - (delta or epsilon)
 
     if is_private(loss, 0.0, epsilon=epsilon, delta=delta):
         return 0.0

@@ -13,13 +13,15 @@ from puffer_frames.loss.engine import Loss, privacy_loss
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import LAPLACE, Family
 from puffer_frames.pairs import Pair, Pairs
-from puffer_frames.search import is_private, smallest_scale_of
+from puffer_frames.search import is_private, loss_of, smallest_scale_of
 from puffer_frames.theorems.catalogue import Theorem
 from puffer_frames.theorems.gaussian import translation_scale
 from puffer_frames.theorems.kantorovich import kantorovich_scale
 
 _ROUNDING_STEPS = 24
 """A scale at the very edge of privacy is raised by at most 2**(_ROUNDING_STEPS - 48) of itself."""
+_EDGE = 2.0**-10
+"""A loss that is proved to be beyond the request by more than this share is not at the edge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,16 +177,19 @@ def confirmed(engine: Loss, published: float, *, epsilon: float, delta: float) -
     At the very edge of privacy (two point masses, say) the upper bound of the loss exceeds epsilon by its rounding
     error alone; a few steps of relative size 2**-48 and more mend that.
     """
-    if is_private(engine, published, epsilon=epsilon, delta=delta):
+    found = loss_of(engine, published, epsilon=epsilon, delta=delta).bracket
+    if found.upper <= (delta or epsilon):
         return published
     raised = published
-    for k in range(_ROUNDING_STEPS if published else 0):
+    at_the_edge = found.lower <= (delta or epsilon) * (1 + _EDGE)
+    for k in range(_ROUNDING_STEPS if published and at_the_edge else 0):
         raised = math.nextafter(published * (1 + 2.0 ** (k - 48)), math.inf)
         if is_private(engine, raised, epsilon=epsilon, delta=delta):
             return raised
     smallest = smallest_scale_of(engine, epsilon=epsilon, delta=delta)
     if smallest >= published:
         return smallest
+    raised = published * (1 + 2.0 ** (_ROUNDING_STEPS - 48))
     while not is_private(engine, raised, epsilon=epsilon, delta=delta):  # a wide bracket hides that the loss falls
         raised *= 1.5
         require_finite(raised, epsilon=epsilon)

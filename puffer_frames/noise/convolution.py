@@ -55,8 +55,9 @@ def convolve(z: FloatArray, stds: FloatArray, /, *, scale: float) -> ConvolvedCo
     few units of |log P|, whatever x is.
     """
     if scale == 0:
-        log_density = -0.5 * (z / stds) ** 2 - np.log(stds)
-        score = -z / stds**2
+        with np.errstate(over="ignore"):
+            log_density = -0.5 * (z / stds) ** 2 - np.log(stds)
+            score = -z / stds**2
         return ConvolvedComponents(
             log_density=log_density, score_left=score, score_right=score, log_sharpness=np.zeros_like(z)
         )

@@ -123,7 +123,7 @@ def _has_null(value):
 
 def _named(draw, table, places):
     labels = [table.labels[place] for place in places]
-    if len(labels) == 1 and draw(st.booleans()):
+    if len(labels) == 1 and labels[0] != () and draw(st.booleans()):  # the empty tuple names no column
         return labels[0]
     return draw(st.sampled_from([list, Once]))(labels)
 
