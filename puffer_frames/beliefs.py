@@ -26,7 +26,13 @@ MANY_SECRETS = 100
 
 
 def learn(
-    counts: Mapping[Secret, Counts], /, *, theorem: str, components: int | None = None, coupled: bool = False
+    counts: Mapping[Secret, Counts],
+    /,
+    *,
+    theorem: str,
+    components: int | None = None,
+    coupled: bool = False,
+    radius: float = 0.0,
 ) -> tuple[Theorem, Belief, Belief]:
     """Return the theorem, the priors that it assumes, and the observed frequencies.
 
@@ -43,8 +49,10 @@ def learn(
         Number of components of "gmm"; by default by BIC, up to 5.
     coupled : bool
         "auto" takes no other theorems than those of a coupling: translation or, without a model, kantorovich.
+    radius : float
+        How far a value may be from the one it was counted as; the observed frequencies are known up to it.
     """
-    empirical = {secret: Prior.empirical(*pair) for secret, pair in counts.items()}
+    empirical = {secret: Prior.empirical(*pair, radius=radius) for secret, pair in counts.items()}
     if theorem == "auto":
         values = np.unique(np.concatenate([pair[0] for pair in counts.values()])).size
         if (values <= FEW_VALUES or len(counts) > MANY_SECRETS) and components is None:

@@ -352,6 +352,10 @@ def _assumptions(calibration: Calibration, *, keep: tuple[str, ...], done: str) 
             "the columns together have the guarantee, by the bounded-column rule; the engine has confirmed each column "
             "for its share of epsilon, and guarantees of single columns do not add up to that of all"
         )
+    if any(prior.radius for s in calibration.selections.values() for b in s.beliefs.values() for prior in b.values()):
+        statements.append(
+            "values were counted in cells, whose width the scale pays for: the guarantee is under the exact frequencies"
+        )
     if calibration.domain:
         ends = "; ".join(f"{name} to [{low:g}, {high:g}]" for name, (low, high) in calibration.domain.items())
         statements.append(f"values were clipped before the noise: {ends}")

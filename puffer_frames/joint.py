@@ -25,6 +25,7 @@ def select_bounded(
     /,
     *,
     domain: Domain,
+    radius: Mapping[str, float],
     epsilon: float,
     delta: float,
     pairs: Pairs,
@@ -39,6 +40,8 @@ def select_bounded(
         Of the secrets that the pairs name.
     domain : mapping of column to (low, high)
         Public bounds; a column without them has its observed range.
+    radius : mapping of column to float
+        How far a value may be from the one it was counted as.
     epsilon, delta : float
         Split evenly over the columns: given the coupling the noises compose as in differential privacy.
     pairs : "all" or tuple of pairs
@@ -49,7 +52,7 @@ def select_bounded(
     CalibrationError
         Where every column is constant, unless `allow_zero_noise`.
     """
-    ranges = {name: _range(groups, domain.get(name)) for name, groups in counts.items()}
+    ranges = {name: _range(groups, domain.get(name), radius=radius[name]) for name, groups in counts.items()}
     share, share_of_delta = math.nextafter(epsilon / len(counts), 0.0), delta / len(counts)
     if family == LAPLACE:
         published = bounded_scales(ranges, epsilon=epsilon)
@@ -62,7 +65,7 @@ def select_bounded(
     request = family.request(epsilon=share, delta=share_of_delta)
     return {
         name: _select(
-            groups,
+            {secret: Prior.empirical(*pair, radius=radius[name]) for secret, pair in groups.items()},
             published[name],
             least=family.for_distance(ranges[name], epsilon=share, delta=share_of_delta),
             request=request,
@@ -93,16 +96,16 @@ def check_joint(*, theorem: str, components: int | None, beliefs: object) -> Non
         )
 
 
-def _range(groups: Mapping[Secret, Counts], bounds: tuple[float, float] | None) -> float:
-    low, high = bounds or (
-        min(float(values.min()) for values, _ in groups.values()),
-        max(float(values.max()) for values, _ in groups.values()),
-    )
-    return subtract_up(high, low)
+def _range(groups: Mapping[Secret, Counts], bounds: tuple[float, float] | None, *, radius: float) -> float:
+    if bounds:
+        return subtract_up(bounds[1], bounds[0])
+    low = min(float(values.min()) for values, _ in groups.values())
+    high = max(float(values.max()) for values, _ in groups.values())
+    return up(Fraction(high) - Fraction(low) + 2 * Fraction(radius))
 
 
 def _select(
-    groups: Mapping[Secret, Counts],
+    priors: Mapping[Secret, Prior],
     published: float,
     *,
     least: float,
@@ -112,7 +115,6 @@ def _select(
     family: Family,
 ) -> Selection:
     epsilon, delta = request
-    priors = {secret: Prior.empirical(*pair) for secret, pair in groups.items()}
     engine = privacy_loss(priors, pairs=pairs, family=family)
     scale = confirmed(engine, max(published, least), epsilon=epsilon, delta=delta)
     verification, worst_pair, _ = measure(engine, scale, epsilon=epsilon)

@@ -40,6 +40,9 @@ class Prior:
     levels: tuple[NDArray[Any], int]
     """Exact weights as integers and their sum: weight k is `levels[0][k] / levels[1]`. They are the counts of
     an empirical prior; decimal weights are read as the decimal fractions that they print as."""
+    radius: float = 0.0
+    """How far, in units of the column, the true position of each atom may be from the given one: values that were
+    counted in cells. What the library says of the prior holds for all true positions."""
 
     def __post_init__(self) -> None:
         for array in (self.weights, self.means, self.stds, self.levels[0]):
@@ -94,7 +97,7 @@ class Prior:
         return cls._assemble(mu, sigma, *_integer_levels(w))
 
     @classmethod
-    def empirical(cls, values: ArrayLike, counts: ArrayLike | None = None) -> Prior:
+    def empirical(cls, values: ArrayLike, counts: ArrayLike | None = None, *, radius: float = 0.0) -> Prior:
         """Observed frequencies: one atom per distinct value.
 
         Parameters
@@ -103,11 +106,13 @@ class Prior:
             Finite values, in any order, repeated or not.
         counts : array_like, shape (n,), optional
             How often each value was seen, or its relative weight; 1 each by default.
+        radius : float
+            How far each value may be from the one that it stands for (half the width of a cell); 0 by default.
 
         Raises
         ------
         PriorError
-            For no value, non-finite numbers, negative counts, or counts that are all 0.
+            For no value, non-finite numbers, negative counts, counts that are all 0, or a negative radius.
 
         Notes
         -----
@@ -127,7 +132,9 @@ class Prior:
                 raise _not("counts", f"of the length of values ({x.size})", f"length {c.size}", "Give one per value.")
             integral = bool((c == np.rint(c)).all()) and float(c.sum()) < 2**53
             levels = c.astype(np.int64) if integral else _integer_levels(c)[0]
-        return cls._assemble(x, np.zeros_like(x), levels, int(levels.sum()))
+        if not 0 <= radius < math.inf:
+            raise _not("radius", "finite and at least 0", f"{radius:g}", "Leave it out for exact values.")
+        return cls._assemble(x, np.zeros_like(x), levels, int(levels.sum()), radius=float(radius))
 
     @classmethod
     def of_levels(cls, values: FloatArray, levels: NDArray[Any], /) -> Prior:
@@ -150,7 +157,9 @@ class Prior:
         return cls._assemble(values, np.zeros(2), levels, int(levels.sum()))
 
     @classmethod
-    def _assemble(cls, means: FloatArray, stds: FloatArray, levels: NDArray[Any], total: int) -> Prior:
+    def _assemble(
+        cls, means: FloatArray, stds: FloatArray, levels: NDArray[Any], total: int, *, radius: float = 0.0
+    ) -> Prior:
         """Sort, merge equal components, drop those of weight 0."""
         means = means + 0.0  # -0.0 becomes 0.0
         order = np.lexsort((stds, means))
@@ -164,7 +173,7 @@ class Prior:
         if not means.size:
             raise _not("a prior", "of positive weight", "weight 0", "Leave out secrets that never occur.")
         weights = (levels / total).astype(np.float64)
-        return cls(weights=weights, means=means, stds=stds, levels=(levels, total))
+        return cls(weights=weights, means=means, stds=stds, levels=(levels, total), radius=radius)
 
     @property
     def is_discrete(self) -> bool:
@@ -191,6 +200,7 @@ class Prior:
             np.array_equal(self.means, other.means)
             and np.array_equal(self.stds, other.stds)
             and np.array_equal(self.weights, other.weights)
+            and self.radius == other.radius
         )
 
     __hash__ = None  # type: ignore[assignment]

@@ -296,6 +296,7 @@ def _calibrate(
         selections = select_bounded(
             counts,
             domain=bounds,
+            radius={c: summary.radius for c, summary in summaries.items()},
             epsilon=epsilon,
             delta=delta,
             pairs=checked,
@@ -304,7 +305,11 @@ def _calibrate(
         )
     else:
         chosen, fitted, empirical = learn(
-            counts[public[0]], theorem=theorem, components=components, coupled=family.alpha is not None
+            counts[public[0]],
+            theorem=theorem,
+            components=components,
+            coupled=family.alpha is not None,
+            radius=first.radius,
         )
         covered = name_beliefs(beliefs, fitted=fitted, empirical=empirical, secrets=named)
         selections = {

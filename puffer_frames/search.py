@@ -9,8 +9,8 @@ from scipy.optimize import brentq
 
 from puffer_frames.arguments import check_delta, check_epsilon
 from puffer_frames.errors import CalibrationError
-from puffer_frames.loss.engine import Loss, privacy_loss
-from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.loss.engine import privacy_loss
+from puffer_frames.loss.outcome import Loss, WorstCase
 from puffer_frames.noise.family import noise_family
 from puffer_frames.pairs import Pair, check_pairs
 from puffer_frames.priors import Prior, Secret

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from puffer_frames.beliefs import Belief
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, UnsoundTheoremWarning, warn
 from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.engine import Loss, privacy_loss
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.engine import privacy_loss
+from puffer_frames.loss.outcome import Loss, Verification
 from puffer_frames.noise.family import LAPLACE, Family
 from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.search import is_private, loss_of, smallest_scale_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import PriorError
 from puffer_frames.priors import FloatArray, IndexArray, Prior
-from puffer_frames.rounding import subtract_up
+from puffer_frames.rounding import subtract_up, up
 
 
 def w_infinity(p: Prior, q: Prior, /) -> float:
@@ -89,7 +90,8 @@ def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
         np.maximum(highest, quantiles, out=highest)
         np.minimum(lowest, quantiles, out=lowest)
     at = int(np.argmax(highest - lowest))
-    return subtract_up(float(highest[at]), float(lowest[at]))
+    moved = 2 * Fraction(max(prior.radius for prior in priors))  # both ends may be off
+    return up(Fraction(float(highest[at])) - Fraction(float(lowest[at])) + moved)
 
 
 def rows_diameter(values: FloatArray, starts: IndexArray, /) -> float:

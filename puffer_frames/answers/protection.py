@@ -11,7 +11,8 @@ from typing import Any
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.laws import UnitLaws
-from puffer_frames.loss.engine import Loss, privacy_loss
+from puffer_frames.loss.engine import privacy_loss
+from puffer_frames.loss.outcome import Loss
 from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss
 from puffer_frames.loss.rows import RowsLoss
 from puffer_frames.noise.family import LAPLACE, Family

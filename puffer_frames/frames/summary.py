@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,17 +14,30 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentTypeError, PriorError
 from puffer_frames.frames.columns import Frame, to_floats
+from puffer_frames.frames.engine import count_groups
 from puffer_frames.priors import FloatArray, Secret
+from puffer_frames.rounding import UNIT_ROUNDOFF
 
 Counts = tuple[FloatArray, NDArray[np.int64]]
 """Distinct values, ascending, and how often each occurs."""
 
 
+EXACT_ROWS = 1 << 17
+"""Up to so many rows, and for columns of fewer different values, each value is counted by itself."""
+FEWEST_CELLS, MOST_CELLS = 1 << 12, 1 << 16
+"""Otherwise values are counted in cells between the column's extremes."""
+FINENESS = 256
+"""A cell is at most this part of the column's standard deviation, as far as `MOST_CELLS` allows."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """Counts of the distinct public values per secret, sorted by secret and by value."""
+    """Counts of the public values per secret, sorted by secret and by value. It does not grow with the rows."""
 
     counts: Mapping[Secret, Counts]
+    """Different values, or centres of cells, and how many rows have each."""
+    radius: float
+    """How far a value may be from the one that it was counted as: half the width of a cell, or 0."""
 
     @property
     def rows_per_secret(self) -> dict[Secret, int]:
@@ -43,7 +57,7 @@ class Summary:
 def summarise(
     frame: Frame, /, *, secret: Sequence[str], public: str, domain: tuple[float, float] | None = None
 ) -> Summary:
-    """Count the distinct values of one public column per secret, with one group-by of the frame's own library.
+    """Count the values of one public column per secret, with group-bys of the frame's own library.
 
     With a domain (low, high), values beyond it count as its ends.
 
@@ -62,11 +76,57 @@ def summarise(
         for name, alias in [*((name, f"secret_{k}") for k, name in enumerate(secret)), (public, "value")]
     ]
     table = frame.select(*keys)
-    table = table.group_by(table.columns).agg(nw.len().alias("count"))
-    counts = table["count"].to_numpy().astype(np.int64)
-    values = to_floats(table["value"], counts, name=public)
+    few = len(table) <= EXACT_ROWS or table["value"].head(EXACT_ROWS).n_unique() <= EXACT_ROWS // 2
+    counted = count_groups(table, table.columns) if few else None
+    if counted is None or len(counted) > max(EXACT_ROWS, 4 * MOST_CELLS):
+        return _in_cells(table, secret=secret, public=public, domain=domain)
+    counts = counted["count"].to_numpy().astype(np.int64)
+    values = to_floats(counted["value"], counts, name=public)
     if domain is not None:
         values = values.clip(*domain)
+    return Summary(counts=_per_secret(counted, values, counts, secret=secret), radius=0.0)
+
+
+def _in_cells(
+    table: nw.DataFrame[Any], *, secret: Sequence[str], public: str, domain: tuple[float, float] | None
+) -> Summary:
+    """Counts on a grid between the extremes, which its centres stand for."""
+    column = table["value"]
+    ends = to_floats(_extremes(column), np.ones(2, dtype=np.int64), name=public)
+    missing = int(column.null_count()) + (int(column.is_nan().sum()) if column.dtype.is_float() else 0)
+    if missing or not np.isfinite(ends).all():
+        to_floats(column, np.ones(len(table), dtype=np.int64), name=public)  # names what is wrong
+    low, high = ends if domain is None else ends.clip(*domain)
+    cells = _cells(float(high - low), float(column.std()))
+    width = float(high - low) / cells
+    value = nw.col("value").cast(nw.Float64)
+    if domain is not None:
+        value = value.clip(*domain)
+    cell = ((value - float(low)) * (1.0 / width)).cast(nw.Int64).clip(0, cells - 1)
+    keys = [f"secret_{k}" for k in range(len(secret))]
+    counted = count_groups(table.with_columns(cell.alias("value")), [*keys, "value"])
+    counts = counted["count"].to_numpy().astype(np.int64)
+    values = float(low) + (counted["value"].to_numpy().astype(np.float64) + 0.5) * width
+    radius = 0.5 * width + 16 * UNIT_ROUNDOFF * max(abs(float(low)), abs(float(high)))
+    return Summary(counts=_per_secret(counted, values, counts, secret=secret), radius=radius)
+
+
+def _cells(span: float, std: float) -> int:
+    """Number of cells: a power of two."""
+    wanted = min(FINENESS * span / std, float(MOST_CELLS)) if std > 0 else float(MOST_CELLS)
+    return min(MOST_CELLS, max(FEWEST_CELLS, 1 << math.ceil(math.log2(max(wanted, 1.0)))))
+
+
+def _extremes(column: nw.Series[Any]) -> nw.Series[Any]:
+    """The smallest and the largest entry, in the column's own dtype."""
+    ends = [column.min(), column.max()]
+    return nw.new_series("value", ends, column.dtype, backend=column.implementation)
+
+
+def _per_secret(
+    table: nw.DataFrame[Any], values: FloatArray, counts: NDArray[np.int64], *, secret: Sequence[str]
+) -> dict[Secret, Counts]:
+    """Values and counts of each secret, ascending."""
     columns = [_labels(table[f"secret_{k}"], counts, name=name) for k, name in enumerate(secret)]
     labels = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
     numbers: dict[Secret, int] = {}
@@ -79,7 +139,7 @@ def summarise(
     parts = {
         label: (values[bounds[k] : bounds[k + 1]], counts[bounds[k] : bounds[k + 1]]) for label, k in numbers.items()
     }
-    return Summary(counts={label: parts[label] for label in sorted(parts, key=sort_key)})
+    return {label: parts[label] for label in sorted(parts, key=sort_key)}
 
 
 def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, name: str) -> list[Any]:

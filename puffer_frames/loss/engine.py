@@ -3,43 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 
 from puffer_frames.arguments import check_epsilon, check_scale
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.discrete import DiscreteLoss
+from puffer_frames.loss.displaced import DisplacedLoss
 from puffer_frames.loss.gaussian_noise import GaussianNoiseLoss
 from puffer_frames.loss.mixture import MixtureLoss
-from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.loss.outcome import Loss
 from puffer_frames.loss.stable_noise import StableNoiseLoss
 from puffer_frames.noise.family import GAUSSIAN, LAPLACE, Family, noise_family
-from puffer_frames.pairs import Pair, Pairs
+from puffer_frames.pairs import Pairs
 from puffer_frames.priors import Prior, Secret
 
 
-class Loss(Protocol):
-    """Privacy loss of fixed priors and pairs, as a function of the scale of the noise."""
-
-    @property
-    def span(self) -> float:
-        """A length, in units of the column, from which a search for the scale may start."""
-
-    @property
-    def resolution(self) -> float:
-        """A length far below which noise no longer mixes the parts of a prior."""
-
-    def only(self, pair: Pair, /) -> Loss:
-        """The same for one of the pairs."""
-
-    def pure(self, scale: float, /) -> WorstCase:
-        """Largest pure loss over the pairs."""
-
-    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
-        """Largest hockey stick over the pairs."""
-
-
 def privacy_loss(priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all", family: Family = LAPLACE) -> Loss:
-    """Return the engine for these priors and a family of noises."""
+    """Return the engine for these priors and a family of noises; atoms known up to a radius are paid for."""
+    radius = max(prior.radius for prior in priors.values())
+    loss = _of_positions(priors, pairs=pairs, family=family)
+    return DisplacedLoss(loss, radius=radius, family=family) if radius else loss
+
+
+def _of_positions(priors: Mapping[Secret, Prior], /, *, pairs: Pairs, family: Family) -> Loss:
     if family.alpha is not None:
         return StableNoiseLoss(priors, pairs=pairs, alpha=family.alpha)
     if family == GAUSSIAN:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.pairs import Pair
@@ -30,3 +31,24 @@ class Verification:
     """The pure loss sup |log f_i/f_j|."""
     hockey_stick: Bracket
     """delta* at the requested epsilon."""
+
+
+class Loss(Protocol):
+    """Privacy loss of fixed priors and pairs, as a function of the scale of the noise."""
+
+    @property
+    def span(self) -> float:
+        """A length, in units of the column, from which a search for the scale may start."""
+
+    @property
+    def resolution(self) -> float:
+        """A length far below which noise no longer mixes the parts of a prior."""
+
+    def only(self, pair: Pair, /) -> Loss:
+        """The same for one of the pairs."""
+
+    def pure(self, scale: float, /) -> WorstCase:
+        """Largest pure loss over the pairs."""
+
+    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
+        """Largest hockey stick over the pairs."""

@@ -87,6 +87,14 @@ class Family:
         lost, share = self.rounding
         return math.nextafter(epsilon - lost, 0.0), delta * (1.0 - share)
 
+    def cost_of_shift(self, shift: float, /) -> tuple[float, float]:
+        """Epsilon and delta that hide a shift of this many scales, rounded up."""
+        if self.alpha is not None:
+            return shift * stable_shape(self.alpha).steepest * _ROUND_UP, 0.0
+        if self.name == "laplace":
+            return shift * _ROUND_UP, 0.0
+        return shift * (_FAR + 0.5 * shift) * _ROUND_UP, _BEYOND_FAR
+
     def check(self, *, epsilon: float, delta: float) -> None:
         """Raise ArgumentError for an epsilon or delta that this noise cannot have."""
         if self.name == "gaussian" and delta == 0:
@@ -120,6 +128,9 @@ class Family:
             )
 
 
+_ROUND_UP = 1 + 2.0**-50
+_FAR, _BEYOND_FAR = 38.0, 1e-300
+"""The log-ratio of Gaussians a shift s apart exceeds s (x + s/2) with probability Phi(-x), and Phi(-38) < 1e-300."""
 _LEAST_DELTA = 1e-290
 _LARGEST_EPSILON = 700.0
 _GRID = "the noise has AES-256 in counter mode for its random bits and lies on a grid, a power of two of at most"

@@ -1,0 +1,70 @@
+"""Privacy loss of priors whose atoms are known up to a radius, from that of the atoms as given."""
+
+from __future__ import annotations
+
+import math
+
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.outcome import Loss, WorstCase
+from puffer_frames.noise.family import Family
+from puffer_frames.pairs import Pair
+from puffer_frames.rounding import UNIT_ROUNDOFF
+
+_ROUND_UP = 1 + 16 * UNIT_ROUNDOFF
+
+
+class DisplacedLoss:
+    r"""Bounds of the loss for every true position of the atoms within the radius.
+
+    Where noise hides a shift by the radius with (eta, d), the law of the true positions and that of the given ones are
+    as close: :math:`P(B) \le e^\eta \hat P(B) + d`, and the other way round. So
+    :math:`(\hat\varepsilon, \hat\delta)` for the given positions is
+    :math:`(\hat\varepsilon + 2\eta, e^\eta \hat\delta + d(1 + e^{\hat\varepsilon + \eta}))` for
+    the true ones. For Laplace noise eta is radius/b and d is 0.
+
+    References
+    ----------
+    Theory section 13.
+    """
+
+    def __init__(self, loss: Loss, /, *, radius: float, family: Family) -> None:
+        self._loss, self._radius, self._family = loss, radius, family
+
+    @property
+    def span(self) -> float:
+        """A length from which a search for the scale may start."""
+        return self._loss.span + 2 * self._radius
+
+    @property
+    def resolution(self) -> float:
+        """Below the radius nothing is known."""
+        return max(self._loss.resolution, self._radius)
+
+    def only(self, pair: Pair, /) -> DisplacedLoss:
+        """The same for one of the pairs."""
+        return DisplacedLoss(self._loss.only(pair), radius=self._radius, family=self._family)
+
+    def pure(self, scale: float, /) -> WorstCase:
+        """Largest pure loss over the pairs."""
+        found = self._loss.pure(scale)
+        eta, beyond = self._cost(scale)
+        upper = math.inf if beyond else (found.bracket.upper + 2 * eta) * _ROUND_UP
+        lower = 0.0 if beyond else max(0.0, (found.bracket.lower - 2 * eta) * (2 - _ROUND_UP))
+        return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=found.pair)
+
+    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
+        """Largest hockey stick over the pairs."""
+        eta, beyond = self._cost(scale)
+        if eta > 0.5 * epsilon:
+            found = self._loss.hockey_stick(scale, epsilon=epsilon)
+            return WorstCase(bracket=Bracket(lower=0.0, upper=1.0), pair=found.pair)
+        found = self._loss.hockey_stick(scale, epsilon=epsilon - 2 * eta)
+        growth = math.exp(eta)
+        upper = (growth * found.bracket.upper + beyond * (1 + math.exp(epsilon))) * _ROUND_UP
+        at_least = self._loss.hockey_stick(scale, epsilon=epsilon + 2 * eta).bracket.lower
+        lower = max(0.0, (at_least - beyond * (1 + math.exp(epsilon + 2 * eta))) / growth) * (2 - _ROUND_UP)
+        return WorstCase(bracket=Bracket(lower=lower, upper=max(upper, lower)), pair=found.pair)
+
+    def _cost(self, scale: float) -> tuple[float, float]:
+        shift = self._radius / scale if scale else math.inf
+        return self._family.cost_of_shift(shift) if math.isfinite(shift) else (math.inf, 1.0)

@@ -1,0 +1,117 @@
+"""Large columns are counted in cells: the guarantee is that of the exact values."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from puffer_frames import Prior, PriorError, hockey_stick, kantorovich_scale, pure_loss, smallest_scale, w_infinity
+from puffer_frames.frames import summary
+from puffer_frames.frames.columns import open_frame
+from puffer_frames.frames.summary import summarise
+from puffer_frames.loss.engine import privacy_loss
+from puffer_frames.noise.family import GAUSSIAN, LAPLACE, stable_family
+
+ROWS = 200_000
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 3, ROWS)
+    return {"group": np.array(list("abc"))[group], "value": rng.standard_t(4, ROWS) * (1 + 0.2 * group) + 0.5 * group}
+
+
+def raw_priors(table):
+    return {g: Prior.empirical(table["value"][table["group"] == g]) for g in "abc"}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_cells_hold_every_value(table, make):
+    found = summarise(open_frame(make(table)), secret=["group"], public="value")
+    assert found.radius > 0
+    for label, (values, counts) in found.counts.items():
+        own = np.sort(table["value"][table["group"] == label])
+        assert counts.sum() == own.size
+        assert np.abs(np.repeat(values, counts) - own).max() <= found.radius
+
+
+def test_both_libraries_count_alike(table):
+    frames = pd.DataFrame(table), pl.DataFrame(table), pl.DataFrame(table).sample(fraction=1.0, shuffle=True, seed=1)
+    sums = {summarise(open_frame(frame), secret=["group"], public="value").checksum() for frame in frames}
+    assert len(sums) == 1
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize("theorem", ["kantorovich", "gaussian"])
+def test_the_scale_is_private_for_the_exact_values(table, delta, theorem):
+    frame = pl.DataFrame(table)
+    plan = frame.puffer.calibrate(secret="group", public="value", epsilon=0.8, delta=delta, theorem=theorem)
+    exact = raw_priors(table)
+    for a, b in ("ab", "ac", "bc"):
+        if delta:
+            assert hockey_stick(exact[a], exact[b], epsilon=0.8, scale=plan.scale).upper <= delta
+        else:
+            assert pure_loss(exact[a], exact[b], scale=plan.scale).upper <= 0.8
+    least = smallest_scale(exact, epsilon=0.8, delta=delta)
+    assert plan.scale_per_belief["empirical"] <= least * 1.05
+
+
+def test_the_published_scale_covers_the_exact_distance(table):
+    plan = pl.DataFrame(table).puffer.calibrate(secret="group", public="value", epsilon=0.8, theorem="kantorovich")
+    assert plan.published_scale >= kantorovich_scale(raw_priors(table), epsilon=0.8)
+    assert "in cells" in " ".join(plan.release(pl.DataFrame(table)).puffer.certificate.assumptions)
+
+
+@pytest.mark.parametrize("family", [LAPLACE, GAUSSIAN, stable_family(1.5)], ids=lambda family: family.name)
+def test_a_radius_is_paid_for(family):
+    """Atoms moved within the radius in the worst way: the bracket holds their loss."""
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        values = [rng.normal(size=6), rng.normal(0.5, 1.0, size=5)]
+        radius = 0.01
+        known = {k: Prior.empirical(v, radius=radius) for k, v in enumerate(values)}
+        bounds = privacy_loss(known, family=family)
+        for _ in range(4):
+            moved = {k: Prior.empirical(v + rng.choice([-radius, radius], v.size)) for k, v in enumerate(values)}
+            true = privacy_loss(moved, family=family)
+            for scale in (0.5, 2.0):
+                if family != GAUSSIAN:
+                    found, exact = bounds.pure(scale).bracket, true.pure(scale).bracket
+                    assert found.lower <= exact.upper
+                    assert exact.lower <= found.upper
+                if family.alpha is None:
+                    found = bounds.hockey_stick(scale, epsilon=1.0).bracket
+                    exact = true.hockey_stick(scale, epsilon=1.0).bracket
+                    assert found.lower <= exact.upper
+                    assert exact.lower <= found.upper
+            assert w_infinity(known[0], known[1]) >= w_infinity(moved[0], moved[1])
+
+
+def test_few_values_and_small_tables_are_counted_exactly():
+    rng = np.random.default_rng(4)
+    many = {"group": rng.choice(list("ab"), ROWS), "value": rng.integers(0, 1000, ROWS) / 7}
+    assert summarise(open_frame(pl.DataFrame(many)), secret=["group"], public="value").radius == 0
+    small = {"group": rng.choice(list("ab"), 1000), "value": rng.normal(size=1000)}
+    assert summarise(open_frame(pl.DataFrame(small)), secret=["group"], public="value").radius == 0
+
+
+def test_values_that_first_look_few(monkeypatch):
+    """A column whose first rows are alike, and whose values are then found to be many."""
+    monkeypatch.setattr(summary, "EXACT_ROWS", 100)
+    monkeypatch.setattr(summary, "MOST_CELLS", 64)
+    monkeypatch.setattr(summary, "FEWEST_CELLS", 64)
+    value = np.concatenate([np.zeros(200), np.linspace(0, 1, 2000)])
+    frame = pl.DataFrame({"group": ["a", "b"] * 1100, "value": value})
+    found = summarise(open_frame(frame), secret=["group"], public="value")
+    assert found.radius == pytest.approx(0.5 / 64)
+
+
+@pytest.mark.parametrize("bad", [None, float("nan"), float("inf")])
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_missing_and_infinite_values_are_found(table, make, bad):
+    value = table["value"].tolist()
+    value[ROWS - 1] = bad
+    frame = make({"group": table["group"], "value": value})
+    with pytest.raises(PriorError, match="1 row"):
+        frame.puffer.calibrate(secret="group", public="value", epsilon=1.0)
