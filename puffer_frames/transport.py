@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,11 @@ from numpy.typing import NDArray
 from puffer_frames.errors import PriorError
 from puffer_frames.priors import FloatArray, IndexArray, Prior
 from puffer_frames.rounding import subtract_up, up
+
+_GRID = 4096
+_FEW_LEVELS = 1 << 14
+_LARGEST_TOTAL = 1 << 50
+"""The grid times a denominator stays a 64-bit integer up to here."""
 
 
 def w_infinity(p: Prior, q: Prior, /) -> float:
@@ -71,7 +76,7 @@ def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
 
     Notes
     -----
-    **Cost**: O(m L) for m priors and L distinct cumulative levels of all of them.
+    **Cost**: one pass over the m priors, and O(m L) for the L cumulative levels that can hold the largest distance.
     """
     for prior in priors:
         if not prior.is_discrete:
@@ -81,17 +86,10 @@ def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
                 got=repr(prior),
                 hint="Use Prior.empirical, or a theorem for Gaussian priors.",
             )
-    cumulative = _cumulative_levels(priors)
-    merged = np.unique(np.concatenate(cumulative))
-    highest = np.full(merged.size, -np.inf)
-    lowest = np.full(merged.size, np.inf)
-    for prior, levels in zip(priors, cumulative, strict=True):
-        quantiles = prior.means[np.searchsorted(levels, merged)]
-        np.maximum(highest, quantiles, out=highest)
-        np.minimum(lowest, quantiles, out=lowest)
-    at = int(np.argmax(highest - lowest))
     moved = 2 * Fraction(max(prior.radius for prior in priors))  # both ends may be off
-    return up(Fraction(float(highest[at])) - Fraction(float(lowest[at])) + moved)
+    steps = [Steps(np.cumsum(p.levels[0]), p.levels[1], p.means, p.means) for p in priors]
+    highest, lowest = _widest(steps)
+    return up(Fraction(highest) - Fraction(lowest) + moved)
 
 
 def rows_diameter(values: FloatArray, starts: IndexArray, /) -> float:
@@ -110,25 +108,68 @@ def rows_diameter(values: FloatArray, starts: IndexArray, /) -> float:
     O(rows + d L) for d different numbers of rows and L different levels.
     """
     sizes = np.diff(starts)
-    ends = []
+    steps = []
     for size in np.unique(sizes):
         places = starts[:-1][sizes == size]
         table = values[places[:, None] + np.arange(size)]
-        ends.append((np.arange(1, size + 1), int(size), table.max(axis=0), table.min(axis=0)))
-    levels = _comparable(tuple((counts, total) for counts, total, _, _ in ends))
-    merged = np.unique(np.concatenate(levels))
+        steps.append(Steps(np.arange(1, size + 1), int(size), table.max(axis=0), table.min(axis=0)))
+    return subtract_up(*_widest(steps))
+
+
+class Steps(NamedTuple):
+    """Quantile functions with steps at the same levels: the highest and the lowest of them."""
+
+    counts: NDArray[Any]
+    """Numerators of the levels, ascending to `total`."""
+    total: int
+    """Their denominator."""
+    high: FloatArray
+    """Highest value at each level."""
+    low: FloatArray
+    """Lowest value at each level."""
+
+
+def _widest(steps: Sequence[Steps]) -> tuple[float, float]:
+    """The ends of the widest gap between two quantile functions at one level.
+
+    On a grid of levels, a cell's gap is at most that between the highest value at its end and the lowest at its start,
+    and at least the gap at its end. Only the cells that can hold the widest gap are looked at level by level.
+    """
+    levels = sum(step.counts.size for step in steps)
+    if levels <= max(_FEW_LEVELS, _GRID // 16 * len(steps)) or max(step.total for step in steps) > _LARGEST_TOTAL:
+        return _widest_of(steps)
+    grid = np.arange(_GRID + 1)
+    ends = np.stack([np.searchsorted(s.counts, -(-grid[1:] * s.total // _GRID)) for s in steps])
+    starts = np.stack([np.searchsorted(s.counts, grid[:-1] * s.total // _GRID + 1) for s in steps])
+    highest = np.max([s.high[end] for s, end in zip(steps, ends, strict=True)], axis=0)
+    at_least = highest - np.min([s.low[end] for s, end in zip(steps, ends, strict=True)], axis=0)
+    at_most = highest - np.min([s.low[start] for s, start in zip(steps, starts, strict=True)], axis=0)
+    best = (-math.inf, 0.0, 0.0)
+    for cell in np.argsort(-at_most, kind="stable"):
+        if at_most[cell] <= best[0] or at_most[cell] < at_least.max():
+            break
+        parts = [
+            Steps(s.counts[a : b + 1], s.total, s.high[a : b + 1], s.low[a : b + 1])
+            for s, a, b in zip(steps, starts[:, cell], ends[:, cell], strict=True)
+        ]
+        high, low = _widest_of(parts, up_to=(int(cell) + 1, _GRID))
+        best = max(best, (high - low, high, low))
+    return best[1], best[2]
+
+
+def _widest_of(steps: Sequence[Steps], *, up_to: tuple[int, int] = (1, 1)) -> tuple[float, float]:
+    """The same at every level up to a fraction; the steps begin at or below the first level in question."""
+    end = np.array([up_to[0]], dtype=object if any(s.counts.dtype == object for s in steps) else np.int64)
+    *levels, last = _comparable([*((s.counts, s.total) for s in steps), (end, up_to[1])])
+    merged = np.unique(np.concatenate([*levels, last]))
+    merged = merged[merged <= last[0]]
     highest, lowest = np.full(merged.size, -np.inf), np.full(merged.size, np.inf)
-    for own, (_, _, high, low) in zip(levels, ends, strict=True):
-        at = np.searchsorted(own, merged)
-        np.maximum(highest, high[at], out=highest)
-        np.minimum(lowest, low[at], out=lowest)
-    at_most = int(np.argmax(highest - lowest))
-    return subtract_up(float(highest[at_most]), float(lowest[at_most]))
-
-
-def _cumulative_levels(priors: Sequence[Prior]) -> list[NDArray[Any]]:
-    """Cumulative weights of each prior as numbers whose order and ties are those of the exact fractions."""
-    return _comparable(tuple((np.cumsum(prior.levels[0]), prior.levels[1]) for prior in priors))
+    for own, step in zip(levels, steps, strict=True):
+        at = np.minimum(np.searchsorted(own, merged), own.size - 1)
+        np.maximum(highest, step.high[at], out=highest)
+        np.minimum(lowest, step.low[at], out=lowest)
+    widest = int(np.argmax(highest - lowest))
+    return float(highest[widest]), float(lowest[widest])
 
 
 def _comparable(fractions: Sequence[tuple[NDArray[Any], int]]) -> list[NDArray[Any]]:

@@ -75,3 +75,20 @@ def test_distance_is_rounded_up(x, y):
 def test_gaussian_priors_are_refused():
     with pytest.raises(PriorError, match="discrete"):
         w_infinity(Prior.gaussian(0, 1), Prior.empirical([0]))
+
+
+def test_a_grid_of_levels_finds_the_same_distance(monkeypatch):
+    """Large priors are searched where the distance can be; the answer is that of all levels."""
+    rng = np.random.default_rng(2)
+    cases = []
+    for m in (2, 5, 9):
+        sizes = rng.integers(1, 3000, m)
+        cases.append([Prior.empirical(rng.standard_t(2, n).round(int(rng.integers(0, 6)))) for n in sizes])
+    cases.append([Prior.empirical([10]), Prior.empirical([0])])
+    cases.append([Prior.mixture([0.1, 0.9], [0, 1], [0, 0]), Prior.mixture([0.3, 0.7], [0, 5], [0, 0])])
+    cases.append([Prior.empirical(np.arange(5000)), Prior.empirical(np.r_[np.arange(4999), 10**6])])
+    expected = [w_infinity_diameter(priors) for priors in cases]
+    monkeypatch.setattr("puffer_frames.transport._FEW_LEVELS", 0)
+    assert [w_infinity_diameter(priors) for priors in cases] == expected
+    monkeypatch.setattr("puffer_frames.transport._GRID", 13)
+    assert [w_infinity_diameter(priors) for priors in cases] == expected
