@@ -21,6 +21,8 @@ Belief: TypeAlias = Mapping[Secret, Prior]
 FEW_VALUES = 256
 """Up to this many distinct values the observed frequencies are the model."""
 MOST_COMPONENTS = 5
+ENTRIES = 1 << 23
+"""Secrets times cells are about so many at most."""
 MANY_SECRETS = 100
 """With more secrets, "auto" takes the observed frequencies: all pairs of mixtures would take too long."""
 
@@ -52,7 +54,8 @@ def learn(
     radius : float
         How far a value may be from the one it was counted as; the observed frequencies are known up to it.
     """
-    empirical = {secret: Prior.empirical(*pair, radius=radius) for secret, pair in counts.items()}
+    coarse, wider = _merged(counts, radius=radius)
+    empirical = {secret: Prior.empirical(*pair, radius=wider) for secret, pair in coarse.items()}
     if theorem == "auto":
         values = np.unique(np.concatenate([pair[0] for pair in counts.values()])).size
         if (values <= FEW_VALUES or len(counts) > MANY_SECRETS) and components is None:
@@ -73,6 +76,23 @@ def learn(
         return chosen, _mixtures(counts, components), empirical
     gaussians = {secret: fit_gaussian(*pair) for secret, pair in counts.items()}
     return chosen, _shifts(gaussians, counts) if chosen is TRANSLATION else gaussians, empirical
+
+
+def _merged(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[Mapping[Secret, Counts], float]:
+    """Values that were counted in cells, in wider ones where there are many secrets: the engine's tables hold both."""
+    low = min(float(values[0]) for values, _ in counts.values())
+    high = max(float(values[-1]) for values, _ in counts.values())
+    cells = (high - low) / (2 * radius) if radius else 0.0
+    times = math.ceil(len(counts) * cells / ENTRIES)
+    if times <= 1:
+        return counts, radius
+    start, width = low - radius, 2 * radius * times
+    merged = {}
+    for secret, (values, often) in counts.items():
+        place = np.floor((values - start) / width)
+        fresh = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
+        merged[secret] = start + (place[fresh] + 0.5) * width, np.add.reduceat(often, fresh)
+    return merged, radius * (times + 1)  # one cell more than enough for those that the rounding moved
 
 
 def check_components(components: int | None, /, *, theorem: str) -> int | None:

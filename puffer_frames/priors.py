@@ -57,7 +57,10 @@ class Prior:
         >>> Prior.gaussian(0.0, 2.0)
         Prior(1 Gaussian, mean 0, std 2)
         """
-        return cls.mixture([1.0], [mean], [std])
+        if not (math.isfinite(mean) and math.isfinite(std) and std >= 0):
+            return cls.mixture([1.0], [mean], [std])  # which names what is wrong
+        one = np.ones(1, dtype=np.int64)
+        return cls(weights=np.ones(1), means=np.array([mean + 0.0]), stds=np.array([std + 0.0]), levels=(one, 1))
 
     @classmethod
     def mixture(cls, weights: ArrayLike, means: ArrayLike, stds: ArrayLike) -> Prior:

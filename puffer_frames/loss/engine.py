@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 
 from puffer_frames.arguments import check_epsilon, check_scale
 from puffer_frames.loss.bracket import Bracket
@@ -19,6 +20,8 @@ from puffer_frames.priors import Prior, Secret
 
 def privacy_loss(priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all", family: Family = LAPLACE) -> Loss:
     """Return the engine for these priors and a family of noises; atoms known up to a radius are paid for."""
+    if pairs == "all":
+        priors = _outermost_shifts(priors)
     radius = max(prior.radius for prior in priors.values())
     loss = _of_positions(priors, pairs=pairs, family=family)
     return DisplacedLoss(loss, radius=radius, family=family) if radius else loss
@@ -32,6 +35,23 @@ def _of_positions(priors: Mapping[Secret, Prior], /, *, pairs: Pairs, family: Fa
     if all(prior.is_discrete for prior in priors.values()):
         return DiscreteLoss(priors, pairs=pairs)
     return MixtureLoss(priors, pairs=pairs)
+
+
+def _outermost_shifts(priors: Mapping[Secret, Prior]) -> Mapping[Secret, Prior]:
+    """Of Gaussians of one variance, those of the smallest and the largest mean; other priors as they are.
+
+    The density of a Gaussian plus log-concave noise is log-concave, so the ratio of two shifts of it is monotone: the
+    best test is a half-line, and its power grows with the distance. The outermost pair has the largest loss.
+    """
+    if len(priors) < 3 or any(prior.means.size > 1 for prior in priors.values()):
+        return priors
+    stds = {float(prior.stds[0]) for prior in priors.values()}
+    if len(stds) > 1 or stds == {0.0}:
+        return priors
+    ends = (min(priors, key=lambda s: priors[s].means[0]), max(priors, key=lambda s: priors[s].means[0]))
+    if ends[0] == ends[1]:  # all alike
+        return dict(islice(priors.items(), 2))
+    return {secret: priors[secret] for secret in ends}
 
 
 def pure_loss(p: Prior, q: Prior, /, *, scale: float, noise: str = "laplace", alpha: float | None = None) -> Bracket:

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from puffer_frames import Prior, PriorError, hockey_stick, kantorovich_scale, pure_loss, smallest_scale, w_infinity
+from puffer_frames.beliefs import learn
 from puffer_frames.frames import summary
 from puffer_frames.frames.columns import open_frame
 from puffer_frames.frames.summary import summarise
@@ -115,3 +116,17 @@ def test_missing_and_infinite_values_are_found(table, make, bad):
     frame = make({"group": table["group"], "value": value})
     with pytest.raises(PriorError, match="1 row"):
         frame.puffer.calibrate(secret="group", public="value", epsilon=1.0)
+
+
+def test_cells_are_merged_for_many_secrets(table, monkeypatch):
+    """Wider cells for the engine, with a radius that still holds every value; the fit keeps the narrow ones."""
+    counts = summarise(open_frame(pl.DataFrame(table)), secret=["group"], public="value")
+    _, _, fine = learn(counts.counts, theorem="kantorovich", radius=counts.radius)
+    _, fitted, _ = learn(counts.counts, theorem="gaussian", radius=counts.radius)
+    monkeypatch.setattr("puffer_frames.beliefs.ENTRIES", 3000)
+    _, again, coarse = learn(counts.counts, theorem="gaussian", radius=counts.radius)
+    assert again == fitted
+    for label, prior in coarse.items():
+        own = np.sort(table["value"][table["group"] == label])
+        assert prior.means.size < fine[label].means.size / 3
+        assert np.abs(np.repeat(prior.means, prior.levels[0]) - own).max() <= prior.radius
