@@ -86,6 +86,7 @@ class GaussianNoiseLoss:
         """The same for one of the pairs."""
         return GaussianNoiseLoss({s: self._given[s] for s in pair}, pairs=(pair,))
 
+    @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def pure(self, scale: float, /) -> WorstCase:
         """Largest pure loss over the pairs: mostly infinite, and not asked for of many atoms."""
         if scale <= self.span * _NO_NOISE:
@@ -95,6 +96,7 @@ class GaussianNoiseLoss:
             return WorstCase(bracket=Bracket(lower=0.0, upper=math.inf), pair=next(iter(self._distances)))
         return self._widened(scale / self._unit).pure(0.0)
 
+    @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         if scale <= self.span * _NO_NOISE:

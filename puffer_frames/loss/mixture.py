@@ -77,6 +77,7 @@ class MixtureLoss:
             return self._discrete[pair]
         return MixtureLoss({s: self._given[s] for s in pair}, pairs=(pair,))
 
+    @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over y."""
         scale = scale / self._unit
@@ -100,6 +101,7 @@ class MixtureLoss:
                 upper, worst = high, pair
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=worst)
 
+    @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         scale = scale / self._unit
