@@ -10,8 +10,9 @@
 from puffer_frames._version import __version__
 from puffer_frames.accessor import register
 from puffer_frames.aggregates import aggregate
+from puffer_frames.attached import read_certificate, verify, write_parquet
 from puffer_frames.calibration import Calibration
-from puffer_frames.certificate import Certificate, verify
+from puffer_frames.certificate import Certificate
 from puffer_frames.chains import MarkovChain, binary_class
 from puffer_frames.errors import (
     ArgumentError,
@@ -95,6 +96,7 @@ __all__ = [
     "pure_loss",
     "quilt_approx_scale",
     "quilt_scale",
+    "read_certificate",
     "smallest_scale",
     "tau_star",
     "tau_star_bound",
@@ -103,4 +105,5 @@ __all__ = [
     "value_scale",
     "verify",
     "w_infinity",
+    "write_parquet",
 ]

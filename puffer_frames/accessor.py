@@ -10,7 +10,8 @@ import pandas as pd
 import polars as pl
 
 from puffer_frames.aggregates import aggregate
-from puffer_frames.certificate import Certificate, attached_certificate, verify
+from puffer_frames.attached import attached_certificate, verify, write_parquet
+from puffer_frames.certificate import Certificate
 from puffer_frames.frames.attach import forget_accessor
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.release import calibrate, privatize
@@ -47,6 +48,7 @@ class PufferAccessor:
     aggregate = _method(aggregate)
     histogram = _method(histogram)
     verify = _method(verify)
+    write_parquet = _method(write_parquet)
 
     @property
     def certificate(self) -> Certificate:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from puffer_frames.errors import ArgumentError, UncoveredFrameError
-from puffer_frames.frames.attach import column_names, fingerprint, read_metadata, write_metadata
+from puffer_frames.frames.attach import column_names, fingerprint, write_metadata
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.parquet import read_parquet_file
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.pairs import Pairs
@@ -139,8 +140,8 @@ class Certificate:
         """Read a certificate that `save` wrote."""
         return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
 
-    def verify(self, frame: NativeFrame, /) -> Verdict:
-        """Compare a frame with the certificate.
+    def verify(self, frame: NativeFrame | str | Path, /) -> Verdict:
+        """Compare a frame, or a Parquet file, with the certificate.
 
         Returns
         -------
@@ -156,6 +157,8 @@ class Certificate:
         -----
         The fingerprint is not a signature: it finds accidents, not forgeries.
         """
+        if isinstance(frame, (str, Path)):
+            frame = read_parquet_file(frame)
         columns = column_names(frame)
         known = self.public + self.kept
         if not set(columns) <= set(known):
@@ -172,11 +175,12 @@ class Certificate:
         UncoveredFrameError
             For a column that the certificate does not know.
         """
-        self._require_known(frame)
+        self.require_known(frame)
         write_metadata(frame, self.to_dict())
         return frame
 
-    def _require_known(self, frame: NativeFrame) -> None:
+    def require_known(self, frame: NativeFrame, /) -> None:
+        """Raise UncoveredFrameError for a column that the certificate does not know."""
         unknown = [name for name in column_names(frame) if name not in self.public + self.kept]
         if unknown:
             raise UncoveredFrameError(
@@ -257,57 +261,6 @@ class Certificate:
         ratio = min(asked[name] / scale if scale else 0.0 for name, scale in self.scales.items())
         saved = f" ({ratio:.2g} times less noise)" if ratio > 1 else ""
         return f"exact: the smallest scale that the engine confirms{saved}; {numbers}"
-
-
-def attached_certificate(frame: NativeFrame, /) -> Certificate:
-    """The certificate attached to a frame.
-
-    Raises
-    ------
-    UncoveredFrameError
-        Where there is none, or where the frame has a column that it does not know.
-    """
-    certificate = _attached(frame)
-    certificate._require_known(frame)
-    return certificate
-
-
-def verify(frame: NativeFrame, certificate: Certificate | None = None, /) -> Verdict:
-    """Compare a frame with a certificate, by default the attached one.
-
-    Returns
-    -------
-    "intact", "derived" or "uncovered"
-        See `Certificate.verify`.
-
-    Raises
-    ------
-    UncoveredFrameError
-        Where no certificate is given and none is attached.
-
-    Examples
-    --------
-    >>> import pandas as pd, puffer_frames
-    >>> people = pd.DataFrame({"group": list("aabb"), "score": [1, 2, 2, 4]})
-    >>> released = people.puffer.privatize(secret="group", public="score", epsilon=1.0)
-    >>> verify(released), verify(released.round(1)), verify(released.assign(raw=people["score"]))
-    ('intact', 'derived', 'uncovered')
-    """
-    if certificate is not None:
-        return certificate.verify(frame)
-    return _attached(frame).verify(frame)
-
-
-def _attached(frame: NativeFrame) -> Certificate:
-    plain = read_metadata(frame)
-    if plain is None:
-        raise UncoveredFrameError(
-            "the frame",
-            rule="a release with its certificate attached",
-            got="a frame without one",
-            hint="Polars forgets it at every operation: keep the certificate and use certificate.attach(frame).",
-        )
-    return Certificate.from_dict(plain)
 
 
 def _numbers(bracket: Bracket) -> list[float | str | None]:

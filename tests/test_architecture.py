@@ -21,6 +21,7 @@ LAYERS = [
     {"selection"},
     {"joint", "answers"},
     {"certificate"},
+    {"attached"},
     {"calibration"},
     {"release", "aggregates", "series"},
     {"accessor"},

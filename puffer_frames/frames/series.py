@@ -16,6 +16,8 @@ from puffer_frames.frames.prepare import missing
 from puffer_frames.frames.units import complete_rows, factorise
 from puffer_frames.priors import IndexArray, Secret
 
+_LATEST = 2**61
+"""Differences of integer times up to here are 64-bit integers."""
 _NEAR = 1e-9
 """Relative difference of two steps of float times that counts as none."""
 
@@ -131,6 +133,13 @@ def _moments(frame: Frame, name: str) -> NDArray[Any]:
         stamps = times.cast(nw.Datetime("us")) if isinstance(dtype, nw.Date) else times
         return np.asarray(stamps.dt.timestamp("us").to_numpy(), dtype=np.int64)
     if dtype.is_integer():
+        if max(abs(int(times.min())), abs(int(times.max()))) > _LATEST:
+            raise PriorError(
+                f"the time column {name!r}",
+                rule="within 2**61 of 0",
+                got="larger integers",
+                hint="Subtract the first time from all.",
+            )
         return np.asarray(times.cast(nw.Int64).to_numpy(), dtype=np.int64)
     if dtype.is_float():
         floats = np.asarray(times.cast(nw.Float64).to_numpy(), dtype=np.float64)

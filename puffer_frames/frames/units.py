@@ -47,8 +47,6 @@ def read_units(
     if not len(frame):
         raise PriorError("the frame", rule="non-empty", got="0 rows", hint="Check the filter or the file it came from.")
     named = [*([unit] if unit is not None else []), *by]
-    for name in named:
-        _check_label_dtype(frame, name)
     complete = frame if nulls == "raise" else complete_rows(frame, [*named, *([value] if value is not None else [])])
     n = len(complete)
     values = np.zeros(n) if value is None else _values(complete, value).clip(low, high)
@@ -71,6 +69,7 @@ def factorise(frame: Frame, name: str, /) -> tuple[IndexArray, list[Secret]]:
     PriorError, ArgumentTypeError
         For missing labels, and floats that are not integers.
     """
+    _check_label_dtype(frame, name)
     entries = column(frame, name)
     null = missing(entries)
     if null.any():
@@ -84,7 +83,9 @@ def factorise(frame: Frame, name: str, /) -> tuple[IndexArray, list[Secret]]:
     if entries.dtype.is_float():
         entries = _whole(entries, name)
     native: Any = entries.to_native()
-    codes, found = pd.factorize(native if isinstance(native, pd.Series) else native.to_numpy())
+    if isinstance(entries.dtype, (nw.Int128, nw.UInt128)):  # NumPy has no such integers
+        native = np.array(entries.to_list(), dtype=object)
+    codes, found = pd.factorize(native if isinstance(native, (pd.Series, np.ndarray)) else native.to_numpy())
     labels = [_plain(label) for label in (found.tolist() if hasattr(found, "tolist") else list(found))]
     order = sorted(range(len(labels)), key=lambda k: sort_key(labels[k]))
     rank = np.empty(len(labels), dtype=np.intp)

@@ -1,6 +1,8 @@
 """Every message of the package, and the call that follows its hint."""
 
+import tempfile
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,6 +25,7 @@ from puffer_frames import (
     mixture_scale,
     privatize,
     pure_loss,
+    read_certificate,
     smallest_scale,
     tau_star_bound,
     translation_scale,
@@ -136,6 +139,13 @@ def _priors(*priors):
     return dict(zip("st", priors, strict=True))
 
 
+def _file(frame):
+    """A Parquet file of a frame, with its certificate where it has one."""
+    path = Path(tempfile.mkdtemp()) / "frame.parquet"
+    frame.to_parquet(path)
+    return path
+
+
 def _published(calibration):
     return privatize(
         PEAKED, secret="race", public="wage", epsilon=1.0, delta=1e-3, theorem="gmm", calibration=calibration
@@ -224,6 +234,7 @@ CALLS = {
         lambda: Certificate.from_dict({"epsilon": 1.0}),
         lambda: Certificate.from_dict(CERTIFICATE.to_dict()),
     ),
+    "a file without a certificate": (lambda: read_certificate(_file(FRAME)), lambda: read_certificate(_file(RELEASED))),
     "a theorem that is refuted": (lambda: _published("theorem"), lambda: _published("exact")),
 } | ANSWERS
 

@@ -1,0 +1,62 @@
+"""Certificates in Parquet files, from every library to every library."""
+
+import pandas as pd
+import polars as pl
+import pytest
+
+from puffer_frames import UncoveredFrameError, read_certificate
+
+PEOPLE = {"group": list("aabb") * 5, "score": [1, 2, 2, 4] * 5, "note": ["u", "v", "w", "z"] * 5}
+
+
+def release(frame, **options):
+    return frame.puffer.privatize(secret="group", public="score", keep="note", epsilon=1.0, **options)
+
+
+def test_the_file_is_verified_by_its_own_certificate(make_frame, tmp_path):
+    released = release(make_frame(PEOPLE))
+    path = tmp_path / "released.parquet"
+    released.puffer.write_parquet(path)
+    certificate = read_certificate(path)
+    assert certificate == released.puffer.certificate
+    assert certificate.verify(path) == certificate.verify(str(path)) == "intact"
+    for read in (pl.read_parquet, pd.read_parquet):
+        again = read(path)
+        assert certificate.verify(again) == "intact"
+        assert certificate.attach(again).puffer.verify() == "intact"
+        assert certificate.verify(again[::-1]) == "derived"
+
+
+def test_pandas_own_writer_keeps_it(tmp_path):
+    path = tmp_path / "released.parquet"
+    release(pd.DataFrame(PEOPLE)).to_parquet(path)
+    assert read_certificate(path).verify(path) == "intact"
+    assert pd.read_parquet(path).puffer.verify() == "intact"
+
+
+def test_an_index_that_is_kept_is_not_a_column(tmp_path):
+    frame = pd.DataFrame(PEOPLE, index=range(5, 25))
+    path = tmp_path / "released.parquet"
+    release(frame, index="keep").puffer.write_parquet(path)
+    assert read_certificate(path).verify(path) == "intact"
+    assert pd.read_parquet(path).index.tolist() == list(range(5, 25))
+
+
+def test_other_files_and_frames(tmp_path):
+    path = tmp_path / "other.parquet"
+    pl.DataFrame(PEOPLE).write_parquet(path)
+    with pytest.raises(UncoveredFrameError, match="without one"):
+        read_certificate(path)
+    with pytest.raises(FileNotFoundError):
+        read_certificate(tmp_path / "nowhere.parquet")
+    with pytest.raises(UncoveredFrameError):
+        pl.DataFrame(PEOPLE).puffer.write_parquet(path)
+    certificate = release(pl.DataFrame(PEOPLE)).puffer.certificate
+    assert certificate.verify(path) == "uncovered"
+
+
+def test_answers_too(tmp_path):
+    path = tmp_path / "answers.parquet"
+    answers = pl.DataFrame(PEOPLE).puffer.aggregate(unit="group", value="score", query="mean", epsilon=1.0)
+    answers.puffer.write_parquet(path)
+    assert read_certificate(path).verify(path) == "intact"
