@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.fitting import common_variance_preferred, fit_best, fit_gaussian, fit_mixture
 from puffer_frames.priors import FloatArray, Prior, Secret
+from puffer_frames.progress import watched
 from puffer_frames.theorems.catalogue import BERNOULLI, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION, Theorem
 
 Counts: TypeAlias = tuple[FloatArray, NDArray[np.int64]]
@@ -21,6 +22,7 @@ Belief: TypeAlias = Mapping[Secret, Prior]
 FEW_VALUES = 256
 """Up to this many distinct values the observed frequencies are the model."""
 MOST_COMPONENTS = 5
+_FITS = "mixtures per secret"
 ENTRIES = 1 << 23
 """Secrets times cells are about so many at most."""
 MANY_SECRETS = 100
@@ -183,8 +185,8 @@ def _not_a_belief(got: str) -> ArgumentTypeError:
 
 def _mixtures(counts: Mapping[Secret, Counts], components: int | None) -> dict[Secret, Prior]:
     if components is None:
-        return {secret: fit_best(*pair, most=MOST_COMPONENTS)[0] for secret, pair in counts.items()}
-    return {secret: fit_mixture(*pair, components=components) for secret, pair in counts.items()}
+        return {s: fit_best(*pair, most=MOST_COMPONENTS)[0] for s, pair in watched(counts.items(), label=_FITS)}
+    return {s: fit_mixture(*pair, components=components) for s, pair in watched(counts.items(), label=_FITS)}
 
 
 def _shifts(gaussians: Belief, counts: Mapping[Secret, Counts]) -> dict[Secret, Prior]:

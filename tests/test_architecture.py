@@ -11,7 +11,7 @@ ROOT = Path(puffer_frames.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
 
 LAYERS = [
-    {"errors", "_version"},
+    {"errors", "_version", "progress"},
     {"priors", "rounding", "arguments"},
     {"pairs", "transport", "postprocessing", "laws", "chains"},
     {"noise"},

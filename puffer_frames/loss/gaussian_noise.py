@@ -19,6 +19,7 @@ from puffer_frames.loss.shared_width import SharedWidthCurve
 from puffer_frames.noise.gaussian import shift_hockey_stick
 from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.priors import Prior, Secret
+from puffer_frames.progress import watched
 from puffer_frames.transport import w_infinity
 
 MOST_ATOMS = 4096
@@ -120,7 +121,7 @@ class GaussianNoiseLoss:
         """Pairs by falling distance; a pair can have no more than the shift by its distance."""
         lower, upper, worst = 0.0, 0.0, next(iter(self._distances))
         curves: dict[Secret, Curve] = {}
-        for pair, distance in self._distances.items():
+        for pair, distance in watched(self._distances.items(), label="pairs of secrets"):
             most = shift_hockey_stick(distance / scale * _ROUND_UP, epsilon=epsilon) * _ROUND_UP
             if most <= lower:
                 break

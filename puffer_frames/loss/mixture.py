@@ -17,6 +17,7 @@ from puffer_frames.loss.positive_part import raw_positive_part
 from puffer_frames.loss.refine import largest_log_ratio, positive_mass
 from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.priors import FloatArray, Prior, Secret
+from puffer_frames.progress import watched
 from puffer_frames.rounding import UNIT_ROUNDOFF
 
 _TOLERANCE = 1e-8
@@ -85,7 +86,7 @@ class MixtureLoss:
             return self.pure(0.0).at_most()
         lower, upper, worst = 0.0, 0.0, self._pairs[0]
         curves = self._curves(scale)
-        for pair in self._pairs:
+        for pair in watched(self._pairs, label="pairs of secrets"):
             p, q = (self._priors[s] for s in pair)
             if p == q:
                 continue
@@ -109,7 +110,7 @@ class MixtureLoss:
             return self.hockey_stick(0.0, epsilon=epsilon).at_most()
         lower, upper, worst = 0.0, 0.0, self._pairs[0]
         curves = self._curves(scale)
-        for pair in self._pairs:
+        for pair in watched(self._pairs, label="pairs of secrets"):
             if self._priors[pair[0]] == self._priors[pair[1]]:
                 continue
             if pair in self._discrete:

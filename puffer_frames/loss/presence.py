@@ -13,6 +13,7 @@ from puffer_frames.loss.mixture import MixtureLoss
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.pairs import Pair
 from puffer_frames.priors import FloatArray, Prior
+from puffer_frames.progress import watched
 from puffer_frames.rounding import UNIT_ROUNDOFF
 
 
@@ -98,7 +99,7 @@ class PresenceLoss:
         lower = upper = 0.0
         order = np.argsort(-bounds, kind="stable")
         worst = int(order[0])
-        for k in order:
+        for k in watched(order[bounds[order] > 0], label="units"):
             if bounds[k] <= upper:
                 break
             law = self._laws.prior(int(k))
