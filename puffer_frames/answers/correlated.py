@@ -14,7 +14,7 @@ from puffer_frames.frames.series import SeriesRows
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.counts import count_loss, count_rounding
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.noise.family import LAPLACE, Family
+from puffer_frames.noise.family import GAUSSIAN, LAPLACE, Family
 from puffer_frames.rounding import divide_up, up
 from puffer_frames.search import smallest_scale_of
 from puffer_frames.selection import measure
@@ -67,9 +67,9 @@ def plan_noise(
     several = len(released) > 1
     if mechanism == "exact":
         return _exact_plan(chains, rows, released=released, lengths=lengths, epsilon=epsilon, family=family)
-    asked = epsilon
+    asked, asked_delta = epsilon, delta
     for _ in released:  # each coordinate is put on the grid of the noise
-        asked, _ = family.request(epsilon=asked, delta=delta)
+        asked, asked_delta = family.request(epsilon=asked, delta=asked_delta)
     scales: dict[str, Callable[..., QuiltScale]] = {
         "quilt": partial(exact_quilts, epsilon=asked),
         "quilt-approx": partial(approx_quilts, epsilon=asked, rule="tight"),
@@ -77,7 +77,7 @@ def plan_noise(
     }
     quilts = _over_lengths(chains, lengths, scales[mechanism], epsilon=asked)
     lipschitz = 2 if several else 1
-    scale = max(_scale(quilt, len(released), family=family, epsilon=asked, delta=delta) for quilt in quilts)
+    scale = max(_scale(quilt, len(released), family=family, epsilon=asked, delta=asked_delta) for quilt in quilts)
     loss = epsilon
     if family == LAPLACE:
         loss = min(epsilon, max(quilt.influence + lipschitz * quilt.card / scale for quilt in quilts) * (1 + 2**-50))
@@ -86,8 +86,8 @@ def plan_noise(
         lipschitz=lipschitz,
         quilts=quilts,
         verified=Verification(
-            pure_loss=Bracket(lower=0.0, upper=math.inf if delta else loss),
-            hockey_stick=Bracket(lower=0.0, upper=delta),
+            pure_loss=Bracket(lower=0.0, upper=math.inf if family == GAUSSIAN else loss),
+            hockey_stick=Bracket(lower=0.0, upper=delta if family == GAUSSIAN else 0.0),
         ),
         derived=False,
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
+import polars as pl
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Frame, Name, NativeFrame
@@ -41,11 +41,9 @@ def build_answers(
         columns = {name: _like(entries, like[name].to_native().dtype) for name, entries in labels.items()}
         found = pd.DataFrame(columns | {name: pd.Series(list(entries)) for name, entries in numbers.items()})
         return found.rename(columns={str(name): name for name in names if str(name) in labels})
-    series = {
-        name: nw.new_series(name, list(entries), like.schema.get(name), backend=like.implementation)
-        for name, entries in {**labels, **numbers}.items()
-    }
-    return nw.from_dict(series, backend=like.implementation).to_native()
+    schema = like.to_native().schema
+    series = [pl.Series(name, list(entries), dtype=schema[name]) for name, entries in labels.items()]
+    return pl.DataFrame([*series, *(pl.Series(name, list(entries)) for name, entries in numbers.items())])
 
 
 def _like(entries: Sequence[Any], dtype: Any) -> pd.Series[Any]:

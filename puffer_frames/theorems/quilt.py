@@ -218,7 +218,8 @@ def _mixing(chain: MarkovChain, *, rule: str, smallest: float) -> tuple[float, f
     if chain.is_reversible:
         symmetric = chain.transition * root[:, None] / root
         eigenvalues = np.linalg.eigvalsh((symmetric + symmetric.T) / 2)
-        second = float(np.sort(np.abs(eigenvalues))[-2])
+        uneven = chain.states * float(np.abs(symmetric - symmetric.T).max())  # reversible up to so much
+        second = float(np.sort(np.abs(eigenvalues))[-2]) + uneven
         slowness = 1 - second
     else:
         both = chain.transition @ backwards
@@ -246,6 +247,7 @@ class _Nodes:
         self._bound = np.full((before, after), -np.inf)
         self._card = (self._steps[:before, None] + self._steps[None, :after] - 1).astype(float)
         self._scores = np.full((before, after), np.inf)
+        self._worst = {"left": self._left.max(axis=1, initial=0.0), "right": self._right.max(axis=1, initial=0.0)}
         self.found = (0, 0)
         k = 1
         while k <= min(before, after):
@@ -270,10 +272,10 @@ class _Nodes:
         best: list[Quilt] = [empty] * nodes.size
         for k in range(nodes.size):
             for count, away, side in (
-                (after[k], nodes[k] - 1, self._right),
-                (before[k], self._length - nodes[k], self._left),
+                (after[k], nodes[k] - 1, "right"),
+                (before[k], self._length - nodes[k], "left"),
             ):
-                quilt = self.one_sided(int(count), int(away), side)
+                quilt = self.one_sided(int(count), int(away), side=side)
                 if quilt is not None and quilt.score(self._epsilon) < reach[k]:
                     reach[k], best[k] = quilt.score(self._epsilon), quilt
         sigma = 0.0
@@ -294,11 +296,11 @@ class _Nodes:
             sigma = max(sigma, score)
         return QuiltScale(sigma=float(reach.max()), quilts=tuple(dict.fromkeys(best)))
 
-    def one_sided(self, count: int, away: int, side: FloatArray) -> Quilt | None:
-        """The best quilt of one node: `away` nodes lie on the open side."""
+    def one_sided(self, count: int, away: int, /, *, side: str) -> Quilt | None:
+        """The best quilt of one node on one side; `away` nodes lie on the open one."""
         if not count:
             return None
-        worst = side[:count].max(axis=1)
+        worst = self._worst[side][:count]
         with np.errstate(divide="ignore", invalid="ignore"):
             scores = np.where(worst < self._epsilon, (away + self._steps[:count]) / (self._epsilon - worst), np.inf)
         k = int(np.argmin(scores))
@@ -336,6 +338,7 @@ class _Nodes:
 def _fixed(start: FixedStart, *, epsilon: float, length: int) -> QuiltScale:
     """A given law of the first state: a node is searched where its neighbour's quilt does not cover it."""
     steps = start.steps
+    empty = Quilt(card=length, influence=0.0)
     sigma, used = 0.0, dict[Quilt, None]()
     place: tuple[int, int] | None = None
     order = sorted(range(1, length + 1), key=lambda node: abs(2 * node - length - 1))
@@ -355,6 +358,9 @@ def _fixed(start: FixedStart, *, epsilon: float, length: int) -> QuiltScale:
         place = found or place
         used[quilt] = None
         sigma = max(sigma, quilt.score(epsilon))
+        if sigma >= empty.score(epsilon):  # no node needs more
+            used[empty] = None
+            break
     return QuiltScale(sigma=sigma, quilts=tuple(used))
 
 
@@ -364,8 +370,8 @@ def _search_node(
     """The best quilt of one node, and its places where it has two sides."""
     nodes = _Nodes(influence, epsilon=epsilon, length=length)
     best = Quilt(card=length, influence=0.0)
-    for side, away in ((influence.right, node - 1), (influence.left, length - node)):
-        quilt = nodes.one_sided(side.shape[0], away, side)
+    for side, table, away in (("right", influence.right, node - 1), ("left", influence.left, length - node)):
+        quilt = nodes.one_sided(table.shape[0], away, side=side)
         if quilt is not None and quilt.score(epsilon) < best.score(epsilon):
             best = quilt
     quilt = nodes.two_sided(influence.left.shape[0], influence.right.shape[0], below=best.score(epsilon))

@@ -114,6 +114,15 @@ def test_labels_keep_their_dtype():
     assert released.dtypes["year"] == np.int8
 
 
+def test_other_columns_may_have_the_names_of_answers():
+    """An input column called "scale" has no say in the dtype of the answers."""
+    for make in (pd.DataFrame, pl.DataFrame):
+        frame = make({**VISITS, "scale": list("abcdefgh"), "query": [1] * 8})
+        released = frame.puffer.aggregate(unit="patient", value="visits", epsilon=1.0, rng=1)
+        assert float(released["scale"][0]) == pytest.approx(5.0)
+        assert released["query"].to_list() == ["sum"]
+
+
 def test_answers_are_the_totals_plus_noise():
     """With every unit of one row, the sum is that of the rows; the noise has the stated error."""
     frame = pd.DataFrame({"who": range(50), "what": np.arange(50.0)})
