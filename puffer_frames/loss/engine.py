@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import islice
 
 from puffer_frames.arguments import check_epsilon, check_scale
+from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.discrete import DiscreteLoss
 from puffer_frames.loss.displaced import DisplacedLoss
@@ -16,6 +17,9 @@ from puffer_frames.loss.stable_noise import StableNoiseLoss
 from puffer_frames.noise.family import GAUSSIAN, LAPLACE, Family, noise_family
 from puffer_frames.pairs import Pairs
 from puffer_frames.priors import Prior, Secret
+
+MOST_SECRETS = 2000
+"""With more, two million pairs would be compared one by one."""
 
 
 def privacy_loss(priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all", family: Family = LAPLACE) -> Loss:
@@ -28,12 +32,19 @@ def privacy_loss(priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all", fam
 
 
 def _of_positions(priors: Mapping[Secret, Prior], /, *, pairs: Pairs, family: Family) -> Loss:
+    if family == LAPLACE and all(prior.is_discrete for prior in priors.values()):
+        return DiscreteLoss(priors, pairs=pairs)
+    if pairs == "all" and len(priors) > MOST_SECRETS:
+        raise CalibrationError(
+            "the secrets whose pairs are compared one by one",
+            rule=f"at most {MOST_SECRETS:,} for Gaussian models, and for other noise than Laplace's",
+            got=f"{len(priors):,}",
+            hint='Take theorem="kantorovich" with Laplace noise, theorem="translation", or list the pairs that matter.',
+        )
     if family.alpha is not None:
         return StableNoiseLoss(priors, pairs=pairs, alpha=family.alpha)
     if family == GAUSSIAN:
         return GaussianNoiseLoss(priors, pairs=pairs)
-    if all(prior.is_discrete for prior in priors.values()):
-        return DiscreteLoss(priors, pairs=pairs)
     return MixtureLoss(priors, pairs=pairs)
 
 

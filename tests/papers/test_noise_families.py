@@ -17,7 +17,7 @@ from puffer_frames import (
     smallest_scale,
 )
 from puffer_frames.noise import gaussian, stable
-from puffer_frames.noise.stable import Stable
+from puffer_frames.noise.stable import Stable, shift_loss, unit_scale
 
 # theory section 11, scales rounded up
 C = {
@@ -151,3 +151,18 @@ def test_alpha_must_be_said(bad):
     frame = pd.DataFrame({"s": list("abab"), "x": [0, 1, 2, 3]})
     with pytest.raises((ArgumentError, TypeError), match="alpha must be"):
         privatize(frame, secret="s", public="x", epsilon=1.0, noise="stable", alpha=bad)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.3, 1.7, 1.95])
+def test_several_coordinates_of_stable_noise(alpha):
+    """gamma = D c(eps/k, alpha)/k hides every way to share a change D among k coordinates; D c(eps, alpha) does not."""
+    rng = np.random.default_rng(0)
+    for k in (2, 5):
+        for epsilon in (0.3, 2.0):
+            gamma = unit_scale(epsilon=epsilon / k, alpha=alpha) / k
+            shares = [np.eye(k)[0], np.full(k, 1 / k), *rng.dirichlet(np.ones(k), size=3)]
+            losses = [sum(shift_loss(share / gamma, alpha=alpha)[1] for share in row if share > 0) for row in shares]
+            assert max(losses) <= epsilon * (1 + 1e-8)
+            assert losses[1] == pytest.approx(epsilon, rel=1e-6)
+            alone = unit_scale(epsilon=epsilon, alpha=alpha)
+            assert k * shift_loss(1 / (k * alone), alpha=alpha)[0] > epsilon

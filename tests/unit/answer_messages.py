@@ -15,6 +15,7 @@ from puffer_frames import (
     presence_scale,
     quilt_approx_scale,
     quilt_scale,
+    smallest_scale,
     value_scale,
 )
 
@@ -105,6 +106,10 @@ ANSWERS = {
         ask(LONG, contribution="draw", protect="replacement"),
     ),
     "a probability of presence": (ask(presence_probability=2), ask(presence_probability=0.5)),
+    "too many Gaussian secrets": (
+        lambda: smallest_scale({k: Prior.gaussian(k, 1 + k) for k in range(2001)}, epsilon=1),
+        lambda: smallest_scale({k: Prior.gaussian(k, 1 + k) for k in range(2001)}, epsilon=1, pairs=[(0, 1)]),
+    ),
     "no pair of values": (lambda: value_scale([], epsilon=1), lambda: value_scale([(0, 5)], epsilon=1)),
     "several components of a user": (
         lambda: gaussian_presence_scale({0: PEAKS}, epsilon=1, delta=0.1),
