@@ -87,11 +87,13 @@ def add_noise(
     numbered: Rows = range(values.size) if rows is None else rows
     starts = list(range(0, values.size, BLOCK_ROWS))
 
+    chunk = CHUNK_ROWS * threads  # threads wait for one another less often
+
     def add(mine: Sequence[int]) -> None:
-        workspace = Workspace(min(CHUNK_ROWS, values.size))
+        workspace = Workspace(min(chunk, values.size))
         for start in mine:
             part = slice(start, start + BLOCK_ROWS)
-            _add_block(values[part], sampler, stream, numbered[part], out[part], workspace)
+            _add_block(values[part], sampler, stream, numbered[part], out[part], workspace, chunk=chunk)
 
     if threads == 1:
         add(starts)
@@ -107,16 +109,23 @@ def grid_noise(sampler: Sampler, rows: Rows, /, *, stream: Stream) -> FloatArray
     workspace = Workspace(min(CHUNK_ROWS, len(rows)))
     for start in range(0, len(rows), BLOCK_ROWS):
         part = slice(start, start + BLOCK_ROWS)
-        _add_block(None, sampler, stream, rows[part], out[part], workspace)
+        _add_block(None, sampler, stream, rows[part], out[part], workspace, chunk=CHUNK_ROWS)
     return out
 
 
 def _add_block(
-    values: FloatArray | None, sampler: Sampler, stream: Stream, rows: Rows, out: FloatArray, workspace: Workspace
+    values: FloatArray | None,
+    sampler: Sampler,
+    stream: Stream,
+    rows: Rows,
+    out: FloatArray,
+    workspace: Workspace,
+    *,
+    chunk: int,
 ) -> None:
-    left, starts = [], range(0, out.size, CHUNK_ROWS)
+    left, starts = [], range(0, out.size, chunk)
     for start in starts:
-        part = slice(start, start + CHUNK_ROWS)
+        part = slice(start, start + chunk)
         left.append(sampler.draw(stream, rows[part], out[part], workspace))
         if values is not None:
             _move(values[part], sampler.grid, out[part], workspace.floats[: out[part].size])
