@@ -9,16 +9,19 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import polars as pl
 
-_STREAMING: dict[str, Any] = (
-    {"engine": "streaming"}
-    if "streaming" in str(inspect.signature(pl.LazyFrame.collect).parameters.get("engine"))
-    else {}
-)
+_ENGINE = inspect.signature(pl.LazyFrame.collect).parameters.get("engine")
+_STREAMING: dict[str, Any] = {"engine": "streaming"} if _ENGINE is not None and _ENGINE.default == "auto" else {}
+"""Older versions of Polars have no streaming engine under this name."""
 
 
-def count_groups(table: nw.DataFrame[Any], keys: Sequence[str], /) -> nw.DataFrame[Any]:
-    """Number of rows per combination of the keys, in a column `count`."""
+def count_groups(table: nw.DataFrame[Any], keys: Sequence[str], /, **changed: nw.Expr) -> nw.DataFrame[Any]:
+    """Number of rows per combination of the keys, in a column `count`.
+
+    Columns may be changed first, in the same pass: `name=expression`.
+    """
     if not table.implementation.is_polars():
-        return table.group_by(list(keys)).agg(nw.len().alias("count"))
-    native = table.to_native().lazy().group_by(list(keys)).agg(pl.len().alias("count"))
-    return nw.from_native(native.collect(**_STREAMING), eager_only=True)
+        ready = table.with_columns(**changed) if changed else table
+        return ready.group_by(list(keys)).agg(nw.len().alias("count"))
+    plan = table.lazy().with_columns(**changed) if changed else table.lazy()
+    counted = plan.group_by(list(keys)).agg(nw.len().alias("count"))
+    return nw.from_native(counted.to_native().collect(**_STREAMING), eager_only=True)

@@ -104,7 +104,7 @@ def _in_cells(
         value = value.clip(*domain)
     cell = ((value - float(low)) * (1.0 / width)).cast(nw.Int64).clip(0, cells - 1)
     keys = [f"secret_{k}" for k in range(len(secret))]
-    counted = count_groups(table.with_columns(cell.alias("value")), [*keys, "value"])
+    counted = count_groups(table, [*keys, "value"], value=cell)
     counts = counted["count"].to_numpy().astype(np.int64)
     values = float(low) + (counted["value"].to_numpy().astype(np.float64) + 0.5) * width
     radius = 0.5 * width + 16 * UNIT_ROUNDOFF * max(abs(float(low)), abs(float(high)))
