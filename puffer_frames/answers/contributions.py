@@ -125,6 +125,13 @@ def _laws(rows: UnitRows, laws: str | Mapping[Secret, Prior], *, statistic: str,
                 got=f"none for {unknown!r}" if unknown is not None else "something else than a Prior",
                 hint="Write laws={unit: Prior.empirical([...]), ...}.",
             )
+        if any(law.radius for law in laws.values()):
+            raise ArgumentError(
+                "laws",
+                rule="of exact values (radius 0)",
+                got="a Prior with a radius",
+                hint="Leave radius out of Prior.empirical.",
+            )
         return UnitLaws.of_priors(laws)
     make = UnitLaws.of_rows if laws == "empirical" else UnitLaws.of_gaussians
     return make(rows.units, rows.values, rows.starts, added=added)

@@ -84,6 +84,8 @@ def presence_scale(laws: Mapping[Secret, Prior] | UnitLaws, /, *, epsilon: float
     ------
     ArgumentError
         For an epsilon out of range.
+    PriorError
+        For a law with a radius.
 
     Notes
     -----
@@ -103,7 +105,7 @@ def presence_scale(laws: Mapping[Secret, Prior] | UnitLaws, /, *, epsilon: float
     6.515437
     """
     epsilon = check_epsilon(epsilon)
-    laws = laws if isinstance(laws, UnitLaws) else UnitLaws.of_priors(laws)
+    laws = laws if isinstance(laws, UnitLaws) else UnitLaws.of_priors(_exact(laws))
     sizes = np.diff(laws.starts)
     largest = np.maximum.reduceat(np.abs(laws.means) + 40 * laws.stds, laws.starts[:-1])
     if not largest.any():
@@ -118,6 +120,18 @@ def presence_scale(laws: Mapping[Secret, Prior] | UnitLaws, /, *, epsilon: float
         worst = int(np.argmax(found))
         if found[worst] <= epsilon - slack / 2:
             return math.exp(-log_t) * _ROUND_UP
+
+
+def _exact(laws: Mapping[Secret, Prior]) -> Mapping[Secret, Prior]:
+    """The laws, whose values must be known exactly."""
+    if any(law.radius for law in laws.values()):
+        raise PriorError(
+            "the laws of users",
+            rule="of exact values (radius 0)",
+            got="a Prior with a radius",
+            hint="Leave radius out of Prior.empirical.",
+        )
+    return laws
 
 
 def _root(alone: UnitLaws, largest: float, *, epsilon: float) -> float:
@@ -162,7 +176,7 @@ def presence_bound_scale(laws: Mapping[Secret, Prior], /, *, epsilon: float) -> 
     ArgumentError
         For an epsilon out of range.
     PriorError
-        For a law with a Gaussian component.
+        For a law with a Gaussian component, or a radius.
 
     Notes
     -----
@@ -179,7 +193,7 @@ def presence_bound_scale(laws: Mapping[Secret, Prior], /, *, epsilon: float) -> 
     10.0
     """
     epsilon = check_epsilon(epsilon)
-    largest = float(UnitLaws.of_priors(laws).largest().max())
+    largest = float(UnitLaws.of_priors(_exact(laws)).largest().max())
     if math.isinf(largest):
         raise PriorError(
             "the laws of a largest contribution",

@@ -110,6 +110,15 @@ ANSWERS = {
         lambda: smallest_scale({k: Prior.gaussian(k, 1 + k) for k in range(2001)}, epsilon=1),
         lambda: smallest_scale({k: Prior.gaussian(k, 1 + k) for k in range(2001)}, epsilon=1, pairs=[(0, 1)]),
     ),
+    "laws up to a radius": (
+        ask(laws=dict.fromkeys("abc", Prior.empirical([1, 2], radius=0.5))),
+        ask(laws=dict.fromkeys("abc", Prior.empirical([1, 2]))),
+    ),
+    "presence up to a radius": (
+        lambda: presence_scale({0: Prior.empirical([1, 2], radius=0.5)}, epsilon=1),
+        lambda: presence_scale({0: Prior.empirical([1, 2])}, epsilon=1),
+    ),
+    "a radius below 0": (lambda: Prior.empirical([1], radius=-1), lambda: Prior.empirical([1])),
     "no pair of values": (lambda: value_scale([], epsilon=1), lambda: value_scale([(0, 5)], epsilon=1)),
     "several components of a user": (
         lambda: gaussian_presence_scale({0: PEAKS}, epsilon=1, delta=0.1),
