@@ -14,12 +14,12 @@ from puffer_frames.answers.contributions import choose_scales, noisy_answers
 from puffer_frames.answers.noisy import COLUMNS
 from puffer_frames.answers.protection import check_protect
 from puffer_frames.answers.statements import aggregate_statements, aggregate_subject
-from puffer_frames.arguments import check_delta, check_epsilon, check_probability
+from puffer_frames.arguments import as_float, check_delta, check_epsilon, check_probability
 from puffer_frames.certificate import Certificate
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
 from puffer_frames.frames.answers import build_answers, check_free_names
 from puffer_frames.frames.attach import fingerprint
-from puffer_frames.frames.columns import Name, NativeFrame, as_names, labels_of, open_frame
+from puffer_frames.frames.columns import LARGEST_VALUE, Name, NativeFrame, as_names, labels_of, open_frame
 from puffer_frames.frames.units import check_columns, read_units
 from puffer_frames.noise.family import LAPLACE, Family, noise_family
 from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
@@ -152,6 +152,10 @@ def aggregate(
     check_rng(rng)
     asked = _queries(query, protect=protect, divisor=divisor)
     _check_words(contribution=contribution, laws=laws, nulls=nulls)
+    if not isinstance(integer, (bool, np.bool_)):
+        raise ArgumentTypeError(
+            "integer", rule="True or False", got=f"a {type(integer).__name__}", hint="Leave it out."
+        )
     if integer:
         _check_integer(asked, family=family, delta=delta)
     opened = open_frame(frame)
@@ -166,6 +170,8 @@ def aggregate(
         {"value": domain} if domain is not None else None, role="domain", columns=["value"], finite=True
     )
     low, high = bounds.get("value", (-math.inf, math.inf))
+    if bounds and max(abs(low), abs(high)) > LARGEST_VALUE:
+        raise ArgumentError("domain", rule="within 1e301 of 0", got="larger bounds", hint="Divide by a constant first.")
     rows = read_units(
         opened,
         unit=next(iter(names["unit"]), None),
@@ -267,7 +273,7 @@ def _queries(query: str | Sequence[str], *, protect: str, divisor: float | None)
     if divisor is not None and "mean" not in listed:
         raise ArgumentError("divisor", rule='given for query="mean" only', got="one", hint="Leave it out.")
     if divisor is not None:
-        positive = isinstance(divisor, Real) and not isinstance(divisor, bool) and 0 < float(divisor) < math.inf
+        positive = isinstance(divisor, Real) and not isinstance(divisor, bool) and 0 < as_float(divisor) < math.inf
         if not positive:
             raise ArgumentError(
                 "divisor", rule="a positive number", got="another", hint="Give the public head count, for example 100."
@@ -285,18 +291,18 @@ def _queries(query: str | Sequence[str], *, protect: str, divisor: float | None)
 
 
 def _check_words(*, contribution: str, laws: object, nulls: str) -> None:
-    if contribution not in ("draw", "rows"):
+    if not isinstance(contribution, str) or contribution not in ("draw", "rows"):
         raise ArgumentError(
             "contribution", rule='"draw" or "rows"', got=repr(contribution), hint='Leave it out for "draw".'
         )
-    if not isinstance(laws, Mapping) and laws not in ("empirical", "gaussian"):
+    if not isinstance(laws, Mapping) and not (isinstance(laws, str) and laws in ("empirical", "gaussian")):
         raise ArgumentError(
             "laws",
             rule='"empirical", "gaussian" or a mapping of unit to Prior',
             got=repr(laws) if isinstance(laws, str) else f"a {type(laws).__name__}",
             hint='Leave it out for "empirical".',
         )
-    if nulls not in ("raise", "drop"):
+    if not isinstance(nulls, str) or nulls not in ("raise", "drop"):
         raise ArgumentError("nulls", rule='"raise" or "drop"', got=repr(nulls), hint='Leave it out for "raise".')
 
 

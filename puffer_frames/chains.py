@@ -47,7 +47,7 @@ class MarkovChain:
         >>> MarkovChain.of([[0.9, 0.1], [0.4, 0.6]]).stationary.round(3).tolist()
         [0.8, 0.2]
         """
-        matrix = np.array(transition, dtype=np.float64)
+        matrix = _numbers(transition, "a transition matrix")
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] < 2:
             raise _not("a transition matrix", "square, of at least two states", f"shape {matrix.shape}")
         _check_law(matrix, "each row of a transition matrix")
@@ -60,7 +60,7 @@ class MarkovChain:
             if initial == "stationary":
                 chain._require_irreducible()
             return chain
-        law = np.array(initial, dtype=np.float64)
+        law = _numbers(initial, "initial")
         if law.shape != matrix.shape[:1]:
             raise _not("initial", f"a law of {matrix.shape[0]} states", f"shape {law.shape}")
         _check_law(law[None], "initial")
@@ -182,6 +182,13 @@ def estimate_transition(pairs: ArrayLike, /, *, floor: float) -> FloatArray:
     raised = np.maximum(share, floor)
     matrix: FloatArray = raised / raised.sum(axis=1, keepdims=True)
     return matrix
+
+
+def _numbers(given: ArrayLike, what: str) -> FloatArray:
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise _not(what, "of numbers", f"a {type(given).__name__}") from None
 
 
 def _check_law(rows: FloatArray, what: str) -> None:

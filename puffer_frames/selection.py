@@ -56,7 +56,7 @@ class Selection:
 
 def check_calibration(calibration: str, /) -> str:
     """Return "exact" or "theorem"; raise ArgumentError for another word."""
-    if calibration not in ("exact", "theorem"):
+    if not isinstance(calibration, str) or calibration not in ("exact", "theorem"):
         raise ArgumentError(
             "calibration", rule='"exact" or "theorem"', got=repr(calibration), hint='Leave it out for "exact".'
         )

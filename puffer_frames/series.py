@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -141,8 +141,9 @@ def histogram(
         "unit": () if unit is None else as_names(unit, frame, role="unit"),
     }
     for role, listed in names.items():
-        if len(listed) > 1:
-            raise ArgumentTypeError(role, rule="one column name", got="several", hint=f'Write {role}="column".')
+        if len(listed) > 1 or (not listed and role != "unit"):
+            got = "several" if listed else "none"
+            raise ArgumentTypeError(role, rule="one column name", got=got, hint=f'Write {role}="column".')
     check_columns(names)
     check_free_names((*names["state"], *names["unit"]), role="state", taken=COLUMNS)
     rows = read_series(
@@ -272,7 +273,7 @@ def _chains(
             least = 1.0 / max(int(transitions.sum()), size) if floor is None else _floor(floor, size)
             matrix: ArrayLike = estimate_transition(transitions, floor=least)
         else:
-            matrix = np.asarray(chain, dtype=np.float64)
+            matrix = cast(ArrayLike, chain)
         listed = [MarkovChain.of(matrix, initial=start)]
     for one in listed:
         if one.states != size:
@@ -306,8 +307,8 @@ def _floor(floor: float, size: int) -> float:
 def _check_bins(bins: Sequence[Secret] | None, states: Sequence[Secret]) -> list[int]:
     if bins is None:
         return list(range(len(states)))
-    listed = [bins] if isinstance(bins, str) else list(bins)
-    unknown = [label for label in listed if label not in states]
+    listed = [bins] if isinstance(bins, str) or not isinstance(bins, Iterable) else list(bins)
+    unknown = [label for label in listed if not isinstance(label, Hashable) or label not in states]
     if unknown or not listed or len(set(listed)) < len(listed):
         raise ArgumentError(
             "bins",
@@ -325,6 +326,6 @@ def _check_words(*, mechanism: str, per: str, nulls: str) -> None:
         "nulls": (nulls, ("raise", "drop")),
     }
     for role, (given, known) in words.items():
-        if given not in known:
+        if not isinstance(given, str) or given not in known:
             listed = ", ".join(f'"{word}"' for word in known)
             raise ArgumentError(role, rule=f"one of {listed}", got=repr(given), hint=f'Leave it out for "{known[0]}".')

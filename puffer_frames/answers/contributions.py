@@ -81,7 +81,7 @@ def choose_scales(
     elif protect == "replacement":
         known = list(laws) if isinstance(laws, Mapping) else rows.units
         checked: Pairs = check_pairs(pairs, known)
-    elif pairs != "all":
+    elif not (isinstance(pairs, str) and pairs == "all"):
         raise ArgumentError(
             "pairs",
             rule='left out for protect="presence"',

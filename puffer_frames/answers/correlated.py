@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import partial
 
 from puffer_frames.chains import MarkovChain
-from puffer_frames.errors import ArgumentError
+from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.series import SeriesRows
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.counts import count_loss, count_rounding
@@ -17,7 +17,7 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import GAUSSIAN, LAPLACE, Family
 from puffer_frames.rounding import divide_up, up
 from puffer_frames.search import smallest_scale_of
-from puffer_frames.selection import measure
+from puffer_frames.selection import measure, require_noise
 from puffer_frames.theorems.quilt import Quilt, QuiltScale, approx_quilts, exact_quilts, largest_over
 
 MECHANISMS = {
@@ -76,6 +76,8 @@ def plan_noise(
         "group": _whole,
     }
     quilts = _over_lengths(chains, lengths, scales[mechanism], epsilon=asked)
+    if not quilts:
+        raise _nothing_to_hide()
     lipschitz = 2 if several else 1
     scale = max(_scale(quilt, len(released), family=family, epsilon=asked, delta=asked_delta) for quilt in quilts)
     loss = epsilon
@@ -161,8 +163,14 @@ def _exact_plan(
         if length / asked <= scale:
             break  # the whole piece changes the count by its length at most
         slack = count_rounding(chains, length=length)
-        engines.append(count_loss(chains, counted, length=length))
+        loss = count_loss(chains, counted, length=length)
+        if loss is None:
+            continue
+        engines.append(loss)
         scale = max(scale, smallest_scale_of(engines[-1], epsilon=asked - slack, delta=0.0))
+    if not engines:
+        raise _nothing_to_hide()
+    require_noise(scale, ["the chain"], epsilon=epsilon, delta=0.0, allow_zero_noise=False)
     brackets = [measure(engine, scale, epsilon=epsilon)[0].pure_loss for engine in engines]
     return Plan(
         scale=scale,
@@ -172,4 +180,13 @@ def _exact_plan(
             pure_loss=max(brackets, key=lambda bracket: bracket.upper), hockey_stick=Bracket(lower=0.0, upper=0.0)
         ),
         derived=binary and len(released) > 1,
+    )
+
+
+def _nothing_to_hide() -> CalibrationError:
+    return CalibrationError(
+        "the chain",
+        rule="one that leaves the state open at some time",
+        got="one in which every state follows from the first",
+        hint='Give another law of the first state (initial="stationary"), or a floor to the transition probabilities.',
     )

@@ -9,6 +9,7 @@ from fractions import Fraction
 from numbers import Real
 from typing import Any
 
+from puffer_frames.arguments import as_float
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.laws import UnitLaws
 from puffer_frames.loss.engine import privacy_loss
@@ -48,7 +49,7 @@ class Protection:
 
 def check_protect(protect: str, /) -> str:
     """Return the kind of protection; raise ArgumentError for another word."""
-    if protect not in KINDS:
+    if not isinstance(protect, str) or protect not in KINDS:
         known = ", ".join(f'"{kind}"' for kind in KINDS)
         raise ArgumentError("protect", rule=f"one of {known}", got=repr(protect), hint='Leave it out for "presence".')
     return protect
@@ -168,13 +169,19 @@ def check_values(
             got="neither" if pairs == "all" else f"pairs={pairs!r}",
             hint="Write domain=(0, 100) with what anybody knows of the column, not its observed extremes.",
         )
+    if not isinstance(pairs, Iterable):
+        pairs = []
     listed = [tuple(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else () for pair in pairs]
     kinds: tuple[type, type] = (Real, type(None)) if absence else (Real, Real)
     good = [
         len(pair) == 2 and all(isinstance(v, k) and not isinstance(v, bool) for v, k in zip(pair, kinds, strict=True))
         for pair in listed
     ]
-    if not listed or not all(good) or not all(math.isfinite(v) for pair in listed for v in pair if v is not None):
+    if (
+        not listed
+        or not all(good)
+        or not all(math.isfinite(as_float(v)) for pair in listed for v in pair if v is not None)
+    ):
         raise ArgumentTypeError(
             "pairs",
             rule="pairs of a value and None (absent)" if absence else "pairs of two values",

@@ -19,7 +19,7 @@ def aggregate_subject(
 ) -> str:
     """What of a unit is protected."""
     who = f"each {unit[0]}" if unit else "each row"
-    listed = pairs != "all"
+    listed = not isinstance(pairs, str)
     values = (
         "the declared pairs of values"
         if listed or domain is None

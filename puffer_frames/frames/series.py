@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,6 +103,13 @@ def read_series(
 
 
 def _listed(codes: IndexArray, found: list[Secret], states: Sequence[Secret]) -> tuple[IndexArray, list[Secret]]:
+    if isinstance(states, str) or not (isinstance(states, Iterable) and all(isinstance(s, Hashable) for s in states)):
+        raise ArgumentTypeError(
+            "states",
+            rule="a list of states",
+            got=f"a {type(states).__name__}",
+            hint="Leave it out for the observed states in ascending order.",
+        )
     listed = list(states)
     unknown = next((label for label in found if label not in listed), None)
     if unknown is not None or len(set(listed)) < len(listed):

@@ -18,7 +18,7 @@ LONGEST = 2000
 """Longest series; the tables have (states x length^2) entries."""
 
 
-def count_loss(chains: Sequence[MarkovChain], counted: Sequence[bool], /, *, length: int) -> DiscreteLoss:
+def count_loss(chains: Sequence[MarkovChain], counted: Sequence[bool], /, *, length: int) -> DiscreteLoss | None:
     r"""Privacy loss of one count, of "X_i = s" against "X_i = t" for every i and all states.
 
     The law of :math:`F = \sum_i 1[X_i \in C]` given :math:`X_i = s` is the convolution of the law of the count up to i
@@ -32,6 +32,11 @@ def count_loss(chains: Sequence[MarkovChain], counted: Sequence[bool], /, *, len
         Which states are counted.
     length : int
         Number of values, T.
+
+    Returns
+    -------
+    DiscreteLoss or None
+        None where no time has two possible states.
 
     Raises
     ------
@@ -72,6 +77,8 @@ def count_loss(chains: Sequence[MarkovChain], counted: Sequence[bool], /, *, len
                 law = np.convolve(up_to[i][s, : i + 2] / reached[s], after[length - 1 - i][s, : length - i])
                 rows.append(np.pad(law, (0, length + 1 - law.size)))
             pairs += [((number, i, int(s)), (number, i, int(t))) for s in possible for t in possible if s < t]
+    if not pairs:
+        return None
     positions = np.arange(length + 1, dtype=np.float64)
     return DiscreteLoss.of_table(secrets, positions, np.stack(rows), pairs=tuple(pairs))
 

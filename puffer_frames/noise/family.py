@@ -181,7 +181,7 @@ def noise_family(noise: str, /, *, alpha: float | None = None) -> Family:
     ArgumentError, ArgumentTypeError
         For another name, and for an alpha that is missing, out of range or not for this noise.
     """
-    if noise == "stable":
+    if isinstance(noise, str) and noise == "stable":
         return stable_family(stable.check_alpha(alpha))
     known = {"laplace": LAPLACE, "gaussian": GAUSSIAN}
     if not isinstance(noise, str) or noise not in known:

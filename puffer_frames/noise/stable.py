@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.optimize import brentq
 
+from puffer_frames.arguments import as_float
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.noise.adding import Open
 from puffer_frames.noise.grid import grid_of
@@ -242,6 +243,9 @@ def check_alpha(alpha: float | None, /) -> float:
         )
     if not 1 <= alpha <= LARGEST_ALPHA:
         raise ArgumentError(
-            "alpha", rule=f"from 1 to {LARGEST_ALPHA}", got=f"{alpha:g}", hint="Use alpha=1.7, or Gaussian noise for 2."
+            "alpha",
+            rule=f"from 1 to {LARGEST_ALPHA}",
+            got=f"{as_float(alpha):g}",
+            hint="Use alpha=1.7, or Gaussian noise for 2.",
         )
     return float(alpha)

@@ -17,6 +17,8 @@ FINE = 2048
 """Distances up to here are all looked at; beyond, one in 256 more."""
 _ALL = 512
 _SHARE = 256
+_NEVER = -1e300
+"""Stands for the log-ratio of two states of which neither is ever reached: a number, so that sums stay numbers."""
 _LOG_ERROR = 2000.0
 """Rounding of two logarithms of numbers in the range of floats, in unit roundoffs."""
 
@@ -89,7 +91,7 @@ def largest_ratios(log_matrix: FloatArray, doubtful: NDArray[np.bool_], /) -> Fl
     ratios[np.isnan(ratios)] = -np.inf
     if doubtful.any():
         ratios[doubtful[:, None, :] | doubtful[None, :, :]] = np.inf
-    largest: FloatArray = ratios.max(axis=2)
+    largest: FloatArray = np.maximum(ratios.max(axis=2), _NEVER)
     return largest
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from puffer_frames.arguments import check_epsilon, check_probability
-from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
 from puffer_frames.laws import UnitLaws
 from puffer_frames.priors import Prior, Secret
 from puffer_frames.rounding import UNIT_ROUNDOFF, divide_up, subtract_up, up
@@ -19,6 +19,7 @@ from puffer_frames.theorems.gaussian import tau_star
 
 _ROUND_UP = 1 + 32 * UNIT_ROUNDOFF
 _TOLERANCE = 1e-12
+_LARGEST_LOG = 708.0
 
 
 def value_scale(pairs: Iterable[Sequence[float | None]], /, *, epsilon: float) -> float:
@@ -140,12 +141,19 @@ def _root(alone: UnitLaws, largest: float, *, epsilon: float) -> float:
     def beyond(log_t: float) -> float:
         return float(alone.copies[0] * alone.log_absolute_moment(math.exp(log_t))[0]) - epsilon
 
-    low = math.log(epsilon) - math.log(largest) - math.log(float(alone.copies[0]))
+    low = min(_LARGEST_LOG, math.log(epsilon) - math.log(largest) - math.log(float(alone.copies[0])))
     while beyond(low) > 0:
         low -= 1.0
     high = low + 1.0
     while beyond(high) < 0:
         low, high = high, high + 1.0
+        if high > _LARGEST_LOG:
+            raise CalibrationError(
+                "the scale of the noise",
+                rule="in the range of floats",
+                got="a smaller one",
+                hint="Multiply the values by a constant first.",
+            )
     root = float(brentq(beyond, low, high, xtol=_TOLERANCE, rtol=1e-14))
     step = _TOLERANCE
     while beyond(root) > 0:

@@ -171,6 +171,27 @@ ANSWERS = {
         show(chain=np.eye(3) / 2 + 1 / 6, states=list("abc")),
     ),
     "one state": (show(ALIKE), show(ALIKE, states=["a", "b"])),
+    "a chain that leaves nothing open": (
+        show(chain=[[0.0, 1.0], [1.0, 0.0]], initial=[1, 0]),
+        show(chain=[[0.0, 1.0], [1.0, 0.0]], initial="stationary"),
+    ),
+    "a count that leaves nothing open": (
+        show(chain=[[0.0, 1.0], [1.0, 0.0]], initial=[1, 0], mechanism="exact"),
+        show(chain="estimated", mechanism="exact"),
+    ),
+    "a count that is known": (
+        show(chain=[[0.0, 1.0], [1.0, 0.0]], mechanism="exact"),
+        show(chain="estimated", mechanism="exact"),
+    ),
+    "a chain of words": (show(chain={"a": "b"}), show()),
+    "no state": (show(state=[]), show(state="state")),
+    "values of nothing": (ask(protect="value", pairs=None), ask(protect="value", pairs=[(3, 5)])),
+    "an array for a word": (ask(protect=np.ones(2)), ask(protect="presence")),
+    "a word for a truth": (ask(integer="yes"), ask(integer=True)),
+    "values too small for noise": (
+        ask(VISITS.assign(visits=5e-324)),
+        ask(VISITS.assign(visits=5e-324 * 2.0**60)),
+    ),
     "times that occur twice": (show(TWICE), show(TWICE, unit="who")),
     "times as text": (show(TEXT), show(TEXT.astype({"time": int}))),
     "a time that is missing": (show(NO_TIME), show(NO_TIME, nulls="drop")),
