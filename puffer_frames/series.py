@@ -134,6 +134,8 @@ def histogram(
     family.check(epsilon=epsilon, delta=delta)
     check_rng(rng)
     _check_words(mechanism=mechanism, per=per, nulls=nulls)
+    if not isinstance(counts, (bool, np.bool_)):
+        raise ArgumentTypeError("counts", rule="True or False", got=f"a {type(counts).__name__}", hint="Leave it out.")
     opened = open_frame(frame)
     names = {
         "state": as_names(state, frame, role="state"),

@@ -187,6 +187,7 @@ ANSWERS = {
     "no state": (show(state=[]), show(state="state")),
     "values of nothing": (ask(protect="value", pairs=None), ask(protect="value", pairs=[(3, 5)])),
     "an array for a word": (ask(protect=np.ones(2)), ask(protect="presence")),
+    "a word for counts": (show(counts="shares"), show(counts=False)),
     "a word for a truth": (ask(integer="yes"), ask(integer=True)),
     "values too small for noise": (
         ask(VISITS.assign(visits=5e-324)),
