@@ -158,6 +158,7 @@ def aggregate(
         )
     if integer:
         _check_integer(asked, family=family, delta=delta)
+        _check_integer_belief(laws, pairs=pairs, protect=protect)
     opened = open_frame(frame)
     names = {
         "unit": () if unit is None else as_names(unit, frame, role="unit"),
@@ -312,6 +313,18 @@ def _check_integer(asked: tuple[str, ...], *, family: Family, delta: float) -> N
             "integer",
             rule="for sums and counts with Laplace noise and delta 0",
             got="mean" if "mean" in asked else f"{family.title} noise and delta {delta:g}",
+            hint="Leave it out, and round the answers: that costs nothing.",
+        )
+
+
+def _check_integer_belief(laws: object, *, pairs: object, protect: str) -> None:
+    """Noise on the integers hides integers alone: laws of other values, and pairs of values, are refused."""
+    listed = not isinstance(pairs, str) and protect in ("value", "value-or-absence")
+    if not (isinstance(laws, str) and laws == "empirical") or listed:
+        raise ArgumentError(
+            "integer",
+            rule='left out unless laws="empirical", and pairs of values are given by domain',
+            got="pairs of values" if listed else "other laws",
             hint="Leave it out, and round the answers: that costs nothing.",
         )
 

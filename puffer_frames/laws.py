@@ -11,6 +11,7 @@ from scipy.special import log_ndtr
 from puffer_frames.errors import ArgumentError
 from puffer_frames.priors import FloatArray, IndexArray, Prior, Secret
 
+_LEAST_SHARE = 10**250
 LARGEST_CONVOLUTION = 1 << 16
 """Atoms of the largest sum of several rows that is worked out."""
 
@@ -190,13 +191,15 @@ def sum_of_draws(prior: Prior, copies: int, /) -> Prior:
         weights = merged
         if sums.size > LARGEST_CONVOLUTION:
             raise _too_many()
+    if min(weights) * _LEAST_SHARE < sum(weights):  # its share would be lost by floats, and the tails rest on it
+        raise _too_many()
     return Prior.of_levels(sums, weights)
 
 
 def _too_many() -> ArgumentError:
     return ArgumentError(
         "the rows that a unit adds up",
-        rule=f"of at most {LARGEST_CONVOLUTION:,} different sums",
+        rule=f"of at most {LARGEST_CONVOLUTION:,} different sums, none of a probability below 1e-250",
         got="more",
         hint='Say contribution="draw" for one row per unit, or laws="gaussian".',
     )

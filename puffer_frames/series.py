@@ -136,6 +136,13 @@ def histogram(
     _check_words(mechanism=mechanism, per=per, nulls=nulls)
     if not isinstance(counts, (bool, np.bool_)):
         raise ArgumentTypeError("counts", rule="True or False", got=f"a {type(counts).__name__}", hint="Leave it out.")
+    if mechanism == "exact" and per == "both":
+        raise ArgumentError(
+            "per",
+            rule='"pooled" or "unit" for mechanism="exact", whose releases do not add up',
+            got="'both'",
+            hint='Leave it out for "pooled", or use mechanism="quilt".',
+        )
     opened = open_frame(frame)
     names = {
         "state": as_names(state, frame, role="state"),

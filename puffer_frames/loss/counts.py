@@ -14,6 +14,8 @@ from puffer_frames.pairs import Pair
 from puffer_frames.priors import FloatArray, Secret
 from puffer_frames.rounding import UNIT_ROUNDOFF
 
+_SMALLEST = 1e-250
+"""Smaller probabilities come near to underflow, and the tails of the loss rest on them."""
 LONGEST = 2000
 """Longest series; the tables have (states x length^2) entries."""
 
@@ -79,8 +81,16 @@ def count_loss(chains: Sequence[MarkovChain], counted: Sequence[bool], /, *, len
             pairs += [((number, i, int(s)), (number, i, int(t))) for s in possible for t in possible if s < t]
     if not pairs:
         return None
+    table = np.stack(rows)
+    if bool(((table > 0) & (table < _SMALLEST)).any()):
+        raise ArgumentError(
+            "the chain",
+            rule=f"one whose counts all have a probability of at least {_SMALLEST:g}, or 0",
+            got="smaller ones, which floats would lose",
+            hint='Use mechanism="quilt".',
+        )
     positions = np.arange(length + 1, dtype=np.float64)
-    return DiscreteLoss.of_table(secrets, positions, np.stack(rows), pairs=tuple(pairs))
+    return DiscreteLoss.of_table(secrets, positions, table, pairs=tuple(pairs))
 
 
 def count_rounding(chains: Sequence[MarkovChain], /, *, length: int) -> float:
