@@ -31,7 +31,7 @@ def check_bounds(bounds: BoundsArgument, /, *, role: str, columns: Sequence[str]
             role,
             rule="a mapping of column to (low, high)",
             got=f"a {type(bounds).__name__}",
-            hint=f"Write {role}={{{columns[0]!r}: (0, 100)}}.",
+            hint=f"Write {role}={{{next(iter(columns), 'column')!r}: (0, 100)}}.",
         )
     given = bounds if isinstance(bounds, Mapping) else dict.fromkeys(columns, bounds)
     checked: dict[str, Bounds] = {}

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from puffer_frames.arguments import check_delta, check_epsilon
-from puffer_frames.beliefs import Belief, check_components, learn, name_beliefs
+from puffer_frames.beliefs import Belief
 from puffer_frames.calibration import Calibration, release_prepared
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, as_names, labels_of, open_frame
 from puffer_frames.frames.prepare import prepare
-from puffer_frames.frames.summary import summarise
+from puffer_frames.frames.summary import Summary, summarise
 from puffer_frames.frames.write import check_index
-from puffer_frames.joint import check_joint, select_bounded
-from puffer_frames.noise.family import noise_family
 from puffer_frames.noise.stream import RandomSource, check_rng
-from puffer_frames.pairs import check_pairs
 from puffer_frames.postprocessing import BoundsArgument, check_bounds
 from puffer_frames.priors import Secret
-from puffer_frames.selection import check_calibration, select_scale
-from puffer_frames.theorems.catalogue import check_theorem
+from puffer_frames.request import Request
 
 
 def privatize(
@@ -153,11 +148,9 @@ def privatize(
     check_rng(rng)
     columns = as_names(public, frame, role="public")
     check_bounds(clip, role="clip", columns=columns, finite=False)
-    plan, complete = _calibrate(
-        opened,
+    request = Request.of(
         secret=as_names(secret, frame, role="secret"),
         public=columns,
-        keep=kept,
         epsilon=epsilon,
         delta=delta,
         pairs=pairs,
@@ -169,9 +162,11 @@ def privatize(
         components=components,
         nulls=nulls,
         domain=domain,
-        index=index,
         allow_zero_noise=allow_zero_noise,
     )
+    complete = prepare(opened, secret=request.secret, public=columns, keep=kept, nulls=nulls)
+    check_index(opened, index)
+    plan = request.plan(_summaries(complete, request))
     return release_prepared(
         plan,
         complete,
@@ -232,11 +227,10 @@ def calibrate(
     >>> plan.theorem, plan.published_scale, round(plan.scale, 3)
     ('kantorovich', 2.0, 1.706)
     """
-    plan, _ = _calibrate(
-        open_frame(frame),
+    opened = open_frame(frame)
+    request = Request.of(
         secret=as_names(secret, frame, role="secret"),
         public=as_names(public, frame, role="public"),
-        keep=(),
         epsilon=epsilon,
         delta=delta,
         pairs=pairs,
@@ -248,95 +242,15 @@ def calibrate(
         components=components,
         nulls=nulls,
         domain=domain,
-        index="keep",
         allow_zero_noise=allow_zero_noise,
     )
-    return plan
+    complete = prepare(opened, secret=request.secret, public=request.public, keep=(), nulls=nulls)
+    return request.plan(_summaries(complete, request))
 
 
-def _calibrate(
-    frame: Frame,
-    /,
-    *,
-    secret: tuple[str, ...],
-    public: tuple[str, ...],
-    keep: tuple[str, ...],
-    epsilon: float,
-    delta: float,
-    pairs: str | Iterable[Sequence[Secret]],
-    theorem: str,
-    calibration: str,
-    noise: str,
-    alpha: float | None,
-    beliefs: str | Belief | Iterable[str | Belief],
-    components: int | None,
-    nulls: str,
-    domain: Mapping[Name, Sequence[float]] | None,
-    index: str | None,
-    allow_zero_noise: bool,
-) -> tuple[Calibration, Frame]:
-    """The plan, and the complete rows of the frame."""
-    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
-    family = noise_family(noise, alpha=alpha)
-    family.check(epsilon=epsilon, delta=delta)
-    check_theorem(theorem, family=family)
-    check_calibration(calibration)
-    components = check_components(components, theorem=theorem)
-    complete = prepare(frame, secret=secret, public=public, keep=keep, nulls=nulls)
-    check_index(frame, index)
-    bounds = check_bounds(domain, role="domain", columns=public, finite=True)
-    summaries = {c: summarise(complete, secret=secret, public=c, domain=bounds.get(c)) for c in public}
-    first = summaries[public[0]]
-    checked = check_pairs(pairs, list(first.counts))
-    named = list(first.counts) if checked == "all" else list(dict.fromkeys(s for pair in checked for s in pair))
-    counts = {c: {label: summary.counts[label] for label in named} for c, summary in summaries.items()}
-    if len(public) > 1:
-        check_joint(theorem=theorem, components=components, beliefs=beliefs)
-        calibration = "theorem"
-        selections = select_bounded(
-            counts,
-            domain=bounds,
-            radius={c: summary.radius for c, summary in summaries.items()},
-            epsilon=epsilon,
-            delta=delta,
-            pairs=checked,
-            allow_zero_noise=allow_zero_noise,
-            family=family,
-        )
-    else:
-        chosen, fitted, empirical = learn(
-            counts[public[0]],
-            theorem=theorem,
-            components=components,
-            coupled=family.alpha is not None,
-            radius=first.radius,
-        )
-        covered = name_beliefs(beliefs, fitted=fitted, empirical=empirical, secrets=named)
-        selections = {
-            public[0]: select_scale(
-                covered,
-                theorem=chosen,
-                assumed=fitted,
-                epsilon=epsilon,
-                delta=delta,
-                pairs=checked,
-                calibration=calibration,
-                allow_zero_noise=allow_zero_noise,
-                family=family,
-            )
-        }
-    plan = Calibration(
-        epsilon=epsilon,
-        delta=delta,
-        secret=secret,
-        public=public,
-        pairs=checked,
-        calibration=calibration,
-        noise=family,
-        nulls=nulls,
-        domain=bounds,
-        selections=selections,
-        rows_per_secret=first.rows_per_secret,
-        checksum="".join(summary.checksum() for summary in summaries.values()),
-    )
-    return plan, complete
+def _summaries(complete: Frame, request: Request) -> dict[str, Summary]:
+    """What the rows say of each public column."""
+    return {
+        name: summarise(complete, secret=request.secret, public=name, domain=request.domain.get(name))
+        for name in request.public
+    }

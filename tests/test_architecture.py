@@ -23,6 +23,7 @@ LAYERS = [
     {"certificate"},
     {"attached"},
     {"calibration"},
+    {"request"},
     {"release", "aggregates", "series"},
     {"accessor"},
     {"__init__"},
