@@ -6,6 +6,8 @@ import math
 from fractions import Fraction
 from numbers import Real
 
+import numpy as np
+
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 
 
@@ -50,6 +52,13 @@ def _number(value: float, name: str) -> float:
             name, rule="a number", got=f"a {type(value).__name__}", hint=f"Write {name}={_EXAMPLES.get(name, '0.5')}."
         )
     return as_float(value)
+
+
+def check_flag(value: object, name: str, /) -> bool:
+    """Return a truth value; raise ArgumentTypeError for anything else."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentTypeError(name, rule="True or False", got=f"a {type(value).__name__}", hint="Leave it out.")
+    return bool(value)
 
 
 def as_float(value: float, /) -> float:

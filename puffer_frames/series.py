@@ -5,27 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from puffer_frames._version import __version__
+from puffer_frames.answers.belief import ChainArgument, believed_chains
 from puffer_frames.answers.correlated import MECHANISMS, Plan, plan_noise
 from puffer_frames.answers.noisy import COLUMNS, AnswerRow, answer_row, with_noise
 from puffer_frames.answers.statements import series_statements
-from puffer_frames.arguments import check_delta, check_epsilon
+from puffer_frames.arguments import check_delta, check_epsilon, check_flag
 from puffer_frames.certificate import Certificate
-from puffer_frames.chains import MarkovChain, estimate_transition
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.answers import build_answers, check_free_names
-from puffer_frames.frames.attach import fingerprint
+from puffer_frames.frames.attach import fingerprint, is_null
 from puffer_frames.frames.columns import Name, NativeFrame, as_names, labels_of, open_frame
-from puffer_frames.frames.series import SeriesRows, read_series
+from puffer_frames.frames.series import GAPS, SeriesRows, read_series
 from puffer_frames.frames.units import check_columns
-from puffer_frames.noise.family import Family, noise_family
+from puffer_frames.noise.family import GAUSSIAN, Family, noise_family
 from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
-from puffer_frames.priors import FloatArray, Secret
+from puffer_frames.priors import Secret
 
 
 def histogram(
@@ -38,7 +38,7 @@ def histogram(
     epsilon: float,
     delta: float = 0.0,
     mechanism: str = "quilt",
-    chain: str | ArrayLike | MarkovChain | Sequence[MarkovChain] = "estimated",
+    chain: ChainArgument = "estimated",
     initial: str | ArrayLike = "stationary",
     floor: float | None = None,
     states: Sequence[Secret] | None = None,
@@ -47,6 +47,7 @@ def histogram(
     per: str = "pooled",
     noise: str = "laplace",
     alpha: float | None = None,
+    gaps: str = "bridge",
     nulls: str = "raise",
     rng: RandomSource = None,
 ) -> NativeFrame:
@@ -62,8 +63,7 @@ def histogram(
     state : column name
         Strings, categories, booleans or integers.
     time : column name
-        Integers, floats, dates or datetimes, in any order of the rows. Where it does not go on by its usual step, the
-        series is cut into pieces, which are taken as independent.
+        Integers, floats, dates or datetimes, in any order of the rows, apart by one step: that which occurs most.
     unit : column name, optional
         Whose series a row belongs to; without it there is one.
     epsilon : float
@@ -72,13 +72,15 @@ def histogram(
         0, except for Gaussian noise.
     mechanism : "quilt", "quilt-approx", "exact" or "group"
         The Markov Quilt Mechanism with exact influences; with influences bounded by how fast the chain mixes; the exact
-        loss of one count (two states, or one of `bins`); the privacy of a whole piece, for comparison.
+        loss of one count (two states, or one of `bins`; at most 2,000 times); the privacy of a whole series, which
+        needs no chain, for comparison.
     chain : "estimated", transition matrix, MarkovChain or several
         Rows from, columns to, in ascending order of the states. Several: the guarantee covers each.
     initial : "stationary", "estimated", "any" or a law
-        Law of the first state of a piece.
+        Law of the first state of a series.
     floor : float, optional
-        Least probability of a transition of the estimated chain; by default 1 / (number of transitions).
+        Least probability of a transition of the estimated chain, and of an estimated first state; by default
+        1 / (number of transitions), and 1 / (number of first states).
     states : list, optional
         All states, in the order of the matrix; by default those observed, ascending.
     bins : list, optional
@@ -89,8 +91,11 @@ def histogram(
         One histogram of all units, one each, or both, which share epsilon evenly.
     noise, alpha : str, float
         As in `privatize`.
+    gaps : "bridge" or "independent"
+        What is believed of times without a row. "bridge": the chain runs on through them. "independent": the series
+        starts anew after each, and what lies before tells nothing of what follows.
     nulls : "raise" or "drop"
-        What to do with rows that miss a state, time or unit.
+        What to do with rows that miss a state, time or unit; dropped rows are gaps.
     rng : None, int or numpy.random.Generator
         A seed makes the release reproducible, hence not private; for tests.
 
@@ -105,16 +110,22 @@ def histogram(
     ColumnNotFoundError
         For a column that is not there.
     ArgumentError, ArgumentTypeError
-        For an argument or dtype out of range, and a time that occurs twice in a series.
+        For an argument or dtype out of range, a time that occurs twice in a series, and times apart by other than
+        whole numbers of steps.
     PriorError
-        For an empty frame, missing entries, and a matrix that is no transition matrix.
+        For an empty frame, missing entries, a matrix that is no transition matrix, and a reducible chain with a
+        stationary start.
+    CalibrationError
+        Where the chain leaves nothing open, and for mechanism="exact" where no noise would be added.
 
     Notes
     -----
     **Guarantee**: for every time and pair of states s, t, and every chain,
     :math:`P(\text{answers} \in B \mid X_i = s) \le e^\varepsilon P(\text{answers} \in B \mid X_i = t)`. The query
-    changes by at most 2 in all where one value does (by 1 for one bin), which the scale holds. A short series, or an
-    epsilon too small for any quilt, gets the noise of group privacy. **Cost**: `puffer_frames.quilt_scale`.
+    changes by at most 2 in all where one value does (by 1 for one bin), which the scale holds; of two states the first
+    count is the public total less the second, so that one is released. A short series, or an epsilon too small for any
+    quilt, gets the noise of group privacy. A scale for bridged gaps is private for independent pieces too, where the
+    start is stationary or any. **Cost**: `puffer_frames.quilt_scale`.
 
     References
     ----------
@@ -127,21 +138,24 @@ def histogram(
     >>> chain = [[0.6, 0.4], [0.4, 0.6]]
     >>> found = day.puffer.histogram(state="activity", time="minute", epsilon=1.0, chain=chain)
     >>> list(found.columns), round(float(found["scale"].iloc[0]), 3)
-    (['activity', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 7.144)
+    (['activity', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 3.572)
     """
     epsilon, delta = check_epsilon(epsilon), check_delta(delta)
     family = noise_family(noise, alpha=alpha)
     family.check(epsilon=epsilon, delta=delta)
     check_rng(rng)
-    _check_words(mechanism=mechanism, per=per, nulls=nulls)
-    if not isinstance(counts, (bool, np.bool_)):
-        raise ArgumentTypeError("counts", rule="True or False", got=f"a {type(counts).__name__}", hint="Leave it out.")
-    if mechanism == "exact" and per == "both":
+    _check_words(mechanism=mechanism, per=per, nulls=nulls, gaps=gaps)
+    check_flag(counts, "counts")
+    _check_unused(family, delta=delta, chain=chain, initial=initial, floor=floor)
+    if per == "both" and (mechanism == "exact" or unit is None):
+        exact = mechanism == "exact"
         raise ArgumentError(
             "per",
-            rule='"pooled" or "unit" for mechanism="exact", whose releases do not add up',
+            rule='"pooled" or "unit"'
+            + (' for mechanism="exact", whose releases do not add up' * exact or " without a unit"),
             got="'both'",
-            hint='Leave it out for "pooled", or use mechanism="quilt".',
+            hint='Leave it out for "pooled"'
+            + (', or use mechanism="quilt".' if exact else '; name the unit for "both".'),
         )
     opened = open_frame(frame)
     names = {
@@ -162,9 +176,10 @@ def histogram(
         unit=next(iter(names["unit"]), None),
         states=states,
         nulls=nulls,
+        gaps=gaps,
     )
     released = _check_bins(bins, rows.states)
-    chains = _chains(chain, rows, initial=initial, floor=floor)
+    chains = [] if mechanism == "group" else believed_chains(chain, rows, initial=initial, floor=floor)
     both = per == "both"
     share = math.nextafter(epsilon / 2, 0.0) if both else epsilon
     plan = plan_noise(
@@ -196,7 +211,13 @@ def histogram(
         public=("answer",),
         kept=tuple(name for name in (*labels, *table) if name != "answer"),
         pairs="all",
-        beliefs=("estimated chain" if isinstance(chain, str) else "given chains",),
+        beliefs=(
+            "any dependence"
+            if mechanism == "group"
+            else "estimated chain"
+            if isinstance(chain, str)
+            else "given chains",
+        ),
         theorem=MECHANISMS[mechanism][0],
         source=MECHANISMS[mechanism][1],
         published_scales={"count": None if mechanism == "exact" else plan.scale},
@@ -245,79 +266,34 @@ def _histograms(
     return table
 
 
-def _chains(
-    chain: str | ArrayLike | MarkovChain | Sequence[MarkovChain],
-    rows: SeriesRows,
-    *,
-    initial: str | ArrayLike,
-    floor: float | None,
-) -> list[MarkovChain]:
-    """The adversary's beliefs."""
-    size = len(rows.states)
-    if size < 2:
+def _check_unused(family: Family, *, delta: float, chain: object, initial: object, floor: float | None) -> None:
+    """What would have no effect is refused."""
+    if delta and family != GAUSSIAN:
         raise ArgumentError(
-            "the states",
-            rule="at least two",
-            got=str(size),
-            hint="With one state there is nothing to hide; list all that are possible in states=[...].",
+            "delta",
+            rule="0 for a histogram with other than Gaussian noise",
+            got=f"{delta:g}",
+            hint='Leave it out, or say noise="gaussian".',
         )
-    given = [chain] if isinstance(chain, MarkovChain) else chain
-    if isinstance(given, Sequence) and given and all(isinstance(one, MarkovChain) for one in given):
-        if initial != "stationary":
-            raise ArgumentError(
-                "initial", rule="left out where a MarkovChain is given", got="a law", hint="Say it in MarkovChain.of."
-            )
-        listed = [one for one in given if isinstance(one, MarkovChain)]
-    else:
-        start = _initial(initial, rows)
-        if isinstance(chain, str):
-            if chain != "estimated":
-                raise ArgumentError(
-                    "chain",
-                    rule='"estimated", a transition matrix or a MarkovChain',
-                    got=repr(chain),
-                    hint='Leave it out for "estimated".',
-                )
-            transitions = rows.transitions()
-            least = 1.0 / max(int(transitions.sum()), size) if floor is None else _floor(floor, size)
-            matrix: ArrayLike = estimate_transition(transitions, floor=least)
-        else:
-            matrix = cast(ArrayLike, chain)
-        listed = [MarkovChain.of(matrix, initial=start)]
-    for one in listed:
-        if one.states != size:
-            raise ArgumentError(
-                "chain",
-                rule=f"of the {size} states of the series",
-                got=f"{one.states}",
-                hint="List all possible states in the order of the matrix: states=[...].",
-            )
-    return listed
-
-
-def _initial(initial: str | ArrayLike, rows: SeriesRows) -> ArrayLike | str:
-    if isinstance(initial, str) and initial == "estimated":
-        law: FloatArray = rows.first_states() / rows.first_states().sum()
-        return law
-    return initial
-
-
-def _floor(floor: float, size: int) -> float:
-    if isinstance(floor, bool) or not isinstance(floor, (int, float)) or not 0 <= floor <= 1 / size:
+    if isinstance(chain, str) and chain != "estimated":
         raise ArgumentError(
-            "floor",
-            rule=f"from 0 to 1 / (number of states), here {1 / size:.3g}",
-            got=f"{floor!r}",
-            hint="Leave it out for 1 / (number of transitions).",
+            "chain",
+            rule='"estimated", a transition matrix or a MarkovChain',
+            got=repr(chain),
+            hint='Leave it out for "estimated".',
         )
-    return float(floor)
+    estimated = isinstance(chain, str) or (isinstance(initial, str) and initial == "estimated")
+    if floor is not None and not estimated:
+        raise ArgumentError(
+            "floor", rule="left out where the chain is given", got="a number", hint="Raise the entries of the matrix."
+        )
 
 
 def _check_bins(bins: Sequence[Secret] | None, states: Sequence[Secret]) -> list[int]:
     if bins is None:
         return list(range(len(states)))
     listed = [bins] if isinstance(bins, str) or not isinstance(bins, Iterable) else list(bins)
-    unknown = [label for label in listed if not isinstance(label, Hashable) or label not in states]
+    unknown = [label for label in listed if not isinstance(label, Hashable) or is_null(label) or label not in states]
     if unknown or not listed or len(set(listed)) < len(listed):
         raise ArgumentError(
             "bins",
@@ -328,11 +304,12 @@ def _check_bins(bins: Sequence[Secret] | None, states: Sequence[Secret]) -> list
     return [list(states).index(label) for label in listed]
 
 
-def _check_words(*, mechanism: str, per: str, nulls: str) -> None:
+def _check_words(*, mechanism: str, per: str, nulls: str, gaps: str) -> None:
     words = {
         "mechanism": (mechanism, tuple(MECHANISMS)),
         "per": (per, ("pooled", "unit", "both")),
         "nulls": (nulls, ("raise", "drop")),
+        "gaps": (gaps, GAPS),
     }
     for role, (given, known) in words.items():
         if not isinstance(given, str) or given not in known:

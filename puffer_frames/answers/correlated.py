@@ -17,7 +17,7 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import GAUSSIAN, LAPLACE, Family
 from puffer_frames.rounding import divide_up, up
 from puffer_frames.search import smallest_scale_of
-from puffer_frames.selection import measure, require_noise
+from puffer_frames.selection import measure
 from puffer_frames.theorems.quilt import Quilt, QuiltScale, approx_quilts, exact_quilts, largest_over
 
 MECHANISMS = {
@@ -63,23 +63,28 @@ def plan_noise(
     ArgumentError
         For the exact mechanism with several counts, another noise or too long a series.
     """
-    lengths = sorted({int(length) for length in rows.lengths}, reverse=True)
-    several = len(released) > 1
     if mechanism == "exact":
-        return _exact_plan(chains, rows, released=released, lengths=lengths, epsilon=epsilon, family=family)
+        return _exact_plan(chains, rows, released=released, epsilon=epsilon, family=family)
+    derived = len(rows.states) == 2 and len(released) == 2  # the second count is the public total less the first
+    bins = 1 if derived else len(released)
     asked, asked_delta = epsilon, delta
-    for _ in released:  # each coordinate is put on the grid of the noise
+    for _ in range(bins):  # each coordinate is put on the grid of the noise
         asked, asked_delta = family.request(epsilon=asked, delta=asked_delta)
     scales: dict[str, Callable[..., QuiltScale]] = {
         "quilt": partial(exact_quilts, epsilon=asked),
         "quilt-approx": partial(approx_quilts, epsilon=asked, rule="tight"),
-        "group": _whole,
     }
-    quilts = _over_lengths(chains, lengths, scales[mechanism], epsilon=asked)
-    if not quilts:
-        raise _nothing_to_hide()
-    lipschitz = 2 if several else 1
-    scale = max(_scale(quilt, len(released), family=family, epsilon=asked, delta=asked_delta) for quilt in quilts)
+    lipschitz = 1 if bins == 1 else 2
+    noise_of = partial(_scale, bins=bins, family=family, epsilon=asked, delta=asked_delta)
+    whole = Quilt(card=max(n for _, n in rows.extents()), influence=0.0)
+    quilts: tuple[Quilt, ...] = (whole,)
+    if mechanism != "group":
+        quilts = _over_extents(chains, rows.extents(), scales[mechanism], epsilon=asked)
+        if not quilts:
+            raise _nothing_to_hide()
+        if noise_of(whole) <= max(map(noise_of, quilts)):  # quilts are chosen for Laplace noise
+            quilts = (whole,)
+    scale = max(map(noise_of, quilts))
     loss = epsilon
     if family == LAPLACE:
         loss = min(epsilon, max(quilt.influence + lipschitz * quilt.card / scale for quilt in quilts) * (1 + 2**-50))
@@ -91,11 +96,11 @@ def plan_noise(
             pure_loss=Bracket(lower=0.0, upper=math.inf if family == GAUSSIAN else loss),
             hockey_stick=Bracket(lower=0.0, upper=delta if family == GAUSSIAN else 0.0),
         ),
-        derived=False,
+        derived=derived,
     )
 
 
-def _scale(quilt: Quilt, bins: int, *, family: Family, epsilon: float, delta: float) -> float:
+def _scale(quilt: Quilt, *, bins: int, family: Family, epsilon: float, delta: float) -> float:
     """Scale of the noise of a count that hides card values up to what the quilt tells of them."""
     room = math.nextafter(epsilon - quilt.influence, -math.inf) if quilt.influence else epsilon
     if family == LAPLACE:
@@ -107,36 +112,34 @@ def _scale(quilt: Quilt, bins: int, *, family: Family, epsilon: float, delta: fl
     return up(Fraction(reach) * quilt.card * Fraction(family.unit(epsilon=room, delta=delta)))
 
 
-def _over_lengths(
+def _over_extents(
     chains: list[MarkovChain],
-    lengths: list[int],
+    extents: list[tuple[int, int]],
     scale_of: Callable[..., QuiltScale],
     *,
     epsilon: float,
 ) -> tuple[Quilt, ...]:
-    """Quilts for pieces of all these lengths, longest first.
+    """Quilts for stretches of all these (times, rows), longest first.
 
-    Where one quilt serves every node of the longest piece, it serves the nodes of a shorter one too: a side that does
-    not fit is left out, and neither the number of nodes near it nor the influence grows.
+    Times without a row are nodes of the chain like others: a quilt may hold them, and counting them among the nodes
+    near a value only adds to the noise. Where one quilt serves every node of the longest stretch, it serves the nodes
+    of a shorter one too: a side that does not fit is left out, and neither the number of nodes near it nor the
+    influence grows. For the same reason it serves stretches that are independent.
     """
     sigma, used = 0.0, dict[Quilt, None]()
     homogeneous = all(isinstance(chain.initial, str) for chain in chains)
-    for length in lengths:
-        if length / epsilon <= sigma:
-            used[Quilt(card=length, influence=0.0)] = None
-            break  # shorter ones need less than the empty quilt of this one
-        found = largest_over(chains, partial(scale_of, length=length))
+    for times, observed in extents:
+        if observed / epsilon <= sigma:  # all its rows together need no more
+            used[Quilt(card=observed, influence=0.0)] = None
+            continue
+        found = largest_over(chains, partial(scale_of, length=times))
+        if found.sigma > observed / epsilon:
+            found = QuiltScale(sigma=observed / epsilon, quilts=(Quilt(card=observed, influence=0.0),))
         sigma = max(sigma, found.sigma)
         used.update(dict.fromkeys(found.quilts))
-        if homogeneous and len(found.quilts) <= len(chains) and found.quilts[0].card < length:
+        if homogeneous and len(found.quilts) <= len(chains) and found.quilts[0].card < observed:
             break
     return tuple(used)
-
-
-def _whole(chain: MarkovChain, *, length: int) -> QuiltScale:
-    """Group privacy: every value of a piece may change."""
-    del chain
-    return QuiltScale(sigma=math.inf, quilts=(Quilt(card=length, influence=0.0),))
 
 
 def _exact_plan(
@@ -144,11 +147,17 @@ def _exact_plan(
     rows: SeriesRows,
     *,
     released: list[int],
-    lengths: list[int],
     epsilon: float,
     family: Family,
 ) -> Plan:
     binary = len(rows.states) == 2
+    if rows.bridged and rows.skipped.any():
+        raise ArgumentError(
+            'mechanism="exact"',
+            rule="for series without gaps",
+            got=f"{int((rows.skipped > 0).sum())} gaps",
+            hint='Use mechanism="quilt", or say gaps="independent" where the series start anew after a gap.',
+        )
     if family != LAPLACE or (len(released) > 1 and not binary):
         raise ArgumentError(
             'mechanism="exact"',
@@ -159,7 +168,7 @@ def _exact_plan(
     asked, _ = family.request(epsilon=epsilon, delta=0.0)
     counted = [k == released[-1] for k in range(len(rows.states))]
     scale, engines = 0.0, []
-    for length in lengths:
+    for length, _ in rows.extents():
         if length / asked <= scale:
             break  # the whole piece changes the count by its length at most
         slack = count_rounding(chains, length=length)
@@ -170,7 +179,13 @@ def _exact_plan(
         scale = max(scale, smallest_scale_of(engines[-1], epsilon=asked - slack, delta=0.0))
     if not engines:
         raise _nothing_to_hide()
-    require_noise(scale, ["the chain"], epsilon=epsilon, delta=0.0, allow_zero_noise=False)
+    if scale == 0:
+        raise CalibrationError(
+            "the request",
+            rule="one that needs noise",
+            got=f"a count that is already private at epsilon {epsilon:g} under the chain",
+            hint='Try a smaller epsilon, or use mechanism="quilt".',
+        )
     brackets = [measure(engine, scale, epsilon=epsilon)[0].pure_loss for engine in engines]
     return Plan(
         scale=scale,

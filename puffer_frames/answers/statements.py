@@ -114,15 +114,9 @@ def series_statements(
     nulls: str,
 ) -> tuple[str, ...]:
     """What the guarantee of a histogram rests on and leaves out."""
-    pieces, units = len(rows.lengths), len(rows.units)
-    start = chains[0].initial if isinstance(chains[0].initial, str) else "given"
-    law = "estimated from the table" if estimated else "given"
     statements = [
-        f"the adversary's belief: each series is a Markov chain with a {start} start; its transition matrix is {law}"
-        + (f" ({len(chains)} chains, all covered)" if len(chains) > 1 else "")
-        + "; that it was learned, and that the scale is published, is outside the guarantee",
-        f"{pieces} piece{'s' * (pieces > 1)} of {units} series: the times go on by one step within a piece, and pieces "
-        "(cut at gaps) are independent; times, lengths and the list of states are public",
+        _belief(chains, estimated=estimated),
+        _gaps(rows, given_start=any(not isinstance(chain.initial, str) for chain in chains)),
         f"one changed value changes the released counts by at most {plan.lipschitz} in all"
         + (": one count less, another one more" if several and not plan.derived else ""),
     ]
@@ -138,9 +132,39 @@ def series_statements(
         statements.append("one release: a second one of the same series is outside the guarantee")
     else:
         statements.append("several releases with the same quilts (the same chain and epsilon): their epsilons add")
-    if any(quilt.influence == 0 and quilt.card == max(rows.lengths) for quilt in plan.quilts) and mechanism != "group":
+    whole = {observed for _, observed in rows.extents()}
+    if any(quilt.influence == 0 and quilt.card in whole for quilt in plan.quilts) and mechanism != "group":
         statements.append("no quilt helps some values: they have the noise of group privacy")
     if nulls == "drop":
         statements.append("rows with a missing entry may have been left out; that one is missing is not protected")
     statements.append(family.on_grid)
     return tuple(statements)
+
+
+def _belief(chains: list[MarkovChain], *, estimated: bool) -> str:
+    if not chains:
+        return "the adversary's belief: any dependence of the values of a series, and none between series"
+    start = chains[0].initial if isinstance(chains[0].initial, str) else "given"
+    law = "estimated from the table" if estimated else "given"
+    several = f" ({len(chains)} chains, all covered)" if len(chains) > 1 else ""
+    impossible = any(not isinstance(chain.initial, str) and not chain.initial.all() for chain in chains)
+    return (
+        f"the adversary's belief: each series is a Markov chain with a {start} start; its transition matrix is {law}"
+        + several
+        + ("; what the start makes impossible at a time is not hidden there" if impossible else "")
+        + "; that it was learned, and that the scale is published, is outside the guarantee"
+    )
+
+
+def _gaps(rows: SeriesRows, *, given_start: bool) -> str:
+    units, gaps = len(rows.units), int((rows.skipped > 0).sum())
+    missing = f"{units} series" + (
+        f" with {gaps} gap{'s' * (gaps > 1)} ({int(rows.skipped.sum())} times)" if gaps else ""
+    )
+    if not gaps:
+        belief = "without gaps"
+    elif not rows.bridged:
+        belief = "the series start anew after a gap, independent of what came before"
+    else:
+        belief = "the chain runs on through the gaps" + ("" if given_start else ", or starts anew after them")
+    return f"{missing}: {belief}; times, lengths and the list of states are public"

@@ -49,6 +49,8 @@ def build_answers(
 def _like(entries: Sequence[Any], dtype: Any) -> pd.Series[Any]:
     """Labels in the dtype of their column, or in one that can hold a missing entry, where there is one."""
     if None in entries and isinstance(dtype, np.dtype):
-        dtype = "Int64" if dtype.kind in "iu" else "boolean" if dtype.kind == "b" else dtype
+        dtype = {"i": "Int64", "u": "UInt64", "b": "boolean"}.get(dtype.kind, dtype)
+    if isinstance(dtype, pd.BooleanDtype):
+        entries = [pd.NA if entry is None else entry for entry in entries]
     series: pd.Series[Any] = pd.Series(list(entries), dtype=dtype)
     return series

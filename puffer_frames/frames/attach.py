@@ -44,9 +44,11 @@ def fingerprint(frame: NativeFrame, /) -> str:
     for name in sorted(opened.columns):
         digest.update(f"{name!r}:".encode())
         values_of = column(opened, name)
-        if isinstance(values_of.dtype, nw.Boolean) or values_of.dtype.is_numeric():
+        truth = isinstance(values_of.dtype, nw.Boolean)
+        if truth or values_of.dtype.is_numeric():
             numbers = values_of.cast(nw.Float64) if opened.implementation.is_polars() else values_of
-            values = np.array(numbers.fill_null(0).to_numpy(), dtype="<f8")
+            filled = numbers.fill_null(False if truth and numbers is values_of else 0)
+            values = np.array(filled.to_numpy(), dtype="<f8")
             values[values_of.is_null().to_numpy().astype(bool) | np.isnan(values)] = np.nan
             digest.update(values.data)
         elif isinstance(values_of.dtype, (nw.Date, nw.Datetime)):

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import puffer_frames
-from puffer_frames import ArgumentError, MarkovChain, Prior, PriorError, binary_class
+from puffer_frames import ArgumentError, MarkovChain, Prior
 
 VISITS = {
     "patient": ["a", "a", "b", "c", "c", "c", "d", "e"],
@@ -65,7 +65,7 @@ def test_aggregates_are_the_same_on_every_frame(make_frame, options):
         {"epsilon": 1.0, "per": "both"},
         {"epsilon": 1.0, "per": "unit", "counts": False, "chain": CHAIN},
         {"epsilon": 1.0, "mechanism": "quilt-approx", "chain": CHAIN, "counts": False},
-        {"epsilon": 1.0, "mechanism": "exact", "bins": ["work"]},
+        {"epsilon": 1.0, "mechanism": "exact", "bins": ["work"], "gaps": "independent"},
         {"epsilon": 1.0, "mechanism": "group"},
         {"epsilon": 1.0, "noise": "stable", "alpha": 1.5, "chain": CHAIN, "initial": "any"},
         {"epsilon": 1.0, "noise": "gaussian", "delta": 1e-6, "chain": CHAIN, "initial": "estimated"},
@@ -207,7 +207,7 @@ def test_a_unit_in_two_groups_is_an_error():
         frame.puffer.aggregate(unit="patient", value="visits", by="town", epsilon=1.0)
 
 
-def test_times_of_every_kind_cut_series_at_gaps():
+def test_times_of_every_kind_show_gaps():
     numbers = [0, 1, 2, 3, 10, 11, 12, 13, 14]
     start = datetime.datetime(2026, 1, 1)
     kinds = {
@@ -218,62 +218,90 @@ def test_times_of_every_kind_cut_series_at_gaps():
     }
     for make in (pd.DataFrame, pl.DataFrame):
         for name, times in kinds.items():
-            if name == "dates" and make is pd.DataFrame:
-                times = pd.to_datetime(times)
             frame = make({"t": times, "s": list("abababbab")})
             released = frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=[[0.5, 0.5], [0.5, 0.5]], rng=1)
-            assert "2 pieces" in " ".join(released.puffer.certificate.assumptions), name
+            said = " ".join(released.puffer.certificate.assumptions)
+            assert "1 series with 1 gap (6 times): the chain runs on through the gaps" in said, name
 
 
-def test_duplicate_times_are_an_error():
-    frame = pd.DataFrame({"t": [0, 1, 1, 2], "s": list("abab")})
-    with pytest.raises(ArgumentError, match="occur twice"):
-        frame.puffer.histogram(state="s", time="t", epsilon=1.0)
+def test_nanoseconds_are_told_apart():
+    frame = pd.DataFrame({"t": pd.to_datetime(np.arange(0, 70, 7)), "s": list("ab") * 5})
+    for made in (frame, pl.DataFrame({"t": frame["t"].to_numpy(), "s": frame["s"].to_numpy()})):
+        released = made.puffer.histogram(state="s", time="t", epsilon=1.0, chain=[[0.5, 0.5], [0.5, 0.5]])
+        assert "without gaps" in " ".join(released.puffer.certificate.assumptions)
 
 
-def test_short_series_and_small_epsilon_get_the_noise_of_the_group():
-    one = pd.DataFrame({"t": [0], "s": ["a"]})
-    released = one.puffer.histogram(state="s", time="t", epsilon=0.5, states=["a", "b"], chain=[[0.9, 0.1], [0.2, 0.8]])
-    assert released["scale"].iloc[0] == pytest.approx(4)
-    frame = pd.DataFrame({"t": range(20), "s": list("ab") * 10})
-    for mechanism in ("quilt", "quilt-approx", "group"):
-        asked = frame.puffer.histogram(
-            state="s", time="t", epsilon=0.01, chain=[[0.9, 0.1], [0.2, 0.8]], mechanism=mechanism
-        )
-        assert asked["scale"].iloc[0] == pytest.approx(2 * 20 / 0.01)
+def test_times_without_a_step_are_refused():
+    """Months differ in length, and so do days where the clocks change: the step is not the chain's."""
+    months = pd.date_range("2025-01-01", periods=12, freq="MS")
+    days = pd.date_range("2026-03-25", periods=12, freq="D", tz="Europe/Berlin")
+    for times in (months, days):
+        frame = pd.DataFrame({"t": times, "s": list("ab") * 6})
+        with pytest.raises(ArgumentError, match="differences of another length"):
+            frame.puffer.histogram(state="s", time="t", epsilon=1.0)
+    shaken = pd.DataFrame({"t": np.cumsum(np.random.default_rng(1).uniform(1, 2, 20)), "s": list("ab") * 10})
+    for gaps in ("bridge", "independent"):
+        with pytest.raises(ArgumentError, match="apart by one step"):
+            shaken.puffer.histogram(state="s", time="t", epsilon=1.0, gaps=gaps)
 
 
-def test_reducible_and_periodic_chains():
-    frame = pd.DataFrame({"t": range(20), "s": list("ab") * 10})
-    stuck, flips = [[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]
-    with pytest.raises(PriorError, match="irreducible"):
-        frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=stuck)
-    for chain, options in ((stuck, {"initial": [0.5, 0.5]}), (flips, {})):
-        released = frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=chain, **options)
-        assert released["scale"].iloc[0] == pytest.approx(40)
+def test_dropped_rows_are_gaps():
+    frame = pd.DataFrame({"t": range(9), "s": ["a", "b", None, "a", "b", "a", None, "b", "a"]})
+    asked = {"state": "s", "time": "t", "epsilon": 1.0, "nulls": "drop", "mechanism": "group"}
+    assert frame.puffer.histogram(**asked)["scale"].iloc[0] == pytest.approx(7)
+    assert frame.puffer.histogram(**asked, gaps="independent")["scale"].iloc[0] == pytest.approx(3)
+    with pytest.raises(ArgumentError, match="without gaps"):
+        frame.puffer.histogram(**{**asked, "mechanism": "exact"}, chain=[[0.5, 0.5], [0.5, 0.5]])
 
 
-def test_classes_of_chains_take_the_largest_scale():
+def test_the_group_needs_no_chain():
+    frame = pd.DataFrame({"t": range(9), "s": list("abbaababa")})
+    released = frame.puffer.histogram(
+        state="s", time="t", epsilon=1.0, mechanism="group", chain=[[1.0, 0.0], [0.0, 1.0]]
+    )
+    assert "any dependence" in str(released.puffer.certificate)
+
+
+def test_other_noise_never_exceeds_that_of_the_group():
+    """Quilts are chosen for Laplace noise; the empty one can be better for another."""
+    frame = pd.DataFrame({"t": range(6), "s": list("abcabc")})
+    chain = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
+    for options in ({"noise": "stable", "alpha": 1.5}, {"noise": "gaussian", "delta": 1e-5}):
+        for epsilon in (0.5, 2.0, 5.0):
+            asked = {"state": "s", "time": "t", "epsilon": epsilon, "chain": chain, **options}
+            quilt, group = (frame.puffer.histogram(**asked, mechanism=m)["scale"].iloc[0] for m in ("quilt", "group"))
+            assert quilt <= group
+
+
+def test_several_matrices_and_chains():
     frame = pd.DataFrame({"t": range(100), "s": list("ab") * 50})
-    chains = [MarkovChain.of([[p, 1 - p], [1 - p, p]]) for p in (0.5, 0.7, 0.9)]
-    scales = [
-        frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=one)["scale"].iloc[0]
-        for one in [*chains, chains]
-    ]
-    assert scales[:3] == pytest.approx([2, 2 * 6.723597, 2 * 31.737789], rel=1e-6)
-    assert scales[3] == scales[2]
-    released = frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=binary_class(0.3))
-    assert released["scale"].iloc[0] == pytest.approx(2 * 6.723597, rel=1e-6)
+    matrices = [[[p, 1 - p], [1 - p, p]] for p in (0.5, 0.7, 0.9)]
+    for chains in (matrices, np.array(matrices), [matrices[0], MarkovChain.of(matrices[2])]):
+        released = frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=chains)
+        assert released["scale"].iloc[0] == pytest.approx(31.737789, rel=1e-6)
+
+
+@pytest.mark.parametrize("owner", [[True, False], [1, 2], ["p", "q"]])
+def test_units_beside_the_pooled_histogram(make_frame, owner):
+    frame = make_frame({"t": [0, 0, 1, 1, 2, 2], "s": list("abbaab"), "who": owner * 3})
+    released = frame.puffer.histogram(state="s", time="t", unit="who", per="both", epsilon=1.0)
+    entries = as_pandas(released)["who"]
+    assert entries.isna().tolist() == [True] * 2 + [False] * 4
+    assert entries.tolist()[2:] == [label for label in sorted(owner) for _ in "ab"]
 
 
 def test_noise_families_of_a_histogram():
     """Per quilt: Gaussian noise in Euclidean distance, stable noise coordinate by coordinate (theory section 11)."""
-    frame = pd.DataFrame({"t": range(100), "s": list("ab") * 50})
-    asked = {"state": "s", "time": "t", "epsilon": 1.0, "chain": [[0.5, 0.5], [0.5, 0.5]]}
+    frame = pd.DataFrame({"t": range(100), "s": list("abc") * 33 + ["a"]})
+    asked = {"state": "s", "time": "t", "epsilon": 1.0, "chain": np.full((3, 3), 1 / 3)}
     cauchy = frame.puffer.histogram(**asked, noise="stable", alpha=1)["scale"].iloc[0]
-    assert cauchy == pytest.approx(2 / (2 * np.sinh(0.25)) / 2, rel=1e-6)  # one node, change 2, two counts
+    assert cauchy == pytest.approx(2 / 3 / (2 * np.sinh(1 / 6)), rel=1e-6)  # one node, change 2, three counts
     one = frame.puffer.histogram(**asked, noise="stable", alpha=1, bins=["a"])["scale"].iloc[0]
     assert one == pytest.approx(0.959518, abs=1e-6)
     normal = frame.puffer.histogram(**asked, noise="gaussian", delta=1e-5)["scale"].iloc[0]
     single = frame.puffer.histogram(**asked, noise="gaussian", delta=1e-5, bins=["a"])["scale"].iloc[0]
     assert normal == pytest.approx(np.sqrt(2) * single, rel=1e-9)
+    two = frame.assign(s=frame["s"].replace("c", "b"))
+    asked["chain"] = np.full((2, 2), 0.5)
+    normal = two.puffer.histogram(**asked, noise="gaussian", delta=1e-5)["scale"].iloc[0]
+    assert normal == pytest.approx(single, rel=1e-9)

@@ -102,6 +102,14 @@ def count_loss(transition, initial, length, state, scale):
     return _loss(paths, weights, counts, [(y,) for y in range(length + 1)], scale)
 
 
+def gapped_count_loss(transition, initial, observed, state, scale):
+    """As count_loss, where only the observed times (from 1) are counted; the state at those times is the secret."""
+    paths, weights, _ = _enumerate(transition, initial, max(observed))
+    seen = paths[:, [time - 1 for time in observed]]
+    counts = [(count,) for count in (seen == state).sum(axis=1).tolist()]
+    return _loss(seen, weights, counts, [(y,) for y in range(len(observed) + 1)], scale)
+
+
 def weighted_sum_loss(transition, initial, length, values, scale):
     """Exact pure loss of the sum of values[X_i] with Laplace noise; equal sums are recognised exactly."""
     paths, weights, _ = _enumerate(transition, initial, length)

@@ -1,11 +1,20 @@
 """Quilt histograms and counts against brute force over all sequences."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sequence_oracle import count_loss as brute_count_loss
-from sequence_oracle import histogram_loss, influence, random_chain, sigma, stationary, weighted_sum_loss
+from sequence_oracle import (
+    gapped_count_loss,
+    histogram_loss,
+    influence,
+    random_chain,
+    sigma,
+    stationary,
+    weighted_sum_loss,
+)
 
-from puffer_frames import MarkovChain, quilt_approx_scale, quilt_scale
+from puffer_frames import ArgumentError, MarkovChain, quilt_approx_scale, quilt_scale
 from puffer_frames.loss.counts import count_loss
 from puffer_frames.search import smallest_scale_of
 from puffer_frames.theorems.influence import distances, pair_influence, stationary_influence
@@ -121,3 +130,72 @@ def test_thinned_distances_cost_little(monkeypatch):
     monkeypatch.setattr("puffer_frames.theorems.influence.FINE", 64)
     monkeypatch.setattr("puffer_frames.theorems.influence._ALL", 32)
     assert full <= quilt_scale(slow, length=10**6, epsilon=1.0) <= full * 1.02
+
+
+GAPPED = [0, 1, 3, 4, 6, 7, 9, 10]
+LAZY = [[0.95, 0.05], [0.05, 0.95]]
+
+
+def gapped(gaps, **options):
+    """The scale of one count, and its loss where the chain runs on through the gaps."""
+    frame = pd.DataFrame({"t": GAPPED, "s": [0, 1] * 4})
+    asked = {"state": "s", "time": "t", "epsilon": 1.0, "chain": LAZY, "bins": [0], "gaps": gaps, **options}
+    scale = float(frame.puffer.histogram(**asked)["scale"].iloc[0])
+    return scale, gapped_count_loss(LAZY, [0.5, 0.5], [time + 1 for time in GAPPED], 0, scale)
+
+
+def test_gaps_do_not_cut_a_chain():
+    for mechanism in ("quilt", "quilt-approx", "group"):
+        assert gapped("bridge", mechanism=mechanism)[1] <= 1 + 1e-12
+    assert gapped("independent", mechanism="quilt")[1] > 2.5  # 2.79: short pieces need little noise of their own
+    assert gapped("independent", mechanism="group")[1] > 2.5
+
+
+def test_bridged_gaps_are_private_on_random_chains():
+    """Whether the chain runs on or starts anew."""
+    found = 0
+    for k, (transition, rng) in enumerate(chains(40, seed=18)):
+        observed = np.sort(rng.choice(np.arange(2, 9), size=5, replace=False))
+        times = np.append(0, observed)
+        frame = pd.DataFrame({"t": times, "s": rng.integers(transition.shape[0], size=6)})
+        asked = {"states": list(range(transition.shape[0])), "bins": [0], "chain": transition}
+        try:
+            released = frame.puffer.histogram(state="s", time="t", epsilon=(1.0, 4.0)[k % 2], **asked)
+        except ArgumentError:
+            continue  # no step of which all differences are multiples
+        found += 1
+        scale = float(released["scale"].iloc[0])
+        step = int(np.diff(times).min())
+        places = (times // step + 1).tolist()
+        start = stationary(transition)
+        assert gapped_count_loss(transition, start, places, 0, scale) <= (1.0, 4.0)[k % 2] * (1 + 1e-12)
+        runs = np.split(times, np.flatnonzero(np.diff(times) > step) + 1)
+        for run in runs:
+            assert brute_count_loss(transition, start, len(run), 0, scale) <= (1.0, 4.0)[k % 2] * (1 + 1e-12)
+    assert found >= 15
+
+
+def test_two_states_release_one_count():
+    """Its change is 1, not 2: the second count is the public total less the first."""
+    for k, (transition, _) in enumerate(chains(40, seed=19)):
+        if transition.shape[0] > 2:
+            continue
+        epsilon = (1.0, 4.0)[k // 2 % 2]
+        frame = pd.DataFrame({"t": range(6), "s": [0, 1] * 3})
+        asked = {"state": "s", "time": "t", "epsilon": epsilon, "chain": transition, "rng": 1}
+        both, one = frame.puffer.histogram(**asked), frame.puffer.histogram(**asked, bins=[1])
+        assert both["answer"].sum() == 6
+        assert both["scale"].iloc[0] == one["scale"].iloc[0]
+        loss = brute_count_loss(transition, stationary(transition), 6, 1, float(one["scale"].iloc[0]))
+        assert loss <= epsilon * (1 + 1e-12)
+
+
+def test_an_estimated_start_hides_the_first_state():
+    """One series starts in one state: the adversary is not sure of it all the same."""
+    frame = pd.DataFrame({"t": range(5), "s": [0, 1, 1, 0, 1]})
+    asked = {"state": "s", "time": "t", "epsilon": 1.0, "initial": "estimated", "chain": LAZY, "bins": [0]}
+    scale = float(frame.puffer.histogram(**asked)["scale"].iloc[0])
+    for start in ([0.5, 0.5], [1.0, 0.0]):
+        assert brute_count_loss(LAZY, start, 5, 0, scale) <= 1 + 1e-12
+    with pytest.raises(ArgumentError, match="floor"):
+        frame.puffer.histogram(**{**asked, "initial": "stationary"}, floor=0.1)
