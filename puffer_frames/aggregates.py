@@ -4,30 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from puffer_frames._version import __version__
+from puffer_frames.answers.checks import (
+    check_count,
+    check_integer,
+    check_integer_belief,
+    check_names,
+    check_presence,
+    check_queries,
+    check_support,
+    check_words,
+)
 from puffer_frames.answers.contributions import choose_scales, noisy_answers
 from puffer_frames.answers.noisy import COLUMNS
 from puffer_frames.answers.protection import check_protect
 from puffer_frames.answers.statements import aggregate_statements, aggregate_subject
-from puffer_frames.arguments import as_float, check_delta, check_epsilon, check_probability
+from puffer_frames.arguments import check_delta, check_epsilon, check_flag
 from puffer_frames.certificate import Certificate
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
+from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.frames.answers import build_answers, check_free_names
 from puffer_frames.frames.attach import fingerprint
-from puffer_frames.frames.columns import LARGEST_VALUE, Name, NativeFrame, as_names, labels_of, open_frame
-from puffer_frames.frames.units import check_columns, read_units
-from puffer_frames.noise.family import LAPLACE, Family, noise_family
+from puffer_frames.frames.columns import LARGEST_VALUE, Name, NativeFrame, as_name, as_names, labels_of, open_frame
+from puffer_frames.frames.units import read_units
+from puffer_frames.noise.family import noise_family
 from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
 from puffer_frames.postprocessing import check_bounds
 from puffer_frames.priors import Prior, Secret
 from puffer_frames.selection import check_calibration
-
-QUERIES = ("sum", "count", "mean")
 
 
 def aggregate(
@@ -70,8 +77,8 @@ def aggregate(
     value : column name
         What is added; not needed for a count.
     query : "sum", "count", "mean", or ("sum", "count")
-        Several answers share epsilon and delta evenly. A mean without `divisor` releases sum and count jointly, and
-        their quotient.
+        Several answers share epsilon and delta evenly, but for one that needs no noise. A mean without `divisor`
+        releases sum and count jointly, and their quotient.
     protect : str
         "value": which of two values a unit reports. "value-or-absence": whether it reports a value or is absent.
         "presence": whether it is there, with its law, or absent. "replacement": which of two units' laws it has.
@@ -80,8 +87,8 @@ def aggregate(
     delta : float
         0 for pure privacy, or far below 1 / (number of units).
     pairs : "all" or iterable of pairs
-        Of values for "value", of a value and None for "value-or-absence" (or give `domain`, whose extremes are then the
-        worst); of units for "replacement".
+        Of different values for "value", of a value and None for "value-or-absence", within the domain if there is one
+        (or give `domain` alone, whose extremes are then the worst); of units for "replacement".
     laws : "empirical", "gaussian" or mapping of unit to Prior
         The law of one row of the unit (of its whole contribution, where given): its observed frequencies, the Gaussian
         of its mean and standard deviation, or your own.
@@ -112,7 +119,9 @@ def aggregate(
     -------
     pandas.DataFrame or polars.DataFrame
         A row per group and query: `by`, `query`, `answer`, `scale`, `expected_error` (mean absolute noise), `lower_95`
-        and `upper_95` (the answer without noise lies between them with probability 0.95). Certificate attached.
+        and `upper_95` (the answer without noise lies between them with probability 0.95). The answer without noise is
+        that of one row per unit, drawn at random, for contribution="draw". A mean by a noisy count has no scale, and is
+        missing where that count is not positive. Certificate attached.
 
     Raises
     ------
@@ -150,22 +159,22 @@ def aggregate(
     check_protect(protect)
     check_calibration(calibration)
     check_rng(rng)
-    asked = _queries(query, protect=protect, divisor=divisor)
-    _check_words(contribution=contribution, laws=laws, nulls=nulls)
-    if not isinstance(integer, (bool, np.bool_)):
-        raise ArgumentTypeError(
-            "integer", rule="True or False", got=f"a {type(integer).__name__}", hint="Leave it out."
-        )
+    asked = check_queries(query, protect=protect, divisor=divisor)
+    check_words(contribution=contribution, laws=laws, nulls=nulls)
+    check_flag(integer, "integer")
+    check_flag(allow_zero_noise, "allow_zero_noise")
+    if not allow_zero_noise:
+        check_count(asked, protect=protect, contribution=contribution)
     if integer:
-        _check_integer(asked, family=family, delta=delta)
-        _check_integer_belief(laws, pairs=pairs, protect=protect)
+        check_integer(asked, family=family, delta=delta)
+        check_integer_belief(laws, pairs=pairs, protect=protect)
     opened = open_frame(frame)
     names = {
-        "unit": () if unit is None else as_names(unit, frame, role="unit"),
-        "value": () if value is None else as_names(value, frame, role="value"),
+        "unit": () if unit is None else as_name(unit, frame, role="unit"),
+        "value": () if value is None else as_name(value, frame, role="value"),
         "by": as_names(by, frame, role="by"),
     }
-    _check_names(names, asked=asked)
+    check_names(names, asked=asked)
     check_free_names(names["by"], role="by", taken=("query", *COLUMNS))
     bounds = check_bounds(
         {"value": domain} if domain is not None else None, role="domain", columns=["value"], finite=True
@@ -189,7 +198,9 @@ def aggregate(
             got="other numbers",
             hint="Leave integer out.",
         )
-    _check_presence(presence_probability)
+    check_presence(presence_probability, units=rows.units)
+    if isinstance(laws, Mapping) and bounds and contribution == "draw":
+        check_support(laws, low=low, high=high)
     plan = choose_scales(
         rows,
         asked=asked,
@@ -253,93 +264,3 @@ def aggregate(
         fingerprint=fingerprint(released),
     )
     return certificate.attach(released)
-
-
-def _queries(query: str | Sequence[str], *, protect: str, divisor: float | None) -> tuple[str, ...]:
-    listed = (query,) if isinstance(query, str) else tuple(query) if isinstance(query, Sequence) else (None,)
-    if not listed or any(name not in QUERIES for name in listed) or len(set(listed)) < len(listed):
-        raise ArgumentError(
-            "query",
-            rule='"sum", "count", "mean" or ("sum", "count")',
-            got=repr(query) if isinstance(query, str) else "others",
-            hint='Leave it out for "sum".',
-        )
-    if "count" in listed and protect == "value":
-        raise ArgumentError(
-            "query",
-            rule='"sum" or "mean" for protect="value"',
-            got="'count'",
-            hint='A unit\'s value does not change a count: say protect="presence".',
-        )
-    if divisor is not None and "mean" not in listed:
-        raise ArgumentError("divisor", rule='given for query="mean" only', got="one", hint="Leave it out.")
-    if divisor is not None:
-        positive = isinstance(divisor, Real) and not isinstance(divisor, bool) and 0 < as_float(divisor) < math.inf
-        if not positive:
-            raise ArgumentError(
-                "divisor", rule="a positive number", got="another", hint="Give the public head count, for example 100."
-            )
-    if "mean" in listed and divisor is None:
-        if protect in ("value", "replacement"):
-            raise ArgumentError(
-                "divisor",
-                rule=f'given for query="mean" and protect="{protect}"',
-                got="none",
-                hint="Give a public head count, or ask for the sum.",
-            )
-        return ("sum", "count", "mean")
-    return listed
-
-
-def _check_words(*, contribution: str, laws: object, nulls: str) -> None:
-    if not isinstance(contribution, str) or contribution not in ("draw", "rows"):
-        raise ArgumentError(
-            "contribution", rule='"draw" or "rows"', got=repr(contribution), hint='Leave it out for "draw".'
-        )
-    if not isinstance(laws, Mapping) and not (isinstance(laws, str) and laws in ("empirical", "gaussian")):
-        raise ArgumentError(
-            "laws",
-            rule='"empirical", "gaussian" or a mapping of unit to Prior',
-            got=repr(laws) if isinstance(laws, str) else f"a {type(laws).__name__}",
-            hint='Leave it out for "empirical".',
-        )
-    if not isinstance(nulls, str) or nulls not in ("raise", "drop"):
-        raise ArgumentError("nulls", rule='"raise" or "drop"', got=repr(nulls), hint='Leave it out for "raise".')
-
-
-def _check_integer(asked: tuple[str, ...], *, family: Family, delta: float) -> None:
-    if family != LAPLACE or delta or "mean" in asked:
-        raise ArgumentError(
-            "integer",
-            rule="for sums and counts with Laplace noise and delta 0",
-            got="mean" if "mean" in asked else f"{family.title} noise and delta {delta:g}",
-            hint="Leave it out, and round the answers: that costs nothing.",
-        )
-
-
-def _check_integer_belief(laws: object, *, pairs: object, protect: str) -> None:
-    """Noise on the integers hides integers alone: laws of other values, and pairs of values, are refused."""
-    listed = not isinstance(pairs, str) and protect in ("value", "value-or-absence")
-    if not (isinstance(laws, str) and laws == "empirical") or listed:
-        raise ArgumentError(
-            "integer",
-            rule='left out unless laws="empirical", and pairs of values are given by domain',
-            got="pairs of values" if listed else "other laws",
-            hint="Leave it out, and round the answers: that costs nothing.",
-        )
-
-
-def _check_names(names: Mapping[str, tuple[str, ...]], *, asked: tuple[str, ...]) -> None:
-    for role in ("unit", "value"):
-        if len(names[role]) > 1:
-            raise ArgumentTypeError(role, rule="one column name", got="several", hint=f'Write {role}="column".')
-    if not names["value"] and set(asked) != {"count"}:
-        raise ArgumentError("value", rule="the name of a column", got="none", hint='Write value="column".')
-    check_columns(names)
-
-
-def _check_presence(probability: float | Mapping[Secret, float] | None) -> None:
-    if probability is None:
-        return
-    for number in probability.values() if isinstance(probability, Mapping) else [probability]:
-        check_probability(number, "presence_probability")

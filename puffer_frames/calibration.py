@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from puffer_frames._version import __version__
+from puffer_frames.arguments import check_flag
 from puffer_frames.certificate import Certificate
 from puffer_frames.errors import ArgumentError, CalibrationError, RowOrderWarning, warn
 from puffer_frames.frames.attach import fingerprint
@@ -179,6 +180,9 @@ class Calibration:
         ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError
             As `puffer_frames.privatize`.
         """
+        check_flag(shuffle, "shuffle")
+        check_flag(round, "round")
+        check_flag(allow_other_frame, "allow_other_frame")
         opened = open_frame(frame)
         kept = as_names(keep, frame, role="keep")
         check_index(opened, index)

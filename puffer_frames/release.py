@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from puffer_frames.arguments import check_flag
 from puffer_frames.beliefs import Belief
 from puffer_frames.calibration import Calibration, release_prepared
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, as_names, labels_of, open_frame
@@ -146,6 +147,8 @@ def privatize(
     opened = open_frame(frame)
     kept = as_names(keep, frame, role="keep")
     check_rng(rng)
+    check_flag(shuffle, "shuffle")
+    check_flag(round, "round")
     columns = as_names(public, frame, role="public")
     check_bounds(clip, role="clip", columns=columns, finite=False)
     request = Request.of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from puffer_frames.arguments import check_delta, check_epsilon
+from puffer_frames.arguments import check_delta, check_epsilon, check_flag
 from puffer_frames.beliefs import Belief, check_components, learn, name_beliefs
 from puffer_frames.calibration import Calibration
 from puffer_frames.frames.columns import Name
@@ -81,6 +81,7 @@ class Request:
         family.check(epsilon=epsilon, delta=delta)
         check_theorem(theorem, family=family)
         check_calibration(calibration)
+        check_flag(allow_zero_noise, "allow_zero_noise")
         return cls(
             secret=secret,
             public=public,

@@ -17,10 +17,10 @@ from puffer_frames.answers.noisy import COLUMNS, AnswerRow, answer_row, with_noi
 from puffer_frames.answers.statements import series_statements
 from puffer_frames.arguments import check_delta, check_epsilon, check_flag
 from puffer_frames.certificate import Certificate
-from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.answers import build_answers, check_free_names
 from puffer_frames.frames.attach import fingerprint, is_null
-from puffer_frames.frames.columns import Name, NativeFrame, as_names, labels_of, open_frame
+from puffer_frames.frames.columns import Name, NativeFrame, as_name, labels_of, open_frame
 from puffer_frames.frames.series import GAPS, SeriesRows, read_series
 from puffer_frames.frames.units import check_columns
 from puffer_frames.noise.family import GAUSSIAN, Family, noise_family
@@ -158,15 +158,11 @@ def histogram(
             + (', or use mechanism="quilt".' if exact else '; name the unit for "both".'),
         )
     opened = open_frame(frame)
-    names = {
-        "state": as_names(state, frame, role="state"),
-        "time": as_names(time, frame, role="time"),
-        "unit": () if unit is None else as_names(unit, frame, role="unit"),
+    names: dict[str, tuple[str, ...]] = {
+        "state": as_name(state, frame, role="state"),
+        "time": as_name(time, frame, role="time"),
+        "unit": () if unit is None else as_name(unit, frame, role="unit"),
     }
-    for role, listed in names.items():
-        if len(listed) > 1 or (not listed and role != "unit"):
-            got = "several" if listed else "none"
-            raise ArgumentTypeError(role, rule="one column name", got=got, hint=f'Write {role}="column".')
     check_columns(names)
     check_free_names((*names["state"], *names["unit"]), role="state", taken=COLUMNS)
     rows = read_series(

@@ -73,8 +73,10 @@ def choose_scales(
         As `aggregate`.
     """
     statistics = tuple(dict.fromkeys("sum" if name == "mean" else name for name in asked))
-    share = epsilon if len(statistics) == 1 else math.nextafter(epsilon / len(statistics), 0.0)
-    share_of_delta = delta / len(statistics)
+    counted = "count" in statistics and not (protect == "replacement" and not added)
+    noisy = max(1, len([name for name in statistics if name != "count"]) + counted)
+    share = epsilon if noisy == 1 else math.nextafter(epsilon / noisy, 0.0)
+    share_of_delta = delta / noisy
     values = None
     if protect in ("value", "value-or-absence"):
         values = check_values(pairs, domain, absence=protect == "value-or-absence")

@@ -181,10 +181,10 @@ def _exact_plan(
         raise _nothing_to_hide()
     if scale == 0:
         raise CalibrationError(
-            "the request",
-            rule="one that needs noise",
-            got=f"a count that is already private at epsilon {epsilon:g} under the chain",
-            hint='Try a smaller epsilon, or use mechanism="quilt".',
+            "the chain",
+            rule="one under which a count depends on the state at some time",
+            got="one whose counts are the same whatever the state",
+            hint='Use mechanism="quilt", or another chain.',
         )
     brackets = [measure(engine, scale, epsilon=epsilon)[0].pure_loss for engine in engines]
     return Plan(

@@ -64,6 +64,6 @@ def answer_row(noisy: Fraction, noise: AnswerNoise | None, /, *, by: Fraction) -
 
 
 def quotient_row(numerator: Fraction, denominator: Fraction, /) -> AnswerRow:
-    """The same for a quotient of two noisy totals: its noise has no scale."""
-    answer = float(numerator / denominator) if denominator else None
+    """The same for a quotient of two noisy totals: its noise has no scale; None unless the denominator is positive."""
+    answer = float(numerator / denominator) if denominator > 0 else None
     return answer, None, None, None, None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 from puffer_frames.arguments import as_float
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
@@ -169,26 +169,42 @@ def check_values(
             got="neither" if pairs == "all" else f"pairs={pairs!r}",
             hint="Write domain=(0, 100) with what anybody knows of the column, not its observed extremes.",
         )
-    if not isinstance(pairs, Iterable):
-        pairs = []
-    listed = [tuple(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else () for pair in pairs]
-    kinds: tuple[type, type] = (Real, type(None)) if absence else (Real, Real)
-    good = [
-        len(pair) == 2 and all(isinstance(v, k) and not isinstance(v, bool) for v, k in zip(pair, kinds, strict=True))
-        for pair in listed
-    ]
-    if (
-        not listed
-        or not all(good)
-        or not all(math.isfinite(as_float(v)) for pair in listed for v in pair if v is not None)
-    ):
+    listed = [_value_pair(pair, absence=absence) for pair in pairs] if isinstance(pairs, Iterable) else []
+    good = [pair for pair in listed if pair is not None]
+    if not listed or len(good) < len(listed):
         raise ArgumentTypeError(
             "pairs",
-            rule="pairs of a value and None (absent)" if absence else "pairs of two values",
-            got="others",
+            rule="pairs of a value and None (absent)" if absence else "pairs of two different values",
+            got=f"a {type(pairs).__name__}" + (" with another entry" if listed else ""),
             hint="Write pairs=[(5, None)]." if absence else "Write pairs=[(3, 5)].",
         )
-    return tuple((float(a), None if b is None else float(b)) for a, b in listed)
+    low, high = (-math.inf, math.inf) if domain is None else domain
+    if not all(low <= value <= high for pair in good for value in pair if value is not None):
+        raise ArgumentError(
+            "pairs",
+            rule="of values within the domain",
+            got="others",
+            hint="A value is clipped to the domain before it is added: widen it, or leave pairs out.",
+        )
+    return tuple(good)
+
+
+def _value_pair(pair: object, *, absence: bool) -> tuple[float, float | None] | None:
+    """A value and another one, or None for absent; None for what is no such pair."""
+    entries: list[Any] = list(pair) if isinstance(pair, Iterable) and not isinstance(pair, str) else []
+    if absence and len(entries) == 2 and entries[0] is None:
+        entries.reverse()
+    numbers: list[Any] = entries[:1] if absence else entries
+    if len(entries) != 2 or (absence and entries[1] is not None):
+        return None
+    if not all(_is_finite(v) for v in numbers):
+        return None
+    first, second = float(numbers[0]), None if absence else float(numbers[1])
+    return None if first == second else (first, second)
+
+
+def _is_finite(number: Any) -> bool:
+    return isinstance(number, Real) and not isinstance(number, bool) and math.isfinite(as_float(cast(float, number)))
 
 
 def _of_distance(distance: float, family: Family) -> Callable[[float, float], float | None]:

@@ -97,6 +97,23 @@ def as_names(names: Name | Iterable[Name], frame: NativeFrame, /, *, role: str) 
     return tuple(str(name) for name in listed)
 
 
+def as_name(name: Name, frame: NativeFrame, /, *, role: str) -> tuple[str]:
+    """One column label of a frame, as text.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        For a label that the frame does not have.
+    ArgumentTypeError
+        For something else, or several.
+    """
+    listed = as_names(name, frame, role=role)
+    if len(listed) != 1:
+        got = "several" if listed else "none"
+        raise ArgumentTypeError(role, rule="one column name", got=got, hint=f'Write {role}="column".')
+    return (listed[0],)
+
+
 def _among(name: Name, labels: Sequence[Name]) -> bool:
     """Membership where comparing with a label may fail (a missing value as a label)."""
     for label in labels:

@@ -172,6 +172,36 @@ def test_sum_and_count_share_epsilon():
     assert joint["scale"].isna().tolist() == [False, False, True]
 
 
+def test_a_count_that_cannot_change_takes_no_epsilon():
+    frame = pd.DataFrame(VISITS)
+    asked = {"unit": "patient", "value": "visits", "epsilon": 1.0, "protect": "replacement"}
+    both = frame.puffer.aggregate(**asked, query=("sum", "count"), allow_zero_noise=True)
+    assert both["scale"].tolist() == [frame.puffer.aggregate(**asked)["scale"].iloc[0], 0.0]
+    assert both["answer"].iloc[1] == 5
+
+
+def test_a_mean_by_a_count_that_is_not_positive_is_missing():
+    frame = pd.DataFrame({"who": ["a"], "what": [1.0]})
+    counts, means = zip(
+        *(
+            frame.puffer.aggregate(unit="who", value="what", query="mean", epsilon=0.1, rng=k)["answer"].iloc[1:]
+            for k in range(40)
+        ),
+        strict=True,
+    )
+    assert {count > 0 for count in counts} == {True, False}
+    assert [np.isnan(mean) for mean in means] == [count <= 0 for count in counts]
+
+
+def test_values_and_absence_in_either_order():
+    frame = pd.DataFrame(VISITS)
+    asked = {"unit": "patient", "value": "visits", "epsilon": 1.0, "protect": "value-or-absence"}
+    scales = [frame.puffer.aggregate(**asked, pairs=pairs)["scale"].iloc[0] for pairs in ([(5, None)], [(None, 5)])]
+    assert scales == pytest.approx([5, 5], rel=1e-8)
+    given = frame.puffer.aggregate(**{**asked, "protect": "value"}, pairs=np.array([[1, 3], [0, 4]]))
+    assert given["scale"].iloc[0] == pytest.approx(4, rel=1e-8)
+
+
 def test_given_laws_and_presence_probabilities():
     frame = pd.DataFrame(VISITS)
     laws = {who: Prior.gaussian(1, 2) for who in "abcdefg"}

@@ -197,5 +197,54 @@ ANSWERS = {
     "times as text": (show(TEXT), show(TEXT.astype({"time": int}))),
     "a time that is missing": (show(NO_TIME), show(NO_TIME, nulls="drop")),
     "a time without end": (show(ENDLESS), show(SERIES)),
+    "exact counts of units and of all": (
+        show(unit="who", mechanism="exact", per="both"),
+        show(unit="who", mechanism="quilt", per="both"),
+    ),
+    "one histogram twice": (show(per="both"), show(unit="who", per="both")),
+    "counts of tiny probabilities": (
+        show(LONGEST.head(1500), mechanism="exact", chain=[[0.14, 0.86], [0.555, 0.445]]),
+        show(LONGEST.head(1500), mechanism="quilt", chain=[[0.14, 0.86], [0.555, 0.445]]),
+    ),
+    "an exact count with gaps": (
+        show(SERIES.drop(index=[3, 4]), mechanism="exact"),
+        show(SERIES.drop(index=[3, 4]), mechanism="exact", gaps="independent"),
+    ),
+    "times of no step": (
+        show(SERIES.assign(time=[0, 2, 4, 6, 8, 9, 11, 13, 15, 17, 19, 21])),
+        show(SERIES),
+    ),
+    "times of many steps": (
+        show(SERIES.assign(time=np.cumsum(np.arange(12))), gaps="independent"),
+        show(SERIES, gaps="independent"),
+    ),
+    "gaps": (show(gaps="cut"), show(gaps="independent")),
+    "a delta of Laplace counts": (show(delta=1e-6), show(delta=1e-6, noise="gaussian")),
+    "a floor of a given chain": (show(floor=0.1), show(chain="estimated", floor=0.1)),
+    "no unit of a series": (show(unit=[]), show(unit="who")),
+    "no unit of an aggregate": (ask(unit=()), ask(unit="patient")),
+    "integers of given laws": (
+        ask(integer=True, laws=dict.fromkeys("abc", Prior.empirical([0.5, 1]))),
+        ask(laws=dict.fromkeys("abc", Prior.empirical([0.5, 1]))),
+    ),
+    "integers of declared pairs": (
+        ask(integer=True, protect="value", pairs=[(0.5, 1)]),
+        ask(protect="value", pairs=[(0.5, 1)]),
+    ),
+    "a pair of equal values": (ask(protect="value", pairs=[(1, 1)]), ask(protect="value", pairs=[(1, 2)])),
+    "a pair beyond the domain": (
+        ask(protect="value", pairs=[(1, 300)], domain=(0, 10)),
+        ask(protect="value", pairs=[(1, 300)], domain=(0, 300)),
+    ),
+    "laws beyond the domain": (
+        ask(laws=dict.fromkeys("abc", Prior.empirical([0, 30])), domain=(0, 10)),
+        ask(laws=dict.fromkeys("abc", Prior.empirical([0, 10])), domain=(0, 10)),
+    ),
+    "a count that cannot change": (
+        ask(query=("sum", "count"), protect="replacement"),
+        ask(query=("sum", "count"), protect="replacement", allow_zero_noise=True),
+    ),
+    "presence of nobody": (ask(presence_probability={}), ask()),
+    "a word for no noise": (ask(allow_zero_noise="yes"), ask(allow_zero_noise=True)),
     "several states at once": (show(state=["state", "who"]), show(state="state")),
 }
