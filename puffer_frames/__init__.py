@@ -1,4 +1,4 @@
-"""Pufferfish privacy for pandas and Polars: publish a table, keep a column secret.
+"""Pufferfish privacy for pandas, Polars and Spark: publish a table, keep a column secret.
 
 >>> import pandas as pd, puffer_frames
 >>> people = pd.DataFrame({"group": list("aabb"), "score": [1, 2, 2, 4]})
@@ -10,7 +10,7 @@
 from puffer_frames._version import __version__
 from puffer_frames.accessor import register
 from puffer_frames.aggregates import aggregate
-from puffer_frames.attached import read_certificate, verify, write_parquet
+from puffer_frames.attached import certificate_of, read_certificate, verify, write_parquet
 from puffer_frames.calibration import Calibration
 from puffer_frames.certificate import Certificate
 from puffer_frames.chains import MarkovChain, binary_class
@@ -82,6 +82,7 @@ __all__ = [
     "binary_class",
     "bounded_scales",
     "calibrate",
+    "certificate_of",
     "fit_gaussian",
     "fit_mixture",
     "gaussian_presence_scale",

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 
 from puffer_frames.aggregates import aggregate
-from puffer_frames.attached import attached_certificate, verify, write_parquet
+from puffer_frames.attached import certificate_of, verify, write_parquet
 from puffer_frames.certificate import Certificate
 from puffer_frames.frames.attach import forget_accessor
 from puffer_frames.frames.columns import NativeFrame
@@ -53,7 +53,7 @@ class PufferAccessor:
     @property
     def certificate(self) -> Certificate:
         """The certificate attached to this release; raises UncoveredFrameError where there is none."""
-        return attached_certificate(self._open())
+        return certificate_of(self._open())
 
 
 def register() -> None:

@@ -11,13 +11,29 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.parquet import read_parquet_metadata, write_parquet_file
 
 
-def attached_certificate(frame: NativeFrame, /) -> Certificate:
-    """The certificate attached to a frame.
+def certificate_of(frame: NativeFrame, /) -> Certificate:
+    """The certificate attached to a frame of any kind; `frame.puffer.certificate` where the frame has an accessor.
+
+    Parameters
+    ----------
+    frame : pandas, Polars or Spark frame
+
+    Returns
+    -------
+    Certificate
 
     Raises
     ------
     UncoveredFrameError
         Where there is none, or where the frame has a column that it does not know.
+
+    Examples
+    --------
+    >>> import pandas as pd, puffer_frames
+    >>> people = pd.DataFrame({"group": list("aabb"), "score": [1, 2, 2, 4]})
+    >>> released = people.puffer.privatize(secret="group", public="score", epsilon=1.0)
+    >>> certificate_of(released).epsilon
+    1.0
     """
     certificate = _attached(frame)
     certificate.require_known(frame)
@@ -56,7 +72,7 @@ def write_parquet(frame: NativeFrame, path: str | Path, /) -> None:
     >>> puffer_frames.read_certificate(path).verify(path)
     'intact'
     """
-    write_parquet_file(frame, path, attached_certificate(frame).to_dict())
+    write_parquet_file(frame, path, certificate_of(frame).to_dict())
 
 
 def read_certificate(path: str | Path, /) -> Certificate:
@@ -121,6 +137,6 @@ def _attached(frame: NativeFrame) -> Certificate:
             "the frame",
             rule="a release with its certificate attached",
             got="a frame without one",
-            hint="Polars forgets it at every operation: keep the certificate and use certificate.attach(frame).",
+            hint="Polars and Spark forget it at every operation: keep it and use certificate.attach(frame).",
         )
     return Certificate.from_dict(plain)

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from puffer_frames._version import __version__
 from puffer_frames.arguments import check_flag
 from puffer_frames.certificate import Certificate
 from puffer_frames.errors import ArgumentError, CalibrationError, RowOrderWarning, warn
-from puffer_frames.frames.attach import fingerprint
-from puffer_frames.frames.columns import Frame, Name, NativeFrame, as_names, labels_of, open_frame
-from puffer_frames.frames.prepare import prepare, run_share
-from puffer_frames.frames.summary import summarise
-from puffer_frames.frames.write import build_release, check_index, float_values
+from puffer_frames.frames.columns import Name, NativeFrame, as_names, as_row_id
+from puffer_frames.frames.table import CompleteRows, open_table
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.noise.adding import add_noise
+from puffer_frames.mechanism import Mechanism
 from puffer_frames.noise.family import Family
 from puffer_frames.noise.stream import RandomSource, ReleaseKey
 from puffer_frames.pairs import Pair, Pairs
-from puffer_frames.postprocessing import Bounds, BoundsArgument, check_bounds, in_words, postprocess
+from puffer_frames.postprocessing import Bounds, BoundsArgument, check_bounds, in_words
 from puffer_frames.presentation import Rows, as_html, as_text, measured_text, pairs_text
 from puffer_frames.priors import Prior, Secret
 from puffer_frames.selection import Selection, is_confirmed, is_refuted
@@ -160,14 +156,15 @@ class Calibration:
         round: bool = False,  # noqa: A002
         rng: RandomSource = None,
         allow_other_frame: bool = False,
+        row_id: Name | None = None,
     ) -> NativeFrame:
         """Draw noise once and return the released frame with its certificate attached.
 
         Parameters
         ----------
-        frame : pandas or Polars frame
+        frame : pandas, Polars or Spark frame
             The one that the calibration was made from, with its rows in any order.
-        keep, index, shuffle, clip, round, rng
+        keep, index, shuffle, clip, round, rng, row_id
             As in `puffer_frames.privatize`.
         allow_other_frame : bool
             Release a frame with other rows than those calibrated on; the guarantee is then under the beliefs
@@ -183,14 +180,14 @@ class Calibration:
         check_flag(shuffle, "shuffle")
         check_flag(round, "round")
         check_flag(allow_other_frame, "allow_other_frame")
-        opened = open_frame(frame)
-        kept = as_names(keep, frame, role="keep")
-        check_index(opened, index)
-        complete = prepare(opened, secret=self.secret, public=self.public, keep=kept, nulls=self.nulls)
-        summaries = [
-            summarise(complete, secret=self.secret, public=name, domain=self.domain.get(name)) for name in self.public
-        ]
-        same = "".join(summary.checksum() for summary in summaries) == self.checksum
+        table = open_table(frame)
+        kept, numbered = as_names(keep, frame, role="keep"), as_row_id(row_id, frame)
+        table.check_order(index=index, shuffle=shuffle)
+        rows = table.complete(
+            secret=self.secret, public=self.public, keep=kept, nulls=self.nulls, row_id=numbered, numbered=True
+        )
+        summaries = rows.summaries(self.domain)
+        same = "".join(summary.checksum() for summary in summaries.values()) == self.checksum
         if not same and not allow_other_frame:
             raise CalibrationError(
                 "the frame",
@@ -200,15 +197,14 @@ class Calibration:
             )
         return release_prepared(
             self,
-            complete,
-            rows_per_secret=summaries[0].rows_per_secret,
+            rows,
+            rows_per_secret=summaries[self.public[0]].rows_per_secret,
             keep=kept,
             index=index,
             shuffle=shuffle,
             clip=clip,
             to_integers=round,
             rng=rng,
-            labels=labels_of(frame),
         )
 
     def __str__(self) -> str:
@@ -283,7 +279,7 @@ class Calibration:
 
 def release_prepared(
     calibration: Calibration,
-    frame: Frame,
+    table: CompleteRows,
     /,
     *,
     rows_per_secret: Mapping[Secret, int],
@@ -293,25 +289,27 @@ def release_prepared(
     clip: BoundsArgument,
     to_integers: bool,
     rng: RandomSource,
-    labels: Any,
 ) -> NativeFrame:
-    """Release a frame that has been checked against the calibration."""
+    """Release rows that have been checked against the calibration."""
     bounds = check_bounds(clip, role="clip", columns=calibration.public, finite=False)
     key = ReleaseKey.of(rng)
     if not shuffle:
-        share = run_share(frame, secret=calibration.secret, counts=list(rows_per_secret.values()))
-        if share < _CLUSTERED:
+        share = table.run_share(list(rows_per_secret.values()))
+        if share is not None and share < _CLUSTERED:
             warn(RowOrderWarning(share))
-    noisy = {}
-    for name, scale in calibration.scales.items():
-        values = float_values(frame, name)
-        if name in calibration.domain:
-            values = values.clip(*calibration.domain[name])
-        if scale:
-            values = add_noise(values, calibration.noise.at(scale).sampler(), stream=key.stream(name))
-        noisy[name] = postprocess(values, bounds=bounds.get(name), to_integers=to_integers)
-    order = key.permutation(len(frame)) if shuffle else None
-    released = build_release(frame, columns=noisy, keep=keep, index=index, order=order, labels=labels)
+    mechanisms = {
+        name: Mechanism(
+            column=name,
+            family=calibration.noise,
+            scale=scale,
+            key=key,
+            domain=calibration.domain.get(name),
+            bounds=bounds.get(name),
+            to_integers=to_integers,
+        )
+        for name, scale in calibration.scales.items()
+    }
+    released = table.release(mechanisms, index=index, order=key.permutation if shuffle else None)
     certificate = Certificate(
         subject=f"{_names(calibration.secret)} of each record, {pairs_text(calibration.pairs)}",
         answers=False,
@@ -333,11 +331,11 @@ def release_prepared(
         adds_up=all(selection.adds_up for selection in calibration.selections.values()),
         assumptions=_assumptions(calibration, keep=keep, done=in_words(bounds, to_integers=to_integers)),
         reproducible=rng is not None,
-        rows=len(frame),
+        rows=released.rows,
         version=__version__,
-        fingerprint=fingerprint(released),
+        fingerprint=released.fingerprint,
     )
-    return certificate.attach(released)
+    return certificate.attach(released.frame)
 
 
 def _assumptions(calibration: Calibration, *, keep: tuple[str, ...], done: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from puffer_frames.errors import ArgumentError, UncoveredFrameError
-from puffer_frames.frames.attach import column_names, fingerprint, write_metadata
+from puffer_frames.frames.attach import column_names, fingerprint, fingerprint_text, write_metadata
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.parquet import read_parquet_file
 from puffer_frames.loss.bracket import Bracket
@@ -75,7 +75,7 @@ class Certificate:
     version: str
     """Version of puffer_frames."""
     fingerprint: str
-    """SHA-256 over the names and values of the released columns."""
+    """SHA-256 over the names and values of the released columns; that of a Spark frame begins with "rows:"."""
 
     def to_dict(self) -> dict[str, Any]:
         """A dict of JSON types, from which `from_dict` makes an equal certificate."""
@@ -146,7 +146,7 @@ class Certificate:
         Returns
         -------
         "intact"
-            The columns and values of the release, in its order.
+            The columns and values of the release, in its order; in any order for a release of a Spark frame.
         "derived"
             Only columns of the release, with other values, rows or order. Post-processing of a release keeps its
             guarantee, but that nothing else was done cannot be checked.
@@ -163,7 +163,7 @@ class Certificate:
         known = self.public + self.kept
         if not set(columns) <= set(known):
             return "uncovered"
-        if set(columns) < set(known) or fingerprint(frame) != self.fingerprint:
+        if set(columns) < set(known) or fingerprint(frame, like=self.fingerprint) != self.fingerprint:
             return "derived"
         return "intact"
 
@@ -240,7 +240,7 @@ class Certificate:
         rows += [("assumes" if k == 0 else "", text) for k, text in enumerate(self.assumptions)]
         if self.reproducible:
             rows.append(("WARNING", "the noise came from a seed: whoever knows it can subtract it. Not private."))
-        rows.append(("fingerprint", f"sha256 {self.fingerprint[:16]}…, puffer_frames {self.version}"))
+        rows.append(("fingerprint", f"{fingerprint_text(self.fingerprint)}, puffer_frames {self.version}"))
         return rows
 
     def _calibration_text(self) -> str:

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from puffer_frames.arguments import check_flag
 from puffer_frames.beliefs import Belief
 from puffer_frames.calibration import Calibration, release_prepared
-from puffer_frames.frames.columns import Frame, Name, NativeFrame, as_names, labels_of, open_frame
-from puffer_frames.frames.prepare import prepare
-from puffer_frames.frames.summary import Summary, summarise
-from puffer_frames.frames.write import check_index
+from puffer_frames.frames.columns import Name, NativeFrame, as_names, as_row_id
+from puffer_frames.frames.table import open_table
 from puffer_frames.noise.stream import RandomSource, check_rng
 from puffer_frames.postprocessing import BoundsArgument, check_bounds
 from puffer_frames.priors import Secret
@@ -40,6 +38,7 @@ def privatize(
     clip: BoundsArgument = None,
     round: bool = False,  # noqa: A002
     allow_zero_noise: bool = False,
+    row_id: Name | None = None,
     rng: RandomSource = None,
 ) -> NativeFrame:
     r"""Release a column with just enough noise to keep another one secret.
@@ -49,8 +48,8 @@ def privatize(
 
     Parameters
     ----------
-    frame : pandas.DataFrame, polars.DataFrame or polars.LazyFrame
-        Never changed. A lazy frame is collected.
+    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyspark.sql.DataFrame
+        Never changed. A lazy Polars frame is collected; a Spark frame never is.
     secret : column name or several
         Column to protect: strings, categories, booleans, integers. Several columns: their joint value.
     public : column name or several
@@ -96,14 +95,18 @@ def privatize(
         Round the released values to integers; costs nothing.
     allow_zero_noise : bool
         Allow a release without noise where none is needed.
+    row_id : column name, optional
+        Column of integers that numbers the rows, each differently: the noise of a row follows its number wherever the
+        row stands. It is not released unless kept. By default rows are numbered by position, for which the rows of
+        a Spark frame are materialised.
     rng : None, int or numpy.random.Generator
         None for fresh noise. A seed makes the noise reproducible, hence not private; for tests.
 
     Returns
     -------
-    pandas.DataFrame or polars.DataFrame
+    pandas.DataFrame, polars.DataFrame or pyspark.sql.DataFrame
         The public column as 64-bit floats and the kept ones, in the frame's order, with a certificate attached
-        (`released.puffer.certificate`).
+        (`released.puffer.certificate`, or `certificate_of(released)`).
 
     Raises
     ------
@@ -114,13 +117,14 @@ def privatize(
     PriorError
         For an empty frame, nulls, NaN, infinities, or integers beyond 2**53.
     CalibrationError
-        Where no noise would be added, unless `allow_zero_noise`, and for calibration="theorem" where the theorem has
-        no condition (gmm at delta 0).
+        Where no noise would be added, unless `allow_zero_noise`, for calibration="theorem" where the theorem has
+        no condition (gmm at delta 0), and where the rows of a Spark frame change from pass to pass.
 
     Warns
     -----
     RowOrderWarning
         Where the rows are clustered by the secret (fewer than half the runs of a random order) and not shuffled.
+        Not for Spark frames, whose rows have no order of their own.
     UnsoundTheoremWarning
         For calibration="theorem", where the published scale is not private under the priors that it assumes.
 
@@ -131,6 +135,13 @@ def privatize(
     beliefs: laws of the public value given the secret. Not claimed: anything of kept columns, of several rows of one
     unit, of a second release. **Cost**: one group-by, one pass of noise, the fit (which does not grow with the rows),
     and 10 to 40 evaluations of the loss engine, each linear in (secrets x distinct values).
+
+    **Spark**: the result is a plan; its noise is a function of the key and the number of a row, so a task that is
+    retried or computed again draws the same. Without `row_id` the secret, public and kept columns are materialised
+    once: in the checkpoint directory where the session has one, else in memory and on disk of the executors, and then
+    the release cannot be computed again once one of these is lost. With `row_id` nothing is materialised, and rows that
+    change between the passes of this function are an error. The fingerprint of the certificate takes a pass over the
+    release of its own.
 
     References
     ----------
@@ -144,8 +155,8 @@ def privatize(
     >>> list(released.columns), round(released.puffer.certificate.scales["score"], 3)
     (['score'], 1.706)
     """
-    opened = open_frame(frame)
-    kept = as_names(keep, frame, role="keep")
+    table = open_table(frame)
+    kept, numbered = as_names(keep, frame, role="keep"), as_row_id(row_id, frame)
     check_rng(rng)
     check_flag(shuffle, "shuffle")
     check_flag(round, "round")
@@ -167,12 +178,12 @@ def privatize(
         domain=domain,
         allow_zero_noise=allow_zero_noise,
     )
-    complete = prepare(opened, secret=request.secret, public=columns, keep=kept, nulls=nulls)
-    check_index(opened, index)
-    plan = request.plan(_summaries(complete, request))
+    table.check_order(index=index, shuffle=shuffle)
+    rows = table.complete(secret=request.secret, public=columns, keep=kept, nulls=nulls, row_id=numbered, numbered=True)
+    plan = request.plan(rows.summaries(request.domain))
     return release_prepared(
         plan,
-        complete,
+        rows,
         rows_per_secret=plan.rows_per_secret,
         keep=kept,
         index=index,
@@ -180,7 +191,6 @@ def privatize(
         clip=clip,
         to_integers=round,
         rng=rng,
-        labels=labels_of(frame),
     )
 
 
@@ -207,7 +217,7 @@ def calibrate(
 
     Parameters
     ----------
-    frame : pandas.DataFrame, polars.DataFrame or polars.LazyFrame
+    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyspark.sql.DataFrame
     secret, public, epsilon, delta, pairs, theorem, calibration, noise, alpha, beliefs, components, nulls, domain, \
     allow_zero_noise
         As in `privatize`.
@@ -230,7 +240,7 @@ def calibrate(
     >>> plan.theorem, plan.published_scale, round(plan.scale, 3)
     ('kantorovich', 2.0, 1.706)
     """
-    opened = open_frame(frame)
+    table = open_table(frame)
     request = Request.of(
         secret=as_names(secret, frame, role="secret"),
         public=as_names(public, frame, role="public"),
@@ -247,13 +257,7 @@ def calibrate(
         domain=domain,
         allow_zero_noise=allow_zero_noise,
     )
-    complete = prepare(opened, secret=request.secret, public=request.public, keep=(), nulls=nulls)
-    return request.plan(_summaries(complete, request))
-
-
-def _summaries(complete: Frame, request: Request) -> dict[str, Summary]:
-    """What the rows say of each public column."""
-    return {
-        name: summarise(complete, secret=request.secret, public=name, domain=request.domain.get(name))
-        for name in request.public
-    }
+    rows = table.complete(
+        secret=request.secret, public=request.public, keep=(), nulls=nulls, row_id=None, numbered=False
+    )
+    return request.plan(rows.summaries(request.domain))

@@ -16,7 +16,7 @@ LAYERS = [
     {"pairs", "transport", "postprocessing", "laws", "chains"},
     {"noise"},
     {"loss", "theorems"},
-    {"search", "fitting", "presentation"},
+    {"search", "fitting", "presentation", "mechanism"},
     {"beliefs", "frames"},
     {"selection"},
     {"joint", "answers"},

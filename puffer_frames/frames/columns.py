@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
@@ -14,7 +14,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoun
 from puffer_frames.priors import FloatArray
 
 NativeFrame: TypeAlias = Any
-"""A pandas.DataFrame, polars.DataFrame or polars.LazyFrame."""
+"""A pandas.DataFrame, polars.DataFrame, polars.LazyFrame, or for a release pyspark.sql.DataFrame."""
 Frame: TypeAlias = nw.DataFrame[Any]
 Name: TypeAlias = Hashable
 """Name of a column: text, or in pandas any other label."""
@@ -37,16 +37,17 @@ def open_frame(frame: NativeFrame, /) -> Frame:
     """
     if isinstance(frame, pd.DataFrame):
         names = [str(name) for name in frame.columns]
-        if len(set(names)) < len(names):
-            twice = next(name for k, name in enumerate(names) if name in names[:k])
-            raise ArgumentError(
-                "the column names of the frame",
-                rule="different from one another (as text)",
-                got=f"{twice!r} twice",
-                hint="Rename one: frame.columns = [...].",
-            )
+        check_distinct_names(names)
         if not all(isinstance(name, str) for name in frame.columns):
             frame = frame.set_axis(names, axis=1)
+    if is_spark(frame):
+        raise ArgumentTypeError(
+            "the frame",
+            rule="a pandas or Polars DataFrame here",
+            got="a Spark DataFrame",
+            hint="On Spark frames privatize, calibrate, verify and certificate_of work; "
+            "for the rest convert it with frame.toPandas().",
+        )
     wrapped = nw.from_native(frame, pass_through=True)
     if isinstance(wrapped, nw.LazyFrame) and wrapped.implementation.is_polars():
         return wrapped.collect()
@@ -60,8 +61,17 @@ def open_frame(frame: NativeFrame, /) -> Frame:
     )
 
 
+def is_spark(frame: NativeFrame, /) -> bool:
+    """Whether a frame is a pyspark.sql.DataFrame, classic or Connect; pyspark is not imported to find out."""
+    return any(
+        kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.") for kind in type(frame).__mro__
+    )
+
+
 def labels_of(frame: NativeFrame, /) -> Any:
     """The column labels of a native frame, without reading a row of a lazy one; () for what is not a frame."""
+    if is_spark(frame):
+        return frame.columns
     return frame.collect_schema().names() if hasattr(frame, "collect_schema") else getattr(frame, "columns", ())
 
 
@@ -114,6 +124,19 @@ def as_name(name: Name, frame: NativeFrame, /, *, role: str) -> tuple[str]:
     return (listed[0],)
 
 
+def as_row_id(name: Name | None, frame: NativeFrame, /) -> str | None:
+    """The column that numbers the rows, or None.
+
+    Raises
+    ------
+    ColumnNotFoundError, ArgumentTypeError
+        For a label that the frame does not have, something else, or several.
+    """
+    if name is None:
+        return None
+    return as_name(name, frame, role="row_id")[0]
+
+
 def _among(name: Name, labels: Sequence[Name]) -> bool:
     """Membership where comparing with a label may fail (a missing value as a label)."""
     for label in labels:
@@ -130,7 +153,27 @@ def column(frame: Frame, name: str, /) -> nw.Series[Any]:
     return frame[name].alias("column")
 
 
-def check_names(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str], keep: Sequence[str]) -> None:
+def check_distinct_names(names: Sequence[str], /) -> None:
+    """Raise ArgumentError where two columns have the same name."""
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise ArgumentError(
+            "the column names of the frame",
+            rule="different from one another (as text)",
+            got=f"{twice!r} twice",
+            hint="Rename one: frame.columns = [...].",
+        )
+
+
+def check_names(
+    columns: Sequence[str],
+    /,
+    *,
+    secret: Sequence[str],
+    public: Sequence[str],
+    keep: Sequence[str],
+    row_id: str | None = None,
+) -> None:
     """Check that the named columns exist and that their roles do not overlap.
 
     Raises
@@ -139,8 +182,8 @@ def check_names(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str]
     """
     for role, names in (("secret", secret), ("public", public), ("keep", keep)):
         for name in names:
-            if name not in frame.columns:
-                raise _not_found(role, name, frame.columns)
+            if name not in columns:
+                raise _not_found(role, name, columns)
         if len(set(names)) < len(names):
             raise ArgumentError(role, rule="different columns", got="one named twice", hint="Name each column once.")
     if not secret or not public:
@@ -162,6 +205,13 @@ def check_names(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str]
                 got=repr(name),
                 hint="A kept column is released as it is; leave this one out of keep.",
             )
+    if row_id in (*secret, *public):
+        raise ArgumentError(
+            "row_id",
+            rule="another column than the secret and the public one",
+            got=repr(row_id),
+            hint="Name a column that tells the rows apart, such as a record number.",
+        )
 
 
 def _not_found(role: str, name: object, columns: Sequence[Name]) -> ColumnNotFoundError:
@@ -171,17 +221,23 @@ def _not_found(role: str, name: object, columns: Sequence[Name]) -> ColumnNotFou
     return ColumnNotFoundError(role, rule="a column of the frame", got=repr(name), hint=hint)
 
 
-def check_dtypes(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str]) -> None:
-    """Check that the secrets are categorical or integral and the public columns numeric.
+def check_rows(rows: int, /) -> None:
+    """Raise PriorError for a frame without rows."""
+    if not rows:
+        raise PriorError("the frame", rule="non-empty", got="0 rows", hint="Check the filter or the file it came from.")
+
+
+def check_dtypes(
+    schema: Mapping[str, nw.dtypes.DType], /, *, secret: Sequence[str], public: Sequence[str], row_id: str | None = None
+) -> None:
+    """Check that the secrets are categorical or integral, the public columns numeric, and the row numbers integers.
 
     Raises
     ------
-    ArgumentTypeError, PriorError
+    ArgumentTypeError
     """
-    if not len(frame):
-        raise PriorError("the frame", rule="non-empty", got="0 rows", hint="Check the filter or the file it came from.")
     for name in secret:
-        dtype = frame.schema[name]
+        dtype = schema[name]
         labels = isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Boolean))
         if not (labels or dtype.is_integer() or dtype.is_float()):
             raise ArgumentTypeError(
@@ -191,7 +247,7 @@ def check_dtypes(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str
                 hint="Convert it to strings or categories first.",
             )
     for name in public:
-        dtype = frame.schema[name]
+        dtype = schema[name]
         if not (dtype.is_integer() or dtype.is_float() or isinstance(dtype, nw.Boolean)):
             raise ArgumentTypeError(
                 f"the public column {name!r}",
@@ -199,6 +255,31 @@ def check_dtypes(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str
                 got=f"dtype {type(dtype).__name__}",
                 hint="Convert it to integers or floats first.",
             )
+    if row_id is not None and not schema[row_id].is_integer():
+        raise ArgumentTypeError(
+            f"the row_id column {row_id!r}",
+            rule="of integers",
+            got=f"dtype {type(schema[row_id]).__name__}",
+            hint="Number the rows with integers, from a source that does not change.",
+        )
+
+
+def check_row_id(name: str, /, *, missing: int, repeated: int, outside: bool) -> None:
+    """Check what was found in the column that numbers the rows.
+
+    Raises
+    ------
+    ArgumentError
+        For rows without a number, with that of another row, or with one that 64 bits do not hold.
+    """
+    got = f"{_rows(missing)} without one" if missing else f"{_rows(repeated)} with that of another"
+    if missing or repeated or outside:
+        raise ArgumentError(
+            f"the row_id column {name!r}",
+            rule="a different integer of 64 bits in every row",
+            got=got if missing or repeated else "larger integers",
+            hint="Name a column that tells the rows apart: equal numbers would have equal noise.",
+        )
 
 
 def to_floats(

@@ -11,7 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.errors import ArgumentTypeError
+from puffer_frames.frames.columns import NativeFrame, is_spark
 
 _KEY = b"puffer_frames"
 _PANDAS_ATTRIBUTES = b"PANDAS_ATTRS"
@@ -19,6 +20,13 @@ _PANDAS_ATTRIBUTES = b"PANDAS_ATTRS"
 
 def write_parquet_file(frame: NativeFrame, path: str | Path, metadata: dict[str, Any], /) -> None:
     """Write an eager frame with a JSON-like dict in the metadata of its schema."""
+    if is_spark(frame):
+        raise ArgumentTypeError(
+            "the frame",
+            rule="a pandas or Polars DataFrame here",
+            got="a Spark DataFrame",
+            hint="Write frame.write.parquet(path), and certificate_of(frame).save(another_path) beside it.",
+        )
     if isinstance(frame, pd.DataFrame):
         table = pa.Table.from_pandas(frame)
     else:

@@ -10,20 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, PriorError
-from puffer_frames.frames.columns import Frame, check_dtypes, check_names, column
+from puffer_frames.frames.columns import Frame, check_dtypes, check_names, check_row_id, check_rows, column
+from puffer_frames.noise.stream import Numbers
 
 
-def prepare(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str], keep: Sequence[str], nulls: str) -> Frame:
+def prepare(
+    frame: Frame,
+    /,
+    *,
+    secret: Sequence[str],
+    public: Sequence[str],
+    keep: Sequence[str],
+    nulls: str,
+    row_id: str | None = None,
+) -> Frame:
     """Check columns and dtypes; leave out the rows with a missing secret or public value for `nulls="drop"`.
 
     Raises
     ------
     ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError
     """
-    if nulls not in ("raise", "drop"):
-        raise ArgumentError("nulls", rule='"raise" or "drop"', got=repr(nulls), hint='Leave it out for "raise".')
-    check_names(frame, secret=secret, public=public, keep=keep)
-    check_dtypes(frame, secret=secret, public=public)
+    check_nulls(nulls)
+    check_names(frame.columns, secret=secret, public=public, keep=keep, row_id=row_id)
+    check_rows(len(frame))
+    check_dtypes(frame.schema, secret=secret, public=public, row_id=row_id)
     if nulls == "raise":
         return frame
     complete = np.ones(len(frame), dtype=bool)
@@ -32,13 +42,43 @@ def prepare(frame: Frame, /, *, secret: Sequence[str], public: Sequence[str], ke
     if complete.all():
         return frame
     if not complete.any():
-        raise PriorError(
-            "the frame",
-            rule="of at least one complete row",
-            got="rows that all miss a secret or public value",
-            hint="Check how the file was read.",
-        )
+        raise no_complete_row()
     return frame.filter(complete.tolist())
+
+
+def check_nulls(nulls: str, /) -> None:
+    """Raise ArgumentError unless the word is "raise" or "drop"."""
+    if nulls not in ("raise", "drop"):
+        raise ArgumentError("nulls", rule='"raise" or "drop"', got=repr(nulls), hint='Leave it out for "raise".')
+
+
+def no_complete_row() -> PriorError:
+    """The error of a frame whose rows are all left out."""
+    return PriorError(
+        "the frame",
+        rule="of at least one complete row",
+        got="rows that all miss a secret or public value",
+        hint="Check how the file was read.",
+    )
+
+
+def row_numbers(frame: Frame, row_id: str | None, /) -> Numbers | None:
+    """The numbers of the rows, of a checked dtype; None where no column names them.
+
+    Raises
+    ------
+    ArgumentError
+        Unless every row has one of its own, of 64 bits.
+    """
+    if row_id is None:
+        return None
+    entries = column(frame, row_id)
+    null = missing(entries)
+    outside = not null.all() and not -(2**63) <= int(entries.min()) <= int(entries.max()) < 2**63
+    check_row_id(row_id, missing=int(null.sum()), repeated=0, outside=outside)
+    numbers = np.asarray(entries.cast(nw.Int64).to_numpy(), dtype=np.int64)
+    check_row_id(row_id, missing=0, repeated=numbers.size - np.unique(numbers).size, outside=False)
+    return numbers
 
 
 def missing(values: nw.Series[Any], /) -> NDArray[np.bool_]:

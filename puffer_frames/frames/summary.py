@@ -6,7 +6,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentTypeError, PriorError
 from puffer_frames.frames.columns import Frame, to_floats
-from puffer_frames.frames.engine import count_groups
+from puffer_frames.frames.engine import LocalValues
 from puffer_frames.priors import FloatArray, Secret
 from puffer_frames.rounding import UNIT_ROUNDOFF
 
@@ -23,7 +23,7 @@ Counts = tuple[FloatArray, NDArray[np.int64]]
 
 
 EXACT_ROWS = 1 << 17
-"""Up to so many rows, and for columns of fewer different values, each value is counted by itself."""
+"""Up to so many rows, and for columns of at most half as many different values, each value is counted by itself."""
 FEWEST_CELLS, MOST_CELLS = 1 << 12, 1 << 16
 """Otherwise values are counted in cells between the column's extremes."""
 FINENESS = 256
@@ -54,6 +54,29 @@ class Summary:
         return digest.hexdigest()
 
 
+class Values(Protocol):
+    """A public column and its secrets, as an engine counts them: columns `secret_0`, ..., `value` and `count`."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+
+    def exceeds(self, different: int, /) -> bool:
+        """Whether the column is known at once to have more different values."""
+
+    def counted(self, most: int, /) -> nw.DataFrame[Any]:
+        """Rows per secret and value; where these are more than `most`, perhaps not all of them."""
+
+    def in_cells(self, cell: nw.Expr, /) -> nw.DataFrame[Any]:
+        """Rows per secret and cell, an expression of the column `value`."""
+
+    def ends(self, name: str, /) -> FloatArray:
+        """The smallest and the largest value; raises PriorError as `to_floats`."""
+
+    def std(self) -> float:
+        """Standard deviation of the values."""
+
+
 def summarise(
     frame: Frame, /, *, secret: Sequence[str], public: str, domain: tuple[float, float] | None = None
 ) -> Summary:
@@ -68,18 +91,26 @@ def summarise(
     ArgumentTypeError
         For a secret of floats that are not integers.
     """
-    floats = {name for name in (*secret, public) if frame.schema[name].is_float()}
-    keys = [
-        (frame[name].cast(nw.Float64) if name in floats else frame[name]).alias(
-            alias
-        )  # Polars reads "^x$" as a pattern
-        for name, alias in [*((name, f"secret_{k}") for k, name in enumerate(secret)), (public, "value")]
-    ]
-    table = frame.select(*keys)
-    few = len(table) <= EXACT_ROWS or table["value"].head(EXACT_ROWS).n_unique() <= EXACT_ROWS // 2
-    counted = count_groups(table, table.columns) if few else None
-    if counted is None or len(counted) > max(EXACT_ROWS, 4 * MOST_CELLS):
-        return _in_cells(table, secret=secret, public=public, domain=domain)
+    return count_values(
+        LocalValues.of(frame, secret=secret, public=public), secret=secret, public=public, domain=domain
+    )
+
+
+def count_values(
+    values_of: Values, /, *, secret: Sequence[str], public: str, domain: tuple[float, float] | None
+) -> Summary:
+    """Count the values of one public column per secret by any engine; `summarise` for columns of these names.
+
+    Raises
+    ------
+    PriorError, ArgumentTypeError
+        As `summarise`.
+    """
+    few, most = EXACT_ROWS // 2, max(EXACT_ROWS, 4 * MOST_CELLS)
+    large = values_of.rows > EXACT_ROWS
+    counted = None if large and values_of.exceeds(few) else values_of.counted(most)
+    if counted is None or (large and (len(counted) > most or int(counted["value"].n_unique()) > few)):
+        return _in_cells(values_of, secret=secret, public=public, domain=domain)
     counts = counted["count"].to_numpy().astype(np.int64)
     values = to_floats(counted["value"], counts, name=public)
     if domain is not None:
@@ -87,24 +118,17 @@ def summarise(
     return Summary(counts=_per_secret(counted, values, counts, secret=secret), radius=0.0)
 
 
-def _in_cells(
-    table: nw.DataFrame[Any], *, secret: Sequence[str], public: str, domain: tuple[float, float] | None
-) -> Summary:
+def _in_cells(values_of: Values, *, secret: Sequence[str], public: str, domain: tuple[float, float] | None) -> Summary:
     """Counts on a grid between the extremes, which its centres stand for."""
-    column = table["value"]
-    ends = to_floats(_extremes(column), np.ones(2, dtype=np.int64), name=public)
-    missing = int(column.null_count()) + (int(column.is_nan().sum()) if column.dtype.is_float() else 0)
-    if missing or not np.isfinite(ends).all():
-        to_floats(column, np.ones(len(table), dtype=np.int64), name=public)  # names what is wrong
+    ends = values_of.ends(public)
     low, high = ends if domain is None else ends.clip(*domain)
-    cells = _cells(float(high - low), float(column.std()))
+    cells = _cells(float(high - low), values_of.std())
     width = float(high - low) / cells
     value = nw.col("value").cast(nw.Float64)
     if domain is not None:
         value = value.clip(*domain)
-    cell = ((value - float(low)) * (1.0 / width)).cast(nw.Int64).clip(0, cells - 1)
-    keys = [f"secret_{k}" for k in range(len(secret))]
-    counted = count_groups(table, [*keys, "value"], value=cell)
+    per_unit = 1.0 / width if width else 0.0  # a domain may leave one value
+    counted = values_of.in_cells(((value - float(low)) * per_unit).cast(nw.Int64).clip(0, cells - 1))
     counts = counted["count"].to_numpy().astype(np.int64)
     values = float(low) + (counted["value"].to_numpy().astype(np.float64) + 0.5) * width
     radius = 0.5 * width + 16 * UNIT_ROUNDOFF * max(abs(float(low)), abs(float(high)))
@@ -115,12 +139,6 @@ def _cells(span: float, std: float) -> int:
     """Number of cells: a power of two."""
     wanted = min(FINENESS * span / std, float(MOST_CELLS)) if std > 0 else float(MOST_CELLS)
     return min(MOST_CELLS, max(FEWEST_CELLS, 1 << math.ceil(math.log2(max(wanted, 1.0)))))
-
-
-def _extremes(column: nw.Series[Any]) -> nw.Series[Any]:
-    """The smallest and the largest entry, in the column's own dtype."""
-    ends = [column.min(), column.max()]
-    return nw.new_series("value", ends, column.dtype, backend=column.implementation)
 
 
 def _per_secret(

@@ -1,0 +1,317 @@
+"""Spark frames: native aggregates, and the noise in the tasks. The only module that imports pyspark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, TypeAlias
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
+from pyspark.sql.types import DoubleType, LongType, StructField, StructType
+
+from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.frames.batches import CHECK, NUMBER, PLACE_BITS, NoiseStep, SumStep, totals
+from puffer_frames.frames.columns import (
+    check_distinct_names,
+    check_dtypes,
+    check_names,
+    check_row_id,
+    check_rows,
+    to_floats,
+)
+from puffer_frames.frames.prepare import check_nulls, no_complete_row
+from puffer_frames.frames.summary import Summary, count_values
+from puffer_frames.frames.table import Released
+from puffer_frames.frames.unordered import RowSums
+from puffer_frames.mechanism import Mechanism
+from puffer_frames.postprocessing import Bounds
+from puffer_frames.priors import FloatArray, IndexArray
+
+SparkFrame: TypeAlias = Any
+"""A pyspark.sql.DataFrame, classic or Connect."""
+_INFINITY = float("inf")
+_MARGIN = 4
+"""An estimate of the number of different values, of relative error 0.05, is never so many times too large."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkTable:
+    """A Spark frame under plain names: `c0`, `c1`, ..."""
+
+    frame: SparkFrame
+    names: tuple[str, ...]
+    schema: Mapping[str, nw.dtypes.DType]
+    """Dtype per column, by the frame's own name."""
+
+    @classmethod
+    def of(cls, frame: SparkFrame, /) -> SparkTable:
+        """Names of Spark may hold dots and backticks, and differ in case alone: columns are renamed by position."""
+        names = tuple(frame.columns)
+        check_distinct_names(names)
+        renamed = frame.toDF(*(f"c{k}" for k in range(len(names))))
+        dtypes = nw.from_native(renamed).collect_schema().dtypes()
+        return cls(frame=renamed, names=names, schema=dict(zip(names, dtypes, strict=True)))
+
+    def check_order(self, *, index: str | None, shuffle: bool) -> None:
+        """The rows have neither an index nor an order."""
+        if index is not None:
+            raise ArgumentError(
+                "index", rule="None for a Spark frame, which has none", got=repr(index), hint="Leave it out."
+            )
+        if shuffle:
+            raise ArgumentError(
+                "shuffle",
+                rule="False for a Spark frame, whose rows have no order of their own",
+                got="True",
+                hint="Write the release in random order: released.orderBy(rand()).",
+            )
+
+    def complete(
+        self,
+        *,
+        secret: Sequence[str],
+        public: Sequence[str],
+        keep: Sequence[str],
+        nulls: str,
+        row_id: str | None,
+        numbered: bool,
+    ) -> SparkRows:
+        """Numbered by `row_id`, or else materialised once and numbered by partition and place."""
+        check_nulls(nulls)
+        check_names(self.names, secret=secret, public=public, keep=keep, row_id=row_id)
+        check_dtypes(self.schema, secret=secret, public=public, row_id=row_id)
+        columns = [self._column(name).alias(f"secret_{k}") for k, name in enumerate(secret)]
+        columns += [self._column(name).alias(f"public_{k}") for k, name in enumerate(public)]
+        columns += [self._native(name).alias(f"keep_{k}") for k, name in enumerate(keep)]
+        if row_id is not None:
+            columns.append(self._native(row_id).cast("long").alias(NUMBER))
+        rows = self.frame
+        if nulls == "drop":
+            for name in (*secret, *public):
+                rows = rows.filter(self._present(name))
+        rows = rows.select(*columns)
+        if numbered and row_id is None:
+            rows = _materialised(rows.withColumn(NUMBER, F.monotonically_increasing_id()))
+        found = _look(rows, public=len(public), named=row_id is not None)
+        if not found["rows"] and nulls == "drop":
+            check_rows(self.frame.limit(1).count())
+            raise no_complete_row()
+        check_rows(found["rows"])
+        if row_id is not None:
+            _check_numbers(rows, row_id)
+        return SparkRows(
+            rows=rows,
+            names=self.names,
+            secret=tuple(secret),
+            public=tuple(public),
+            keep=tuple(keep),
+            named=row_id is not None,
+            found=found,
+        )
+
+    def _native(self, name: str) -> Any:
+        return F.col(f"c{self.names.index(name)}")
+
+    def _column(self, name: str) -> Any:
+        """A secret or public column, floats as 64-bit ones."""
+        return self._native(name).cast("double") if self.schema[name].is_float() else self._native(name)
+
+    def _present(self, name: str) -> Any:
+        present = self._native(name).isNotNull()
+        return present & ~F.isnan(self._native(name)) if self.schema[name].is_float() else present
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkRows:
+    """Complete rows of a Spark frame: columns `secret_0`, ..., `public_0`, ..., `keep_0`, ... and `number`."""
+
+    rows: SparkFrame
+    names: tuple[str, ...]
+    """The frame's own columns."""
+    secret: tuple[str, ...]
+    public: tuple[str, ...]
+    keep: tuple[str, ...]
+    named: bool
+    """Whether a column numbers the rows: then they were not materialised."""
+    found: Mapping[str, Any]
+    """What one pass over the rows found."""
+
+    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
+        """By native group-bys, whose results alone reach the driver."""
+        secrets = [f"secret_{k}" for k in range(len(self.secret))]
+        return {
+            name: count_values(
+                SparkValues(
+                    table=nw.from_native(self.rows.select(*secrets, F.col(f"public_{k}").alias("value"))),
+                    found={
+                        key: self.found[f"{key}_{k}"] for key in ("missing", "infinite", "ends", "std", "different")
+                    },
+                    rows=self.found["rows"],
+                ),
+                secret=self.secret,
+                public=name,
+                domain=domain.get(name),
+            )
+            for k, name in enumerate(self.public)
+        }
+
+    def run_share(self, _counts: Sequence[int], /) -> None:
+        """The rows have no order of their own."""
+
+    def release(
+        self,
+        mechanisms: Mapping[str, Mechanism],
+        /,
+        *,
+        index: str | None,  # noqa: ARG002
+        order: Callable[[int], IndexArray] | None,  # noqa: ARG002
+    ) -> Released:
+        """A plan whose noise is drawn in the tasks; one pass finds its fingerprint and that the rows are the same.
+
+        Raises
+        ------
+        CalibrationError
+            Where the rows are no longer those that were counted.
+        """
+        plain = {name: f"public_{k}" for k, name in enumerate(self.public)}
+        plain |= {name: f"keep_{k}" for k, name in enumerate(self.keep)}
+        names = [name for name in self.names if name in plain]
+        selected = [F.col(plain[name]) for name in names]
+        source = self.rows.select(NUMBER, *selected, *([_hash(len(self.public), len(self.secret))] * self.named))
+        step = NoiseStep(
+            mechanisms={plain[name]: mechanism for name, mechanism in mechanisms.items()},
+            firsts=None if self.named else _firsts(self.rows),
+        )
+        noisy = source.mapInArrow(step.noise, _released_schema(source.schema))
+        sums, check = _sum(noisy, names)
+        if self.named and (check, sums.rows) != (self.found[CHECK], self.found["rows"]):
+            raise CalibrationError(
+                "the rows",
+                rule="the same in every pass over the frame",
+                got="other rows in the pass of the noise",
+                hint="Write the frame or checkpoint it first, or leave out row_id: then it is materialised once.",
+            )
+        return Released(frame=noisy.select(*selected).toDF(*names), rows=sums.rows, fingerprint=sums.digest(names))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparkValues:
+    """A public column and its secrets in Spark."""
+
+    table: nw.LazyFrame[Any]
+    """Columns `secret_0`, ..., `value`."""
+    found: Mapping[str, Any]
+    """What one pass over the rows found of the column."""
+    rows: int
+    """Number of rows."""
+
+    def exceeds(self, different: int, /) -> bool:
+        """Whether the estimate leaves no doubt."""
+        return bool(self.found["different"] > _MARGIN * different)
+
+    def counted(self, most: int, /) -> nw.DataFrame[Any]:
+        """Rows per secret and value, at most one more than asked for."""
+        return _collected(self._grouped(self.table).head(most + 1))
+
+    def in_cells(self, cell: nw.Expr, /) -> nw.DataFrame[Any]:
+        """Rows per secret and cell."""
+        return _collected(self._grouped(self.table.with_columns(value=cell)))
+
+    def ends(self, name: str, /) -> FloatArray:
+        """The smallest and the largest finite value; what is missing or infinite is an error."""
+        found = [(end, 1) for end in self.found["ends"] if end is not None]
+        found += [(entry, n) for entry, n in ((None, self.found["missing"]), (_INFINITY, self.found["infinite"])) if n]
+        dtype = self.table.collect_schema()["value"]
+        series = nw.new_series("value", [entry for entry, _ in found], dtype, backend="polars")
+        return to_floats(series, np.array([n for _, n in found], dtype=np.int64), name=name)
+
+    def std(self) -> float:
+        """Standard deviation of the values."""
+        return float(self.found["std"])
+
+    @staticmethod
+    def _grouped(table: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+        return table.group_by(table.collect_schema().names()).agg(nw.len().alias("count"))
+
+
+def sum_frame(frame: SparkFrame, /) -> RowSums:
+    """The sums behind the fingerprint of a frame, in one pass over it."""
+    table = SparkTable.of(frame)
+    return _sum(table.frame, table.names)[0]
+
+
+def _sum(frame: SparkFrame, names: Sequence[str]) -> tuple[RowSums, int]:
+    """The sums of the columns, named by position, and the check of the original rows, where it is the last column."""
+    step = SumStep(names=tuple(names))
+    numbers = StructType([StructField(name, LongType()) for name in step.columns()])
+    return totals(frame.mapInArrow(step.sums, numbers).toArrow())
+
+
+def _look(rows: SparkFrame, *, public: int, named: bool) -> dict[str, Any]:
+    """What one pass finds: the number of rows, and of each public column what `SparkValues` asks for."""
+    asked = [F.count(F.lit(1)).alias("rows")]
+    floats = {field.name for field in rows.schema.fields if isinstance(field.dataType, DoubleType)}
+    for k in range(public):
+        value = F.col(f"public_{k}")
+        missing, infinite = value.isNull(), F.lit(False)
+        if f"public_{k}" in floats:
+            missing, infinite = missing | F.isnan(value), F.abs(value) == _INFINITY
+        finite = F.when(~missing & ~infinite, value)
+        asked += [
+            F.count(F.when(missing, 1)).alias(f"missing_{k}"),
+            F.count(F.when(infinite, 1)).alias(f"infinite_{k}"),
+            F.array(F.min(finite), F.max(finite)).alias(f"ends_{k}"),
+            F.stddev_samp(finite.cast("double")).alias(f"std_{k}"),
+            F.approx_count_distinct(value).alias(f"different_{k}"),
+        ]
+    if named:
+        secrets = sum(name.startswith("secret_") for name in rows.columns)
+        asked.append(F.bit_xor(_hash(public, secrets)).alias(CHECK))
+    found: dict[str, Any] = rows.agg(*asked).toArrow().to_pylist()[0]
+    return found
+
+
+def _hash(public: int, secrets: int) -> Any:
+    """64 bits of a row's number, secrets and public values."""
+    names = [NUMBER, *(f"public_{k}" for k in range(public)), *(f"secret_{k}" for k in range(secrets))]
+    return F.xxhash64(*names).alias(CHECK)
+
+
+def _check_numbers(rows: SparkFrame, row_id: str) -> None:
+    """Every row has a number of its own."""
+    count = rows.agg(F.count(F.lit(1)), F.count(NUMBER), F.count_distinct(F.col(NUMBER))).toArrow()
+    total, present, different = (column[0].as_py() for column in count.columns)
+    check_row_id(row_id, missing=total - present, repeated=present - different, outside=False)
+
+
+def _materialised(rows: SparkFrame) -> SparkFrame:
+    """The rows computed once: in the checkpoint directory, or with the executors where there is none."""
+    context = getattr(rows.sparkSession, "sparkContext", None)  # Spark Connect has none
+    reliable = context is not None and context.getCheckpointDir() is not None
+    return rows.checkpoint(eager=True) if reliable else rows.localCheckpoint(eager=True)
+
+
+def _firsts(rows: SparkFrame) -> tuple[int, ...]:
+    """Number of the first row of each partition of materialised rows."""
+    partition = F.shiftright(F.col(NUMBER), PLACE_BITS).alias("partition")
+    counted = rows.groupBy(partition).agg(F.count(F.lit(1)).alias("rows")).toArrow().to_pylist()
+    sizes = {part["partition"]: part["rows"] for part in counted}
+    return tuple(accumulate((sizes.get(k, 0) for k in range(max(sizes))), initial=0))
+
+
+def _released_schema(source: StructType) -> StructType:
+    """Noisy columns are 64-bit floats, the others as they were."""
+    fields = [field for field in source.fields if field.name != NUMBER]
+    return StructType(
+        [
+            StructField(field.name, DoubleType() if field.name.startswith("public_") else field.dataType)
+            for field in fields
+        ]
+    )
+
+
+def _collected(table: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    return table.collect(backend="polars")

@@ -1,0 +1,167 @@
+"""A native frame as a release needs it: one interface to frames in memory and to Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from puffer_frames.frames.attach import fingerprint
+from puffer_frames.frames.columns import Frame, NativeFrame, is_spark, labels_of, open_frame
+from puffer_frames.frames.prepare import prepare, row_numbers, run_share
+from puffer_frames.frames.summary import Summary, summarise
+from puffer_frames.frames.write import build_release, check_index, float_values
+from puffer_frames.mechanism import Mechanism
+from puffer_frames.noise.stream import Numbers
+from puffer_frames.postprocessing import Bounds
+from puffer_frames.priors import IndexArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released:
+    """A released frame, and what its certificate says of it."""
+
+    frame: NativeFrame
+    """Of the kind that was given."""
+    rows: int
+    """Number of rows."""
+    fingerprint: str
+    """What ties the certificate to the values."""
+
+
+class CompleteRows(Protocol):
+    """The complete rows of the columns of one request."""
+
+    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
+        """What the rows say of each public column; raises PriorError, ArgumentTypeError."""
+
+    def run_share(self, counts: Sequence[int], /) -> float | None:
+        """Share of the runs of equal secrets that a random order has; None for rows without an order."""
+
+    def release(
+        self,
+        mechanisms: Mapping[str, Mechanism],
+        /,
+        *,
+        index: str | None,
+        order: Callable[[int], IndexArray] | None,
+    ) -> Released:
+        """The public columns with noise and the kept ones, in the frame's order of columns."""
+
+
+class Table(Protocol):
+    """A native frame whose rows were not looked at."""
+
+    def check_order(self, *, index: str | None, shuffle: bool) -> None:
+        """Raise ArgumentError for what cannot be decided of this frame's index and order."""
+
+    def complete(
+        self,
+        *,
+        secret: Sequence[str],
+        public: Sequence[str],
+        keep: Sequence[str],
+        nulls: str,
+        row_id: str | None,
+        numbered: bool,
+    ) -> CompleteRows:
+        """Check the columns and leave out incomplete rows for `nulls="drop"`.
+
+        The rows of a release are `numbered`: each has a number that no other has and that does not change.
+        """
+
+
+def open_table(frame: NativeFrame, /) -> Table:
+    """Wrap a pandas, Polars or Spark frame; collect a lazy Polars one.
+
+    Raises
+    ------
+    ArgumentTypeError, ArgumentError
+        For any other object, and for column labels that are equal as text.
+    """
+    if is_spark(frame):
+        from puffer_frames.frames.spark import SparkTable
+
+        return SparkTable.of(frame)
+    return LocalTable(frame=open_frame(frame), labels=labels_of(frame))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalTable:
+    """A frame in memory."""
+
+    frame: Frame
+    labels: Any
+    """Column labels of the native frame."""
+
+    def check_order(self, *, index: str | None, shuffle: bool) -> None:  # noqa: ARG002
+        """Require a decision on a pandas index."""
+        check_index(self.frame, index)
+
+    def complete(
+        self,
+        *,
+        secret: Sequence[str],
+        public: Sequence[str],
+        keep: Sequence[str],
+        nulls: str,
+        row_id: str | None,
+        numbered: bool,  # noqa: ARG002
+    ) -> LocalRows:
+        """Numbered by `row_id`, or else by position."""
+        frame = prepare(self.frame, secret=secret, public=public, keep=keep, nulls=nulls, row_id=row_id)
+        return LocalRows(
+            frame=frame,
+            labels=self.labels,
+            secret=tuple(secret),
+            public=tuple(public),
+            keep=tuple(keep),
+            numbers=row_numbers(frame, row_id),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalRows:
+    """Complete rows in memory."""
+
+    frame: Frame
+    labels: Any
+    secret: tuple[str, ...]
+    public: tuple[str, ...]
+    keep: tuple[str, ...]
+    numbers: Numbers | None
+    """Numbers of the rows; None for 0, 1, ..., n - 1."""
+
+    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
+        """By group-bys of the frame's own library."""
+        return {
+            name: summarise(self.frame, secret=self.secret, public=name, domain=domain.get(name))
+            for name in self.public
+        }
+
+    def run_share(self, counts: Sequence[int], /) -> float:
+        """As `prepare.run_share`."""
+        return run_share(self.frame, secret=self.secret, counts=counts)
+
+    def release(
+        self,
+        mechanisms: Mapping[str, Mechanism],
+        /,
+        *,
+        index: str | None,
+        order: Callable[[int], IndexArray] | None,
+    ) -> Released:
+        """In memory, one pass per column."""
+        rows = len(self.frame)
+        frame = build_release(
+            self.frame,
+            columns={
+                name: mechanism.prepared()(float_values(self.frame, name), self.numbers)
+                for name, mechanism in mechanisms.items()
+            },
+            keep=self.keep,
+            index=index,
+            order=order(rows) if order is not None else None,
+            labels=self.labels,
+        )
+        return Released(frame=frame, rows=rows, fingerprint=fingerprint(frame))
