@@ -17,8 +17,8 @@ import pandas as pd
 import polars as pl
 
 import puffer_frames  # noqa: F401
-from puffer_frames.frames.attach import fingerprint
 from puffer_frames.frames.columns import open_frame
+from puffer_frames.frames.fingerprint import fingerprint
 from puffer_frames.frames.summary import summarise
 from puffer_frames.noise.adding import add_noise
 from puffer_frames.noise.laplace import Laplace

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 
 from puffer_frames.aggregates import aggregate
-from puffer_frames.attached import certificate_of, verify, write_parquet
+from puffer_frames.attached import certificate_of, collect, sink_parquet, verify, write_parquet
 from puffer_frames.certificate import Certificate
 from puffer_frames.frames.attach import forget_accessor
 from puffer_frames.frames.columns import NativeFrame
@@ -56,8 +56,15 @@ class PufferAccessor:
         return certificate_of(self._open())
 
 
+class LazyPufferAccessor(PufferAccessor):
+    """The same for a Polars plan; `collect` and `sink_parquet` run what `privatize` returned."""
+
+    collect = _method(collect)
+    sink_parquet = _method(sink_parquet)
+
+
 def register() -> None:
     """Register the accessor with pandas and Polars."""
     pd.api.extensions.register_dataframe_accessor(NAME)(PufferAccessor)
     pl.api.register_dataframe_namespace(NAME)(PufferAccessor)
-    pl.api.register_lazyframe_namespace(NAME)(PufferAccessor)
+    pl.api.register_lazyframe_namespace(NAME)(LazyPufferAccessor)

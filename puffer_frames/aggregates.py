@@ -27,8 +27,8 @@ from puffer_frames.arguments import check_delta, check_epsilon, check_flag
 from puffer_frames.certificate import Certificate
 from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.frames.answers import build_answers, check_free_names
-from puffer_frames.frames.attach import fingerprint
 from puffer_frames.frames.columns import LARGEST_VALUE, Name, NativeFrame, as_name, as_names, labels_of, open_frame
+from puffer_frames.frames.fingerprint import fingerprint
 from puffer_frames.frames.units import read_units
 from puffer_frames.noise.family import noise_family
 from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng

@@ -7,7 +7,9 @@ from pathlib import Path
 from puffer_frames.certificate import Certificate, Verdict
 from puffer_frames.errors import UncoveredFrameError
 from puffer_frames.frames.attach import read_metadata
-from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.columns import NativeFrame, is_lazy
+from puffer_frames.frames.fingerprint import fingerprint
+from puffer_frames.frames.lazy import collect_plan, sink_plan
 from puffer_frames.frames.parquet import read_parquet_metadata, write_parquet_file
 
 
@@ -37,6 +39,13 @@ def certificate_of(frame: NativeFrame, /) -> Certificate:
     """
     certificate = _attached(frame)
     certificate.require_known(frame)
+    if is_lazy(frame):
+        raise UncoveredFrameError(
+            "the release",
+            rule="collected or written: a plan holds the raw rows and the key",
+            got="a lazy frame",
+            hint="Run it: released.puffer.collect(), or released.puffer.sink_parquet(path).",
+        )
     return certificate
 
 
@@ -72,7 +81,88 @@ def write_parquet(frame: NativeFrame, path: str | Path, /) -> None:
     >>> puffer_frames.read_certificate(path).verify(path)
     'intact'
     """
-    write_parquet_file(frame, path, certificate_of(frame).to_dict())
+    if is_lazy(frame):
+        sink_parquet(frame, path)
+    else:
+        write_parquet_file(frame, path, certificate_of(frame).to_dict())
+
+
+def collect(frame: NativeFrame, /) -> NativeFrame:
+    """Run a released plan, and attach its certificate to the rows.
+
+    Parameters
+    ----------
+    frame : polars.LazyFrame
+        What `privatize` returned for a lazy frame, before any other step.
+
+    Returns
+    -------
+    polars.DataFrame
+
+    Raises
+    ------
+    UncoveredFrameError
+        For another frame.
+    CalibrationError
+        Where the plan does not give the rows that the noise was calibrated for.
+
+    Notes
+    -----
+    The noise of a row is the same in every run. **Cost**: one run of the plan, with the streaming engine.
+
+    Examples
+    --------
+    >>> import polars as pl, puffer_frames
+    >>> people = pl.LazyFrame({"group": list("aabb"), "score": [1, 2, 2, 4]})
+    >>> released = people.puffer.privatize(secret="group", public="score", epsilon=1.0)
+    >>> released.puffer.collect().puffer.verify()
+    'intact'
+    """
+    rows = collect_plan(frame) if is_lazy(frame) else None
+    if rows is None:
+        raise _no_plan()
+    certificate = _attached(frame).with_fingerprint(fingerprint(rows))
+    return certificate.attach(rows)
+
+
+def sink_parquet(frame: NativeFrame, path: str | Path, /) -> None:
+    """Write a released plan to a Parquet file with its certificate in the metadata, in one pass.
+
+    Parameters
+    ----------
+    frame : polars.LazyFrame
+        What `privatize` returned for a lazy frame, before any other step.
+    path : str or Path
+        Of a file in a local folder. A run that fails leaves no file.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    UncoveredFrameError, CalibrationError
+        As `collect`.
+
+    Notes
+    -----
+    **Cost**: one run of the plan with the streaming engine; memory for some batches of rows.
+
+    Examples
+    --------
+    >>> import polars as pl, puffer_frames, tempfile
+    >>> people = pl.LazyFrame({"group": list("aabb"), "score": [1, 2, 2, 4]})
+    >>> path = tempfile.mkdtemp() + "/released.parquet"
+    >>> people.puffer.privatize(secret="group", public="score", epsilon=1.0).puffer.sink_parquet(path)
+    >>> puffer_frames.read_certificate(path).verify(path)
+    'intact'
+    """
+    found = read_metadata(frame) if is_lazy(frame) else None
+    if found is None:
+        raise _no_plan()
+    certificate = Certificate.from_dict(found)
+    if not sink_plan(frame, path, lambda value: certificate.with_fingerprint(value).to_dict()):
+        raise _no_plan()
 
 
 def read_certificate(path: str | Path, /) -> Certificate:
@@ -128,6 +218,15 @@ def verify(frame: NativeFrame, certificate: Certificate | None = None, /) -> Ver
     if certificate is not None:
         return certificate.verify(frame)
     return _attached(frame).verify(frame)
+
+
+def _no_plan() -> UncoveredFrameError:
+    return UncoveredFrameError(
+        "the frame",
+        rule="a lazy frame that privatize returned",
+        got="another one",
+        hint="Run the release itself, and go on from what it gives: released.puffer.collect().filter(...).",
+    )
 
 
 def _attached(frame: NativeFrame) -> Certificate:

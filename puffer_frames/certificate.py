@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from puffer_frames.errors import ArgumentError, UncoveredFrameError
-from puffer_frames.frames.attach import column_names, fingerprint, fingerprint_text, write_metadata
+from puffer_frames.frames.attach import column_names, write_metadata
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.fingerprint import fingerprint, fingerprint_text
 from puffer_frames.frames.parquet import read_parquet_file
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification

@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 from puffer_frames.noise.adding import add_noise
 from puffer_frames.noise.family import Family
-from puffer_frames.noise.stream import Numbers, ReleaseKey
+from puffer_frames.noise.stream import ReleaseKey, Rows
 from puffer_frames.postprocessing import Bounds, postprocess
 from puffer_frames.priors import FloatArray
 
-Move: TypeAlias = Callable[[FloatArray, Numbers | None], FloatArray]
+Move: TypeAlias = Callable[[FloatArray, Rows | None], FloatArray]
 """From values, and the numbers of their rows (by default 0, ..., n - 1), to released values."""
 
 
@@ -40,7 +40,7 @@ class Mechanism:
         stream = self.key.stream(self.column)
         sampler = self.family.at(self.scale).sampler() if self.scale else None
 
-        def move(values: FloatArray, rows: Numbers | None) -> FloatArray:
+        def move(values: FloatArray, rows: Rows | None) -> FloatArray:
             if self.domain is not None:
                 values = values.clip(*self.domain)
             if sampler is not None:

@@ -19,8 +19,8 @@ from puffer_frames.arguments import check_delta, check_epsilon, check_flag
 from puffer_frames.certificate import Certificate
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.answers import build_answers, check_free_names
-from puffer_frames.frames.attach import fingerprint
 from puffer_frames.frames.columns import Name, NativeFrame, as_name, labels_of, open_frame
+from puffer_frames.frames.fingerprint import fingerprint
 from puffer_frames.frames.series import GAPS, SeriesRows, read_series
 from puffer_frames.frames.units import check_columns
 from puffer_frames.frames.unordered import is_null

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
+import polars as pl
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError
 from puffer_frames.priors import FloatArray
@@ -66,6 +67,11 @@ def is_spark(frame: NativeFrame, /) -> bool:
     return any(
         kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.") for kind in type(frame).__mro__
     )
+
+
+def is_lazy(frame: NativeFrame, /) -> bool:
+    """Whether a frame is a Polars plan."""
+    return isinstance(frame, pl.LazyFrame)
 
 
 def labels_of(frame: NativeFrame, /) -> Any:

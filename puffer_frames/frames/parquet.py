@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.columns import NativeFrame, is_spark
 
-_KEY = b"puffer_frames"
+_KEY = "puffer_frames"
 _PANDAS_ATTRIBUTES = b"PANDAS_ATTRS"
 
 
 def write_parquet_file(frame: NativeFrame, path: str | Path, metadata: dict[str, Any], /) -> None:
-    """Write an eager frame with a JSON-like dict in the metadata of its schema."""
+    """Write a frame in memory with a JSON-like dict in the metadata of its schema."""
     if is_spark(frame):
         raise ArgumentTypeError(
             "the frame",
@@ -27,22 +27,23 @@ def write_parquet_file(frame: NativeFrame, path: str | Path, metadata: dict[str,
             got="a Spark DataFrame",
             hint="Write frame.write.parquet(path), and certificate_of(frame).save(another_path) beside it.",
         )
-    if isinstance(frame, pd.DataFrame):
-        table = pa.Table.from_pandas(frame)
-    else:
-        table = (frame.collect() if isinstance(frame, pl.LazyFrame) else frame).to_arrow()
-    held = dict(table.schema.metadata or {})
-    held[_KEY] = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
+    table = pa.Table.from_pandas(frame) if isinstance(frame, pd.DataFrame) else frame.to_arrow()
+    held = {**(table.schema.metadata or {}), **as_file_metadata(metadata)}
     pq.write_table(table.replace_schema_metadata(held), path)
+
+
+def as_file_metadata(metadata: dict[str, Any], /) -> dict[str, str]:
+    """A JSON-like dict as an entry of a file's key-value metadata."""
+    return {_KEY: json.dumps(metadata, ensure_ascii=False, allow_nan=False)}
 
 
 def read_parquet_metadata(path: str | Path, /) -> dict[str, Any] | None:
     """What `write_parquet_file` wrote, or pandas' own writer of a frame with attributes; None for nothing."""
-    held = pq.read_schema(path).metadata or {}
-    if _KEY in held:
-        found = json.loads(held[_KEY])
+    held = pq.read_metadata(path).metadata or {}
+    if _KEY.encode() in held:
+        found = json.loads(held[_KEY.encode()])
     else:
-        found = json.loads(held.get(_PANDAS_ATTRIBUTES, b"{}")).get(_KEY.decode())
+        found = json.loads(held.get(_PANDAS_ATTRIBUTES, b"{}")).get(_KEY)
     return found if isinstance(found, dict) else None
 
 

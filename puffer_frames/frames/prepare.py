@@ -105,5 +105,10 @@ def run_share(frame: Frame, /, *, secret: Sequence[str], counts: Sequence[int]) 
     for name in secret:
         values = column(frame, name)
         changes |= (values != values.shift(1)).fill_null(True).to_numpy().astype(bool)[1:]
-    expected = 1 + n - sum(count * count for count in counts) / n
-    return (1 + int(changes.sum())) / expected
+    return share_of_runs(1 + int(changes.sum()), counts)
+
+
+def share_of_runs(runs: int, counts: Sequence[int], /) -> float:
+    """Number of runs of equal secrets, divided by that expected in a random order of so many rows of each."""
+    n = sum(counts)
+    return runs / (1 + n - sum(count * count for count in counts) / n)

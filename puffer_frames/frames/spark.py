@@ -23,8 +23,8 @@ from puffer_frames.frames.columns import (
     to_floats,
 )
 from puffer_frames.frames.prepare import check_nulls, no_complete_row
+from puffer_frames.frames.released import Released
 from puffer_frames.frames.summary import Summary, count_values
-from puffer_frames.frames.table import Released
 from puffer_frames.frames.unordered import RowSums
 from puffer_frames.mechanism import Mechanism
 from puffer_frames.postprocessing import Bounds

@@ -1,4 +1,4 @@
-"""A native frame as a release needs it: one interface to frames in memory and to Spark."""
+"""A native frame as a release needs it: one interface to frames in memory, plans and Spark."""
 
 from __future__ import annotations
 
@@ -6,27 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from puffer_frames.frames.attach import fingerprint
-from puffer_frames.frames.columns import Frame, NativeFrame, is_spark, labels_of, open_frame
+from puffer_frames.frames.columns import Frame, NativeFrame, is_lazy, is_spark, labels_of, open_frame
+from puffer_frames.frames.fingerprint import fingerprint
+from puffer_frames.frames.lazy import LazyTable
 from puffer_frames.frames.prepare import prepare, row_numbers, run_share
+from puffer_frames.frames.released import Released
 from puffer_frames.frames.summary import Summary, summarise
 from puffer_frames.frames.write import build_release, check_index, float_values
 from puffer_frames.mechanism import Mechanism
 from puffer_frames.noise.stream import Numbers
 from puffer_frames.postprocessing import Bounds
 from puffer_frames.priors import IndexArray
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Released:
-    """A released frame, and what its certificate says of it."""
-
-    frame: NativeFrame
-    """Of the kind that was given."""
-    rows: int
-    """Number of rows."""
-    fingerprint: str
-    """What ties the certificate to the values."""
 
 
 class CompleteRows(Protocol):
@@ -72,7 +62,7 @@ class Table(Protocol):
 
 
 def open_table(frame: NativeFrame, /) -> Table:
-    """Wrap a pandas, Polars or Spark frame; collect a lazy Polars one.
+    """Wrap a pandas, Polars or Spark frame.
 
     Raises
     ------
@@ -83,6 +73,8 @@ def open_table(frame: NativeFrame, /) -> Table:
         from puffer_frames.frames.spark import SparkTable
 
         return SparkTable.of(frame)
+    if is_lazy(frame):
+        return LazyTable.of(frame)
     return LocalTable(frame=open_frame(frame), labels=labels_of(frame))
 
 

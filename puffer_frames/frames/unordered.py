@@ -75,10 +75,12 @@ def plain_entries(frame: Frame, name: str, /) -> FloatArray | list[int | None] |
     truth = isinstance(values_of.dtype, nw.Boolean)
     if truth or values_of.dtype.is_numeric():
         numbers = values_of.cast(nw.Float64) if frame.implementation.is_polars() else values_of
-        filled = numbers.fill_null(False if truth and numbers is values_of else 0)
-        values = np.array(filled.to_numpy(), dtype="<f8")
-        values[values_of.is_null().to_numpy().astype(bool) | np.isnan(values)] = np.nan
-        return values
+        filled = numbers.fill_null(False if truth and numbers is values_of else 0) if numbers.null_count() else numbers
+        values = np.asarray(filled.to_numpy(), dtype="<f8")
+        if numbers.null_count() or np.isnan(values.sum()):
+            values = values.copy()
+            values[values_of.is_null().to_numpy().astype(bool) | np.isnan(values)] = np.nan
+        return np.ascontiguousarray(values)
     if isinstance(values_of.dtype, (nw.Date, nw.Datetime)):
         times = values_of.cast(nw.Datetime("us")) if isinstance(values_of.dtype, nw.Date) else values_of
         microseconds: list[int | None] = times.dt.timestamp("us").to_list()

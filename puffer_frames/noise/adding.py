@@ -59,7 +59,7 @@ class Sampler(Protocol):
 
 
 def add_noise(
-    values: FloatArray, sampler: Sampler, /, *, stream: Stream, rows: Numbers | None = None, threads: int | None = None
+    values: FloatArray, sampler: Sampler, /, *, stream: Stream, rows: Rows | None = None, threads: int | None = None
 ) -> FloatArray:
     r"""Values on the grid g plus grid noise, :math:`y = g\,(\mathrm{rint}(x / g) + N)`.
 
@@ -70,7 +70,7 @@ def add_noise(
     sampler : Sampler
     stream : Stream
         Of the release and the column: the same stream gives the same noise to the same row.
-    rows : array of int, shape (n,), optional
+    rows : range of step 1 or array of int, shape (n,), optional
         Numbers of the rows, in any order; by default 0, ..., n - 1.
     threads : int, optional
         By default one, two from about two million rows on.

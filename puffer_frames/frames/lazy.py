@@ -1,0 +1,318 @@
+"""Polars plans: summaries by the streaming engine, and the noise in every run of the released plan."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.columns import check_dtypes, check_names, check_row_id, check_rows
+from puffer_frames.frames.fingerprint import Fingerprint
+from puffer_frames.frames.found import FoundValues
+from puffer_frames.frames.ordered import BLOCK, NUMBER, Guard, Trace, in_blocks, trace_of
+from puffer_frames.frames.parquet import as_file_metadata
+from puffer_frames.frames.prepare import check_nulls, no_complete_row, share_of_runs
+from puffer_frames.frames.released import Released
+from puffer_frames.frames.summary import Summary, count_values
+from puffer_frames.mechanism import Mechanism, Move
+from puffer_frames.postprocessing import Bounds
+from puffer_frames.priors import IndexArray
+
+_UNORDERED = re.compile(
+    r"^\s*(UNIQUE\[maintain_order: false|AGGREGATE\[maintain_order: false|UNION\[maintain_order: false|MERGE.SORTED"
+    r"|[A-Z ]*JOIN\b|SORT BY (?!\[maintain_order: true))",
+    flags=re.MULTILINE,
+)
+"""Steps of a plan that may give their rows in another order in every run."""
+_ATTRIBUTE = "_puffer_frames_source"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LazyTable:
+    """A plan whose columns are named by position: Polars reads names like "^x$" as patterns."""
+
+    plan: pl.LazyFrame
+    names: tuple[str, ...]
+    schema: Mapping[str, nw.dtypes.DType]
+
+    @classmethod
+    def of(cls, plan: pl.LazyFrame, /) -> LazyTable:
+        """Look at the schema alone."""
+        schema = nw.from_native(plan).collect_schema()
+        return cls(plan=plan, names=tuple(schema.names()), schema=dict(schema))
+
+    def check_order(self, *, index: str | None, shuffle: bool) -> None:
+        """A plan has no index, and its rows come in their order."""
+        if index not in (None, "keep", "drop"):
+            raise ArgumentError("index", rule='"keep", "drop" or None', got=repr(index), hint='Write index="drop".')
+        if shuffle:
+            raise ArgumentError(
+                "shuffle",
+                rule="False for a lazy frame, whose rows are never in memory together",
+                got="True",
+                hint="Collect the frame first.",
+            )
+
+    def complete(
+        self,
+        *,
+        secret: Sequence[str],
+        public: Sequence[str],
+        keep: Sequence[str],
+        nulls: str,
+        row_id: str | None,
+        numbered: bool,
+    ) -> LazyRows:
+        """Numbered by `row_id`, or else by position, for which the plan must give its rows in one order."""
+        check_nulls(nulls)
+        check_names(self.names, secret=secret, public=public, keep=keep, row_id=row_id)
+        check_dtypes(self.schema, secret=secret, public=public, row_id=row_id)
+        if numbered and row_id is None and _UNORDERED.search(self.plan.explain(optimized=False)):
+            raise ArgumentError(
+                "the plan",
+                rule="one whose rows come in the same order in every run, or given a row_id",
+                got="one with a group_by, unique, join or sort",
+                hint='Name a column that numbers the rows (row_id="id"), or collect the frame first.',
+            )
+        columns = [self._named(name, f"secret_{k}") for k, name in enumerate(secret)]
+        columns += [self._named(name, f"public_{k}") for k, name in enumerate(public)]
+        if row_id is not None:
+            columns.append(self._named(row_id, NUMBER))
+        columns += [self._named(name, f"keep_{k}") for k, name in enumerate(keep)]
+        rows = self.plan.select(columns)
+        if nulls == "drop":
+            rows = rows.filter(*(_present(name, rows) for name in _asked(len(secret), len(public))))
+        found = _look(rows, public=len(public), named=row_id is not None)
+        if not found["rows"] and nulls == "drop":
+            check_rows(int(self.plan.select(pl.len()).collect().item()))
+            raise no_complete_row()
+        check_rows(found["rows"])
+        if row_id is not None:
+            _check_numbers(row_id, found)
+            rows = rows.with_columns(pl.col(NUMBER).cast(pl.Int64))
+        shape = len(secret), len(public)
+        checked = rows.select(*_asked(*shape), *([NUMBER] if row_id is not None else []))
+        return LazyRows(
+            rows=rows,
+            names=self.names,
+            secret=tuple(secret),
+            public=tuple(public),
+            keep=tuple(keep),
+            named=row_id is not None,
+            found=found,
+            trace=trace_of(checked, secrets=len(secret), numbered=row_id is not None) if numbered else None,
+        )
+
+    def _named(self, name: str, alias: str) -> pl.Expr:
+        wide = self.schema[name].is_float() and not alias.startswith("keep_")
+        entries = pl.nth(self.names.index(name))
+        return (entries.cast(pl.Float64) if wide else entries).alias(alias)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LazyRows:
+    """Complete rows of a plan: columns `secret_0`, ..., `public_0`, ..., perhaps `NUMBER`, and `keep_0`, ..."""
+
+    rows: pl.LazyFrame
+    names: tuple[str, ...]
+    """The frame's own columns."""
+    secret: tuple[str, ...]
+    public: tuple[str, ...]
+    keep: tuple[str, ...]
+    named: bool
+    """Whether a column numbers the rows."""
+    found: Mapping[str, Any]
+    """What one pass over the rows found."""
+    trace: Trace | None
+    """What every run must repeat; None where nothing is to be released."""
+
+    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
+        """By group-bys of the streaming engine."""
+        secrets = [f"secret_{k}" for k in range(len(self.secret))]
+        return {
+            name: count_values(
+                FoundValues(
+                    table=nw.from_native(self.rows.select(*secrets, pl.col(f"public_{k}").alias("value"))),
+                    found={
+                        key: self.found[f"{key}_{k}"] for key in ("missing", "infinite", "ends", "std", "different")
+                    },
+                    rows=self.found["rows"],
+                    collect=_collected,
+                ),
+                secret=self.secret,
+                public=name,
+                domain=domain.get(name),
+            )
+            for k, name in enumerate(self.public)
+        }
+
+    def run_share(self, counts: Sequence[int], /) -> float | None:
+        """As `prepare.run_share`; None for rows in no order."""
+        assert self.trace is not None
+        return None if self.named else share_of_runs(self.trace.runs, counts)
+
+    def release(
+        self,
+        mechanisms: Mapping[str, Mechanism],
+        /,
+        *,
+        index: str | None,  # noqa: ARG002
+        order: Callable[[int], IndexArray] | None,  # noqa: ARG002
+    ) -> Released:
+        """A plan whose noise is drawn in every run, the same in each."""
+        assert self.trace is not None
+        plain = {name: f"public_{k}" for k, name in enumerate(self.public)}
+        plain |= {name: f"keep_{k}" for k, name in enumerate(self.keep)}
+        source = Source(
+            rows=self.rows,
+            columns={plain[name]: name for name in self.names if name in plain},
+            moves={plain[name]: mechanism.prepared() for name, mechanism in mechanisms.items()},
+            checked=len(self.secret) + len(self.public) + self.named,
+            named=self.named,
+            trace=self.trace,
+        )
+        return Released(frame=source.plan(), rows=self.trace.rows, fingerprint="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A released plan, as Polars reads it: it holds the raw rows and the key of the release."""
+
+    rows: pl.LazyFrame
+    columns: Mapping[str, str]
+    """Names of the released columns, in their order, by those of `rows`."""
+    moves: Mapping[str, Move]
+    """What is done to the noisy ones."""
+    checked: int
+    """How many of the first columns of `rows` are compared with the earlier run."""
+    named: bool
+    trace: Trace
+
+    def plan(self, seen: Callable[[pl.DataFrame], None] | None = None, /) -> pl.LazyFrame:
+        """The released plan; `seen` is called with every block of released rows, in their order."""
+        schema = self.rows.collect_schema()
+        released = {own: pl.Float64() if name in self.moves else schema[name] for name, own in self.columns.items()}
+
+        def read(
+            with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
+        ) -> Iterator[pl.DataFrame]:
+            for block in self._blocks(n_rows):
+                if seen is not None:
+                    seen(block)
+                wanted = block if predicate is None else block.filter(predicate)
+                yield wanted if with_columns is None else wanted.select(wanted[name] for name in with_columns)
+
+        found = register_io_source(read, schema=released, is_pure=True)
+        setattr(found, _ATTRIBUTE, self)
+        return found
+
+    def _blocks(self, most: int | None) -> Iterator[pl.DataFrame]:
+        """Released rows, at most so many; with row numbers in no order, nothing before all rows were compared."""
+        if most is not None and self.named:
+            yield pl.concat(list(self._moved(None))).head(most)
+            return
+        left = self.trace.rows if most is None else min(most, self.trace.rows)
+        for block in self._moved(most):
+            yield block.head(left)
+            left -= len(block)
+            if left <= 0 and most is not None:
+                return
+
+    def _moved(self, most: int | None) -> Iterator[pl.DataFrame]:
+        guard, first = Guard(self.trace, numbered=self.named), 0
+        rows = self.rows if most is None else self.rows.head(BLOCK * -(-most // BLOCK))
+        for block in in_blocks(rows):
+            guard.see(block.select(block.columns[: self.checked]))
+            numbers = block[NUMBER].to_numpy() if self.named else range(first, first + len(block))
+            first += len(block)
+            yield pl.DataFrame([self._column(block[name], numbers).alias(own) for name, own in self.columns.items()])
+        if most is None:
+            guard.end()
+
+    def _column(self, entries: pl.Series, numbers: Any) -> pl.Series:
+        if entries.name not in self.moves:
+            return entries
+        values = np.array(entries.cast(pl.Float64).to_numpy(), dtype=np.float64)
+        return pl.Series(self.moves[entries.name](values, numbers))
+
+
+def collect_plan(frame: pl.LazyFrame, /) -> pl.DataFrame | None:
+    """The rows of a released plan; None for any other frame."""
+    return frame.collect(engine="streaming") if _source_of(frame) is not None else None
+
+
+def sink_plan(frame: pl.LazyFrame, path: str | Path, metadata: Callable[[str], dict[str, Any]], /) -> bool:
+    """Write a released plan to a Parquet file, in one pass; False for any other frame.
+
+    `metadata` gets the fingerprint of the rows. A run that fails leaves no file.
+    """
+    source = _source_of(frame)
+    if source is None:
+        return False
+    taken = Fingerprint()
+    plan = source.plan(lambda block: taken.update(nw.from_native(block, eager_only=True)))
+    partial = Path(path).with_name(Path(path).name + ".partial")
+    try:
+        plan.sink_parquet(partial, metadata=lambda _: as_file_metadata(metadata(taken.hexdigest())), engine="streaming")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return True
+
+
+def _source_of(frame: object) -> Source | None:
+    found = getattr(frame, _ATTRIBUTE, None)
+    return found if isinstance(found, Source) else None
+
+
+def _asked(secrets: int, public: int) -> list[str]:
+    return [*(f"secret_{k}" for k in range(secrets)), *(f"public_{k}" for k in range(public))]
+
+
+def _present(name: str, rows: pl.LazyFrame) -> pl.Expr:
+    there = pl.col(name).is_not_null()
+    return there & pl.col(name).is_not_nan() if rows.collect_schema()[name].is_float() else there
+
+
+def _look(rows: pl.LazyFrame, *, public: int, named: bool) -> dict[str, Any]:
+    """What one pass finds: the number of rows, and of each public column what `FoundValues` asks for."""
+    schema = rows.collect_schema()
+    asked = [pl.len().alias("rows")]
+    for k in range(public):
+        value = pl.col(f"public_{k}")
+        missing, infinite = value.is_null(), pl.lit(False)
+        if schema[f"public_{k}"].is_float():
+            missing, infinite = missing | value.is_nan(), value.is_infinite()
+        finite = value.filter(~missing & ~infinite)
+        asked += [
+            missing.sum().alias(f"missing_{k}"),
+            infinite.sum().alias(f"infinite_{k}"),
+            finite.min().alias(f"low_{k}"),
+            finite.max().alias(f"high_{k}"),
+            finite.cast(pl.Float64).std().alias(f"std_{k}"),
+            value.approx_n_unique().alias(f"different_{k}"),
+        ]
+    if named:
+        asked += [pl.col(NUMBER).null_count().alias("null"), pl.col(NUMBER).n_unique().alias("numbers")]
+        asked += [pl.col(NUMBER).min().alias("low"), pl.col(NUMBER).max().alias("high")]
+    found: dict[str, Any] = rows.select(asked).collect(engine="streaming").row(0, named=True)
+    return found | {f"ends_{k}": (found[f"low_{k}"], found[f"high_{k}"]) for k in range(public)}
+
+
+def _check_numbers(row_id: str, found: Mapping[str, Any]) -> None:
+    """Every row has a number of its own."""
+    total, null = found["rows"], found["null"]
+    outside = found["low"] is not None and not -(2**63) <= found["low"] <= found["high"] < 2**63
+    check_row_id(row_id, missing=null, repeated=total - null - (found["numbers"] - (null > 0)), outside=outside)
+
+
+def _collected(table: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    return table.collect("polars", engine="streaming")
