@@ -357,7 +357,10 @@ def test_index_and_shuffle(frame):
         release(frame, shuffle=True)
 
 
-def test_what_spark_frames_do_not_do(frame, tmp_path):
+def test_what_spark_frames_do_not_do(spark, frame, tmp_path):
+    stream = spark.readStream.format("rate").load()
+    with pytest.raises(ArgumentTypeError, match="streaming"):
+        release(stream, secret="timestamp", public="value")
     for ask in (
         lambda: puffer_frames.aggregate(frame, unit="id", value="score", query="sum", epsilon=1.0),
         lambda: puffer_frames.histogram(frame, state="old", time="id", chain=[[0.5, 0.5]] * 2, epsilon=1.0),
