@@ -1,5 +1,8 @@
 """Fixtures: the same data as every kind of frame, and the real tables of the papers."""
 
+import os
+import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +25,38 @@ def build_frame(kind, data):
     return pl.DataFrame(data) if kind == "polars" else pl.LazyFrame(data)
 
 
+def run(released):
+    """A release in memory: that of a lazy frame is a plan."""
+    return released.puffer.collect() if isinstance(released, pl.LazyFrame) else released
+
+
 @pytest.fixture(params=FRAME_KINDS)
 def make_frame(request):
     return lambda data: build_frame(request.param, data)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory):
+    """Two cores, a task may fail three times; no interface, few partitions, few rows to an Arrow batch."""
+    sql = pytest.importorskip("pyspark.sql", reason="the extra spark is not installed")
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        pytest.skip("there is no Java runtime for Spark")
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+        "spark.driver.host": "localhost",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.default.parallelism": "2",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "100",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+    }
+    session = sql.SparkSession.builder.master("local[2,4]").config(map=options).getOrCreate()
+    yield session
+    session.stop()
 
 
 @pytest.fixture

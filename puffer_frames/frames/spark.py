@@ -12,7 +12,7 @@ import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.types import DoubleType, LongType, StructField, StructType
 
-from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
 from puffer_frames.frames.batches import CHECK, NUMBER, PLACE_BITS, NoiseStep, SumStep, totals
 from puffer_frames.frames.columns import (
     check_distinct_names,
@@ -49,6 +49,13 @@ class SparkTable:
     @classmethod
     def of(cls, frame: SparkFrame, /) -> SparkTable:
         """Names of Spark may hold dots and backticks, and differ in case alone: columns are renamed by position."""
+        if frame.isStreaming:
+            raise ArgumentTypeError(
+                "the frame",
+                rule="a table of fixed rows",
+                got="a streaming Spark DataFrame",
+                hint="Write the stream to a table, and release that.",
+            )
         names = tuple(frame.columns)
         check_distinct_names(names)
         renamed = frame.toDF(*(f"c{k}" for k in range(len(names))))

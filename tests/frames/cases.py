@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
+from conftest import run
 
 from puffer_frames import PufferError, PufferWarning, privatize
 
@@ -185,7 +186,7 @@ def _answer(frame, options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            released = privatize(frame, **request)
+            released = run(privatize(frame, **request))
         except PufferError as error:
             return type(error).__name__
     assert released.puffer.verify() == "intact"

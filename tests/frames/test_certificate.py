@@ -6,14 +6,14 @@ import pickle
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import build_frame
+from conftest import build_frame, run
 
 from puffer_frames import Certificate, UncoveredFrameError, verify
 
 
 @pytest.fixture
 def released(make_frame, people):
-    return make_frame(people).puffer.privatize(secret="group", public="score", epsilon=0.05, keep="note", rng=7)
+    return run(make_frame(people).puffer.privatize(secret="group", public="score", epsilon=0.05, keep="note", rng=7))
 
 
 def test_attached_and_intact(released):

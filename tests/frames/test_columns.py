@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from conftest import run
 
 import puffer_frames
 from puffer_frames import ArgumentError, CalibrationError, Prior, RowOrderWarning, bounded_scales
@@ -54,7 +55,7 @@ def test_joint_release_hides_what_the_columns_tell_together(table):
 
 def test_joint_release_of_every_kind_of_frame(make_frame, table):
     frame = make_frame(table)
-    released = frame.puffer.privatize(secret="group", public=["right", "left"], epsilon=1.0, rng=5, keep="note")
+    released = run(frame.puffer.privatize(secret="group", public=["right", "left"], epsilon=1.0, rng=5, keep="note"))
     assert list(released.columns) == ["left", "right", "note"]
     assert released.puffer.verify() == "intact"
     noise = np.asarray(released["left"].to_numpy(), dtype=float) - table["left"]
@@ -91,13 +92,13 @@ def test_constant_columns_together_need_no_noise(table):
 def test_clip_and_round_leave_the_calibration_as_it_is(make_frame, people):
     frame = make_frame(people)
     options = {"secret": "group", "public": "score", "epsilon": 0.05, "rng": 4}
-    plain = np.asarray(frame.puffer.privatize(**options)["score"].to_numpy(), dtype=float)
-    released = frame.puffer.privatize(clip=(0, 5), round=True, **options)
+    plain = np.asarray(run(frame.puffer.privatize(**options))["score"].to_numpy(), dtype=float)
+    released = run(frame.puffer.privatize(clip=(0, 5), round=True, **options))
     assert np.array_equal(np.asarray(released["score"].to_numpy(), dtype=float), np.rint(plain).clip(0, 5))
     certificate = released.puffer.certificate
-    assert certificate.scales == frame.puffer.privatize(**options).puffer.certificate.scales
+    assert certificate.scales == run(frame.puffer.privatize(**options)).puffer.certificate.scales
     assert "rounded to integers and score clipped to [0, 5]" in " ".join(str(certificate).split())
-    one_sided = frame.puffer.privatize(clip={"score": (0, math.inf)}, **options)
+    one_sided = run(frame.puffer.privatize(clip={"score": (0, math.inf)}, **options))
     assert np.asarray(one_sided["score"].to_numpy(), dtype=float).min() == 0
 
 
@@ -106,8 +107,8 @@ def test_dropped_rows(make_frame, people):
     frame = make_frame(people | {"score": scores})
     complete = make_frame({name: [v for k, v in enumerate(values) if k % 10] for name, values in people.items()})
     options = {"secret": "group", "public": "score", "epsilon": 0.05, "rng": 4, "keep": "note"}
-    released = frame.puffer.privatize(nulls="drop", **options)
-    expected = complete.puffer.privatize(**options)
+    released = run(frame.puffer.privatize(nulls="drop", **options))
+    expected = run(complete.puffer.privatize(**options))
     assert released.puffer.certificate.fingerprint == expected.puffer.certificate.fingerprint
     assert len(released) == 180
     text = str(released.puffer.certificate)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import polars as pl
+from conftest import run
 from odd_columns import MARKER
 from odd_requests import Once, Seed
 from release_checks import check_release
@@ -29,7 +30,7 @@ def check(case):
         warnings.simplefilter("always")
         try:
             with within(SECONDS):
-                released = privatize(table.frame, **options)
+                released = run(privatize(table.frame, **options))
         except PufferError as raised:
             error = raised
         except pl.exceptions.PanicException as panic:

@@ -52,6 +52,7 @@ FLOATS = FRAME.assign(wage=FRAME["wage"] + RNG.normal(size=ROWS), more=1.0)
 GIVEN = {"a": Prior.gaussian(0, 1), "b": Prior.gaussian(1, 1)}
 PEAKED = pd.DataFrame({"race": ["a", "b"] * ROWS, "wage": RNG.normal(size=2 * ROWS) + [0, 0, 100, 200] * (ROWS // 2)})
 CALM = FRAME.assign(wage=RNG.permutation(FRAME["wage"]))
+NUMBERED = FRAME.assign(id=range(ROWS), twice=[0, *range(ROWS - 1)], part=[0.5] * ROWS)
 
 # name: (frame and options that meet the message, frame and options that follow its hint)
 REQUESTS = {
@@ -120,6 +121,19 @@ REQUESTS = {
         (FRAME, {"beliefs": GIVEN | {"b": Prior.gaussian(1, 2)}}),
     ),
     "rng": ((FRAME, {"rng": "seed"}), (FRAME, {"rng": None})),
+    "misspelt row_id": ((NUMBERED, {"row_id": "idd"}), (NUMBERED, {"row_id": "id"})),
+    "row_id is the secret": ((NUMBERED, {"row_id": "race"}), (NUMBERED, {"row_id": "id"})),
+    "row_id of floats": ((NUMBERED, {"row_id": "part"}), (NUMBERED, {"row_id": "id"})),
+    "row_id twice in a column": ((NUMBERED, {"row_id": "twice"}), (NUMBERED, {"row_id": "id"})),
+    "row_id missing": (
+        (NUMBERED.assign(id=pd.array([None, *range(1, ROWS)], dtype="Int64")), {"row_id": "id"}),
+        (NUMBERED, {"row_id": "id"}),
+    ),
+    "row_id beyond 64 bits": (
+        (NUMBERED.assign(id=np.arange(ROWS, dtype=np.uint64) + np.uint64(2**63)), {"row_id": "id"}),
+        (NUMBERED, {"row_id": "id"}),
+    ),
+    "two columns as row_id": ((NUMBERED, {"row_id": ["id", "twice"]}), (NUMBERED, {"row_id": "id"})),
     "clustered rows": ((SORTED, {}), (SORTED, {"shuffle": True})),
 }
 

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from conftest import run
 
 from puffer_frames import CalibrationError
 from puffer_frames.noise import adding
@@ -120,7 +121,9 @@ def test_one_key_gives_every_library_the_same_noise(request_):
     }
     frames = [pd.DataFrame(table), pl.DataFrame(table), pl.LazyFrame(table), pd.DataFrame(table).convert_dtypes()]
     released = [
-        np.asarray(f.puffer.privatize(secret="s", public="x", epsilon=0.1, rng=5, **request_)["x"].to_numpy(), float)
+        np.asarray(
+            run(f.puffer.privatize(secret="s", public="x", epsilon=0.1, rng=5, **request_))["x"].to_numpy(), float
+        )
         for f in frames
     ]
     assert all(np.array_equal(column, released[0]) for column in released)

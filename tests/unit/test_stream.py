@@ -52,6 +52,13 @@ def test_pairs_are_addressed_by_row_and_attempt(words):
     assert not np.isin(words.pairs(rows, 3), pairs).any()
 
 
+def test_every_integer_of_64_bits_is_a_row(words):
+    rows = np.array([-(2**63), -(2**62) - 1, -3, -2, -1, 0, 1, 2, 2**62, 2**63 - 1])
+    drawn = np.concatenate([words.words(rows), words.pairs(rows, 0).ravel()])
+    assert np.unique(drawn).size == 3 * rows.size
+    assert np.array_equal(words.words(rows[5:8]), words.words(range(3)))
+
+
 def test_columns_and_keys_have_words_of_their_own():
     streams = [ReleaseKey(KEY).stream("x"), ReleaseKey(KEY).stream("y"), ReleaseKey(KEY[::-1]).stream("x")]
     drawn = [s.words(range(1000)) for s in streams] + [s.pairs(range(500), 0).ravel() for s in streams]
