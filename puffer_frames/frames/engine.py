@@ -1,22 +1,16 @@
-"""Aggregates of frames in memory by the engine that does them fastest: Polars' streaming one, where it can."""
+"""Aggregates of frames in memory by the engine that does them fastest: Polars' streaming one, for its frames."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import polars as pl
 
 from puffer_frames.frames.columns import Frame, to_floats
 from puffer_frames.priors import FloatArray
-
-_ENGINE = inspect.signature(pl.LazyFrame.collect).parameters.get("engine")
-_STREAMING: dict[str, Any] = {"engine": "streaming"} if _ENGINE is not None and _ENGINE.default == "auto" else {}
-"""Older versions of Polars have no streaming engine under this name."""
 
 
 def count_groups(table: nw.DataFrame[Any], keys: Sequence[str], /, **changed: nw.Expr) -> nw.DataFrame[Any]:
@@ -29,7 +23,7 @@ def count_groups(table: nw.DataFrame[Any], keys: Sequence[str], /, **changed: nw
         return ready.group_by(list(keys)).agg(nw.len().alias("count"))
     plan = table.lazy().with_columns(**changed) if changed else table.lazy()
     counted = plan.group_by(list(keys)).agg(nw.len().alias("count"))
-    return nw.from_native(counted.to_native().collect(**_STREAMING), eager_only=True)
+    return nw.from_native(counted.to_native().collect(engine="streaming"), eager_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from itertools import accumulate
 from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
-import numpy as np
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.types import DoubleType, LongType, StructField, StructType
 
@@ -20,21 +19,19 @@ from puffer_frames.frames.columns import (
     check_names,
     check_row_id,
     check_rows,
-    to_floats,
 )
+from puffer_frames.frames.found import FoundValues
 from puffer_frames.frames.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.summary import Summary, count_values
 from puffer_frames.frames.unordered import RowSums
 from puffer_frames.mechanism import Mechanism
 from puffer_frames.postprocessing import Bounds
-from puffer_frames.priors import FloatArray, IndexArray
+from puffer_frames.priors import IndexArray
 
 SparkFrame: TypeAlias = Any
 """A pyspark.sql.DataFrame, classic or Connect."""
 _INFINITY = float("inf")
-_MARGIN = 4
-"""An estimate of the number of different values, of relative error 0.05, is never so many times too large."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,12 +148,13 @@ class SparkRows:
         secrets = [f"secret_{k}" for k in range(len(self.secret))]
         return {
             name: count_values(
-                SparkValues(
+                FoundValues(
                     table=nw.from_native(self.rows.select(*secrets, F.col(f"public_{k}").alias("value"))),
                     found={
                         key: self.found[f"{key}_{k}"] for key in ("missing", "infinite", "ends", "std", "different")
                     },
                     rows=self.found["rows"],
+                    collect=_collected,
                 ),
                 secret=self.secret,
                 public=name,
@@ -204,46 +202,6 @@ class SparkRows:
         return Released(frame=noisy.select(*selected).toDF(*names), rows=sums.rows, fingerprint=sums.digest(names))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SparkValues:
-    """A public column and its secrets in Spark."""
-
-    table: nw.LazyFrame[Any]
-    """Columns `secret_0`, ..., `value`."""
-    found: Mapping[str, Any]
-    """What one pass over the rows found of the column."""
-    rows: int
-    """Number of rows."""
-
-    def exceeds(self, different: int, /) -> bool:
-        """Whether the estimate leaves no doubt."""
-        return bool(self.found["different"] > _MARGIN * different)
-
-    def counted(self, most: int, /) -> nw.DataFrame[Any]:
-        """Rows per secret and value, at most one more than asked for."""
-        return _collected(self._grouped(self.table).head(most + 1))
-
-    def in_cells(self, cell: nw.Expr, /) -> nw.DataFrame[Any]:
-        """Rows per secret and cell."""
-        return _collected(self._grouped(self.table.with_columns(value=cell)))
-
-    def ends(self, name: str, /) -> FloatArray:
-        """The smallest and the largest finite value; what is missing or infinite is an error."""
-        found = [(end, 1) for end in self.found["ends"] if end is not None]
-        found += [(entry, n) for entry, n in ((None, self.found["missing"]), (_INFINITY, self.found["infinite"])) if n]
-        dtype = self.table.collect_schema()["value"]
-        series = nw.new_series("value", [entry for entry, _ in found], dtype, backend="polars")
-        return to_floats(series, np.array([n for _, n in found], dtype=np.int64), name=name)
-
-    def std(self) -> float:
-        """Standard deviation of the values."""
-        return float(self.found["std"])
-
-    @staticmethod
-    def _grouped(table: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-        return table.group_by(table.collect_schema().names()).agg(nw.len().alias("count"))
-
-
 def sum_frame(frame: SparkFrame, /) -> RowSums:
     """The sums behind the fingerprint of a frame, in one pass over it."""
     table = SparkTable.of(frame)
@@ -258,7 +216,7 @@ def _sum(frame: SparkFrame, names: Sequence[str]) -> tuple[RowSums, int]:
 
 
 def _look(rows: SparkFrame, *, public: int, named: bool) -> dict[str, Any]:
-    """What one pass finds: the number of rows, and of each public column what `SparkValues` asks for."""
+    """What one pass finds: the number of rows, and of each public column what `FoundValues` asks for."""
     asked = [F.count(F.lit(1)).alias("rows")]
     floats = {field.name for field in rows.schema.fields if isinstance(field.dataType, DoubleType)}
     for k in range(public):
