@@ -9,8 +9,8 @@ from puffer_frames.errors import UncoveredFrameError
 from puffer_frames.frames.attach import read_metadata
 from puffer_frames.frames.columns import NativeFrame, is_lazy
 from puffer_frames.frames.fingerprint import fingerprint
-from puffer_frames.frames.lazy import collect_plan, sink_plan
 from puffer_frames.frames.parquet import read_parquet_metadata, write_parquet_file
+from puffer_frames.frames.source import collect_plan, sink_plan
 
 
 def certificate_of(frame: NativeFrame, /) -> Certificate:

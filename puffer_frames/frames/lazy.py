@@ -1,28 +1,24 @@
-"""Polars plans: summaries by the streaming engine, and the noise in every run of the released plan."""
+"""Polars plans: summaries by the streaming engine, and a released plan."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
-import numpy as np
 import polars as pl
-from polars.io.plugins import register_io_source
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import check_dtypes, check_names, check_row_id, check_rows
-from puffer_frames.frames.fingerprint import Fingerprint
 from puffer_frames.frames.found import FoundValues
-from puffer_frames.frames.ordered import BLOCK, NUMBER, Guard, Trace, in_blocks, trace_of
-from puffer_frames.frames.parquet import as_file_metadata
+from puffer_frames.frames.ordered import NUMBER, Trace, trace_of
 from puffer_frames.frames.prepare import check_nulls, no_complete_row, share_of_runs
 from puffer_frames.frames.released import Released
+from puffer_frames.frames.source import Source
 from puffer_frames.frames.summary import Summary, count_values
-from puffer_frames.mechanism import Mechanism, Move
+from puffer_frames.mechanism import Mechanism
 from puffer_frames.postprocessing import Bounds
 from puffer_frames.priors import IndexArray
 
@@ -32,7 +28,6 @@ _UNORDERED = re.compile(
     flags=re.MULTILINE,
 )
 """Steps of a plan that may give their rows in another order in every run."""
-_ATTRIBUTE = "_puffer_frames_source"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,97 +175,6 @@ class LazyRows:
             trace=self.trace,
         )
         return Released(frame=source.plan(), rows=self.trace.rows, fingerprint="")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
-    """A released plan, as Polars reads it: it holds the raw rows and the key of the release."""
-
-    rows: pl.LazyFrame
-    columns: Mapping[str, str]
-    """Names of the released columns, in their order, by those of `rows`."""
-    moves: Mapping[str, Move]
-    """What is done to the noisy ones."""
-    checked: int
-    """How many of the first columns of `rows` are compared with the earlier run."""
-    named: bool
-    trace: Trace
-
-    def plan(self, seen: Callable[[pl.DataFrame], None] | None = None, /) -> pl.LazyFrame:
-        """The released plan; `seen` is called with every block of released rows, in their order."""
-        schema = self.rows.collect_schema()
-        released = {own: pl.Float64() if name in self.moves else schema[name] for name, own in self.columns.items()}
-
-        def read(
-            with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
-        ) -> Iterator[pl.DataFrame]:
-            for block in self._blocks(n_rows):
-                if seen is not None:
-                    seen(block)
-                wanted = block if predicate is None else block.filter(predicate)
-                yield wanted if with_columns is None else wanted.select(wanted[name] for name in with_columns)
-
-        found = register_io_source(read, schema=released, is_pure=True)
-        setattr(found, _ATTRIBUTE, self)
-        return found
-
-    def _blocks(self, most: int | None) -> Iterator[pl.DataFrame]:
-        """Released rows, at most so many; with row numbers in no order, nothing before all rows were compared."""
-        if most is not None and self.named:
-            yield pl.concat(list(self._moved(None))).head(most)
-            return
-        left = self.trace.rows if most is None else min(most, self.trace.rows)
-        for block in self._moved(most):
-            yield block.head(left)
-            left -= len(block)
-            if left <= 0 and most is not None:
-                return
-
-    def _moved(self, most: int | None) -> Iterator[pl.DataFrame]:
-        guard, first = Guard(self.trace, numbered=self.named), 0
-        rows = self.rows if most is None else self.rows.head(BLOCK * -(-most // BLOCK))
-        for block in in_blocks(rows):
-            guard.see(block.select(block.columns[: self.checked]))
-            numbers = block[NUMBER].to_numpy() if self.named else range(first, first + len(block))
-            first += len(block)
-            yield pl.DataFrame([self._column(block[name], numbers).alias(own) for name, own in self.columns.items()])
-        if most is None:
-            guard.end()
-
-    def _column(self, entries: pl.Series, numbers: Any) -> pl.Series:
-        if entries.name not in self.moves:
-            return entries
-        values = np.array(entries.cast(pl.Float64).to_numpy(), dtype=np.float64)
-        return pl.Series(self.moves[entries.name](values, numbers))
-
-
-def collect_plan(frame: pl.LazyFrame, /) -> pl.DataFrame | None:
-    """The rows of a released plan; None for any other frame."""
-    return frame.collect(engine="streaming") if _source_of(frame) is not None else None
-
-
-def sink_plan(frame: pl.LazyFrame, path: str | Path, metadata: Callable[[str], dict[str, Any]], /) -> bool:
-    """Write a released plan to a Parquet file, in one pass; False for any other frame.
-
-    `metadata` gets the fingerprint of the rows. A run that fails leaves no file.
-    """
-    source = _source_of(frame)
-    if source is None:
-        return False
-    taken = Fingerprint()
-    plan = source.plan(lambda block: taken.update(nw.from_native(block, eager_only=True)))
-    partial = Path(path).with_name(Path(path).name + ".partial")
-    try:
-        plan.sink_parquet(partial, metadata=lambda _: as_file_metadata(metadata(taken.hexdigest())), engine="streaming")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
-    return True
-
-
-def _source_of(frame: object) -> Source | None:
-    found = getattr(frame, _ATTRIBUTE, None)
-    return found if isinstance(found, Source) else None
 
 
 def _asked(secrets: int, public: int) -> list[str]:

@@ -11,6 +11,8 @@ from puffer_frames import ArgumentError, CalibrationError, PriorError, RowOrderW
 from puffer_frames.frames import ordered
 
 ROWS = 1000
+FAILED = (CalibrationError, pl.exceptions.ComputeError)
+"""Some versions of Polars wrap the errors of a source."""
 ASKED = {"secret": "group", "public": "score", "keep": "note", "epsilon": 0.05}
 
 
@@ -138,7 +140,10 @@ def test_a_source_that_changes_is_an_error(table, tmp_path, name, row_id):
     if name in ("a row more", "the last rows twice", "a last row less") and not row_id:
         runs.pop(2)  # those of these rows that it gives are the same, or in a block that is
     for again in runs:
-        with pytest.raises(CalibrationError, match="other rows than when the noise was calibrated"):
+        with pytest.raises(FAILED, match="other rows than when the noise was calibrated"):
+            again()
+    for again in (released.puffer.collect, lambda: released.puffer.sink_parquet(target)):
+        with pytest.raises(CalibrationError):
             again()
     assert not list(tmp_path.iterdir())
     source.rows = table
@@ -151,7 +156,7 @@ def test_no_changed_row_leaves_before_the_change_is_noticed(table):
     released = source.plan.puffer.privatize(**ASKED)
     source.rows = table.with_columns(score=pl.when(pl.int_range(pl.len()) == 200).then(99).otherwise("score"))
     watched = released.map_batches(lambda batch: seen.append(batch) or batch, streamable=True)
-    with pytest.raises(CalibrationError):
+    with pytest.raises(FAILED, match="the same rows"):
         watched.collect(engine="streaming")
     assert sum(map(len, seen)) <= 192
 
@@ -186,7 +191,7 @@ def test_orders_that_are_kept_need_none(table):
 def test_a_plan_that_shuffles_is_noticed(table):
     released = table.lazy().select(pl.all().shuffle(seed=None)).puffer.privatize(**ASKED)
     with pytest.raises(CalibrationError, match="the same rows in the same order"):
-        released.collect()
+        released.puffer.collect()
 
 
 def test_numbers_are_checked(table):
@@ -194,7 +199,7 @@ def test_numbers_are_checked(table):
     for wrong, got in (
         (plan.with_columns(id=pl.lit(1)), "999 rows with that of another"),
         (plan.with_columns(id=pl.when(pl.col("id") > 0).then("id")), "without one"),
-        (plan.with_columns(id=pl.lit(2**64 - 1, dtype=pl.UInt64) - pl.int_range(pl.len())), "larger integers"),
+        (plan.with_columns(id=pl.Series([2**64 - 1 - k for k in range(ROWS)], dtype=pl.UInt64)), "larger integers"),
     ):
         with pytest.raises(ArgumentError, match=got):
             wrong.puffer.privatize(**ASKED, row_id="id")

@@ -1,0 +1,147 @@
+"""A released plan: a source of rows for Polars that draws the noise in every run, the same in each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from puffer_frames.errors import CalibrationError
+from puffer_frames.frames.fingerprint import Fingerprint
+from puffer_frames.frames.ordered import BLOCK, NUMBER, Guard, Trace, in_blocks
+from puffer_frames.frames.parquet import as_file_metadata
+from puffer_frames.mechanism import Move
+
+_ATTRIBUTE = "_puffer_frames_source"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A released plan, as Polars reads it: it holds the raw rows and the key of the release."""
+
+    rows: pl.LazyFrame
+    columns: Mapping[str, str]
+    """Names of the released columns, in their order, by those of `rows`."""
+    moves: Mapping[str, Move]
+    """What is done to the noisy ones."""
+    checked: int
+    """How many of the first columns of `rows` are compared with the earlier run."""
+    named: bool
+    trace: Trace
+
+    def plan(self, watch: Watch | None = None, /) -> pl.LazyFrame:
+        """The released plan."""
+        schema = self.rows.collect_schema()
+        released = {own: pl.Float64() if name in self.moves else schema[name] for name, own in self.columns.items()}
+        watched = watch or Watch()
+
+        def read(
+            with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
+        ) -> Iterator[pl.DataFrame]:
+            for block in watched.over(self._blocks(n_rows)):
+                wanted = block if predicate is None else block.filter(predicate)
+                yield wanted if with_columns is None else wanted.select(wanted[name] for name in with_columns)
+
+        found = register_io_source(read, schema=released, is_pure=True)
+        setattr(found, _ATTRIBUTE, self)
+        return found
+
+    def _blocks(self, most: int | None) -> Iterator[pl.DataFrame]:
+        """Released rows, at most so many; with row numbers in no order, nothing before all rows were compared."""
+        if most is not None and self.named:
+            yield pl.concat(list(self._moved(None))).head(most)
+            return
+        left = self.trace.rows if most is None else min(most, self.trace.rows)
+        for block in self._moved(most):
+            yield block.head(left)
+            left -= len(block)
+            if left <= 0 and most is not None:
+                return
+
+    def _moved(self, most: int | None) -> Iterator[pl.DataFrame]:
+        guard, first = Guard(self.trace, numbered=self.named), 0
+        rows = self.rows if most is None else self.rows.head(BLOCK * -(-most // BLOCK))
+        for block in in_blocks(rows):
+            guard.see(block.select(block.columns[: self.checked]))
+            numbers = block[NUMBER].to_numpy() if self.named else range(first, first + len(block))
+            first += len(block)
+            yield pl.DataFrame([self._column(block[name], numbers).alias(own) for name, own in self.columns.items()])
+        if most is None:
+            guard.end()
+
+    def _column(self, entries: pl.Series, numbers: Any) -> pl.Series:
+        if entries.name not in self.moves:
+            return entries
+        values = np.array(entries.cast(pl.Float64).to_numpy(), dtype=np.float64)
+        return pl.Series(self.moves[entries.name](values, numbers))
+
+
+class Watch:
+    """Sees the blocks of a run, and keeps the error that ends it: Polars may wrap it in one of its own."""
+
+    def __init__(self, seen: Callable[[pl.DataFrame], None] | None = None, /) -> None:
+        self._seen = seen
+        self._error: CalibrationError | None = None
+
+    def over(self, blocks: Iterator[pl.DataFrame], /) -> Iterator[pl.DataFrame]:
+        """The same blocks."""
+        try:
+            for block in blocks:
+                if self._seen is not None:
+                    self._seen(block)
+                yield block
+        except CalibrationError as error:
+            self._error = error
+            raise
+
+    def run(self, source: Source, execute: Callable[[pl.LazyFrame], Any], /) -> Any:
+        """What `execute` makes of the released plan."""
+        try:
+            return execute(source.plan(self))
+        except pl.exceptions.ComputeError:
+            if self._error is None:
+                raise
+            raise self._error from None
+
+
+def collect_plan(frame: pl.LazyFrame, /) -> pl.DataFrame | None:
+    """The rows of a released plan; None for any other frame."""
+    source = _source_of(frame)
+    if source is None:
+        return None
+    rows: pl.DataFrame = Watch().run(source, lambda plan: plan.collect(engine="streaming"))
+    return rows
+
+
+def sink_plan(frame: pl.LazyFrame, path: str | Path, metadata: Callable[[str], dict[str, Any]], /) -> bool:
+    """Write a released plan to a Parquet file, in one pass; False for any other frame.
+
+    `metadata` gets the fingerprint of the rows. A run that fails leaves no file.
+    """
+    source = _source_of(frame)
+    if source is None:
+        return False
+    taken = Fingerprint()
+    partial = Path(path).with_name(Path(path).name + ".partial")
+
+    def entry(_context: object) -> dict[str, str]:
+        return as_file_metadata(metadata(taken.hexdigest()))
+
+    try:
+        watch = Watch(lambda block: taken.update(nw.from_native(block, eager_only=True)))
+        watch.run(source, lambda plan: plan.sink_parquet(partial, metadata=entry, engine="streaming"))
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return True
+
+
+def _source_of(frame: object) -> Source | None:
+    found = getattr(frame, _ATTRIBUTE, None)
+    return found if isinstance(found, Source) else None
