@@ -49,7 +49,7 @@ def privatize(
     Parameters
     ----------
     frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyspark.sql.DataFrame
-        Never changed. A lazy Polars frame is collected; a Spark frame never is.
+        Never changed. Lazy Polars and Spark frames are never collected.
     secret : column name or several
         Column to protect: strings, categories, booleans, integers. Several columns: their joint value.
     public : column name or several
@@ -97,16 +97,17 @@ def privatize(
         Allow a release without noise where none is needed.
     row_id : column name, optional
         Column of integers that numbers the rows, each differently: the noise of a row follows its number wherever the
-        row stands. It is not released unless kept. By default rows are numbered by position, for which the rows of
-        a Spark frame are materialised.
+        row stands. It is not released unless kept. By default rows are numbered by position, for which a lazy frame
+        must give its rows in one order, and the rows of a Spark frame are materialised.
     rng : None, int or numpy.random.Generator
         None for fresh noise. A seed makes the noise reproducible, hence not private; for tests.
 
     Returns
     -------
-    pandas.DataFrame, polars.DataFrame or pyspark.sql.DataFrame
+    pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyspark.sql.DataFrame
         The public column as 64-bit floats and the kept ones, in the frame's order, with a certificate attached
-        (`released.puffer.certificate`, or `certificate_of(released)`).
+        (`released.puffer.certificate`, or `certificate_of(released)`); of a lazy frame a plan, to be run by
+        `released.puffer.collect()` or `released.puffer.sink_parquet(path)`.
 
     Raises
     ------
@@ -118,7 +119,7 @@ def privatize(
         For an empty frame, nulls, NaN, infinities, or integers beyond 2**53.
     CalibrationError
         Where no noise would be added, unless `allow_zero_noise`, for calibration="theorem" where the theorem has
-        no condition (gmm at delta 0), and where the rows of a Spark frame change from pass to pass.
+        no condition (gmm at delta 0), and where the rows of a lazy or Spark frame change from pass to pass.
 
     Warns
     -----
@@ -135,6 +136,9 @@ def privatize(
     beliefs: laws of the public value given the secret. Not claimed: anything of kept columns, of several rows of one
     unit, of a second release. **Cost**: one group-by, one pass of noise, the fit (which does not grow with the rows),
     and 10 to 40 evaluations of the loss engine, each linear in (secrets x distinct values).
+
+    **Lazy frames**: the result is a plan that holds the raw rows and the key. Every run of it draws the same noise, and
+    compares the rows with those of this call before it gives them on. Calibration takes some streaming passes.
 
     **Spark**: the result is a plan; its noise is a function of the key and the number of a row, so a task that is
     retried or computed again draws the same. Without `row_id` the secret, public and kept columns are materialised
