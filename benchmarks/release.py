@@ -1,14 +1,18 @@
 """Time of privatize from end to end at 10,000 to 10,000,000 rows, with its parts, beside the least any release must do.
 
-Run: python benchmarks/release.py [--rows N ...] [--rounds N] [--json FILE]
+Run: python benchmarks/release.py [--rows N ...] [--frames NAME ...] [--rounds N] [--json FILE]
 
-Prints medians of interleaved rounds in one process, and their ratio to the bare minimum: a group-by with mean and
-standard deviation per secret, and one pass of textbook NumPy Laplace noise. Writes the same as JSON.
+Prints medians of interleaved rounds in one process, and their ratio to the bare minimum of the eager frame: a group-by
+with mean and standard deviation per secret, and one pass of textbook NumPy Laplace noise. Writes the same as JSON.
+A lazy release is run and collected with its certificate; one of Spark (the extra spark, local[2], rows numbered by a
+column) is counted and written nowhere.
 """
 
 import argparse
 import json
+import os
 import statistics
+import sys
 import time
 from pathlib import Path
 
@@ -16,7 +20,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-import puffer_frames  # noqa: F401
+import puffer_frames
 from puffer_frames.frames.columns import open_frame
 from puffer_frames.frames.fingerprint import fingerprint
 from puffer_frames.frames.summary import summarise
@@ -25,6 +29,7 @@ from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stream import ReleaseKey
 
 SECRETS = 5
+NAMES = ("minimum", "privatize", "summary", "calibrate", "noise", "fingerprint")
 REQUESTS = {"integer": {"theorem": "kantorovich"}, "float": {"theorem": "gaussian"}}
 
 
@@ -46,8 +51,8 @@ def minimum(frame, column):
     return frame[column].to_numpy() + np.random.default_rng().laplace(size=len(frame))
 
 
-def steps(frame, column):
-    """The calls to time, by name."""
+def parts(frame, column):
+    """The calls to time of a frame in memory, by name."""
     ask = {"secret": "secret", "public": column, "epsilon": 1.0, **REQUESTS[column]}
     values = np.asarray(frame[column].to_numpy(), dtype=float)
     released = frame[[column]] if isinstance(frame, pd.DataFrame) else frame.select(column)
@@ -62,8 +67,35 @@ def steps(frame, column):
     }
 
 
-def measure(frame, column, rounds):
-    calls = steps(frame, column)
+def lazy_parts(frame, column):
+    """The same for a plan over it: the release is run, and the noise has no pass of its own."""
+    ask = {"secret": "secret", "public": column, "epsilon": 1.0, **REQUESTS[column]}
+    plan = frame.lazy()
+    released = plan.puffer.privatize(**ask)
+    return {
+        "minimum": lambda: minimum(frame, column),
+        "privatize": lambda: plan.puffer.privatize(**ask).puffer.collect(),
+        "calibrate": lambda: plan.puffer.calibrate(**ask),
+        "noise": lambda: released.collect(engine="streaming"),
+    }
+
+
+def spark_parts(session, frame, column):
+    """The same for a Spark frame of cached rows."""
+    ask = {"secret": "secret", "public": column, "epsilon": 1.0, "row_id": "row", **REQUESTS[column]}
+    rows = session.createDataFrame(frame.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64)).to_arrow())
+    rows = rows.repartition(2).cache()
+    rows.count()
+    released = puffer_frames.privatize(rows, **ask)
+    return {
+        "minimum": lambda: minimum(frame, column),
+        "privatize": lambda: puffer_frames.privatize(rows, **ask),
+        "calibrate": lambda: puffer_frames.calibrate(rows, **{k: v for k, v in ask.items() if k != "row_id"}),
+        "noise": lambda: released.write.format("noop").mode("overwrite").save(),
+    }
+
+
+def measure(calls, rounds):
     taken = {name: [] for name in calls}
     for _ in range(rounds + 1):  # the first round warms up
         for name, call in calls.items():
@@ -73,24 +105,39 @@ def measure(frame, column, rounds):
     return {name: statistics.median(times[1:]) for name, times in taken.items()}
 
 
+def spark_session():
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.driver.memory": "4g"}
+    session = SparkSession.builder.master("local[2]").config(map=quiet | {"spark.log.level": "ERROR"}).getOrCreate()
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    return session
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[10**4, 10**5, 10**6, 10**7])
+    parser.add_argument("--frames", nargs="+", default=["polars", "pandas", "lazy"])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     found = []
-    print(
-        f"{'rows':>10} {'frame':<7}{'column':<9}"
-        + "".join(f"{name:>13}" for name in steps(pl.DataFrame(table(10)), "float"))
-    )
+    print(f"{'rows':>10} {'frame':<7}{'column':<9}" + "".join(f"{name:>13}" for name in NAMES))
+    session = spark_session() if "spark" in options.frames else None
     for rows in options.rows:
-        data = table(rows)
-        for library, frame in (("polars", pl.DataFrame(data)), ("pandas", pd.DataFrame(data))):
+        frame = pl.DataFrame(table(rows))
+        makes = {
+            "polars": lambda column, frame=frame: parts(frame, column),
+            "pandas": lambda column, frame=frame: parts(frame.to_pandas(), column),
+            "lazy": lambda column, frame=frame: lazy_parts(frame, column),
+            "spark": lambda column, frame=frame: spark_parts(session, frame, column),
+        }
+        for library in options.frames:
             for column in REQUESTS:
-                seconds = measure(frame, column, options.rounds)
+                seconds = measure(makes[library](column), options.rounds)
                 ratio = seconds["privatize"] / seconds["minimum"]
-                row = "".join(f"{value:>13.4f}" for value in seconds.values())
+                row = "".join(f"{seconds[name]:>13.4f}" if name in seconds else f"{'':>13}" for name in NAMES)
                 print(f"{rows:>10,} {library:<7}{column:<9}{row}   {ratio:.2f} times the minimum")
                 found.append({"rows": rows, "frame": library, "column": column, "ratio": ratio, **seconds})
     if options.json:

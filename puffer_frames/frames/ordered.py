@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import CalibrationError
 
-BLOCK = 1 << 16
+BLOCK = 1 << 17
 """Rows that are checked together."""
 NUMBER = "number"
 """Column of the row's number, where a column of the frame gives it."""

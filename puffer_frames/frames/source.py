@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ class Source:
         def read(
             with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
         ) -> Iterator[pl.DataFrame]:
-            for block in watched.over(self._blocks(n_rows)):
+            for block in _ahead(watched.over(self._blocks(n_rows))):
                 wanted = block if predicate is None else block.filter(predicate)
                 yield wanted if with_columns is None else wanted.select(wanted[name] for name in with_columns)
 
@@ -80,6 +81,15 @@ class Source:
             return entries
         values = np.array(entries.cast(pl.Float64).to_numpy(), dtype=np.float64)
         return pl.Series(self.moves[entries.name](values, numbers))
+
+
+def _ahead(blocks: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """The same blocks, the next one in work while the last one is used."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, blocks, None)
+        while (block := coming.result()) is not None:
+            coming = pool.submit(next, blocks, None)
+            yield block
 
 
 class Watch:
