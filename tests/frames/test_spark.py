@@ -201,14 +201,19 @@ def test_partitions_files_and_settings_do_not_change_the_noise(spark, frame, tmp
 
 
 def failing_once(flag):
-    """A task that fails in the middle of its rows, once, if the flag is there."""
+    """A task that fails in the middle of its rows, once, if the flag is there; the next attempt finds them in another
+    order, as after a shuffle.
+    """
 
     def run(batches):
+        from pyspark import TaskContext
+
+        again = TaskContext.get().attemptNumber() > 0
         for k, batch in enumerate(batches):
             if k == 1 and flag.exists():
                 flag.unlink()
                 raise RuntimeError("a lost task")
-            yield batch
+            yield batch.take(np.arange(batch.num_rows)[::-1]) if again else batch
 
     return run
 
