@@ -142,7 +142,7 @@ class Certificate:
         return cls.from_dict(json.loads(Path(path).read_text(encoding="utf-8")))
 
     def verify(self, frame: NativeFrame | str | Path, /) -> Verdict:
-        """Compare a frame, or a Parquet file, with the certificate.
+        """Compare a frame of any kind, or a Parquet file or folder, with the certificate.
 
         Returns
         -------
@@ -156,7 +156,8 @@ class Certificate:
 
         Notes
         -----
-        The fingerprint is not a signature: it finds accidents, not forgeries.
+        The fingerprint is not a signature: it finds accidents, not forgeries. That of a release whose order counts
+        cannot be compared with a Spark frame, which is then "derived".
         """
         if isinstance(frame, (str, Path)):
             frame = read_parquet_file(frame)
