@@ -13,7 +13,7 @@ from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.discrete import DiscreteLoss, largest_ratio
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.loss.scaled import NOTHING
-from puffer_frames.loss.tilted import Law, TooSteep, convolver, normalised
+from puffer_frames.loss.tilted import Law, TooSteepError, convolver, normalised
 from puffer_frames.pairs import Pair
 from puffer_frames.priors import FloatArray, IndexArray, Secret
 from puffer_frames.rounding import UNIT_ROUNDOFF
@@ -131,7 +131,7 @@ def count_loss(chains: Sequence[MarkovChain], counted: Sequence[bool], /, *, len
                 laws.append(law)
                 ends.append(len(secrets))
                 pairs += [(states[a], states[b]) for a in range(len(states)) for b in range(a + 1, len(states))]
-        except TooSteep as steep:
+        except TooSteepError as steep:
             raise ArgumentError(
                 "the chain",
                 rule="one without a probability 1e-120 times as large as those of neighbouring counts or states",
@@ -209,5 +209,5 @@ def _step(matrix: FloatArray, law: Law) -> Law:
     held = (matrix > 0).astype(np.float64) @ (law.mantissas > 0) > 0
     smallest = min(float(part[part > 0].min()) for part in (matrix, table))
     if smallest < _LEAST or not (held == (moved > 0)).all() or (table[law.mantissas > 0] < _LEAST).any():
-        raise TooSteep
+        raise TooSteepError
     return normalised(moved, np.where(moved > 0, tops, NOTHING))

@@ -8,8 +8,7 @@ import numpy as np
 
 from puffer_frames.laws import UnitLaws
 from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.discrete import DiscreteLoss
-from puffer_frames.loss.mixture import MixtureLoss
+from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.pairs import Pair
 from puffer_frames.priors import FloatArray, Prior
@@ -103,7 +102,7 @@ class PresenceLoss:
             if bounds[k] <= upper:
                 break
             law = self._laws.prior(int(k))
-            engine = (DiscreteLoss if law.is_discrete else MixtureLoss)({0: law, 1: NOTHING}, pairs=((0, 1),))
+            engine = privacy_loss({0: law, 1: NOTHING}, pairs=((0, 1),))
             found = engine.hockey_stick(scale, epsilon=epsilon).bracket
             lower = max(lower, found.lower)
             if found.upper > upper:

@@ -27,7 +27,7 @@ class Law(NamedTuple):
     exponents: IndexArray
 
 
-class TooSteep(ArithmeticError):
+class TooSteepError(ArithmeticError):
     """An entry lies so far below its neighbours that no tilt shows it."""
 
 
@@ -48,7 +48,7 @@ def convolver() -> Callable[[Law, Law, int], Law]:
 
     Raises
     ------
-    TooSteep
+    TooSteepError
         For an entry that is not kept with either of the two tilts nearest to its own slope.
 
     Notes
@@ -69,7 +69,7 @@ def convolver() -> Callable[[Law, Law, int], Law]:
                 _add(first, second, tilt, found, open_)
                 tilts.append(tilt)
             if open_[row, at]:
-                raise TooSteep
+                raise TooSteepError
         return found
 
     return convolve
@@ -89,37 +89,42 @@ def _support(first: FloatArray, second: FloatArray, size: int) -> NDArray[np.boo
 
 def _add(first: Law, second: Law, tilt: int, found: Law, open_: NDArray[np.bool_]) -> None:
     """Write the entries that a tilt shows into `found`, and close them."""
-    for row in np.flatnonzero(open_.any(axis=1)):
-        a, from_a, top_a = _tilted(first, row, tilt)
-        b, from_b, top_b = _tilted(second, row, tilt)
-        values, start = np.convolve(a, b), from_a + from_b
-        places = start + np.flatnonzero(values >= _KEPT)
-        places = places[open_[row, places]]
-        scales = top_a + top_b + tilt * places
-        mantissas, shifts = np.frexp(values[places - start] * _QUARTERS[scales % _PARTS])
-        found.mantissas[row, places] = mantissas
-        found.exponents[row, places] = shifts + scales // _PARTS
-        open_[row, places] = False
+    rows = np.flatnonzero(open_.any(axis=1))
+    if not rows.size:
+        return
+    left, from_left, top_left = _tilted(first, rows, tilt)
+    right, from_right, top_right = _tilted(second, rows, tilt)
+    start = from_left + from_right
+    values = np.stack([np.convolve(a, b) for a, b in zip(left, right, strict=True)])[:, : open_.shape[1] - start]
+    window = np.ix_(rows, np.arange(start, start + values.shape[1]))
+    fresh = open_[window] & (values >= _KEPT)
+    scales = top_left + top_right + tilt * window[1]
+    mantissas, shifts = np.frexp(values * _QUARTERS[scales % _PARTS])
+    found.mantissas[window] = np.where(fresh, mantissas, found.mantissas[window])
+    found.exponents[window] = np.where(fresh, shifts + scales // _PARTS, found.exponents[window])
+    open_[window] &= ~fresh
 
 
-def _tilted(law: Law, row: int, tilt: int) -> tuple[FloatArray, int, int]:
-    """The entries of a row that matter, from the first to the last, where they begin, and what they were divided by."""
-    levels = _levels(law, row, tilt)
-    top = int(levels.max())
+def _tilted(law: Law, rows: IndexArray, tilt: int) -> tuple[FloatArray, int, IndexArray]:
+    """The columns with entries that matter, the first of them, and what each row was divided by, in quarters."""
+    levels = _PARTS * law.exponents[rows] - tilt * np.arange(law.exponents.shape[1])
+    levels[law.mantissas[rows] == 0] = _PARTS * NOTHING * _PARTS
+    top = levels.max(axis=1, keepdims=True)
     levels -= top
-    kept = np.flatnonzero(levels >= _PARTS * _DROPPED)
+    kept = np.flatnonzero(levels.max(axis=0) >= _PARTS * _DROPPED)
     part = slice(int(kept[0]), int(kept[-1]) + 1)
-    levels = levels[part]
-    values = np.ldexp(law.mantissas[row, part] * _QUARTERS[levels % _PARTS], np.maximum(levels // _PARTS, NOTHING))
-    values[levels < _PARTS * _DROPPED] = 0.0
+    levels = levels[:, part]
+    matter = levels >= _PARTS * _DROPPED
+    quarters = _QUARTERS[levels % _PARTS]
+    values = np.ldexp(law.mantissas[rows, part] * quarters, np.where(matter, levels // _PARTS, 0)) * matter
     return values, part.start, top
 
 
-def _levels(law: Law, row: int, tilt: int) -> IndexArray:
-    """Exponents of a tilted row, in quarters."""
-    levels: IndexArray = _PARTS * law.exponents[row] - tilt * np.arange(law.exponents.shape[1])
+def _largest(law: Law, row: int, tilt: int) -> int:
+    """Place of the largest entry of a tilted row."""
+    levels = _PARTS * law.exponents[row] - tilt * np.arange(law.exponents.shape[1])
     levels[law.mantissas[row] == 0] = _PARTS * NOTHING * _PARTS
-    return levels
+    return int(levels.argmax())
 
 
 def _slopes(first: Law, second: Law, row: int, at: int) -> tuple[int, int]:
@@ -129,6 +134,6 @@ def _slopes(first: Law, second: Law, row: int, at: int) -> tuple[int, int]:
     low, high = -reach, reach  # the largest entry lies at or beyond the place for low, at or before it for high
     while high - low > 1:
         tilt = (low + high) // 2
-        largest = int(_levels(first, row, tilt).argmax()) + int(_levels(second, row, tilt).argmax())
+        largest = _largest(first, row, tilt) + _largest(second, row, tilt)
         low, high = (low, tilt) if largest <= at else (tilt, high)
     return low, high
