@@ -51,7 +51,8 @@ def _in_fields(steps: Sequence[int], levels: Sequence[int], copies: int, *, cell
     """Fields of `width` bytes, none of which overflows: a coefficient is at most the sum of the levels to the k."""
     total = 1
     for _ in range(copies):
-        total = sum(level * total << 8 * width * step for step, level in zip(steps, levels, strict=True))
+        multiples = {level: level * total for level in set(levels)}
+        total = sum(multiples[level] << 8 * width * step for step, level in zip(steps, levels, strict=True))
     content = total.to_bytes(cells * width, "little")
     places = np.flatnonzero(np.frombuffer(content, dtype=np.uint8).reshape(cells, width).any(axis=1)).tolist()
     return places, [int.from_bytes(content[place * width : (place + 1) * width], "little") for place in places]

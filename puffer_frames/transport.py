@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import PriorError
 from puffer_frames.priors import FloatArray, IndexArray, Prior
-from puffer_frames.rounding import subtract_up, up
+from puffer_frames.rounding import UNIT_ROUNDOFF, subtract_up, up
 
 _GRID = 4096
 _FEW_LEVELS = 1 << 14
 _LARGEST_TOTAL = 1 << 50
 """The grid times a denominator stays a 64-bit integer up to here."""
+_COARSE = 256
+"""Levels of a grid for bounds of many pairs; more next to 0 and 1."""
 _FINEST = 1200
 """Levels of a grid of quantiles are multiples of 2**-1200: every float from 0 to 1/2 with room to spare."""
 
@@ -92,6 +94,27 @@ def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
     steps = [Steps(np.cumsum(p.levels[0]), p.levels[1], p.means, p.means) for p in priors]
     highest, lowest = _widest(steps)
     return up(Fraction(highest) - Fraction(lowest) + moved)
+
+
+def w_infinity_bounds(priors: Sequence[Prior], /) -> FloatArray:
+    """Upper bounds of the W-infinity distances of all pairs of discrete priors, shape (priors, priors).
+
+    Between two levels of a grid the distance of the quantiles is at most that between the highest of the one at the end
+    and the lowest of the other at the start. **Cost**: O(m^2 L) for m priors and a grid of L levels.
+    """
+    grid = np.array([level << 400 for level in range(_COARSE + 1)], dtype=object)
+    tails = np.array([_COARSE << k for k in range(400 - _COARSE.bit_length(), 400, 3)], dtype=object)
+    grid, of = np.unique(np.concatenate([grid, tails, (_COARSE << 400) - tails])), _COARSE << 400
+    ends, starts = [], []
+    for prior in priors:
+        counts, total = np.cumsum(prior.levels[0]).astype(object), int(prior.levels[1])
+        ends.append(prior.means[np.searchsorted(counts, -(-grid[1:] * total // of))])
+        starts.append(prior.means[np.searchsorted(counts, grid[:-1] * total // of + 1)])
+    high, low = np.stack(ends), np.stack(starts)
+    one_way = np.stack([(row - low).max(axis=1) for row in high])
+    moved = 2 * max(prior.radius for prior in priors)
+    bounds: FloatArray = np.maximum(one_way, one_way.T) * (1 + 4 * UNIT_ROUNDOFF) + moved
+    return bounds
 
 
 def rows_diameter(values: FloatArray, starts: IndexArray, /) -> float:

@@ -19,6 +19,8 @@ from puffer_frames.rounding import UNIT_ROUNDOFF
 
 _CHUNK = 1 << 21
 """Entries of the largest temporary table."""
+_PAIRS_CHUNK = 1 << 17
+"""The same for pairs, whose many passes should stay in the cache."""
 
 _Error: TypeAlias = Callable[[FloatArray], FloatArray]
 
@@ -230,7 +232,7 @@ class DiscreteLoss:
         return logs, lambda value: self._error + 4 * UNIT_ROUNDOFF * (1 + np.abs(value))
 
     def _pair_chunks(self) -> Iterator[slice]:
-        step = max(1, _CHUNK // self._positions.size)
+        step = max(1, _PAIRS_CHUNK // self._positions.size)
         pairs = self._pair_numbers()[0].size
         for start in range(0, pairs, step):
             yield slice(start, min(start + step, pairs))

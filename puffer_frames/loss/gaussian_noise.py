@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -20,7 +20,7 @@ from puffer_frames.noise.gaussian import shift_hockey_stick
 from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.priors import Prior, Secret
 from puffer_frames.progress import watched
-from puffer_frames.transport import w_infinity
+from puffer_frames.transport import w_infinity, w_infinity_bounds
 
 MOST_ATOMS = 4096
 """Priors with more atoms are measured on this many cells, which the result pays for."""
@@ -80,8 +80,9 @@ class GaussianNoiseLoss:
             self._priors = {s: _on_cells(p, low=low, width=self._cell) for s, p in self._priors.items()}
         listed = list(combinations(priors, 2) if pairs == "all" else pairs)
         if self._discrete:
-            distances = {pair: w_infinity(*(self._priors[s] for s in pair)) for pair in listed}
-            self._distances = dict(sorted(distances.items(), key=lambda item: -item[1]))
+            bounds = _distance_bounds(self._priors, listed)
+            self._distances = dict(sorted(bounds.items(), key=lambda item: -item[1]))
+            self._exact: dict[Pair, float] = {}
 
     def only(self, pair: Pair, /) -> GaussianNoiseLoss:
         """The same for one of the pairs."""
@@ -122,9 +123,13 @@ class GaussianNoiseLoss:
         lower, upper, worst = 0.0, 0.0, next(iter(self._distances))
         curves: dict[Secret, Curve] = {}
         for pair, distance in watched(self._distances.items(), label="pairs of secrets"):
-            most = shift_hockey_stick(distance / scale * _ROUND_UP, epsilon=epsilon) * _ROUND_UP
-            if most <= lower:
+            if _of_shift(distance / scale, epsilon) <= lower:
                 break
+            if pair not in self._exact:
+                self._exact[pair] = w_infinity(*(self._priors[s] for s in pair))
+            most = _of_shift(self._exact[pair] / scale, epsilon)
+            if most <= lower:
+                continue
             for s in pair:
                 curves[s] = curves.get(s) or self._curve(self._priors[s], scale)
             for i, j in (pair, pair[::-1]):
@@ -148,6 +153,17 @@ class GaussianNoiseLoss:
 
 def _widen(prior: Prior, scale: float) -> Prior:
     return replace(prior, stds=np.hypot(prior.stds, scale))
+
+
+def _of_shift(shift: float, epsilon: float) -> float:
+    return shift_hockey_stick(shift * _ROUND_UP, epsilon=epsilon) * _ROUND_UP
+
+
+def _distance_bounds(priors: Mapping[Secret, Prior], pairs: Sequence[Pair]) -> dict[Pair, float]:
+    """Upper bounds of the W-infinity distances of the pairs."""
+    number = {secret: k for k, secret in enumerate(priors)}
+    bounds = w_infinity_bounds(list(priors.values()))
+    return {(a, b): float(bounds[number[a], number[b]]) for a, b in pairs}
 
 
 def _on_cells(prior: Prior, *, low: float, width: float) -> Prior:
