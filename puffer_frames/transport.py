@@ -103,7 +103,7 @@ def w_infinity_bounds(priors: Sequence[Prior], /) -> FloatArray:
     and the lowest of the other at the start. **Cost**: O(m^2 L) for m priors and a grid of L levels.
     """
     grid = np.array([level << 400 for level in range(_COARSE + 1)], dtype=object)
-    tails = np.array([_COARSE << k for k in range(400 - _COARSE.bit_length(), 400, 3)], dtype=object)
+    tails = np.array([_COARSE << k for k in range(0, 400, 2)], dtype=object)
     grid, of = np.unique(np.concatenate([grid, tails, (_COARSE << 400) - tails])), _COARSE << 400
     ends, starts = [], []
     for prior in priors:

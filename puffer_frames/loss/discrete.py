@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -103,20 +104,24 @@ class DiscreteLoss:
     ) -> None:
         if exponents is not None and fits_floats(table, exponents):
             table, exponents = np.ldexp(table, np.where(table > 0, exponents, 0)), None
-        self._prepare(secrets, positions, lambda rows: table[rows], pairs)
-        self._error = error
-        if exponents is not None:
-            close = filled(table, exponents)
-            self._exponents = lambda rows: close[rows]
+        close = None if exponents is None else filled(table, exponents)
+        self._prepare(secrets, positions, lambda rows: table[rows], pairs, exponents=close, error=error)
 
     def _prepare(
-        self, secrets: list[Secret], positions: FloatArray, weights: Callable[[slice], FloatArray], pairs: Pairs
+        self,
+        secrets: list[Secret],
+        positions: FloatArray,
+        weights: Callable[[slice], FloatArray],
+        pairs: Pairs,
+        *,
+        exponents: IndexArray | None = None,
+        error: float = 0.0,
     ) -> None:
         self._secrets = secrets
         self._positions = positions
         self._weights = weights
-        self._exponents: Callable[[slice], IndexArray | None] = lambda rows: None  # noqa: ARG005
-        self._error = 0.0
+        self._table_of_exponents = exponents
+        self._error = error
         self._pairs = pairs
         number = {secret: i for i, secret in enumerate(secrets)}
         self._numbers = number
@@ -124,6 +129,9 @@ class DiscreteLoss:
             self._ends: tuple[IndexArray, IndexArray] | None = None
         else:
             self._ends = (np.array([number[a] for a, _ in pairs]), np.array([number[b] for _, b in pairs]))
+
+    def _exponents(self, rows: slice) -> IndexArray | None:
+        return None if self._table_of_exponents is None else self._table_of_exponents[rows]
 
     def _pair_numbers(self) -> tuple[IndexArray, IndexArray]:
         if self._ends is None:
@@ -191,19 +199,23 @@ class DiscreteLoss:
         """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         lower = upper = -math.inf
         worst = 0
-        tables = self._tables(slice(None), scale) if scale else None
-        weights = self._plain(slice(None)) if tables is None else None
+        part = self._positive_parts(scale, epsilon)
         first, second = self._pair_numbers()
         for chunk in self._pair_chunks():
             for i, j in ((first[chunk], second[chunk]), (second[chunk], first[chunk])):
-                if weights is None:
-                    low, high = positive_part(tables, i, j, epsilon=epsilon)
-                else:
-                    low, high = raw_positive_part(weights[i], weights[j], epsilon=epsilon, error=self._error)
+                low, high = part(i, j)
                 lower = max(lower, float(low.max()))
                 if high.max() > upper:
                     upper, worst = float(high.max()), chunk.start + int(high.argmax())
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=self._pair(worst))
+
+    def _positive_parts(
+        self, scale: float, epsilon: float
+    ) -> Callable[[IndexArray, IndexArray], tuple[FloatArray, FloatArray]]:
+        if scale:
+            return partial(positive_part, self._tables(slice(None), scale), epsilon=epsilon)
+        weights = self._plain(slice(None))
+        return lambda i, j: raw_positive_part(weights[i], weights[j], epsilon=epsilon, error=self._error)
 
     def _pair(self, k: int) -> Pair:
         first, second = self._pair_numbers()

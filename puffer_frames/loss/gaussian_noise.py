@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import combinations
 
@@ -85,8 +86,13 @@ class GaussianNoiseLoss:
             self._exact: dict[Pair, float] = {}
 
     def only(self, pair: Pair, /) -> GaussianNoiseLoss:
-        """The same for one of the pairs."""
-        return GaussianNoiseLoss({s: self._given[s] for s in pair}, pairs=(pair,))
+        """The same for one of the pairs, on the same cells."""
+        if not self._cell:
+            return GaussianNoiseLoss({s: self._given[s] for s in pair}, pairs=(pair,))
+        two = copy(self)
+        two._given, two._priors = ({s: priors[s] for s in pair} for priors in (self._given, self._priors))
+        two._pairs, two._distances = (pair,), {pair: self._distances[pair]}
+        return two
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def pure(self, scale: float, /) -> WorstCase:

@@ -15,6 +15,8 @@ from puffer_frames.rounding import UNIT_ROUNDOFF
 _MOST_LEVELS = 90
 _MOST_CELLS = 1 << 18
 _TAIL_ERROR = 1e-17
+_HOPELESS = 0.999
+"""A bound below this share of the floor is not made tighter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +135,7 @@ def largest_log_ratio(p: Curve, q: Curve, /, *, tolerance: float, floor: float =
 def positive_mass(
     p: Curve, q: Curve, /, *, epsilon: float, tolerance: float, floor: float = 0.0
 ) -> tuple[float, float]:
-    r"""Bounds of the integral of [f_p - e^epsilon f_q]_+.
+    r"""Bounds of the integral of [f_p - e^epsilon f_q]_+, not tighter than it takes to see that it is below the floor.
 
     Notes
     -----
@@ -161,7 +163,8 @@ def positive_mass(
         small = most <= goal / (4.0 * max(1, int(open_.sum())))
         split = open_ & ~small & ~blurred & cells.splittable()
         total = float(most[open_].sum())
-        if total <= goal or level == _MOST_LEVELS - 1 or int(split.sum()) > _MOST_CELLS:
+        hopeless = measured + undecided + total <= _HOPELESS * floor
+        if total <= goal or hopeless or level == _MOST_LEVELS - 1 or int(split.sum()) > _MOST_CELLS:
             split[:] = False
         undecided += float(most[open_ & ~split].sum())
         if not split.any():

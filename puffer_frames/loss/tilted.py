@@ -82,7 +82,7 @@ def _support(first: FloatArray, second: FloatArray, size: int) -> NDArray[np.boo
     if all(place[-1] - place[0] + 1 == place.size for place in places):
         held[sum(place[0] for place in places) : sum(place[-1] for place in places) + 1] = True
     else:
-        whole = np.convolve(*((row > 0).astype(np.float64) for row in (first, second)))[:size]
+        whole = np.convolve((first > 0).astype(np.float64), (second > 0).astype(np.float64))[:size]
         held[: whole.size] = whole > 0
     return held
 
