@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 Coefficients: TypeAlias = "tuple[list[int], list[int]]"
 """Ascending places, and a positive coefficient for each."""
 
-_MOST_CELLS = 1 << 20
-"""Places from the smallest sum to the largest, up to which every one is looked at."""
+_FREE = 2
+"""Places from the smallest sum to the largest that are looked at one by one, for each coefficient allowed."""
 
 
 def power(steps: Sequence[int], levels: Sequence[int], copies: int, /, *, most: int) -> Coefficients | None:
@@ -33,12 +33,12 @@ def power(steps: Sequence[int], levels: Sequence[int], copies: int, /, *, most: 
     -----
     **Rounding**: none. **Cost**, for d terms, n places from the smallest to the largest and coefficients of w words:
     O(k d n w) for one long integer in which every coefficient has a field of its own, in steps of a machine word; or
-    O(d n) products of long integers by the recurrence of the powers of a polynomial. Where the places are more than a
-    million, one draw after the other.
+    O(d n) products of long integers by the recurrence of the powers of a polynomial. Where the places are more than
+    twice `most`, one draw after the other.
     """
     cells = steps[-1] * copies + 1
     width = (sum(levels) ** copies).bit_length() // 8 + 1
-    if cells > _MOST_CELLS:
+    if cells > _FREE * most:
         return _one_by_one(steps, levels, copies, most=most)
     if copies * width < 700 + width:
         found = _in_fields(steps, levels, copies, cells=cells, width=width)

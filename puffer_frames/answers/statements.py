@@ -83,8 +83,8 @@ def aggregate_statements(
         statements.append(f"the divisor {divisor:g} is public and independent of what is protected")
     if not delta and any(_is_bound(chosen) for chosen in plan.values()):
         statements.append(
-            "the loss of a unit that adds several rows of both signs is an upper bound of the exact one: the scale is "
-            "the smallest that the bound confirms, and less noise might do"
+            "the measured loss of a unit that adds several rows of both signs is an upper bound of the exact one: less "
+            "noise might do"
         )
     if any(chosen.protection.pure_only for chosen in plan.values()) and delta:
         statements.append("held to pure privacy, which is more than was asked for")

@@ -15,7 +15,7 @@ from puffer_frames.loss.curve import Curve
 from puffer_frames.loss.discrete import DiscreteLoss
 from puffer_frames.loss.mixture import MixtureLoss
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.loss.refine import positive_mass
+from puffer_frames.loss.refine import first_points, positive_mass
 from puffer_frames.loss.shared_width import SharedWidthCurve
 from puffer_frames.noise.gaussian import shift_hockey_stick
 from puffer_frames.pairs import Pair, Pairs
@@ -138,8 +138,10 @@ class GaussianNoiseLoss:
                 continue
             for s in pair:
                 curves[s] = curves.get(s) or self._curve(self._priors[s], scale)
-            for i, j in (pair, pair[::-1]):
-                low, high = positive_mass(curves[i], curves[j], epsilon=epsilon, tolerance=_TOLERANCE, floor=lower)
+            a, b = (curves[s] for s in pair)
+            at_a, at_b = first_points(a, b)
+            for p, q, first in ((a, b, (at_a, at_b)), (b, a, (at_b, at_a))):
+                low, high = positive_mass(p, q, epsilon=epsilon, tolerance=_TOLERANCE, floor=lower, first=first)
                 lower = max(lower, low)
                 if min(high, most) > upper:
                     upper, worst = min(high, most), pair

@@ -132,8 +132,20 @@ def largest_log_ratio(p: Curve, q: Curve, /, *, tolerance: float, floor: float =
     return max(0.0, lower), settled
 
 
+def first_points(p: Curve, q: Curve, /) -> tuple[Points, Points]:
+    """Both curves where `positive_mass` begins, in either order of the two."""
+    return _start(p, q, (p.reach(), q.reach()) if p.scale else (p.extent(), q.extent()))
+
+
 def positive_mass(
-    p: Curve, q: Curve, /, *, epsilon: float, tolerance: float, floor: float = 0.0
+    p: Curve,
+    q: Curve,
+    /,
+    *,
+    epsilon: float,
+    tolerance: float,
+    floor: float = 0.0,
+    first: tuple[Points, Points] | None = None,
 ) -> tuple[float, float]:
     r"""Bounds of the integral of [f_p - e^epsilon f_q]_+, not tighter than it takes to see that it is below the floor.
 
@@ -143,7 +155,7 @@ def positive_mass(
     contributes at most :math:`P_p(cell)(1 - e^{\varepsilon - \sup \log f_p/f_q})`, which falls with the square of its
     width, and is halved until the sum of these is within the tolerance or rounding hides the sign.
     """
-    at_p, at_q = _start(p, q, (p.reach(), q.reach()) if p.scale else (p.extent(), q.extent()))
+    at_p, at_q = first or first_points(p, q)
     cells = _Cells.between(at_p, at_q)
     starts, ends, undecided = _tails(p, at_p, at_q, epsilon)
     measured = 0.0
