@@ -49,7 +49,7 @@ def positive_part(
     lower, upper = np.zeros(i.size), np.zeros(i.size)
     with np.errstate(invalid="ignore"):  # where neither has a density, the ratio is no number, and nothing is certain
         largest = np.array([(tables.log_f[a] - tables.log_f[b]).max() for a, b in zip(i, j, strict=True)])
-        live = ~(largest <= level - 2 * float(tables.error(tables.log_f).max()))
+        live = ~(largest <= level - 2 * float(tables.error(np.array(tables.farthest))))
         if live.any():
             lower[live], upper[live] = _live_part(tables, i[live], j[live], level)
     return (lower if level == epsilon else np.zeros_like(lower)), upper

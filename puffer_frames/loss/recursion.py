@@ -44,6 +44,9 @@ class AtomDensities:
     weights_error: float
     """Relative error of the weights themselves, and so of every sum of theirs."""
 
+    farthest: float
+    """Largest |log 2b f|."""
+
     def error(self, value: FloatArray) -> FloatArray:
         """Bound on the absolute rounding error of entries of the tables, given the entries."""
         return UNIT_ROUNDOFF * self.roundoffs * (np.abs(value) + 10.0) + self.weights_error
@@ -101,7 +104,13 @@ def _log_densities(
     if exponents is not None:
         roundoffs += 4.0 * max(widest, wider) + 70.0
     return AtomDensities(
-        gaps=gaps, log_a=log_a, log_b=log_b, log_f=log_f, roundoffs=roundoffs, weights_error=weights_error
+        gaps=gaps,
+        log_a=log_a,
+        log_b=log_b,
+        log_f=log_f,
+        roundoffs=roundoffs,
+        weights_error=weights_error,
+        farthest=max(float(log_f.max()), -float(log_f.min())),
     )
 
 
