@@ -1,4 +1,4 @@
-"""Time of aggregates over 100,000 units of 20 rows, and of quilt scales of long series.
+"""Time of aggregates over 100,000 units of 20 rows, of sums of all rows of a unit, and of scales of long series.
 
 Run: python benchmarks/answers.py [--rounds N]
 
@@ -14,6 +14,8 @@ import pandas as pd
 import polars as pl
 
 from puffer_frames import MarkovChain, aggregate, quilt_scale
+from puffer_frames.loss.counts import count_loss
+from puffer_frames.search import smallest_scale_of
 
 UNITS, ROWS = 100_000, 20
 STAYS = [(p, q) for p in (0.5, 0.7, 0.9) for q in (0.5, 0.7, 0.9)]
@@ -39,6 +41,21 @@ def chains():
     return {"steps": MarkovChain.of(steps), "jumps": MarkovChain.of(jumps)}
 
 
+def sums():
+    """Frames and options of aggregates of all rows of a unit: 100 units of 20 rows, and 2 of 5,000 binary ones."""
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame({"unit": np.repeat(np.arange(100), 20), "value": rng.integers(0, 1000, 2000)})
+    binary = pd.DataFrame({"unit": np.repeat([0, 1], 5000), "value": rng.integers(0, 2, 10_000)})
+    asked = {"unit": "unit", "value": "value", "contribution": "rows", "epsilon": 1.0}
+    return {
+        "presence, Laplace, delta 1e-6": (wide, {**asked, "delta": 1e-6}),
+        "presence, Gaussian, delta 1e-6": (wide, {**asked, "delta": 1e-6, "noise": "gaussian"}),
+        "presence, stable": (wide, {**asked, "noise": "stable", "alpha": 1.5}),
+        "replacement, Laplace": (wide, {**asked, "protect": "replacement"}),
+        "replacement, Laplace, 5,000 binary rows": (binary, {**asked, "protect": "replacement"}),
+    }
+
+
 def median(call, rounds):
     taken = []
     for _ in range(rounds):
@@ -62,6 +79,19 @@ def main():
             for protect in ("presence", "replacement"):
                 asked = {"unit": "unit", "value": value, "protect": protect, "epsilon": 1.0}
                 print(f"    {value:<9}{protect:<12}{median(lambda: aggregate(frame, **asked), rounds):.2f}")  # noqa: B023
+    print("All rows of a unit added, seconds")
+    for name, (frame, asked) in sums().items():
+        print(f"  {name}: {median(lambda: aggregate(frame, **asked), rounds):.2f}")  # noqa: B023
+    print("Scales of exact counts, seconds")
+    for states, length in ((2, 2000), (10, 1000)):
+        chain = MarkovChain.of(np.random.default_rng(0).dirichlet(np.ones(states), size=states))
+        counted = [k == 0 for k in range(states)]
+
+        def scale_of_count():
+            loss = count_loss([chain], counted, length=length)  # noqa: B023
+            return smallest_scale_of(loss, epsilon=1.0, delta=0.0)
+
+        print(f"  {states} states, T = {length:,}: {median(scale_of_count, rounds):.2f}")
     print("Quilt scales, seconds")
     for name, chain in chains().items():
         for epsilon in (0.2, 1.0):

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import repeat
 
 import numpy as np
 from scipy.special import log_ndtr
 
 from puffer_frames.errors import ArgumentError
+from puffer_frames.powers import power
 from puffer_frames.priors import FloatArray, IndexArray, Prior, Secret
 
-_LEAST_SHARE = 10**250
+_ROUND_UP = 1 + 2.0**-50
+_LEAST_NORMAL = 2.0**-1022
 LARGEST_CONVOLUTION = 1 << 16
 """Atoms of the largest sum of several rows that is worked out."""
 
@@ -173,6 +178,10 @@ class UnitLaws:
 def sum_of_draws(prior: Prior, copies: int, /) -> Prior:
     """Law of the sum of independent draws of a discrete prior, in exact integer weights.
 
+    Values are read as the decimal fractions that they print as, so that 0.1 + 0.3 and 0.2 + 0.2 are one sum. Where that
+    or the rounding of a sum moves it, the radius of the law says by how much at most: the k values by k max|v| 2**-53,
+    and the sum by as much again.
+
     Raises
     ------
     ArgumentError
@@ -180,26 +189,28 @@ def sum_of_draws(prior: Prior, copies: int, /) -> Prior:
     """
     if copies == 1:
         return prior
-    values, levels = prior.means, prior.levels[0].astype(object)
-    sums, weights = values, levels
-    for _ in range(copies - 1):
-        if sums.size * values.size > 64 * LARGEST_CONVOLUTION:
-            raise _too_many()
-        sums, places = np.unique(np.add.outer(sums, values).ravel(), return_inverse=True)
-        merged = np.zeros(sums.size, dtype=object)
-        np.add.at(merged, places, np.multiply.outer(weights, levels).ravel())
-        weights = merged
-        if sums.size > LARGEST_CONVOLUTION:
-            raise _too_many()
-    if min(weights) * _LEAST_SHARE < sum(weights):  # its share would be lost by floats, and the tails rest on it
-        raise _too_many()
-    return Prior.of_levels(sums, weights)
+    values = prior.means.tolist()
+    decimals = [Fraction(str(value)) for value in values]
+    denominator = math.lcm(*(decimal.denominator for decimal in decimals))
+    whole = [int(decimal * denominator) for decimal in decimals]
+    divisor = math.gcd(*(number - whole[0] for number in whole)) or 1
+    steps = [(number - whole[0]) // divisor for number in whole]
+    found = power(steps, prior.levels[0].tolist(), copies, most=LARGEST_CONVOLUTION)
+    if found is None:
+        raise ArgumentError(
+            "the rows that a unit adds up",
+            rule=f"of at most {LARGEST_CONVOLUTION:,} different sums",
+            got="more",
+            hint='Say contribution="draw" for one row per unit, or laws="gaussian".',
+        )
+    numerators = [copies * whole[0] + divisor * place for place in found[0]]
+    sums = np.array([number / denominator for number in numerators])
+    law = Prior.of_levels(sums, np.array(found[1], dtype=object))
+    integral = denominator == 1 and max(abs(numerators[0]), abs(numerators[-1])) < 2**53
+    if integral or (decimals == values and all(map(_is_exact, sums.tolist(), numerators, repeat(denominator)))):
+        return law
+    return replace(law, radius=copies * max(map(abs, values)) * 2.0**-52 * _ROUND_UP + _LEAST_NORMAL)
 
 
-def _too_many() -> ArgumentError:
-    return ArgumentError(
-        "the rows that a unit adds up",
-        rule=f"of at most {LARGEST_CONVOLUTION:,} different sums, none of a probability below 1e-250",
-        got="more",
-        hint='Say contribution="draw" for one row per unit, or laws="gaussian".',
-    )
+def _is_exact(number: float, numerator: int, denominator: int) -> bool:
+    return Fraction(number) * denominator == numerator

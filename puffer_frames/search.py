@@ -22,6 +22,7 @@ _FINEST = 1e-3
 """Below this fraction of the distance of two atoms, noise leaves the loss as it is without noise."""
 
 _SMALLEST = 1e-300
+_RAISES = 8
 
 
 def smallest_scale(
@@ -101,14 +102,18 @@ def smallest_scale_of(loss: Loss, /, *, epsilon: float, delta: float) -> float:
     """`smallest_scale` for a prepared engine.
 
     The scale of all pairs is that of the pair that binds. So one pair is searched alone; while another one still
-    has too large a loss at the scale found, that one is searched next. Each round raises the scale.
+    has too large a loss at the scale found, that one is searched next. Each round raises the scale. Where a pair is a
+    little less private among the others than alone, which is rounding, so does the tolerance, some times.
     """
     worst = loss_of(loss, 0.0, epsilon=epsilon, delta=delta)
-    scale, searched = 0.0, set[Pair]()
+    scale, searched, raised = 0.0, set[Pair](), 0
     while worst.bracket.upper > (delta or epsilon):
-        alone = worst.pair not in searched
-        searched.add(worst.pair)
-        scale = max(scale, _search(loss.only(worst.pair) if alone else loss, epsilon=epsilon, delta=delta))
+        if worst.pair in searched and scale and raised < _RAISES:
+            scale, raised = scale * (1 + RELATIVE_TOLERANCE / 2), raised + 1
+        else:
+            alone = worst.pair not in searched
+            searched.add(worst.pair)
+            scale = max(scale, _search(loss.only(worst.pair) if alone else loss, epsilon=epsilon, delta=delta))
         worst = loss_of(loss, scale, epsilon=epsilon, delta=delta)
     return scale
 

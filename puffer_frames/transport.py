@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import PriorError
 from puffer_frames.priors import FloatArray, IndexArray, Prior
-from puffer_frames.rounding import subtract_up, up
+from puffer_frames.rounding import UNIT_ROUNDOFF, subtract_up, up
 
 _GRID = 4096
 _FEW_LEVELS = 1 << 14
 _LARGEST_TOTAL = 1 << 50
 """The grid times a denominator stays a 64-bit integer up to here."""
+_COARSE = 256
+"""Levels of a grid for bounds of many pairs; more next to 0 and 1."""
+_FINEST = 1200
+"""Levels of a grid of quantiles are multiples of 2**-1200: every float from 0 to 1/2 with room to spare."""
 
 
 def w_infinity(p: Prior, q: Prior, /) -> float:
@@ -92,6 +96,27 @@ def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
     return up(Fraction(highest) - Fraction(lowest) + moved)
 
 
+def w_infinity_bounds(priors: Sequence[Prior], /) -> FloatArray:
+    """Upper bounds of the W-infinity distances of all pairs of discrete priors, shape (priors, priors).
+
+    Between two levels of a grid the distance of the quantiles is at most that between the highest of the one at the end
+    and the lowest of the other at the start. **Cost**: O(m^2 L) for m priors and a grid of L levels.
+    """
+    grid = np.array([level << 400 for level in range(_COARSE + 1)], dtype=object)
+    tails = np.array([_COARSE << k for k in range(0, 400, 2)], dtype=object)
+    grid, of = np.unique(np.concatenate([grid, tails, (_COARSE << 400) - tails])), _COARSE << 400
+    ends, starts = [], []
+    for prior in priors:
+        counts, total = np.cumsum(prior.levels[0]).astype(object), int(prior.levels[1])
+        ends.append(prior.means[np.searchsorted(counts, -(-grid[1:] * total // of))])
+        starts.append(prior.means[np.searchsorted(counts, grid[:-1] * total // of + 1)])
+    high, low = np.stack(ends), np.stack(starts)
+    one_way = np.stack([(row - low).max(axis=1) for row in high])
+    moved = 2 * max(prior.radius for prior in priors)
+    bounds: FloatArray = np.maximum(one_way, one_way.T) * (1 + 4 * UNIT_ROUNDOFF) + moved
+    return bounds
+
+
 def rows_diameter(values: FloatArray, starts: IndexArray, /) -> float:
     """`w_infinity_diameter` of the observed frequencies of many units' rows.
 
@@ -132,15 +157,16 @@ class Steps(NamedTuple):
 def _widest(steps: Sequence[Steps]) -> tuple[float, float]:
     """The ends of the widest gap between two quantile functions at one level.
 
-    On a grid of levels, a cell's gap is at most that between the highest value at its end and the lowest at its start,
-    and at least the gap at its end. Only the cells that can hold the widest gap are looked at level by level.
+    Between two neighbours of a grid of levels the gap is at most that between the highest value at the end and the
+    lowest at the start, and at least the gap at the end. Only the cells that can hold the widest gap are looked at
+    level by level.
     """
     levels = sum(step.counts.size for step in steps)
-    if levels <= max(_FEW_LEVELS, _GRID // 16 * len(steps)) or max(step.total for step in steps) > _LARGEST_TOTAL:
+    if levels <= max(_FEW_LEVELS, _GRID // 16 * len(steps)):
         return _widest_of(steps)
-    grid = np.arange(_GRID + 1)
-    ends = np.stack([np.searchsorted(s.counts, -(-grid[1:] * s.total // _GRID)) for s in steps])
-    starts = np.stack([np.searchsorted(s.counts, grid[:-1] * s.total // _GRID + 1) for s in steps])
+    grid, of = _grid(steps)
+    ends = np.stack([np.searchsorted(s.counts, -(-grid[1:] * s.total // of)) for s in steps])
+    starts = np.stack([np.searchsorted(s.counts, grid[:-1] * s.total // of + 1) for s in steps])
     highest = np.max([s.high[end] for s, end in zip(steps, ends, strict=True)], axis=0)
     at_least = highest - np.min([s.low[end] for s, end in zip(steps, ends, strict=True)], axis=0)
     at_most = highest - np.min([s.low[start] for s, start in zip(steps, starts, strict=True)], axis=0)
@@ -152,14 +178,33 @@ def _widest(steps: Sequence[Steps]) -> tuple[float, float]:
             Steps(s.counts[a : b + 1], s.total, s.high[a : b + 1], s.low[a : b + 1])
             for s, a, b in zip(steps, starts[:, cell], ends[:, cell], strict=True)
         ]
-        high, low = _widest_of(parts, up_to=(int(cell) + 1, _GRID))
+        high, low = _widest_of(parts, up_to=(int(grid[cell + 1]), of))
         best = max(best, (high - low, high, low))
     return best[1], best[2]
 
 
+def _grid(steps: Sequence[Steps]) -> tuple[NDArray[Any], int]:
+    """Numerators of levels from 0 to 1, and their denominator: even ones, or the quantiles of very fine levels.
+
+    Of sums of many rows most levels lie next to 0 and to 1: there the cells are as narrow as the floats allow.
+    """
+    if max(step.total for step in steps) <= _LARGEST_TOTAL:
+        return np.arange(_GRID + 1), _GRID
+    low = np.concatenate([(s.counts[2 * s.counts <= s.total] / s.total).astype(np.float64) for s in steps])
+    high = np.concatenate([((s.total - c) / s.total).astype(np.float64) for s in steps for c in (s.counts,)])
+    cuts = {0, 1 << _FINEST}
+    for side, mirrored in ((low, False), (high[(high > 0) & (high < 0.5)], True)):
+        side.sort()
+        for level in side[:: max(1, side.size // (_GRID // 2))].tolist():
+            numerator = int(math.ldexp(level, 52 - math.frexp(level)[1])) << _FINEST - 52 + math.frexp(level)[1]
+            cuts.add((1 << _FINEST) - numerator if mirrored else numerator)
+    return np.array(sorted(cuts), dtype=object), 1 << _FINEST
+
+
 def _widest_of(steps: Sequence[Steps], *, up_to: tuple[int, int] = (1, 1)) -> tuple[float, float]:
     """The same at every level up to a fraction; the steps begin at or below the first level in question."""
-    end = np.array([up_to[0]], dtype=object if any(s.counts.dtype == object for s in steps) else np.int64)
+    small = up_to[1] <= _GRID and not any(s.counts.dtype == object for s in steps)
+    end = np.array([up_to[0]], dtype=np.int64 if small else object)
     *levels, last = _comparable([*((s.counts, s.total) for s in steps), (end, up_to[1])])
     merged = np.unique(np.concatenate([*levels, last]))
     merged = merged[merged <= last[0]]

@@ -12,7 +12,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 
 LAYERS = [
     {"errors", "_version", "progress"},
-    {"priors", "rounding", "arguments"},
+    {"priors", "rounding", "arguments", "powers"},
     {"pairs", "transport", "postprocessing", "laws", "chains"},
     {"noise"},
     {"loss", "theorems"},

@@ -43,6 +43,8 @@ class Protection:
     """Paper and number."""
     distance: float
     """Distance of an almost-sure coupling of every pair; infinite where there is none."""
+    upper_bound: bool = False
+    """Whether the engine's pure loss is an upper bound of the exact one, so that less noise might do."""
     pure_only: bool = False
     """Whether the engine knows the pure loss alone, to which a request with delta is then held."""
 
@@ -81,8 +83,10 @@ def of_presence(laws: UnitLaws, /, *, family: Family) -> Protection:
     """Present with its law, or absent."""
     distance = float(laws.largest().max())
     if family == LAPLACE:
+        engine = PresenceLoss(laws)
         return Protection(
-            engine=PresenceLoss(laws),
+            engine=engine,
+            upper_bound=not engine.is_exact,
             published=lambda epsilon, delta: presence_scale(laws, epsilon=epsilon),  # noqa: ARG005
             theorem="presence",
             source="[DLYZ] Theorem 3 (13)",

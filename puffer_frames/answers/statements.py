@@ -13,6 +13,9 @@ from puffer_frames.noise.family import Family
 from puffer_frames.postprocessing import Bounds
 from puffer_frames.priors import Prior, Secret
 
+_NEAR = 1e-6
+"""Bounds of a loss that are as near as this are called exact."""
+
 
 def aggregate_subject(
     protect: str, /, *, unit: tuple[str, ...], pairs: str | Iterable[Sequence[Any]], domain: Bounds | None
@@ -78,6 +81,11 @@ def aggregate_statements(
         statements.append("sum and count share epsilon evenly; together they have the guarantee")
     if divisor is not None:
         statements.append(f"the divisor {divisor:g} is public and independent of what is protected")
+    if not delta and any(_is_bound(chosen) for chosen in plan.values()):
+        statements.append(
+            "the measured loss of a unit that adds several rows of both signs is an upper bound of the exact one: less "
+            "noise might do"
+        )
     if any(chosen.protection.pure_only for chosen in plan.values()) and delta:
         statements.append("held to pure privacy, which is more than was asked for")
     if nulls == "drop":
@@ -97,6 +105,11 @@ def aggregate_statements(
             "scale rests on the randomness of what a unit adds"
         )
     return tuple(statements)
+
+
+def _is_bound(chosen: Chosen) -> bool:
+    found = chosen.verified.pure_loss
+    return chosen.protection.upper_bound and found.lower < found.upper * (1 - _NEAR)
 
 
 def series_statements(

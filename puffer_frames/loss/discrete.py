@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -12,12 +13,15 @@ from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.loss.positive_part import positive_part, raw_positive_part
 from puffer_frames.loss.recursion import AtomDensities, log_densities
+from puffer_frames.loss.scaled import LEAST, NOTHING, filled, fits_floats, scaled_weights
 from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.priors import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.rounding import UNIT_ROUNDOFF
 
 _CHUNK = 1 << 21
 """Entries of the largest temporary table."""
+_PAIRS_CHUNK = 1 << 17
+"""The same for pairs, whose many passes should stay in the cache."""
 
 _Error: TypeAlias = Callable[[FloatArray], FloatArray]
 
@@ -51,6 +55,14 @@ class DiscreteLoss:
         listed = list(priors.values())
         places = [np.searchsorted(positions, prior.means) for prior in listed]
 
+        if any(prior.weights.min() < LEAST for prior in listed):
+            mantissas = np.zeros((len(listed), positions.size))
+            exponents = np.full(mantissas.shape, NOTHING, dtype=np.intp)
+            for k, (place, prior) in enumerate(zip(places, listed, strict=True)):
+                mantissas[k, place], exponents[k, place] = scaled_weights(prior)
+            self._prepare_table(list(priors), positions, mantissas, exponents, pairs=pairs)
+            return
+
         def weights(rows: slice) -> FloatArray:
             table = np.zeros((len(listed[rows]), positions.size))
             for row, place, prior in zip(table, places[rows], listed[rows], strict=True):
@@ -61,19 +73,55 @@ class DiscreteLoss:
 
     @classmethod
     def of_table(
-        cls, secrets: Sequence[Secret], positions: FloatArray, table: FloatArray, /, *, pairs: Pairs
+        cls,
+        secrets: Sequence[Secret],
+        positions: FloatArray,
+        table: FloatArray,
+        exponents: IndexArray | None = None,
+        /,
+        *,
+        pairs: Pairs,
+        error: float = 0.0,
     ) -> DiscreteLoss:
-        """Priors as the rows of a table of weights, shape (secrets, positions), at ascending positions."""
+        """Priors as the rows of a table of weights, shape (secrets, positions), at ascending positions.
+
+        With exponents of the same shape the weights are `table * 2**exponents`. They are right up to a factor of
+        `exp(error)`, for which the brackets pay.
+        """
         engine = cls.__new__(cls)
-        engine._prepare(list(secrets), positions, lambda rows: table[rows], pairs)
+        engine._prepare_table(list(secrets), positions, table, exponents, pairs=pairs, error=error)
         return engine
 
+    def _prepare_table(
+        self,
+        secrets: list[Secret],
+        positions: FloatArray,
+        table: FloatArray,
+        exponents: IndexArray | None,
+        *,
+        pairs: Pairs,
+        error: float = 0.0,
+    ) -> None:
+        if exponents is not None and fits_floats(table, exponents):
+            table, exponents = np.ldexp(table, np.where(table > 0, exponents, 0)), None
+        close = None if exponents is None else filled(table, exponents)
+        self._prepare(secrets, positions, lambda rows: table[rows], pairs, exponents=close, error=error)
+
     def _prepare(
-        self, secrets: list[Secret], positions: FloatArray, weights: Callable[[slice], FloatArray], pairs: Pairs
+        self,
+        secrets: list[Secret],
+        positions: FloatArray,
+        weights: Callable[[slice], FloatArray],
+        pairs: Pairs,
+        *,
+        exponents: IndexArray | None = None,
+        error: float = 0.0,
     ) -> None:
         self._secrets = secrets
         self._positions = positions
         self._weights = weights
+        self._table_of_exponents = exponents
+        self._error = error
         self._pairs = pairs
         number = {secret: i for i, secret in enumerate(secrets)}
         self._numbers = number
@@ -81,6 +129,9 @@ class DiscreteLoss:
             self._ends: tuple[IndexArray, IndexArray] | None = None
         else:
             self._ends = (np.array([number[a] for a, _ in pairs]), np.array([number[b] for _, b in pairs]))
+
+    def _exponents(self, rows: slice) -> IndexArray | None:
+        return None if self._table_of_exponents is None else self._table_of_exponents[rows]
 
     def _pair_numbers(self) -> tuple[IndexArray, IndexArray]:
         if self._ends is None:
@@ -100,9 +151,18 @@ class DiscreteLoss:
 
     def only(self, pair: Pair, /) -> DiscreteLoss:
         """The same for one of the pairs."""
-        table = np.concatenate([self._weights(slice(self._numbers[s], self._numbers[s] + 1)) for s in pair])
+        rows = [slice(self._numbers[s], self._numbers[s] + 1) for s in pair]
+        table = np.concatenate([self._weights(row) for row in rows])
+        exponents = [found[0] for row in rows if (found := self._exponents(row)) is not None]
         held = table.any(axis=0)
-        return type(self).of_table(pair, self._positions[held], table[:, held], pairs=(pair,))
+        return DiscreteLoss.of_table(
+            pair,
+            self._positions[held],
+            table[:, held],
+            np.stack(exponents)[:, held] if exponents else None,
+            pairs=(pair,),
+            error=self._error,
+        )
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over y; with scale 0, of the weights themselves."""
@@ -111,7 +171,7 @@ class DiscreteLoss:
         log_f, error = self._log_densities(slice(None), scale)
         lower, upper, worst = 0.0, -math.inf, 0
         for k, (i, j) in enumerate(zip(*self._pair_numbers(), strict=True)):
-            low, high, _ = _largest_ratio(np.maximum(log_f[i], log_f[j]), np.minimum(log_f[i], log_f[j]), error)
+            low, high, _ = largest_ratio(np.maximum(log_f[i], log_f[j]), np.minimum(log_f[i], log_f[j]), error)
             lower = max(lower, low)
             if high > upper:
                 upper, worst = high, k
@@ -129,7 +189,7 @@ class DiscreteLoss:
                 higher, lower_ = row > highest, row < lowest
                 highest[higher], at_highest[higher] = row[higher], k
                 lowest[lower_], at_lowest[lower_] = row[lower_], k
-        low, high, at = _largest_ratio(highest, lowest, error)
+        low, high, at = largest_ratio(highest, lowest, error)
         pair = self._secrets[at_highest[at]], self._secrets[at_lowest[at]]
         if pair[0] == pair[1]:  # every prior is the same
             pair = self._secrets[0], self._secrets[1]
@@ -139,26 +199,37 @@ class DiscreteLoss:
         """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
         lower = upper = -math.inf
         worst = 0
-        tables = self._tables(slice(None), scale) if scale else None
-        weights = self._weights(slice(None))
+        part = self._positive_parts(scale, epsilon)
         first, second = self._pair_numbers()
         for chunk in self._pair_chunks():
             for i, j in ((first[chunk], second[chunk]), (second[chunk], first[chunk])):
-                if tables is not None:
-                    low, high = positive_part(tables, i, j, epsilon=epsilon)
-                else:
-                    low, high = raw_positive_part(weights[i], weights[j], epsilon=epsilon)
+                low, high = part(i, j)
                 lower = max(lower, float(low.max()))
                 if high.max() > upper:
                     upper, worst = float(high.max()), chunk.start + int(high.argmax())
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=self._pair(worst))
+
+    def _positive_parts(
+        self, scale: float, epsilon: float
+    ) -> Callable[[IndexArray, IndexArray], tuple[FloatArray, FloatArray]]:
+        if scale:
+            return partial(positive_part, self._tables(slice(None), scale), epsilon=epsilon)
+        weights = self._plain(slice(None))
+        return lambda i, j: raw_positive_part(weights[i], weights[j], epsilon=epsilon, error=self._error)
 
     def _pair(self, k: int) -> Pair:
         first, second = self._pair_numbers()
         return self._secrets[int(first[k])], self._secrets[int(second[k])]
 
     def _tables(self, rows: slice, scale: float) -> AtomDensities:
-        return log_densities(self._positions, self._weights(rows), scale=scale)
+        return log_densities(
+            self._positions, self._weights(rows), self._exponents(rows), scale=scale, weights_error=self._error
+        )
+
+    def _plain(self, rows: slice) -> FloatArray:
+        """The weights as floats: those below 2**-1022 are right within 2**-1074."""
+        exponents = self._exponents(rows)
+        return self._weights(rows) if exponents is None else np.ldexp(self._weights(rows), exponents)
 
     def _log_densities(self, rows: slice, scale: float) -> tuple[FloatArray, _Error]:
         """Log 2b f at the atoms (log weight where the scale is 0) and its rounding error as a function of it."""
@@ -166,20 +237,20 @@ class DiscreteLoss:
             tables = self._tables(rows, scale)
             return tables.log_f, tables.error
         with np.errstate(divide="ignore"):
-            return np.log(self._weights(rows)), _error_of_log
+            logs = np.log(self._weights(rows))
+        exponents = self._exponents(rows)
+        if exponents is not None:
+            logs += exponents * math.log(2.0)
+        return logs, lambda value: self._error + 4 * UNIT_ROUNDOFF * (1 + np.abs(value))
 
     def _pair_chunks(self) -> Iterator[slice]:
-        step = max(1, _CHUNK // self._positions.size)
+        step = max(1, _PAIRS_CHUNK // self._positions.size)
         pairs = self._pair_numbers()[0].size
         for start in range(0, pairs, step):
             yield slice(start, min(start + step, pairs))
 
 
-def _error_of_log(value: FloatArray) -> FloatArray:
-    return 4 * UNIT_ROUNDOFF * (1 + np.abs(value))
-
-
-def _largest_ratio(highest: FloatArray, lowest: FloatArray, error: _Error) -> tuple[float, float, int]:
+def largest_ratio(highest: FloatArray, lowest: FloatArray, error: _Error) -> tuple[float, float, int]:
     """Bounds of max(highest - lowest), and where the upper one is; empty places (-inf twice) do not count."""
     with np.errstate(invalid="ignore"):
         ratio = highest - lowest
@@ -189,4 +260,4 @@ def _largest_ratio(highest: FloatArray, lowest: FloatArray, error: _Error) -> tu
     upper[np.isnan(ratio)] = lower[np.isnan(ratio)] = 0.0
     upper[unbounded] = lower[unbounded] = np.inf
     at = int(upper.argmax())
-    return max(0.0, float(lower.max())), float(upper[at]), at
+    return max(0.0, float(lower.max())), float(upper.max()), at

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import islice
 
 from puffer_frames.arguments import check_epsilon, check_scale
-from puffer_frames.errors import CalibrationError
+from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.discrete import DiscreteLoss
 from puffer_frames.loss.displaced import DisplacedLoss
@@ -21,6 +21,9 @@ from puffer_frames.priors import Prior, Secret
 MOST_SECRETS = 2000
 """With more, two million pairs would be compared one by one."""
 
+_LEAST_WEIGHT = 2.0**-1022
+"""Smaller floats have fewer digits. For atoms with Laplace noise the engine has exponents of its own."""
+
 
 def privacy_loss(priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all", family: Family = LAPLACE) -> Loss:
     """Return the engine for these priors and a family of noises; atoms known up to a radius are paid for."""
@@ -34,6 +37,13 @@ def privacy_loss(priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all", fam
 def _of_positions(priors: Mapping[Secret, Prior], /, *, pairs: Pairs, family: Family) -> Loss:
     if family == LAPLACE and all(prior.is_discrete for prior in priors.values()):
         return DiscreteLoss(priors, pairs=pairs)
+    if any(prior.weights.min() < _LEAST_WEIGHT for prior in priors.values()):
+        raise ArgumentError(
+            "a prior",
+            rule="of no weight below 2**-1022, except one of atoms with Laplace noise",
+            got="a smaller weight, which floats would lose",
+            hint='Take noise="laplace", or contribution="draw".',
+        )
     if pairs == "all" and len(priors) > MOST_SECRETS:
         raise CalibrationError(
             "the secrets whose pairs are compared one by one",

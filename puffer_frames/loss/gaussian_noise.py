@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import combinations
 
@@ -14,13 +15,13 @@ from puffer_frames.loss.curve import Curve
 from puffer_frames.loss.discrete import DiscreteLoss
 from puffer_frames.loss.mixture import MixtureLoss
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.loss.refine import positive_mass
+from puffer_frames.loss.refine import first_points, positive_mass
 from puffer_frames.loss.shared_width import SharedWidthCurve
 from puffer_frames.noise.gaussian import shift_hockey_stick
 from puffer_frames.pairs import Pair, Pairs
 from puffer_frames.priors import Prior, Secret
 from puffer_frames.progress import watched
-from puffer_frames.transport import w_infinity
+from puffer_frames.transport import w_infinity, w_infinity_bounds
 
 MOST_ATOMS = 4096
 """Priors with more atoms are measured on this many cells, which the result pays for."""
@@ -80,12 +81,18 @@ class GaussianNoiseLoss:
             self._priors = {s: _on_cells(p, low=low, width=self._cell) for s, p in self._priors.items()}
         listed = list(combinations(priors, 2) if pairs == "all" else pairs)
         if self._discrete:
-            distances = {pair: w_infinity(*(self._priors[s] for s in pair)) for pair in listed}
-            self._distances = dict(sorted(distances.items(), key=lambda item: -item[1]))
+            bounds = _distance_bounds(self._priors, listed)
+            self._distances = dict(sorted(bounds.items(), key=lambda item: -item[1]))
+            self._exact: dict[Pair, float] = {}
 
     def only(self, pair: Pair, /) -> GaussianNoiseLoss:
-        """The same for one of the pairs."""
-        return GaussianNoiseLoss({s: self._given[s] for s in pair}, pairs=(pair,))
+        """The same for one of the pairs, on the same cells."""
+        if not self._cell:
+            return GaussianNoiseLoss({s: self._given[s] for s in pair}, pairs=(pair,))
+        two = copy(self)
+        two._given, two._priors = ({s: priors[s] for s in pair} for priors in (self._given, self._priors))
+        two._pairs, two._distances = (pair,), {pair: self._distances[pair]}
+        return two
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def pure(self, scale: float, /) -> WorstCase:
@@ -122,13 +129,19 @@ class GaussianNoiseLoss:
         lower, upper, worst = 0.0, 0.0, next(iter(self._distances))
         curves: dict[Secret, Curve] = {}
         for pair, distance in watched(self._distances.items(), label="pairs of secrets"):
-            most = shift_hockey_stick(distance / scale * _ROUND_UP, epsilon=epsilon) * _ROUND_UP
-            if most <= lower:
+            if _of_shift(distance / scale, epsilon) <= lower:
                 break
+            if pair not in self._exact:
+                self._exact[pair] = w_infinity(*(self._priors[s] for s in pair))
+            most = _of_shift(self._exact[pair] / scale, epsilon)
+            if most <= lower:
+                continue
             for s in pair:
                 curves[s] = curves.get(s) or self._curve(self._priors[s], scale)
-            for i, j in (pair, pair[::-1]):
-                low, high = positive_mass(curves[i], curves[j], epsilon=epsilon, tolerance=_TOLERANCE, floor=lower)
+            a, b = (curves[s] for s in pair)
+            at_a, at_b = first_points(a, b)
+            for p, q, first in ((a, b, (at_a, at_b)), (b, a, (at_b, at_a))):
+                low, high = positive_mass(p, q, epsilon=epsilon, tolerance=_TOLERANCE, floor=lower, first=first)
                 lower = max(lower, low)
                 if min(high, most) > upper:
                     upper, worst = min(high, most), pair
@@ -148,6 +161,17 @@ class GaussianNoiseLoss:
 
 def _widen(prior: Prior, scale: float) -> Prior:
     return replace(prior, stds=np.hypot(prior.stds, scale))
+
+
+def _of_shift(shift: float, epsilon: float) -> float:
+    return shift_hockey_stick(shift * _ROUND_UP, epsilon=epsilon) * _ROUND_UP
+
+
+def _distance_bounds(priors: Mapping[Secret, Prior], pairs: Sequence[Pair]) -> dict[Pair, float]:
+    """Upper bounds of the W-infinity distances of the pairs."""
+    number = {secret: k for k, secret in enumerate(priors)}
+    bounds = w_infinity_bounds(list(priors.values()))
+    return {(a, b): float(bounds[number[a], number[b]]) for a, b in pairs}
 
 
 def _on_cells(prior: Prior, *, low: float, width: float) -> Prior:

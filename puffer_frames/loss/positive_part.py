@@ -14,6 +14,8 @@ LARGEST_EPSILON = 500.0
 """Beyond it e^epsilon leaves the range of floats; the hockey stick at this epsilon is then an upper bound."""
 
 _TINY = 1e-300
+_LEAST_NORMAL = 2.0**-1022
+_FINEST = 2.0**-1074
 
 
 def positive_part(
@@ -47,7 +49,7 @@ def positive_part(
     lower, upper = np.zeros(i.size), np.zeros(i.size)
     with np.errstate(invalid="ignore"):  # where neither has a density, the ratio is no number, and nothing is certain
         largest = np.array([(tables.log_f[a] - tables.log_f[b]).max() for a, b in zip(i, j, strict=True)])
-        live = ~(largest <= level - 2 * float(tables.error(tables.log_f).max()))
+        live = ~(largest <= level - 2 * float(tables.error(np.array(tables.farthest))))
         if live.any():
             lower[live], upper[live] = _live_part(tables, i[live], j[live], level)
     return (lower if level == epsilon else np.zeros_like(lower)), upper
@@ -91,16 +93,23 @@ def _up_to_crossing(positive: FloatArray, negative: FloatArray, g: FloatArray) -
     return crossed
 
 
-def raw_positive_part(p: FloatArray, q: FloatArray, /, *, epsilon: float) -> tuple[FloatArray, FloatArray]:
-    """Bounds of sum [p - e^epsilon q]_+ along the last axis: the hockey stick without noise."""
+def raw_positive_part(
+    p: FloatArray, q: FloatArray, /, *, epsilon: float, error: float = 0.0
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds of sum [p - e^epsilon q]_+ along the last axis: the hockey stick without noise.
+
+    The weights are right up to a factor of e^error, and those below 2**-1022 within 2**-1074.
+    """
     level = min(epsilon, LARGEST_EPSILON)
     scaled = math.exp(level) * q
-    difference, slack = p - scaled, 4 * UNIT_ROUNDOFF * (p + scaled)
+    difference, slack = p - scaled, (4 * UNIT_ROUNDOFF + math.expm1(error)) * (p + scaled)
+    subnormal = np.minimum(p, q) < _LEAST_NORMAL
+    slack = np.where(subnormal & ((p > 0) | (q > 0)), slack + 2 * _FINEST * (1.0 + math.exp(level)), slack)
     alive = difference > -slack
     total = np.where(alive, np.maximum(difference, 0.0), 0.0).sum(axis=-1)
-    error = np.where(alive, slack, 0.0).sum(axis=-1) + (p.shape[-1].bit_length() + 8) * UNIT_ROUNDOFF * total
-    upper = np.minimum(total + error, 1.0)
-    lower = np.clip(total - error, 0.0, upper)
+    rounding = np.where(alive, slack, 0.0).sum(axis=-1) + (p.shape[-1].bit_length() + 8) * UNIT_ROUNDOFF * total
+    upper = np.minimum(total + rounding, 1.0)
+    lower = np.clip(total - rounding, 0.0, upper)
     return (lower if level == epsilon else np.zeros_like(lower)), upper
 
 
@@ -108,12 +117,12 @@ def _difference(
     tables: AtomDensities, log_table: FloatArray, i: IndexArray, j: IndexArray, epsilon: float
 ) -> tuple[FloatArray, FloatArray]:
     """exp(table_i) - e^epsilon exp(table_j), and a bound of its error."""
-    factor = math.exp(epsilon)
     log_p, log_q = log_table[i], log_table[j]
-    p, q = np.exp(log_p), factor * np.exp(log_q)
+    p, q = np.exp(log_p), np.exp(log_q + epsilon)  # a factor of its own would come too late where q underflows
     return p - q, _error(tables, log_p, p) + _error(tables, log_q, q) + _TINY
 
 
 def _error(tables: AtomDensities, logarithm: FloatArray, value: FloatArray) -> FloatArray:
-    """Bound of the error of exp(logarithm) times a constant; |log v| v has the limit 0."""
-    return (tables.error(np.maximum(logarithm, -800.0)) + 8 * UNIT_ROUNDOFF) * value
+    """Bound of the error of exp(logarithm + level); the value is below `_TINY` where the logarithm is cut off."""
+    logarithm = np.maximum(logarithm, -2.0 * LARGEST_EPSILON - 800.0)
+    return (tables.error(logarithm) + UNIT_ROUNDOFF * (8.0 + 2.0 * LARGEST_EPSILON + np.abs(logarithm))) * value

@@ -8,8 +8,7 @@ import numpy as np
 
 from puffer_frames.laws import UnitLaws
 from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.discrete import DiscreteLoss
-from puffer_frames.loss.mixture import MixtureLoss
+from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.pairs import Pair
 from puffer_frames.priors import FloatArray, Prior
@@ -42,7 +41,8 @@ class PresenceLoss:
 
     Notes
     -----
-    **Guarantee**: exact for one draw, and for sums of values of one sign; otherwise an upper bound. **Cost** per
+    **Guarantee**: exact for one draw, for sums of values of one sign, and wherever the third term is not the largest;
+    otherwise an upper bound, and the first two terms are the lower one. **Cost** per
     evaluation: one exponential per component and term, whatever the number of units. The hockey stick is that of the
     engine of a pair, for the units whose pure loss leaves it open.
 
@@ -56,6 +56,9 @@ class PresenceLoss:
         self._sizes = np.diff(laws.starts)
         self._magnitude = np.maximum.reduceat(np.abs(laws.means) + 40.0 * laws.stds, laws.starts[:-1])
         self._nothing = (self._magnitude == 0).all()
+        low, high = (ufunc.reduceat(laws.means, laws.starts[:-1]) for ufunc in (np.minimum, np.maximum))
+        atoms = np.maximum.reduceat(laws.stds, laws.starts[:-1]) == 0
+        self._closed = (laws.copies == 1) | (atoms & ((low >= 0) | (high <= 0)))
 
     @property
     def span(self) -> float:
@@ -87,7 +90,7 @@ class PresenceLoss:
         loss, error = self.losses(scale)
         worst = int(np.argmax(loss + error))
         high = float(loss[worst] + error[worst])
-        low = float((loss - error).max()) if self._is_exact else 0.0
+        low = float((self._at_least(scale, loss) - error).max())
         return WorstCase(bracket=Bracket(lower=max(0.0, min(low, high)), upper=high), pair=self._pair(worst))
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
@@ -103,7 +106,7 @@ class PresenceLoss:
             if bounds[k] <= upper:
                 break
             law = self._laws.prior(int(k))
-            engine = (DiscreteLoss if law.is_discrete else MixtureLoss)({0: law, 1: NOTHING}, pairs=((0, 1),))
+            engine = privacy_loss({0: law, 1: NOTHING}, pairs=((0, 1),))
             found = engine.hockey_stick(scale, epsilon=epsilon).bracket
             lower = max(lower, found.lower)
             if found.upper > upper:
@@ -111,9 +114,16 @@ class PresenceLoss:
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=self._pair(worst))
 
     @property
-    def _is_exact(self) -> bool:
-        one_sign = (self._laws.means >= 0).all() or (self._laws.means <= 0).all()
-        return bool((self._laws.copies == 1).all() or (one_sign and self._laws.is_discrete))
+    def is_exact(self) -> bool:
+        """Whether the pure loss is that of every unit at every scale, and not an upper bound of some."""
+        return bool(self._closed.all())
+
+    def _at_least(self, scale: float, loss: FloatArray) -> FloatArray:
+        """The losses, of the units that have an upper bound only what the limits at both ends say."""
+        if self.is_exact:
+            return loss
+        ends = np.maximum(self._laws.log_moment(1.0 / scale), self._laws.log_moment(-1.0 / scale))
+        return np.where(self._closed, loss, self._laws.copies * ends)
 
     def _pair(self, k: int) -> Pair:
         return self._laws.units[k], ABSENT

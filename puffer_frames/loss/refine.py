@@ -15,6 +15,8 @@ from puffer_frames.rounding import UNIT_ROUNDOFF
 _MOST_LEVELS = 90
 _MOST_CELLS = 1 << 18
 _TAIL_ERROR = 1e-17
+_HOPELESS = 0.999
+"""A bound below this share of the floor is not made tighter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,10 +132,22 @@ def largest_log_ratio(p: Curve, q: Curve, /, *, tolerance: float, floor: float =
     return max(0.0, lower), settled
 
 
+def first_points(p: Curve, q: Curve, /) -> tuple[Points, Points]:
+    """Both curves where `positive_mass` begins, in either order of the two."""
+    return _start(p, q, (p.reach(), q.reach()) if p.scale else (p.extent(), q.extent()))
+
+
 def positive_mass(
-    p: Curve, q: Curve, /, *, epsilon: float, tolerance: float, floor: float = 0.0
+    p: Curve,
+    q: Curve,
+    /,
+    *,
+    epsilon: float,
+    tolerance: float,
+    floor: float = 0.0,
+    first: tuple[Points, Points] | None = None,
 ) -> tuple[float, float]:
-    r"""Bounds of the integral of [f_p - e^epsilon f_q]_+.
+    r"""Bounds of the integral of [f_p - e^epsilon f_q]_+, not tighter than it takes to see that it is below the floor.
 
     Notes
     -----
@@ -141,7 +155,7 @@ def positive_mass(
     contributes at most :math:`P_p(cell)(1 - e^{\varepsilon - \sup \log f_p/f_q})`, which falls with the square of its
     width, and is halved until the sum of these is within the tolerance or rounding hides the sign.
     """
-    at_p, at_q = _start(p, q, (p.reach(), q.reach()) if p.scale else (p.extent(), q.extent()))
+    at_p, at_q = first or first_points(p, q)
     cells = _Cells.between(at_p, at_q)
     starts, ends, undecided = _tails(p, at_p, at_q, epsilon)
     measured = 0.0
@@ -161,7 +175,8 @@ def positive_mass(
         small = most <= goal / (4.0 * max(1, int(open_.sum())))
         split = open_ & ~small & ~blurred & cells.splittable()
         total = float(most[open_].sum())
-        if total <= goal or level == _MOST_LEVELS - 1 or int(split.sum()) > _MOST_CELLS:
+        hopeless = measured + undecided + total <= _HOPELESS * floor
+        if total <= goal or hopeless or level == _MOST_LEVELS - 1 or int(split.sum()) > _MOST_CELLS:
             split[:] = False
         undecided += float(most[open_ & ~split].sum())
         if not split.any():

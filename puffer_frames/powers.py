@@ -1,0 +1,91 @@
+"""Law of a sum of independent draws on a lattice, in exact integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Coefficients: TypeAlias = "tuple[list[int], list[int]]"
+"""Ascending places, and a positive coefficient for each."""
+
+_FREE = 2
+"""Places from the smallest sum to the largest that are looked at one by one, for each coefficient allowed."""
+
+
+def power(steps: Sequence[int], levels: Sequence[int], copies: int, /, *, most: int) -> Coefficients | None:
+    r"""Coefficients of :math:`\left(\sum_i \ell_i x^{s_i}\right)^k` that are above 0; None where they are too many.
+
+    Parameters
+    ----------
+    steps : sequence of int
+        Ascending from 0.
+    levels : sequence of int
+        Positive.
+    copies : int
+        k, at least 1.
+    most : int
+        Number of coefficients that is too many from there on.
+
+    Notes
+    -----
+    **Rounding**: none. **Cost**, for d terms, n places from the smallest to the largest and coefficients of w words:
+    O(k d n w) for one long integer in which every coefficient has a field of its own, in steps of a machine word; or
+    O(d n) products of long integers by the recurrence of the powers of a polynomial. Where the places are more than
+    twice `most`, one draw after the other.
+    """
+    cells = steps[-1] * copies + 1
+    width = (sum(levels) ** copies).bit_length() // 8 + 1
+    if cells > _FREE * most:
+        return _one_by_one(steps, levels, copies, most=most)
+    if copies * width < 700 + width:
+        found = _in_fields(steps, levels, copies, cells=cells, width=width)
+    else:
+        found = _by_recurrence(steps, levels, copies, cells=cells)
+    return found if len(found[0]) <= most else None
+
+
+def _in_fields(steps: Sequence[int], levels: Sequence[int], copies: int, *, cells: int, width: int) -> Coefficients:
+    """Fields of `width` bytes, none of which overflows: a coefficient is at most the sum of the levels to the k."""
+    total = 1
+    for _ in range(copies):
+        multiples = {level: level * total for level in set(levels)}
+        total = sum(multiples[level] << 8 * width * step for step, level in zip(steps, levels, strict=True))
+    content = total.to_bytes(cells * width, "little")
+    places = np.flatnonzero(np.frombuffer(content, dtype=np.uint8).reshape(cells, width).any(axis=1)).tolist()
+    return places, [int.from_bytes(content[place * width : (place + 1) * width], "little") for place in places]
+
+
+def _by_recurrence(steps: Sequence[int], levels: Sequence[int], copies: int, *, cells: int) -> Coefficients:
+    r"""From :math:`P \cdot (P^k)' = k P' P^k`: :math:`n p_0 c_n = \sum_{s > 0} ((k + 1) s - n) p_s c_{n - s}`."""
+    coefficients = [levels[0] ** copies] + [0] * (cells - 1)
+    terms = [(step, level, (copies + 1) * step) for step, level in zip(steps[1:], levels[1:], strict=True)]
+    for n in range(1, cells):
+        total = 0
+        for step, level, most in terms:
+            if step > n:
+                break
+            total += (most - n) * level * coefficients[n - step]
+        coefficients[n] = total // (n * levels[0])
+    places = [place for place, coefficient in enumerate(coefficients) if coefficient]
+    return places, [coefficients[place] for place in places]
+
+
+def _one_by_one(steps: Sequence[int], levels: Sequence[int], copies: int, *, most: int) -> Coefficients | None:
+    """One draw after the other, equal sums merged."""
+    small = steps[-1] * copies < 1 << 62
+    moves = np.array(steps, dtype=np.int64 if small else object)
+    factors: NDArray[Any] = np.array(levels, dtype=object)
+    places, weights = moves, factors
+    for _ in range(copies - 1):
+        if places.size * moves.size > 64 * most:
+            return None
+        places, at = np.unique(np.add.outer(places, moves).ravel(), return_inverse=True)
+        merged = np.zeros(places.size, dtype=object)
+        np.add.at(merged, at, np.multiply.outer(weights, factors).ravel())
+        weights = merged
+        if places.size > most:
+            return None
+    return places.tolist(), weights.tolist()
