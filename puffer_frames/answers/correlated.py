@@ -12,7 +12,7 @@ from puffer_frames.chains import MarkovChain
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.series import SeriesRows
 from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.counts import count_loss, count_rounding
+from puffer_frames.loss.counts import count_loss
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import GAUSSIAN, LAPLACE, Family
 from puffer_frames.rounding import divide_up, up
@@ -171,12 +171,11 @@ def _exact_plan(
     for length, _ in rows.extents():
         if length / asked <= scale:
             break  # the whole piece changes the count by its length at most
-        slack = count_rounding(chains, length=length)
         loss = count_loss(chains, counted, length=length)
         if loss is None:
             continue
         engines.append(loss)
-        scale = max(scale, smallest_scale_of(engines[-1], epsilon=asked - slack, delta=0.0))
+        scale = max(scale, smallest_scale_of(engines[-1], epsilon=asked, delta=0.0))
     if not engines:
         raise _nothing_to_hide()
     if scale == 0:

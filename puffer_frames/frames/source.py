@@ -85,11 +85,14 @@ class Source:
 
 def _ahead(blocks: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     """The same blocks, the next one in work while the last one is used."""
-    with ThreadPoolExecutor(1) as pool:
+    pool = ThreadPoolExecutor(1)
+    try:
         coming = pool.submit(next, blocks, None)
         while (block := coming.result()) is not None:
             coming = pool.submit(next, blocks, None)
             yield block
+    finally:  # where a run stops early, it may be the thread itself that closes this
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 class Watch:
