@@ -1,14 +1,18 @@
 """What a certificate says of the frame it came with, and of what became of it."""
 
+import itertools
 import json
 import pickle
 
+import narwhals.stable.v2 as nw
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from conftest import build_frame, run
 
 from puffer_frames import Certificate, UncoveredFrameError, verify
+from puffer_frames.frames import fingerprint
 
 
 @pytest.fixture
@@ -125,3 +129,21 @@ def test_it_holds_no_statistic_of_a_single_secret(people):
     for secret, prior in plan.priors.items():
         assert str(prior.mean) not in text
         assert f"{plan.rows_per_secret[secret]}," not in text.replace("200", "")
+
+
+@pytest.mark.parametrize("sizes", [(1, 6, 3), (4, 4, 2), (10,), (0, 5, 0, 5), (3, 7)])
+def test_a_fingerprint_does_not_depend_on_how_the_rows_come(monkeypatch, sizes):
+    """Parts of four rows, two of them in two threads; rows in pieces of any size."""
+    monkeypatch.setattr(fingerprint, "PART", 4)
+    monkeypatch.setattr(fingerprint, "MANY", 2)
+    rows = {"x": [1.5, None, 3.0] * 3 + [4.0], "note": ["a", None, "ζ", "", "a,"] * 2, "day": [None, *range(9)]}
+    frame = pl.DataFrame(rows).with_columns(pl.col("day").cast(pl.Date))
+    whole, pieces = fingerprint.Fingerprint(), fingerprint.Fingerprint()
+    whole.update(nw.from_native(frame, eager_only=True))
+    ends = np.cumsum([0, *sizes])
+    for start, stop in itertools.pairwise(ends.tolist()):
+        pieces.update(nw.from_native(frame[start:stop], eager_only=True))
+    assert pieces.hexdigest() == whole.hexdigest() == fingerprint.fingerprint(frame)
+    changed = frame.with_columns(x=pl.when(pl.int_range(10) == 5).then(0.0).otherwise("x"))
+    assert fingerprint.fingerprint(changed) != whole.hexdigest()
+    assert fingerprint.fingerprint(frame.reverse()) != whole.hexdigest()
