@@ -16,6 +16,9 @@ BLOCK = 1 << 17
 """Rows that are checked together."""
 NUMBER = "number"
 """Column of the row's number, where a column of the frame gives it."""
+_COMPUTED = "computed"
+"""A column that the engine has to compute: then it works on batches of 100,000 rows, otherwise on whole row groups of a
+file, several of which take twice the memory."""
 _ODD = np.arange(1, 2 * BLOCK, 2, dtype=np.uint64)
 _FACTOR, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 _MASK = 2**64 - 1
@@ -52,7 +55,8 @@ def trace_of(plan: pl.LazyFrame, /, *, secrets: int, numbered: bool) -> Trace:
 def in_blocks(plan: pl.LazyFrame, /) -> Iterator[pl.DataFrame]:
     """The rows in blocks of `BLOCK`, the last one perhaps shorter."""
     rest: pl.DataFrame | None = None
-    for batch in plan.collect_batches(engine="streaming", maintain_order=True):
+    small = plan.with_columns(pl.lit(0, dtype=pl.UInt8).alias(_COMPUTED))
+    for batch in (wide.drop(_COMPUTED) for wide in small.collect_batches(engine="streaming", maintain_order=True)):
         rows = batch if rest is None or not len(rest) else pl.concat([rest, batch])
         whole = len(rows) - len(rows) % BLOCK
         for start in range(0, whole, BLOCK):

@@ -45,7 +45,7 @@ class Source:
         def read(
             with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
         ) -> Iterator[pl.DataFrame]:
-            for block in _ahead(watched.over(self._blocks(n_rows))):
+            for block in watched.over(_ahead(self._blocks(n_rows))):
                 wanted = block if predicate is None else block.filter(predicate)
                 yield wanted if with_columns is None else wanted.select(wanted[name] for name in with_columns)
 
