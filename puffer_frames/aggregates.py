@@ -30,6 +30,7 @@ from puffer_frames.frames.answers import build_answers, check_free_names
 from puffer_frames.frames.columns import LARGEST_VALUE, Name, NativeFrame, as_name, as_names, labels_of, open_frame
 from puffer_frames.frames.fingerprint import fingerprint
 from puffer_frames.frames.units import read_units
+from puffer_frames.frames.write import as_given
 from puffer_frames.noise.family import noise_family
 from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
 from puffer_frames.postprocessing import check_bounds
@@ -69,7 +70,7 @@ def aggregate(
 
     Parameters
     ----------
-    frame : pandas.DataFrame, polars.DataFrame or polars.LazyFrame
+    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table
         Never changed. A lazy frame is collected.
     unit : column name, optional
         Whose record a row is: strings, categories, booleans, integers. Without it every row is a unit. A class of rows
@@ -117,7 +118,7 @@ def aggregate(
 
     Returns
     -------
-    pandas.DataFrame or polars.DataFrame
+    pandas.DataFrame, polars.DataFrame or pyarrow.Table
         A row per group and query: `by`, `query`, `answer`, `scale`, `expected_error` (mean absolute noise), `lower_95`
         and `upper_95` (the answer without noise lies between them with probability 0.95). The answer without noise is
         that of one row per unit, drawn at random, for contribution="draw". A mean by a noisy count has no scale, and is
@@ -263,4 +264,4 @@ def aggregate(
         version=__version__,
         fingerprint=fingerprint(released),
     )
-    return certificate.attach(released)
+    return certificate.attach(as_given(released, frame))

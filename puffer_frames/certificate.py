@@ -170,7 +170,7 @@ class Certificate:
         return "intact"
 
     def attach(self, frame: NativeFrame, /) -> NativeFrame:
-        """Attach the certificate to a frame with the columns of the release, and return the frame.
+        """Attach the certificate to a frame with the columns of the release, and return the frame; a new PyArrow table.
 
         Raises
         ------
@@ -178,8 +178,7 @@ class Certificate:
             For a column that the certificate does not know.
         """
         self.require_known(frame)
-        write_metadata(frame, self.to_dict())
-        return frame
+        return write_metadata(frame, self.to_dict())
 
     def require_known(self, frame: NativeFrame, /) -> None:
         """Raise UncoveredFrameError for a column that the certificate does not know."""

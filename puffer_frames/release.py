@@ -48,7 +48,7 @@ def privatize(
 
     Parameters
     ----------
-    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyspark.sql.DataFrame
+    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table or pyspark.sql.DataFrame
         Never changed. Lazy Polars and Spark frames are never collected.
     secret : column name or several
         Column to protect: strings, categories, booleans, integers. Several columns: their joint value.
@@ -104,7 +104,7 @@ def privatize(
 
     Returns
     -------
-    pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyspark.sql.DataFrame
+    pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table or pyspark.sql.DataFrame
         The public column as 64-bit floats and the kept ones, in the frame's order, with a certificate attached
         (`released.puffer.certificate`, or `certificate_of(released)`); of a lazy frame a plan, to be run by
         `released.puffer.collect()` or `released.puffer.sink_parquet(path)`.
@@ -221,7 +221,7 @@ def calibrate(
 
     Parameters
     ----------
-    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyspark.sql.DataFrame
+    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table or pyspark.sql.DataFrame
     secret, public, epsilon, delta, pairs, theorem, calibration, noise, alpha, beliefs, components, nulls, domain, \
     allow_zero_noise
         As in `privatize`.

@@ -24,6 +24,7 @@ from puffer_frames.frames.fingerprint import fingerprint
 from puffer_frames.frames.series import GAPS, SeriesRows, read_series
 from puffer_frames.frames.units import check_columns
 from puffer_frames.frames.unordered import is_null
+from puffer_frames.frames.write import as_given
 from puffer_frames.noise.family import GAUSSIAN, Family, noise_family
 from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
 from puffer_frames.priors import Secret
@@ -59,7 +60,7 @@ def histogram(
 
     Parameters
     ----------
-    frame : pandas.DataFrame, polars.DataFrame or polars.LazyFrame
+    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table
         Never changed. A lazy frame is collected.
     state : column name
         Strings, categories, booleans or integers.
@@ -102,7 +103,7 @@ def histogram(
 
     Returns
     -------
-    pandas.DataFrame or polars.DataFrame
+    pandas.DataFrame, polars.DataFrame or pyarrow.Table
         A row per histogram and state: the unit (where there are several histograms), the state, `answer`, `scale`,
         `expected_error` (mean absolute noise), `lower_95` and `upper_95`. Certificate attached.
 
@@ -241,7 +242,7 @@ def histogram(
         version=__version__,
         fingerprint=fingerprint(answers),
     )
-    return certificate.attach(answers)
+    return certificate.attach(as_given(answers, frame))
 
 
 def _histograms(

@@ -6,23 +6,32 @@ from typing import Any
 
 import pandas as pd
 
+from puffer_frames.frames.arrow import is_arrow, metadata_of, with_metadata
 from puffer_frames.frames.columns import NativeFrame, labels_of
 
 _KEY = "puffer_frames"
 _ATTRIBUTE = "_puffer_frames_metadata"
 
 
-def write_metadata(frame: NativeFrame, metadata: dict[str, Any], /) -> None:
-    """Attach a JSON-like dict: in `attrs` on pandas, as a private attribute on Polars and Spark."""
+def write_metadata(frame: NativeFrame, metadata: dict[str, Any], /) -> NativeFrame:
+    """The frame with a JSON-like dict attached: in `attrs` on pandas, as a private attribute on Polars and Spark; a new
+    table, with the dict in its schema, of PyArrow.
+    """
+    if is_arrow(frame):
+        return with_metadata(frame, metadata)
     if isinstance(frame, pd.DataFrame):
         frame.attrs = {**frame.attrs, _KEY: metadata}
     else:
         setattr(frame, _ATTRIBUTE, metadata)
+    return frame
 
 
 def read_metadata(frame: NativeFrame, /) -> dict[str, Any] | None:
     """Return what `write_metadata` attached, or None."""
-    found = frame.attrs.get(_KEY) if isinstance(frame, pd.DataFrame) else getattr(frame, _ATTRIBUTE, None)
+    if is_arrow(frame):
+        found = metadata_of(frame)
+    else:
+        found = frame.attrs.get(_KEY) if isinstance(frame, pd.DataFrame) else getattr(frame, _ATTRIBUTE, None)
     return found if isinstance(found, dict) else None
 
 

@@ -12,10 +12,11 @@ import pandas as pd
 import polars as pl
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError
+from puffer_frames.frames.arrow import from_arrow, is_arrow
 from puffer_frames.priors import FloatArray
 
 NativeFrame: TypeAlias = Any
-"""A pandas.DataFrame, polars.DataFrame, polars.LazyFrame, or for a release pyspark.sql.DataFrame."""
+"""A pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table, or for a release pyspark.sql.DataFrame."""
 Frame: TypeAlias = nw.DataFrame[Any]
 Name: TypeAlias = Hashable
 """Name of a column: text, or in pandas any other label."""
@@ -27,7 +28,8 @@ LARGEST_INTEGER = 2**53
 
 
 def open_frame(frame: NativeFrame, /) -> Frame:
-    """Wrap a pandas or Polars frame; collect a lazy one. Labels of pandas columns become text.
+    """Wrap a pandas or Polars frame; collect a lazy one, and take a PyArrow table as a Polars frame. Labels of pandas
+    columns become text.
 
     Raises
     ------
@@ -49,6 +51,9 @@ def open_frame(frame: NativeFrame, /) -> Frame:
             hint="On Spark frames privatize, calibrate, verify and certificate_of work; "
             "for the rest convert it with frame.toPandas().",
         )
+    if is_arrow(frame):
+        check_distinct_names(frame.column_names)
+        frame = from_arrow(frame)
     wrapped = nw.from_native(frame, pass_through=True)
     if isinstance(wrapped, nw.LazyFrame) and wrapped.implementation.is_polars():
         return wrapped.collect()
@@ -56,9 +61,9 @@ def open_frame(frame: NativeFrame, /) -> Frame:
         return wrapped
     raise ArgumentTypeError(
         "the frame",
-        rule="a pandas or Polars DataFrame",
+        rule="a pandas or Polars DataFrame, a PyArrow table or a Spark DataFrame",
         got=f"a {type(frame).__module__.partition('.')[0]} {type(frame).__name__}",
-        hint="Convert it first, for example with polars.DataFrame(data).",
+        hint="Convert it first: polars.DataFrame(data), for DuckDB relation.pl(), for Dask frame.compute().",
     )
 
 
@@ -78,6 +83,8 @@ def labels_of(frame: NativeFrame, /) -> Any:
     """The column labels of a native frame, without reading a row of a lazy one; () for what is not a frame."""
     if is_spark(frame):
         return frame.columns
+    if is_arrow(frame):
+        return frame.column_names
     return frame.collect_schema().names() if hasattr(frame, "collect_schema") else getattr(frame, "columns", ())
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from puffer_frames.errors import ArgumentTypeError
+from puffer_frames.frames.arrow import is_arrow
 from puffer_frames.frames.columns import NativeFrame, is_spark
 
 _KEY = "puffer_frames"
@@ -27,7 +28,13 @@ def write_parquet_file(frame: NativeFrame, path: str | Path, metadata: dict[str,
             got="a Spark DataFrame",
             hint="Write frame.write.parquet(path), and certificate_of(frame).save(another_path) beside it.",
         )
-    table = pa.Table.from_pandas(frame) if isinstance(frame, pd.DataFrame) else frame.to_arrow()
+    table = (
+        frame
+        if is_arrow(frame)
+        else pa.Table.from_pandas(frame)
+        if isinstance(frame, pd.DataFrame)
+        else frame.to_arrow()
+    )
     held = {**(table.schema.metadata or {}), **as_file_metadata(metadata)}
     pq.write_table(table.replace_schema_metadata(held), path)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from puffer_frames.frames.columns import Frame, NativeFrame, is_lazy, is_spark, labels_of, open_frame
 from puffer_frames.frames.fingerprint import fingerprint
@@ -12,7 +12,7 @@ from puffer_frames.frames.lazy import LazyTable
 from puffer_frames.frames.prepare import prepare, row_numbers, run_share
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.summary import Summary, summarise
-from puffer_frames.frames.write import build_release, check_index, float_values
+from puffer_frames.frames.write import as_given, build_release, check_index, float_values
 from puffer_frames.mechanism import Mechanism
 from puffer_frames.noise.stream import Numbers
 from puffer_frames.postprocessing import Bounds
@@ -62,7 +62,7 @@ class Table(Protocol):
 
 
 def open_table(frame: NativeFrame, /) -> Table:
-    """Wrap a pandas, Polars or Spark frame.
+    """Wrap a pandas, Polars, PyArrow or Spark frame.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def open_table(frame: NativeFrame, /) -> Table:
         return SparkTable.of(frame)
     if is_lazy(frame):
         return LazyTable.of(frame)
-    return LocalTable(frame=open_frame(frame), labels=labels_of(frame))
+    return LocalTable(frame=open_frame(frame), native=frame)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +83,8 @@ class LocalTable:
     """A frame in memory."""
 
     frame: Frame
-    labels: Any
-    """Column labels of the native frame."""
+    native: NativeFrame
+    """As it was given."""
 
     def check_order(self, *, index: str | None, shuffle: bool) -> None:  # noqa: ARG002
         """Require a decision on a pandas index."""
@@ -104,7 +104,7 @@ class LocalTable:
         frame = prepare(self.frame, secret=secret, public=public, keep=keep, nulls=nulls, row_id=row_id)
         return LocalRows(
             frame=frame,
-            labels=self.labels,
+            native=self.native,
             secret=tuple(secret),
             public=tuple(public),
             keep=tuple(keep),
@@ -117,7 +117,7 @@ class LocalRows:
     """Complete rows in memory."""
 
     frame: Frame
-    labels: Any
+    native: NativeFrame
     secret: tuple[str, ...]
     public: tuple[str, ...]
     keep: tuple[str, ...]
@@ -154,6 +154,6 @@ class LocalRows:
             keep=self.keep,
             index=index,
             order=order(rows) if order is not None else None,
-            labels=self.labels,
+            labels=labels_of(self.native),
         )
-        return Released(frame=frame, rows=rows, fingerprint=fingerprint(frame))
+        return Released(frame=as_given(frame, self.native), rows=rows, fingerprint=fingerprint(frame))

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.arrow import is_arrow, to_arrow
 from puffer_frames.frames.columns import Frame, NativeFrame, column
 from puffer_frames.priors import FloatArray, IndexArray
 
@@ -40,6 +41,11 @@ def check_index(frame: Frame, index: str | None, /) -> None:
 
 def _trivial(index: Any) -> bool:
     return bool(index.nlevels == 1 and index.equals(pd.RangeIndex(len(index))))
+
+
+def as_given(frame: NativeFrame, native: NativeFrame, /) -> NativeFrame:
+    """A frame of the library that an input was opened with, as one of the input's own kind."""
+    return to_arrow(frame, like=native) if is_arrow(native) else frame
 
 
 def build_release(

@@ -1,0 +1,83 @@
+"""PyArrow tables: the same answers and numbers as Polars, types kept, the certificate in the schema."""
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from cases import CASES
+
+import puffer_frames
+from puffer_frames import ArgumentError, PufferError, UncoveredFrameError, certificate_of, verify
+
+OLDEST = pl.CompatLevel.oldest()
+
+
+@pytest.fixture
+def table(people):
+    more = {"kind": pa.array(["u", "v"] * 100).dictionary_encode(), "day": pa.array(range(200), pa.date32())}
+    more |= {"low": pa.array([0.5, None] * 100, pa.float32())}
+    return pa.table(people | more)
+
+
+def release(frame, **options):
+    asked = {"secret": "group", "public": "score", "epsilon": 0.05, "keep": ["note", "kind", "day", "low"], "rng": 1}
+    return puffer_frames.privatize(frame, **asked | options)
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.RowOrderWarning")
+@pytest.mark.parametrize("case", [name for name in CASES if "lazy" not in name])
+def test_every_table_has_the_same_answer(case):
+    make, options = CASES[case]
+    made = next((frame for frame in make() if isinstance(frame, pl.DataFrame)), None)
+    if made is None:
+        pytest.skip("a table of pandas alone")
+    asked = {"secret": "group", "public": "x", "epsilon": 1.0, "rng": 1} | options
+    answers = []
+    for frame in (made, made.to_arrow(compat_level=OLDEST)):
+        try:
+            released = puffer_frames.privatize(frame, **asked)
+            answers.append((list(pl.Series(released["x"])), certificate_of(released)))
+            assert verify(released) == "intact"
+        except PufferError as error:
+            answers.append((type(error), str(error)))
+    assert answers[0] == answers[1]
+
+
+def test_types_are_kept(table):
+    released = release(table)
+    assert isinstance(released, pa.Table)
+    assert released.schema.names == ["score", "note", "kind", "day", "low"]
+    assert released.schema.field("score").type == pa.float64()
+    for name in ("note", "kind", "day", "low"):
+        assert released.schema.field(name).type == table.schema.field(name).type
+        assert released[name].to_pylist() == table[name].to_pylist()
+    assert not table.schema.metadata
+
+
+def test_the_certificate_goes_into_files(table, tmp_path):
+    released = release(table)
+    path = tmp_path / "released.parquet"
+    for write in (lambda: pq.write_table(released, path), lambda: puffer_frames.write_parquet(released, path)):
+        write()
+        assert puffer_frames.read_certificate(path) == certificate_of(released)
+        assert certificate_of(released).verify(path) == "intact"
+    assert verify(released.slice(1)) == "derived"
+    with pytest.raises(UncoveredFrameError):
+        certificate_of(released.append_column("more", table["score"]))
+    with pytest.raises(UncoveredFrameError):
+        certificate_of(table)
+
+
+def test_answers_are_tables_too(table):
+    sums = puffer_frames.aggregate(table, value="score", by="note", nulls="drop", epsilon=1.0)
+    counts = puffer_frames.histogram(table, state="kind", time="day", epsilon=1.0)
+    for answer in (sums, counts):
+        assert isinstance(answer, pa.Table)
+        assert verify(answer) == "intact"
+    assert counts.schema.field("kind").type == table.schema.field("kind").type
+
+
+def test_two_columns_of_one_name(table):
+    doubled = table.append_column("score", table["score"])
+    with pytest.raises(ArgumentError, match="twice"):
+        release(doubled)
