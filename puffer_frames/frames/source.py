@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from puffer_frames.errors import CalibrationError
+from puffer_frames.errors import CalibrationError, UncoveredFrameError
 from puffer_frames.frames.fingerprint import Fingerprint
 from puffer_frames.frames.ordered import BLOCK, NUMBER, Guard, Trace, in_blocks
 from puffer_frames.frames.parquet import as_file_metadata
@@ -52,6 +52,15 @@ class Source:
         found = register_io_source(read, schema=released, is_pure=True)
         setattr(found, _ATTRIBUTE, self)
         return found
+
+    def __reduce__(self) -> NoReturn:
+        """The key of a release is in memory only."""
+        raise UncoveredFrameError(
+            "a released plan",
+            rule="run, not saved: it holds the raw rows and the key",
+            got="an attempt to serialize it",
+            hint="Write what it gives: released.puffer.sink_parquet(path).",
+        )
 
     def _blocks(self, most: int | None) -> Iterator[pl.DataFrame]:
         """Released rows, at most so many; with row numbers in no order, nothing before all rows were compared."""

@@ -1,5 +1,7 @@
 """A lazy frame stays lazy: the same noise in every run, rows that cannot change unnoticed, one pass into a file."""
 
+import pickle
+
 import numpy as np
 import polars as pl
 import pytest
@@ -77,6 +79,13 @@ def test_a_plan_is_no_release(table):
             other.puffer.collect()
         with pytest.raises(UncoveredFrameError, match="a lazy frame that privatize returned"):
             other.puffer.sink_parquet("nowhere.parquet")
+
+
+@pytest.mark.parametrize("save", [pickle.dumps, lambda plan: plan.serialize()])
+def test_a_plan_is_not_saved(table, save):
+    """It holds the key."""
+    with pytest.raises((UncoveredFrameError, pl.exceptions.ComputeError), match="run, not saved"):
+        save(table.lazy().puffer.privatize(**ASKED))
 
 
 def test_one_pass_into_a_file(table, tmp_path):
