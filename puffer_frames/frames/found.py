@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from puffer_frames.frames.columns import to_floats
+from puffer_frames.frames.summary import Summary, count_values
+from puffer_frames.postprocessing import Bounds
 from puffer_frames.priors import FloatArray
 
 _INFINITY = float("inf")
@@ -58,3 +60,31 @@ class FoundValues:
     @staticmethod
     def _grouped(table: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         return table.group_by(table.collect_schema().names()).agg(nw.len().alias("count"))
+
+
+def found_summaries(
+    found: Mapping[str, Any],
+    table_of: Callable[[int], nw.LazyFrame[Any]],
+    /,
+    *,
+    secret: Sequence[str],
+    public: Sequence[str],
+    domain: Mapping[str, Bounds],
+    collect: Callable[[nw.LazyFrame[Any]], nw.DataFrame[Any]],
+) -> dict[str, Summary]:
+    """Summaries of all public columns, number k in `table_of(k)`; `found` has the entries `missing_k` and so on."""
+    names = ("missing", "infinite", "ends", "std", "different")
+    return {
+        name: count_values(
+            FoundValues(
+                table=table_of(k),
+                found={key: found[f"{key}_{k}"] for key in names},
+                rows=found["rows"],
+                collect=collect,
+            ),
+            secret=secret,
+            public=name,
+            domain=domain.get(name),
+        )
+        for k, name in enumerate(public)
+    }

@@ -12,12 +12,12 @@ import polars as pl
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import check_dtypes, check_names, check_row_id, check_rows
-from puffer_frames.frames.found import FoundValues
+from puffer_frames.frames.found import found_summaries
 from puffer_frames.frames.ordered import NUMBER, Trace, trace_of
 from puffer_frames.frames.prepare import check_nulls, no_complete_row, share_of_runs
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.source import Source
-from puffer_frames.frames.summary import Summary, count_values
+from puffer_frames.frames.summary import Summary
 from puffer_frames.mechanism import Mechanism
 from puffer_frames.postprocessing import Bounds
 from puffer_frames.priors import IndexArray
@@ -132,22 +132,14 @@ class LazyRows:
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """By group-bys of the streaming engine."""
         secrets = [f"secret_{k}" for k in range(len(self.secret))]
-        return {
-            name: count_values(
-                FoundValues(
-                    table=nw.from_native(self.rows.select(*secrets, pl.col(f"public_{k}").alias("value"))),
-                    found={
-                        key: self.found[f"{key}_{k}"] for key in ("missing", "infinite", "ends", "std", "different")
-                    },
-                    rows=self.found["rows"],
-                    collect=_collected,
-                ),
-                secret=self.secret,
-                public=name,
-                domain=domain.get(name),
-            )
-            for k, name in enumerate(self.public)
-        }
+        return found_summaries(
+            self.found,
+            lambda k: nw.from_native(self.rows.select(*secrets, pl.col(f"public_{k}").alias("value"))),
+            secret=self.secret,
+            public=self.public,
+            domain=domain,
+            collect=_collected,
+        )
 
     def run_share(self, counts: Sequence[int], /) -> float | None:
         """As `prepare.run_share`; None for rows in no order."""

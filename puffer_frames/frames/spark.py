@@ -20,10 +20,10 @@ from puffer_frames.frames.columns import (
     check_row_id,
     check_rows,
 )
-from puffer_frames.frames.found import FoundValues
+from puffer_frames.frames.found import found_summaries
 from puffer_frames.frames.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.summary import Summary, count_values
+from puffer_frames.frames.summary import Summary
 from puffer_frames.frames.unordered import RowSums
 from puffer_frames.mechanism import Mechanism
 from puffer_frames.postprocessing import Bounds
@@ -146,22 +146,14 @@ class SparkRows:
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """By native group-bys, whose results alone reach the driver."""
         secrets = [f"secret_{k}" for k in range(len(self.secret))]
-        return {
-            name: count_values(
-                FoundValues(
-                    table=nw.from_native(self.rows.select(*secrets, F.col(f"public_{k}").alias("value"))),
-                    found={
-                        key: self.found[f"{key}_{k}"] for key in ("missing", "infinite", "ends", "std", "different")
-                    },
-                    rows=self.found["rows"],
-                    collect=_collected,
-                ),
-                secret=self.secret,
-                public=name,
-                domain=domain.get(name),
-            )
-            for k, name in enumerate(self.public)
-        }
+        return found_summaries(
+            self.found,
+            lambda k: nw.from_native(self.rows.select(*secrets, F.col(f"public_{k}").alias("value"))),
+            secret=self.secret,
+            public=self.public,
+            domain=domain,
+            collect=_collected,
+        )
 
     def run_share(self, _counts: Sequence[int], /) -> None:
         """The rows have no order of their own."""
