@@ -39,8 +39,12 @@ class Fingerprint:
             fresh = [hashlib.sha256() for _ in slices]
             if self._rows % PART and slices:
                 fresh[0] = parts.pop()
-            with ThreadPoolExecutor(2 if len(slices) >= MANY else 1) as pool:
-                list(pool.map(_take, fresh, (entries[part] for part in slices)))
+            pieces = [entries[part] for part in slices]
+            if len(slices) < MANY:
+                list(map(_take, fresh, pieces))
+            else:
+                with ThreadPoolExecutor(2) as pool:
+                    list(pool.map(_take, fresh, pieces))
             parts += fresh
         self._rows += len(frame)
 
