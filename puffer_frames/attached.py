@@ -39,13 +39,7 @@ def certificate_of(frame: NativeFrame, /) -> Certificate:
     """
     certificate = _attached(frame)
     certificate.require_known(frame)
-    if is_lazy(frame):
-        raise UncoveredFrameError(
-            "the release",
-            rule="collected or written: a plan holds the raw rows and the key",
-            got="a lazy frame",
-            hint="Run it: released.puffer.collect(), or released.puffer.sink_parquet(path).",
-        )
+    _require_rows(frame)
     return certificate
 
 
@@ -205,7 +199,7 @@ def verify(frame: NativeFrame, certificate: Certificate | None = None, /) -> Ver
     Raises
     ------
     UncoveredFrameError
-        Where no certificate is given and none is attached.
+        Where no certificate is given and none is attached, and for a plan that was not run.
 
     Examples
     --------
@@ -217,7 +211,19 @@ def verify(frame: NativeFrame, certificate: Certificate | None = None, /) -> Ver
     """
     if certificate is not None:
         return certificate.verify(frame)
-    return _attached(frame).verify(frame)
+    attached = _attached(frame)
+    _require_rows(frame)
+    return attached.verify(frame)
+
+
+def _require_rows(frame: NativeFrame) -> None:
+    if is_lazy(frame):
+        raise UncoveredFrameError(
+            "the release",
+            rule="collected or written: a plan holds the raw rows and the key",
+            got="a lazy frame",
+            hint="Run it: released.puffer.collect(), or released.puffer.sink_parquet(path).",
+        )
 
 
 def _no_plan() -> UncoveredFrameError:

@@ -77,7 +77,8 @@ def histogram(
         loss of one count (two states, or one of `bins`; at most 2,000 times); the privacy of a whole series, which
         needs no chain, for comparison.
     chain : "estimated", transition matrix, MarkovChain or several
-        Rows from, columns to, in ascending order of the states. Several: the guarantee covers each.
+        Rows from, columns to, in ascending order of the states. Several: the guarantee covers each. Not used, nor are
+        `initial` and `floor`, for mechanism="group".
     initial : "stationary", "estimated", "any" or a law
         Law of the first state of a series.
     floor : float, optional

@@ -18,7 +18,8 @@ from puffer_frames.noise.family import GAUSSIAN, LAPLACE, Family
 from puffer_frames.rounding import divide_up, up
 from puffer_frames.search import smallest_scale_of
 from puffer_frames.selection import measure
-from puffer_frames.theorems.quilt import Quilt, QuiltScale, approx_quilts, exact_quilts, largest_over
+from puffer_frames.theorems.nodes import Quilt, QuiltScale
+from puffer_frames.theorems.quilt import approx_quilts, exact_quilts, largest_over
 
 MECHANISMS = {
     "quilt": ("Markov quilt, exact influences", "[SWC17] MQMExact"),
@@ -132,7 +133,7 @@ def _over_extents(
         if observed / epsilon <= sigma:  # all its rows together need no more
             used[Quilt(card=observed, influence=0.0)] = None
             continue
-        found = largest_over(chains, partial(scale_of, length=times))
+        found = largest_over(chains, partial(scale_of, length=times, most=observed))
         if found.sigma > observed / epsilon:
             found = QuiltScale(sigma=observed / epsilon, quilts=(Quilt(card=observed, influence=0.0),))
         sigma = max(sigma, found.sigma)

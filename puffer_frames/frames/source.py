@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkstemp
 from typing import Any, NoReturn
 
 import narwhals.stable.v2 as nw
@@ -81,8 +83,8 @@ class Source:
             guard.see(block.select(block.columns[: self.checked]))
             numbers = block[NUMBER].to_numpy() if self.named else range(first, first + len(block))
             first += len(block)
-            yield pl.DataFrame([self._column(block[name], numbers).alias(own) for name, own in self.columns.items()])
-        if most is None:
+            yield pl.DataFrame({own: self._column(block[name], numbers) for name, own in self.columns.items()})
+        if most is None or first < min(most, self.trace.rows):
             guard.end()
 
     def _column(self, entries: pl.Series, numbers: Any) -> pl.Series:
@@ -150,7 +152,8 @@ def sink_plan(frame: pl.LazyFrame, path: str | Path, metadata: Callable[[str], d
     if source is None:
         return False
     taken = Fingerprint()
-    partial = Path(path).with_name(Path(path).name + ".partial")
+    handle, partial = mkstemp(dir=Path(path).parent, prefix=Path(path).name, suffix=".partial")
+    os.close(handle)
 
     def entry(_context: object) -> dict[str, str]:
         return as_file_metadata(metadata(taken.hexdigest()))
@@ -158,9 +161,9 @@ def sink_plan(frame: pl.LazyFrame, path: str | Path, metadata: Callable[[str], d
     try:
         watch = Watch(lambda block: taken.update(nw.from_native(block, eager_only=True)))
         watch.run(source, lambda plan: plan.sink_parquet(partial, metadata=entry, engine="streaming"))
-        partial.replace(path)
+        Path(partial).replace(path)
     finally:
-        partial.unlink(missing_ok=True)
+        Path(partial).unlink(missing_ok=True)
     return True
 
 

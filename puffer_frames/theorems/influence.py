@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain as one_after_another
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,12 @@ _ALL = 512
 _SHARE = 256
 _NEVER = -1e300
 """Stands for the log-ratio of two states of which neither is ever reached: a number, so that sums stay numbers."""
+_SETTLED = 1e-10
+"""A law within this factor of the stationary one stands for all later ones."""
+_LONGEST_SEARCH = 1 << 15
+"""Nodes until which the law has to settle, for that to be of use."""
+_LARGEST_SEARCH = 1 << 21
+"""Nodes times distances that are looked at one by one."""
 _LOG_ERROR = 2000.0
 """Rounding of two logarithms of numbers in the range of floats, in unit roundoffs."""
 
@@ -130,6 +137,8 @@ class FixedStart:
     _columns: FloatArray = field(init=False)
     _logs: list[tuple[FloatArray, NDArray[np.bool_]]] = field(init=False)
     _laws: list[tuple[FloatArray, NDArray[np.bool_]]] = field(init=False)
+    _settled: int | None = field(init=False, default=None)
+    _full: int | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         pairs = off_diagonal(self.chain.states)
@@ -152,17 +161,54 @@ class FixedStart:
             self._laws.append((law @ self.chain.transition, reached))
         return self._laws[node - 1]
 
+    def different(self, length: int, /) -> Iterable[int] | None:
+        """The nodes of a series that differ from one another; None where there are too many.
+
+        From some node on the law is the stationary one but for a factor near 1, which the tables pay for: then all
+        nodes as far from both ends as any distance are alike, and one of them stands for all.
+        """
+        reach = int(self.steps[-1])
+        self._settled = self._settle(min(length, _LONGEST_SEARCH))
+        begin, end = length + 1 if self._settled is None else self._settled + reach + 1, length - reach
+        if begin >= end:
+            begin = end = length
+        if (begin + length - end) * self.steps.size > _LARGEST_SEARCH:
+            return None
+        return one_after_another(range(1, begin + 1), range(end + 1, length + 1))
+
+    def _settle(self, most: int) -> int | None:
+        r"""A node whose law is within a factor :math:`e^{\eta}` of the stationary one: later ones are, too, for
+        :math:`(1 - \eta)\pi \le p \le (1 + \eta)\pi` holds for pP where it does for p.
+        """
+        if not self.chain.is_primitive:
+            return None
+        stationary = np.log(self.chain.stationary)
+        for node in (1 << k for k in range(most.bit_length())):
+            law, possible = self.law(node)
+            if possible.all() and float(np.abs(np.log(law) - stationary).max()) <= _SETTLED:
+                return node
+        return None
+
+    def _held(self, most: int) -> int | None:
+        """A node from which on, up to another one, every state is possible; None where that is not known."""
+        if self._full is None and (self.chain.transition > 0).any(axis=0).all():
+            self._full = next((node for node in range(1, most + 1) if self.law(node)[1].all()), None)
+        return self._full
+
     def at(self, node: int, /) -> tuple[FloatArray, FloatArray]:
         """Left table (distances below the node) and right table, for the pairs that are possible at the node."""
         pairs = off_diagonal(self.chain.states)
-        law, possible = self.law(node)
+        late = self._settled is not None and node > self._settled
+        known = self._settled if late and self._settled is not None else node
+        law, possible = self.law(known)
         both = possible[pairs[0]] & possible[pairs[1]]
         first, second = pairs[0][both], pairs[1][both]
-        shift = np.log(law[second]) - np.log(law[first]) + rounding(node, self.chain.states)
+        shift = np.log(law[second]) - np.log(law[first]) + rounding(known, self.chain.states) + 8 * _SETTLED * late
         count = int(np.searchsorted(self.steps, node))
         left = self._columns[:count, both].copy()
-        for k in range(count):
-            _, start = self.law(node - int(self.steps[k]))
+        held = self._held(known)
+        for k in range(0 if held is None else int(np.searchsorted(self.steps, node - held + 1)), count):
+            _, start = self.law(min(known, node - int(self.steps[k])))
             if not start.all():
                 log_p, doubtful = self._logs[k]
                 columns = largest_ratios(log_p[start].T.copy(), doubtful[start].T.copy())

@@ -74,6 +74,8 @@ def test_a_plan_is_no_release(table):
     released = table.lazy().puffer.privatize(**ASKED)
     with pytest.raises(UncoveredFrameError, match="collected or written"):
         _ = released.puffer.certificate
+    with pytest.raises(UncoveredFrameError, match="collected or written"):
+        released.puffer.verify()
     for other in (released.filter(pl.col("score") > 0), table.lazy()):
         with pytest.raises(UncoveredFrameError, match="a lazy frame that privatize returned"):
             other.puffer.collect()
@@ -90,13 +92,15 @@ def test_a_plan_is_not_saved(table, save):
 
 def test_one_pass_into_a_file(table, tmp_path):
     path = tmp_path / "released.parquet"
+    beside = tmp_path / "released.parquet.partial"
+    beside.write_text("of somebody else")
     for write in ("sink_parquet", "write_parquet"):
         getattr(table.lazy().puffer.privatize(**ASKED, rng=1).puffer, write)(path)
         assert pl.read_parquet(path).equals(table.puffer.privatize(**ASKED, rng=1))
         certificate = puffer_frames.read_certificate(path)
         assert certificate.verify(path) == "intact"
         assert certificate == table.puffer.privatize(**ASKED, rng=1).puffer.certificate
-    assert list(tmp_path.iterdir()) == [path]
+    assert sorted(tmp_path.iterdir()) == [path, beside]
 
 
 def test_from_a_file(table, tmp_path):
@@ -157,6 +161,16 @@ def test_a_source_that_changes_is_an_error(table, tmp_path, name, row_id):
     assert not list(tmp_path.iterdir())
     source.rows = table
     assert released.collect().equals(before)
+
+
+@pytest.mark.parametrize("left", [0, 64, 640])
+def test_whole_blocks_that_are_missing_are_noticed(table, left):
+    source = Changing(table)
+    released = source.plan.puffer.privatize(**ASKED)
+    source.rows = table.head(left)
+    for rows in (left + 1, left + 64, ROWS, 2 * ROWS):
+        with pytest.raises(FAILED, match="other rows"):
+            released.head(rows).collect()
 
 
 def test_no_changed_row_leaves_before_the_change_is_noticed(table):
@@ -237,6 +251,9 @@ def test_names_that_polars_reads_as_patterns(table):
     odd = table.rename({"group": "^.*$", "score": "*", "note": "^n$"})
     asked = {"secret": "^.*$", "public": "*", "keep": "^n$", "epsilon": 0.05, "rng": 1}
     assert run(odd.lazy().puffer.privatize(**asked)).equals(odd.puffer.privatize(**asked))
+    asked |= {"public": ""}
+    nameless = odd.rename({"*": ""})
+    assert run(nameless.lazy().puffer.privatize(**asked)).equals(nameless.puffer.privatize(**asked))
 
 
 def test_columns_of_many_values(table):

@@ -199,3 +199,35 @@ def test_an_estimated_start_hides_the_first_state():
         assert brute_count_loss(LAZY, start, 5, 0, scale) <= 1 + 1e-12
     with pytest.raises(ArgumentError, match="floor"):
         frame.puffer.histogram(**{**asked, "initial": "stationary"}, floor=0.1)
+
+
+def test_settled_laws_stand_for_later_ones(monkeypatch):
+    """Of a given start: nodes far from both ends are looked at once, with a factor that is paid for."""
+    for k, (transition, rng) in enumerate(chains(8, seed=20)):
+        states = transition.shape[0]
+        initial = np.eye(states)[0] if k % 2 else rng.dirichlet(np.ones(states))
+        chain, length = MarkovChain.of(0.5 * transition + 0.5 / states, initial=initial), 150
+        found = quilt_scale(chain, length=length, epsilon=1.0)
+        with monkeypatch.context() as patched:
+            patched.setattr("puffer_frames.theorems.influence._SETTLED", -1.0)
+            alone = quilt_scale(chain, length=length, epsilon=1.0)
+        assert alone <= found <= alone * (1 + 1e-7)
+        assert found == pytest.approx(quilt_scale(chain, length=10**9, epsilon=1.0), rel=1e-7)
+
+
+def test_searches_that_take_too_long_answer_for_any_start(monkeypatch):
+    chain = MarkovChain.of([[0.9, 0.1], [0.4, 0.6]], initial=[1, 0])
+    whatever = MarkovChain.of(chain.transition, initial="any")
+    monkeypatch.setattr("puffer_frames.theorems.influence._LARGEST_SEARCH", 100)
+    assert quilt_scale(chain, length=500, epsilon=1.0) == quilt_scale(whatever, length=500, epsilon=1.0)
+
+
+@pytest.mark.parametrize("initial", [[0.5, 0.5], [1.0, 0.0], "estimated", "stationary", "any"])
+@pytest.mark.parametrize("mechanism", ["quilt", "quilt-approx"])
+def test_one_long_gap_costs_no_time(initial, mechanism):
+    times = [0, 1, 2, 3, 10**12, 10**12 + 1, 10**12 + 2]
+    frame = pd.DataFrame({"t": times, "s": list("aabbaba")})
+    released = frame.puffer.histogram(
+        state="s", time="t", chain=[[0.8, 0.2], [0.3, 0.7]], initial=initial, epsilon=1.0, mechanism=mechanism
+    )
+    assert released["scale"].iloc[0] == pytest.approx(7)
