@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from puffer_frames.loss.bands import Band, Bands, PairOfBands, largest_loss
+from puffer_frames.bands import Band, Bands, PairOfBands, largest_loss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.curve import Curve
 from puffer_frames.loss.discrete import DiscreteLoss
@@ -15,7 +16,7 @@ from puffer_frames.loss.mixture import MixtureLoss
 from puffer_frames.loss.outcome import Loss, WorstCase
 from puffer_frames.loss.refine import largest_log_ratio, positive_mass
 from puffer_frames.pairs import Pair
-from puffer_frames.priors import FloatArray, Prior, Secret
+from puffer_frames.priors import Prior, Secret
 from puffer_frames.rounding import UNIT_ROUNDOFF
 
 _TOLERANCE = 1e-8
@@ -38,8 +39,8 @@ class ManyGaussiansLoss:
 
     With :math:`f_\sigma` the density of :math:`N(0, \sigma^2)` plus Laplace noise of scale b:
 
-    - **Distance.** :math:`1 - \int [f(y) - c\, g(y - d)]_+ dy = \int_0^\infty |\{f > t\} \cap (\{c g > t\} + d)|\, dt`, and
-      the level sets of symmetric log-concave densities are intervals about their centres, whose overlap falls with
+    - **Distance.** :math:`1 - \int [f(y) - c\, g(y - d)]_+ dy = \int_0^\infty |\{f > t\} \cap (\{c g > t\} + d)|\, dt`,
+      and the level sets of symmetric log-concave densities are intervals about their centres, whose overlap falls with
       :math:`|d|`. So every hockey stick, and with them the pure loss, grows with the distance of the means.
     - **Width.** For :math:`s \le \sigma`: :math:`\tfrac{s}{\sigma} f_s \le f_\sigma \le
       e^{(\sigma^2 - s^2)/2b^2} f_s`. The first because :math:`\varphi(z/\sigma)` grows with sigma; the second because
@@ -50,7 +51,7 @@ class ManyGaussiansLoss:
 
     So a pair of bands of standard deviations has no larger loss than one pair of Gaussians at the largest distance, up
     to factors of the densities that tend to 1 with the width of the bands. The bands are halved where that bound is
-    above the largest loss of a pair that was measured (`puffer_frames.loss.bands`).
+    above the largest loss of a pair that was measured (`puffer_frames.bands`).
 
     Parameters
     ----------
@@ -97,14 +98,11 @@ class ManyGaussiansLoss:
         def bound(pair: PairOfBands, level: float) -> float:
             return self._peak(pair, scale / self._unit, level)
 
-        def measure(i: int, j: int) -> Bracket:
-            return self.only((self._secrets[i], self._secrets[j])).pure(scale).bracket
+        def measure(loss: Loss) -> WorstCase:
+            return loss.pure(scale)
 
-        bracket, worst = largest_loss(
-            self._bands, bound=bound, measure=measure, guesses=[widest, *guesses], tolerance=_TOLERANCE
-        )
-        bracket = Bracket(lower=bracket.lower, upper=max(bracket.upper, tails))
-        return WorstCase(bracket=bracket, pair=(self._secrets[worst[0]], self._secrets[worst[1]]))
+        found = self._largest(bound, measure, scale=scale, guesses=[widest, *guesses], tolerance=_TOLERANCE)
+        return replace(found, bracket=replace(found.bracket, upper=max(found.bracket.upper, tails)))
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
@@ -114,18 +112,33 @@ class ManyGaussiansLoss:
         def bound(pair: PairOfBands, level: float) -> float:
             return self._positive_part(pair, scale / self._unit, epsilon, level)
 
-        def measure(i: int, j: int) -> Bracket:
-            return self.only((self._secrets[i], self._secrets[j])).hockey_stick(scale, epsilon=epsilon).bracket
+        def measure(loss: Loss) -> WorstCase:
+            return loss.hockey_stick(scale, epsilon=epsilon)
 
-        bracket, worst = largest_loss(
-            self._bands,
-            bound=bound,
-            measure=measure,
-            guesses=self._guesses(),
-            tolerance=_TOLERANCE if scale else _ROUGHLY,
-            enough=math.inf if scale else _FAR_FROM_PRIVATE,
+        tolerance, enough = (_TOLERANCE, math.inf) if scale else (_ROUGHLY, _FAR_FROM_PRIVATE)
+        return self._largest(bound, measure, scale=scale, guesses=self._guesses(), tolerance=tolerance, enough=enough)
+
+    def _largest(
+        self,
+        bound: Callable[[PairOfBands, float], float],
+        measure: Callable[[Loss], WorstCase],
+        *,
+        scale: float,
+        guesses: list[tuple[int, int]],
+        tolerance: float,
+        enough: float = math.inf,
+    ) -> WorstCase:
+        def blur(band: Band) -> float:
+            return min(_growth(band, scale / self._unit))
+
+        def of_pair(i: int, j: int) -> tuple[float, float]:
+            bracket = measure(self.only((self._secrets[i], self._secrets[j]))).bracket
+            return bracket.lower, bracket.upper
+
+        low, high, (i, j) = largest_loss(
+            self._bands, bound=bound, blur=blur, measure=of_pair, guesses=guesses, tolerance=tolerance, enough=enough
         )
-        return WorstCase(bracket=bracket, pair=(self._secrets[worst[0]], self._secrets[worst[1]]))
+        return WorstCase(bracket=Bracket(lower=low, upper=high), pair=(self._secrets[i], self._secrets[j]))
 
     def _guesses(self) -> list[tuple[int, int]]:
         """Pairs at the ends of mean + k std, for several k."""

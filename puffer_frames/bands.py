@@ -1,9 +1,8 @@
-"""Gaussians sorted by standard deviation, in a tree of bands, and a search for the largest loss over all pairs."""
+"""Gaussians sorted by standard deviation in a tree of bands, and the search for the pair that needs the most noise."""
 
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Callable, Iterable
 from itertools import count
 from typing import NamedTuple
@@ -11,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.loss.bracket import Bracket
 from puffer_frames.priors import FloatArray, IndexArray
 from puffer_frames.rounding import UNIT_ROUNDOFF
 
@@ -45,9 +43,9 @@ class PairOfBands(NamedTuple):
     @property
     def distance(self) -> float:
         """Largest distance of the means of two members, rounded up."""
-        return max(
-            self.wide.high_mean - self.narrow.low_mean, self.narrow.high_mean - self.wide.low_mean
-        ) * (1 + 2 * UNIT_ROUNDOFF)
+        return max(self.wide.high_mean - self.narrow.low_mean, self.narrow.high_mean - self.wide.low_mean) * (
+            1 + 2 * UNIT_ROUNDOFF
+        )
 
     @property
     def farthest(self) -> tuple[int, int]:
@@ -114,13 +112,13 @@ class Bands:
         size = self._levels[band.level - 1][0].size
         return [self.band(band.level - 1, k) for k in (2 * band.place, 2 * band.place + 1) if k < size]
 
-    def parts(self, pair: PairOfBands, /) -> Iterable[PairOfBands]:
-        """Pairs of bands that have the same pairs of members: the band of the higher level is halved."""
+    def parts(self, pair: PairOfBands, /, *, blur: Callable[[Band], float]) -> list[PairOfBands]:
+        """Pairs of bands that have the same pairs of members: the band of the larger blur is halved."""
         narrow, wide = pair
         if narrow == wide:
             halves = self.halves(narrow)
             return [PairOfBands(a, b) for k, a in enumerate(halves) for b in halves[k:]]
-        if narrow.level > wide.level:
+        if wide.level == 0 or (narrow.level and blur(narrow) > blur(wide)):
             return [PairOfBands(half, wide) for half in self.halves(narrow)]
         return [PairOfBands(narrow, half) for half in self.halves(wide)]
 
@@ -130,20 +128,23 @@ def largest_loss(
     /,
     *,
     bound: Callable[[PairOfBands, float], float],
-    measure: Callable[[int, int], Bracket],
+    blur: Callable[[Band], float],
+    measure: Callable[[int, int], tuple[float, float]],
     guesses: Iterable[tuple[int, int]],
-    tolerance: float = 1e-8,
-    enough: float = math.inf,
-) -> tuple[Bracket, tuple[int, int]]:
-    """Bounds of the largest loss over all pairs of Gaussians, and the pair with the largest upper bound.
+    tolerance: float,
+    enough: float,
+) -> tuple[float, float, tuple[int, int]]:
+    """Lower and upper bound of the largest loss over all pairs of Gaussians, and the pair that has it.
 
     Parameters
     ----------
     bands : Bands
     bound : function of a pair of bands and of a level
         Upper bound of the loss of all pairs of members; where it is below the level, it need not be sharp.
+    blur : function of a band
+        By how much it makes bounds larger than losses.
     measure : function of two numbers
-        The loss of one pair; it must not fall with the distance of the means.
+        Lower and upper bound of the loss of one pair.
     guesses : pairs of numbers
         Pairs to measure first.
     tolerance : float
@@ -158,8 +159,9 @@ def largest_loss(
 
     Notes
     -----
-    Best first: the pair of bands with the largest bound is replaced by its parts, until that bound is at most the
-    upper bound of a pair that was measured, or within the tolerance.
+    A loss that grows with the distance of the means is bounded over two bands by that of their farthest members, at
+    the standard deviations of the bands. Best first: the pair of bands with the largest bound is replaced by its
+    parts, until that bound is at most the upper bound of a pair that was measured, or within the tolerance.
     """
     lower, upper, worst = 0.0, 0.0, (0, 1)
     measured = set[tuple[int, int]]()
@@ -169,10 +171,10 @@ def largest_loss(
         if pair in measured:
             return
         measured.add(pair)
-        found = measure(*pair)
-        lower = max(lower, found.lower)
-        if found.upper > upper:
-            upper, worst = found.upper, pair
+        low, high = measure(*pair)
+        lower = max(lower, low)
+        if high > upper:
+            upper, worst = high, pair
 
     for pair in guesses:
         take(pair)
@@ -191,7 +193,7 @@ def largest_loss(
                 hint='Take theorem="kantorovich" with delta 0, or list the pairs that matter.',
             )
         _, _, pair_of_bands = heapq.heappop(queue)
-        for part in [pair_of_bands] if pair_of_bands.decided else bands.parts(pair_of_bands):
+        for part in [pair_of_bands] if pair_of_bands.decided else bands.parts(pair_of_bands, blur=blur):
             value = min(most, bound(part, upper))
             if value <= upper:
                 continue
@@ -199,4 +201,4 @@ def largest_loss(
                 take(part.farthest)
             else:
                 heapq.heappush(queue, (-value, next(ties), part))
-    return Bracket(lower=min(lower, upper), upper=upper), worst
+    return min(lower, upper), upper, worst
