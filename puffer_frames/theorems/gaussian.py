@@ -132,21 +132,27 @@ def translation_scale(
     """
     epsilon = check_epsilon(epsilon)
     checked = check_pairs(pairs, list(priors))
-    first = next(iter(priors.values()))
-    for prior in priors.values():
-        alike = prior.stds.shape == first.stds.shape and np.array_equal(prior.stds, first.stds)
-        shift = prior.means - prior.means[0] - (first.means - first.means[0]) if alike else first.means
-        if not (alike and np.allclose(prior.weights, first.weights, rtol=1e-12, atol=0) and not shift.any()):
-            raise PriorError(
-                "the priors of the translation theorem",
-                rule="shifts of one another",
-                got="priors of different shapes",
-                hint='Use theorem="gaussian", or "auto".',
-            )
+    if not _are_shifts(list(priors.values())):
+        raise PriorError(
+            "the priors of the translation theorem",
+            rule="shifts of one another",
+            got="priors of different shapes",
+            hint='Use theorem="gaussian", or "auto".',
+        )
     where = {secret: float(prior.means[0]) for secret, prior in priors.items()}
     if checked == "all":
         return divide_up(subtract_up(max(where.values()), min(where.values())), epsilon)
     return divide_up(max(subtract_up(*sorted((where[a], where[b]), reverse=True)) for a, b in checked), epsilon)
+
+
+def _are_shifts(priors: Sequence[Prior]) -> bool:
+    """Whether the priors are the same up to their first means."""
+    if any(prior.means.size != priors[0].means.size for prior in priors):
+        return False
+    stds, means, weights = (np.stack([getattr(p, name) for p in priors]) for name in ("stds", "means", "weights"))
+    shapes = means - means[:, :1]
+    alike = (stds == stds[0]).all() and (shapes == shapes[0]).all()
+    return bool(alike and np.allclose(weights, weights[0], rtol=1e-12, atol=0))
 
 
 def gaussian_scale(
