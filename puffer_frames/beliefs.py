@@ -67,7 +67,9 @@ def learn(
         if all(prior.means.size == 1 for prior in fitted.values()):
             same = components is None and common_variance_preferred(list(counts.values()))
             if same:
-                return TRANSLATION, _shifts(fitted, counts), empirical
+                means = np.array([prior.mean for prior in fitted.values()])
+                stds = np.array([prior.std for prior in fitted.values()])
+                return TRANSLATION, gaussian_priors(counts, means, _pooled(stds, counts)), empirical
         if coupled:
             return KANTOROVICH, empirical, empirical
         simple = all(prior.means.size == 1 for prior in fitted.values())
@@ -77,8 +79,8 @@ def learn(
         return chosen, empirical, empirical
     if chosen is MIXTURE:
         return chosen, _mixtures(counts, components), empirical
-    gaussians = gaussian_priors(counts, *group_moments(list(counts.values())))
-    return chosen, _shifts(gaussians, counts) if chosen is TRANSLATION else gaussians, empirical
+    means, stds = group_moments(list(counts.values()))
+    return chosen, gaussian_priors(counts, means, _pooled(stds, counts) if chosen is TRANSLATION else stds), empirical
 
 
 def _merged(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[Mapping[Secret, Counts], float]:
@@ -195,11 +197,9 @@ def _mixtures(counts: Mapping[Secret, Counts], components: int | None) -> dict[S
     return {s: fit_mixture(*pair, components=components) for s, pair in watched(counts.items(), label=_FITS)}
 
 
-def _shifts(gaussians: Belief, counts: Mapping[Secret, Counts]) -> dict[Secret, Prior]:
-    """The same means with the pooled standard deviation."""
+def _pooled(stds: FloatArray, counts: Mapping[Secret, Counts]) -> FloatArray:
+    """The standard deviation of all secrets together about their own means, once for each of them."""
     sizes = np.array([float(pair[1].sum()) for pair in counts.values()])
-    stds = np.concatenate([prior.stds for prior in gaussians.values()])
     widest = float(stds.max()) or 1.0
     pooled = widest * math.sqrt(float(sizes @ (stds / widest) ** 2) / float(sizes.sum()))
-    means = np.concatenate([prior.means for prior in gaussians.values()])
-    return gaussian_priors(gaussians, means, np.full_like(means, pooled))
+    return np.full_like(stds, pooled)

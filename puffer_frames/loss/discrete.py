@@ -125,10 +125,11 @@ class DiscreteLoss:
         step = max(1, _CHUNK // n)
         for start in range(0, len(self._secrets), step):
             log_f, error = self._log_densities(slice(start, start + step), scale)
-            for k, row in enumerate(log_f, start):
-                higher, lower_ = row > highest, row < lowest
-                highest[higher], at_highest[higher] = row[higher], k
-                lowest[lower_], at_lowest[lower_] = row[lower_], k
+            above, below = log_f.argmax(axis=0), log_f.argmin(axis=0)
+            most, least = log_f[above, np.arange(n)], log_f[below, np.arange(n)]
+            higher, lower_ = most > highest, least < lowest
+            highest[higher], at_highest[higher] = most[higher], start + above[higher]
+            lowest[lower_], at_lowest[lower_] = least[lower_], start + below[lower_]
         low, high, at = _largest_ratio(highest, lowest, error)
         pair = self._secrets[at_highest[at]], self._secrets[at_lowest[at]]
         if pair[0] == pair[1]:  # every prior is the same
