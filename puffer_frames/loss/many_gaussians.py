@@ -30,6 +30,8 @@ _NO_NOISE = 1e-40
 _ROUND_UP = 1 + 64 * UNIT_ROUNDOFF
 _ORDINARY = 300
 """Values beyond 2**300 or below 2**-300 are measured in another unit, a power of two, to keep squares in range."""
+_LARGEST_LOGARITHM = 700.0
+"""Its exponential is still a float."""
 _SLOPES = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0)
 _ONE = np.ones(1)
 
@@ -87,9 +89,13 @@ class ManyGaussiansLoss:
         discrete = all(prior.is_discrete for prior in priors.values())
         return (DiscreteLoss if discrete else MixtureLoss)(priors, pairs=(pair,))
 
+    def _is_none(self, scale: float) -> bool:
+        return scale / self._unit < self._finest or scale / self._unit == 0
+
+    @np.errstate(over="ignore")  # squares of very many scales are infinite
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over y."""
-        if scale / self._unit < self._finest:
+        if self._is_none(scale):
             raw = self._raw_pure()
             return raw.at_most() if scale else raw
         guesses = self._guesses()
@@ -104,9 +110,10 @@ class ManyGaussiansLoss:
         found = self._largest(bound, measure, scale=scale, guesses=[widest, *guesses], tolerance=_TOLERANCE)
         return replace(found, bracket=replace(found.bracket, upper=max(found.bracket.upper, tails)))
 
+    @np.errstate(over="ignore")  # squares of very many scales are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
-        if 0 < scale / self._unit < self._finest:
+        if scale and self._is_none(scale):
             return self.hockey_stick(0.0, epsilon=epsilon).at_most()
 
         def bound(pair: PairOfBands, level: float) -> float:
@@ -163,11 +170,16 @@ class ManyGaussiansLoss:
         return sizes[k] / scale * _ROUND_UP, ends[k]
 
     def _peak(self, pair: PairOfBands, scale: float, level: float) -> float:
-        """Upper bound of sup log f_i/f_j for i narrower than j, members of the two bands."""
+        r"""Upper bound of sup log f_i/f_j for i narrower than j, members of the two bands.
+
+        At most :math:`\log E e^{|Z|/b} \le |m|/b + v/2b^2 + \log 2 \Phi(\sqrt v / b)`, Z of the mean m and variance v
+        of the differences (theory section 3), and at most :math:`|m|/b + \log(\sigma_j/\sigma_i)` by "Width", for the
+        density of a shift by m is within :math:`e^{|m|/b}` of that of none.
+        """
         narrow, wide = pair
         distance = pair.distance / scale
         spread = (wide.high_std - narrow.low_std) * (wide.high_std + narrow.low_std) / scale / scale
-        by_width = math.log(wide.high_std / narrow.low_std) if narrow.low_std else math.inf
+        by_width = _log_ratio(wide.high_std, narrow.low_std)
         at_most = distance + min(by_width, 0.5 * spread + math.log1p(math.erf(math.sqrt(0.5 * spread))))
         if at_most * _ROUND_UP <= level:
             return at_most * _ROUND_UP
@@ -185,7 +197,7 @@ class ManyGaussiansLoss:
         for i, j in orders[: 1 if pair.narrow == pair.wide else 2]:
             (above, upper_std), (below, lower_std) = _above(i, scale), _below(j, scale)
             rest = (epsilon - above - below) * (2 - _ROUND_UP)
-            if rest <= 0 or not (scale or (upper_std and lower_std)):
+            if rest < 0 or above > _LARGEST_LOGARITHM or not (scale or (upper_std and lower_std)):
                 return 1.0 if pair.distance or upper_std != lower_std or above or below else 0.0
             curves = _curve(0.0, upper_std, scale), _curve(pair.distance, lower_std, scale)
             for tolerance in (_ROUGHLY, _FINELY):
@@ -201,13 +213,18 @@ def _curve(mean: float, std: float, scale: float) -> Curve:
     return Curve(_ONE, np.array([mean]), np.array([std]), scale=scale, centre=0.0)
 
 
+def _log_ratio(high: float, low: float) -> float:
+    """log(high / low), also of neighbouring floats."""
+    return math.log1p((high - low) / low) if low else math.inf
+
+
 def _growth(band: Band, scale: float) -> tuple[float, float]:
     """Logarithms of the two bounds of "Width" across a band."""
     low, high = band.low_std, band.high_std
     if low == high:
         return 0.0, 0.0
     by_variance = (high - low) * (high + low) / scale / scale / 2 if scale else math.inf
-    return by_variance * _ROUND_UP, (math.log(high / low) if low else math.inf) * _ROUND_UP
+    return by_variance * _ROUND_UP, _log_ratio(high, low) * _ROUND_UP
 
 
 def _above(band: Band, scale: float) -> tuple[float, float]:
