@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.loss.positive_part import positive_part, raw_positive_part
@@ -18,6 +19,9 @@ from puffer_frames.rounding import UNIT_ROUNDOFF
 
 _CHUNK = 1 << 21
 """Entries of the largest temporary table."""
+
+MOST_SECRETS = 10_000
+"""With more, fifty million pairs would be compared one by one; the pure loss over all pairs has no limit."""
 
 _Error: TypeAlias = Callable[[FloatArray], FloatArray]
 
@@ -84,6 +88,13 @@ class DiscreteLoss:
 
     def _pair_numbers(self) -> tuple[IndexArray, IndexArray]:
         if self._ends is None:
+            if len(self._secrets) > MOST_SECRETS:
+                raise CalibrationError(
+                    "the secrets whose pairs are compared one by one",
+                    rule=f"at most {MOST_SECRETS:,} for observed frequencies with a delta above 0",
+                    got=f"{len(self._secrets):,}",
+                    hint='Take delta 0, theorem="gaussian" with beliefs="fitted", or list the pairs that matter.',
+                )
             first, second = np.triu_indices(len(self._secrets), k=1)
             self._ends = (first.astype(np.intp), second.astype(np.intp))
         return self._ends

@@ -111,6 +111,10 @@ ANSWERS = {
         ask(LONG, contribution="draw", protect="replacement"),
     ),
     "a probability of presence": (ask(presence_probability=2), ask(presence_probability=0.5)),
+    "too many secrets with a delta": (
+        lambda: smallest_scale({k: Prior.empirical([k, 0]) for k in range(1, 10_002)}, epsilon=1, delta=1e-6),
+        lambda: smallest_scale({k: Prior.empirical([k % 9, 0]) for k in range(1, 10_002)}, epsilon=1),
+    ),
     "too many secrets of mixtures": (
         lambda: smallest_scale(mixtures(2001), epsilon=1),
         lambda: smallest_scale(mixtures(2001), epsilon=1, pairs=[(0, 1)]),
