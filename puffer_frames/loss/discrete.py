@@ -51,14 +51,17 @@ class DiscreteLoss:
     """
 
     def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs) -> None:
-        positions = np.unique(np.concatenate([prior.means for prior in priors.values()]))
-        listed = list(priors.values())
-        places = [np.searchsorted(positions, prior.means) for prior in listed]
+        means = np.concatenate([prior.means for prior in priors.values()])
+        given = np.concatenate([prior.weights for prior in priors.values()])
+        sizes = np.array([prior.means.size for prior in priors.values()])
+        starts = np.append(0, np.cumsum(sizes))
+        positions, places = np.unique(means, return_inverse=True)
 
         def weights(rows: slice) -> FloatArray:
-            table = np.zeros((len(listed[rows]), positions.size))
-            for row, place, prior in zip(table, places[rows], listed[rows], strict=True):
-                row[place] = prior.weights
+            first, last, _ = rows.indices(sizes.size)
+            table = np.zeros((last - first, positions.size))
+            inside = slice(starts[first], starts[last])
+            table[np.repeat(np.arange(last - first), sizes[first:last]), places[inside]] = given[inside]
             return table
 
         self._prepare(list(priors), positions, weights, pairs)
