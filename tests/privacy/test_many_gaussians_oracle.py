@@ -4,6 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from mpmath import mp, mpf
 from oracle import hockey_stick as oracle_hockey_stick
 from oracle import pure_loss as oracle_pure_loss
 
@@ -132,12 +133,30 @@ def test_oracle_finds_a_distance_of_the_nearest_members(monkeypatch):
     assert sum(missed()) > 0
 
 
-def test_a_bracket_without_rounding_would_miss():
-    """At tails of hundreds of scales the losses of a pair lose digits; the bracket is wider than their rounding."""
-    rng = np.random.default_rng(0)
-    means, stds = (rng.normal(size=9) * 1e8).tolist(), rng.uniform(0.5, 1, 9).tolist()
-    scale = 1.0
-    truth = max(oracle_pure_loss(p, q, scale=scale) for p, q in pairs(means, stds))
-    found = engine(means, stds).pure(scale).bracket
-    assert found.lower <= truth * (1 + 1e-15)
-    assert truth * (1 - 1e-15) <= found.upper
+def rounded_down():
+    """How many of the numbers that bounds are made of lie below the exact ones."""
+    rng, below = np.random.default_rng(0), 0
+    for _ in range(200):
+        stds = np.sort(rng.uniform(0.5, 1.5) * (1 + 10 ** rng.uniform(-16, 0) * rng.random(4)))
+        means, scale = rng.normal(size=4) * 10 ** rng.uniform(-3, 3), float(10 ** rng.uniform(-1, 1))
+        pair = Bands(means, stds).all_pairs
+        band = pair.narrow
+        with mp.workdps(60):
+            b, high, low = mpf(scale), mpf(band.high_std), mpf(band.low_std)
+            by_variance, by_width = many_gaussians._growth(band, scale)
+            below += by_variance < (high**2 - low**2) / (2 * b**2)
+            below += by_width < mp.log(high / low)
+            below += pair.distance < mpf(float(means.max())) - mpf(float(means.min()))
+            tails = [
+                abs(mpf(float(means[i])) - mpf(float(means[j]))) / b
+                + abs(mpf(float(stds[i])) ** 2 - mpf(float(stds[j])) ** 2) / (2 * b**2)
+                for i, j in permutations(range(4), 2)
+            ]
+            below += tail(engine(means.tolist(), stds.tolist()), scale)[0] < max(tails)
+    return below
+
+
+def test_bounds_are_rounded_up(monkeypatch):
+    assert rounded_down() == 0
+    monkeypatch.setattr(many_gaussians, "_ROUND_UP", 1.0)
+    assert rounded_down() > 0
