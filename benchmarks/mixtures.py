@@ -1,4 +1,4 @@
-"""Time of the parts that Gaussian mixtures need: fit, exact scale, and the whole release.
+"""Time of the parts that Gaussian mixtures need: fit, exact scale, and the whole release; and of many secrets.
 
 Run: python benchmarks/mixtures.py [--rounds N]
 
@@ -6,6 +6,7 @@ Prints medians over rounds in one process; the fit is beside scikit-learn's Gaus
 """
 
 import argparse
+import functools
 import statistics
 import time
 
@@ -28,6 +29,15 @@ def five_secrets():
     return {
         k: Prior.mixture(rng.dirichlet(np.ones(5)), rng.normal(size=5) * 3, rng.uniform(0.3, 2, 5)) for k in range(5)
     }
+
+
+def many_secrets():
+    """A table of 100,000 secrets with 20 rows each."""
+    rng = np.random.default_rng(2)
+    code = np.repeat(np.arange(100_000), 20)
+    rng.shuffle(code)
+    values = rng.normal(rng.normal(size=100_000)[code], 1.0)
+    return pd.DataFrame({"secret": code, "float": values, "integer": rng.integers(0, 40, code.size)})
 
 
 def main():
@@ -53,8 +63,17 @@ def main():
             frame, secret="secret", public="public", epsilon=1.0, delta=1e-6
         ),
     }
+    table, ask = many_secrets(), {"secret": "secret", "epsilon": 1.0}
+    for column in ("float", "integer"):
+        for theorem in ("kantorovich", "translation", "gaussian"):
+            parts[f"calibrate, 100,000 secrets, {column}, {theorem}, pure"] = functools.partial(
+                puffer_frames.calibrate, table, public=column, theorem=theorem, **ask
+            )
+        parts[f"calibrate, 100,000 secrets, {column}, gaussian, 1e-6"] = functools.partial(
+            puffer_frames.calibrate, table, public=column, theorem="gaussian", beliefs="fitted", delta=1e-6, **ask
+        )
     for name, call in parts.items():
-        print(f"{name:<50} {statistics.median(seconds(call) for _ in range(rounds)):8.3f} s")
+        print(f"{name:<58} {statistics.median(seconds(call) for _ in range(rounds)):8.3f} s")
 
 
 if __name__ == "__main__":

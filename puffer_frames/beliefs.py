@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
-from puffer_frames.fitting import common_variance_preferred, fit_best, fit_gaussian, fit_mixture
-from puffer_frames.priors import FloatArray, Prior, Secret
+from puffer_frames.fitting import common_variance_preferred, fit_best, fit_mixture
+from puffer_frames.moments import group_moments
+from puffer_frames.priors import FloatArray, Prior, Secret, gaussian_priors, observed_priors
 from puffer_frames.progress import watched
 from puffer_frames.theorems.catalogue import BERNOULLI, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION, Theorem
 
@@ -57,7 +58,7 @@ def learn(
         How far a value may be from the one it was counted as; the observed frequencies are known up to it.
     """
     coarse, wider = _merged(counts, radius=radius)
-    empirical = {secret: Prior.empirical(*pair, radius=wider) for secret, pair in coarse.items()}
+    empirical = observed_priors(coarse, radius=wider)
     if theorem == "auto":
         values = np.unique(np.concatenate([pair[0] for pair in counts.values()])).size
         if (values <= FEW_VALUES or len(counts) > MANY_SECRETS) and components is None:
@@ -66,7 +67,9 @@ def learn(
         if all(prior.means.size == 1 for prior in fitted.values()):
             same = components is None and common_variance_preferred(list(counts.values()))
             if same:
-                return TRANSLATION, _shifts(fitted, counts), empirical
+                means = np.array([prior.mean for prior in fitted.values()])
+                stds = np.array([prior.std for prior in fitted.values()])
+                return TRANSLATION, gaussian_priors(counts, means, _pooled(stds, counts)), empirical
         if coupled:
             return KANTOROVICH, empirical, empirical
         simple = all(prior.means.size == 1 for prior in fitted.values())
@@ -76,8 +79,8 @@ def learn(
         return chosen, empirical, empirical
     if chosen is MIXTURE:
         return chosen, _mixtures(counts, components), empirical
-    gaussians = {secret: fit_gaussian(*pair) for secret, pair in counts.items()}
-    return chosen, _shifts(gaussians, counts) if chosen is TRANSLATION else gaussians, empirical
+    means, stds = group_moments(list(counts.values()))
+    return chosen, gaussian_priors(counts, means, _pooled(stds, counts) if chosen is TRANSLATION else stds), empirical
 
 
 def _merged(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[Mapping[Secret, Counts], float]:
@@ -89,11 +92,16 @@ def _merged(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[Mappi
     if times <= 1:
         return counts, radius
     start, width = low - radius, 2 * radius * times
-    merged = {}
-    for secret, (values, often) in counts.items():
-        place = np.floor((values - start) / width)
-        fresh = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
-        merged[secret] = start + (place[fresh] + 0.5) * width, np.add.reduceat(often, fresh)
+    sizes = np.array([values.size for values, _ in counts.values()])
+    places = np.floor((np.concatenate([values for values, _ in counts.values()]) - start) / width)
+    begins = np.cumsum(sizes) - sizes
+    fresh = np.append(True, places[1:] != places[:-1])
+    fresh[begins] = True
+    first = np.flatnonzero(fresh)
+    centres = start + (places[first] + 0.5) * width
+    often = np.add.reduceat(np.concatenate([often for _, often in counts.values()]), first)
+    cuts = np.searchsorted(first, np.append(begins, fresh.size)).tolist()
+    merged = {secret: (centres[a:b], often[a:b]) for secret, a, b in zip(counts, cuts[:-1], cuts[1:], strict=True)}
     return merged, radius * (times + 1)  # one cell more than enough for those that the rounding moved
 
 
@@ -189,10 +197,9 @@ def _mixtures(counts: Mapping[Secret, Counts], components: int | None) -> dict[S
     return {s: fit_mixture(*pair, components=components) for s, pair in watched(counts.items(), label=_FITS)}
 
 
-def _shifts(gaussians: Belief, counts: Mapping[Secret, Counts]) -> dict[Secret, Prior]:
-    """The same means with the pooled standard deviation."""
+def _pooled(stds: FloatArray, counts: Mapping[Secret, Counts]) -> FloatArray:
+    """The standard deviation of all secrets together about their own means, once for each of them."""
     sizes = np.array([float(pair[1].sum()) for pair in counts.values()])
-    stds = np.array([prior.std for prior in gaussians.values()])
     widest = float(stds.max()) or 1.0
     pooled = widest * math.sqrt(float(sizes @ (stds / widest) ** 2) / float(sizes.sum()))
-    return {secret: Prior.gaussian(float(prior.means[0]), pooled) for secret, prior in gaussians.items()}
+    return np.full_like(stds, pooled)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -214,6 +214,46 @@ class Prior:
             f"{n} {word}{'s' * (n > 1)}" for n, word in ((atoms, "atom"), (self.stds.size - atoms, "Gaussian")) if n
         ]
         return f"Prior({' and '.join(parts)}, mean {self.mean:.4g}, std {self.std:.4g})"
+
+
+def observed_priors(
+    counts: Mapping[Secret, tuple[FloatArray, NDArray[np.int64]]], /, *, radius: float = 0.0
+) -> dict[Secret, Prior]:
+    """`Prior.empirical` of many secrets at once.
+
+    Parameters
+    ----------
+    counts : mapping of secret to (values, counts)
+        Different values in ascending order, and how often each occurs, at least once.
+    radius : float
+        As in `Prior.empirical`.
+
+    Notes
+    -----
+    **Cost**: some microseconds per secret; the arrays of the priors are parts of common ones.
+    """
+    sizes = np.array([values.size for values, _ in counts.values()])
+    ends = np.cumsum(sizes)
+    means = np.concatenate([values for values, _ in counts.values()]) + 0.0  # -0.0 becomes 0.0
+    levels = np.concatenate([often for _, often in counts.values()])
+    totals = np.add.reduceat(levels, ends - sizes)
+    weights, stds = levels / np.repeat(totals, sizes), np.zeros(int(sizes.max()))
+    places = zip(counts, (ends - sizes).tolist(), ends.tolist(), totals.tolist(), strict=True)
+    return {
+        secret: Prior(
+            weights=weights[a:b], means=means[a:b], stds=stds[: b - a], levels=(levels[a:b], total), radius=radius
+        )
+        for secret, a, b, total in places
+    }
+
+
+def gaussian_priors(secrets: Iterable[Secret], means: FloatArray, stds: FloatArray, /) -> dict[Secret, Prior]:
+    """`Prior.gaussian` of many secrets at once, of finite means and standard deviations of at least 0."""
+    one, level, means, stds = np.ones(1), np.ones(1, dtype=np.int64), means + 0.0, stds + 0.0
+    return {
+        secret: Prior(weights=one, means=means[k : k + 1], stds=stds[k : k + 1], levels=(level, 1))
+        for k, secret in enumerate(secrets)
+    }
 
 
 def _not(what: str, rule: str, got: str, hint: str) -> PriorError:

@@ -16,6 +16,8 @@ from puffer_frames.rounding import UNIT_ROUNDOFF, subtract_up, up
 
 _GRID = 4096
 _FEW_LEVELS = 1 << 14
+_ROWS_PER_ATOM = 4
+"""Priors with no more rows per atom than this are compared row by row: those of one total then share their levels."""
 _LARGEST_TOTAL = 1 << 50
 """The grid times a denominator stays a 64-bit integer up to here."""
 _COARSE = 256
@@ -80,7 +82,8 @@ def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
 
     Notes
     -----
-    **Cost**: one pass over the m priors, and O(m L) for the L cumulative levels that can hold the largest distance.
+    **Cost**: one pass over the m priors, and O(d L) for d different totals of rows where there are few rows per atom;
+    else O(m L) for the L cumulative levels that can hold the largest distance.
     """
     for prior in priors:
         if not prior.is_discrete:
@@ -91,7 +94,13 @@ def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
                 hint="Use Prior.empirical, or a theorem for Gaussian priors.",
             )
     moved = 2 * Fraction(max(prior.radius for prior in priors))  # both ends may be off
-    steps = [Steps(np.cumsum(p.levels[0]), p.levels[1], p.means, p.means) for p in priors]
+    levels = [prior.levels[0] for prior in priors]
+    totals = [prior.levels[1] for prior in priors]
+    if sum(totals) <= _ROWS_PER_ATOM * sum(level.size for level in levels):  # as rows, sorted within each prior
+        rows = np.repeat(np.concatenate([prior.means for prior in priors]), np.concatenate(levels))
+        steps = _steps_of_rows(rows, np.append(0, np.cumsum(totals)))
+    else:
+        steps = [Steps(np.cumsum(p.levels[0]), p.levels[1], p.means, p.means) for p in priors]
     highest, lowest = _widest(steps)
     return up(Fraction(highest) - Fraction(lowest) + moved)
 
@@ -132,13 +141,18 @@ def rows_diameter(values: FloatArray, starts: IndexArray, /) -> float:
     Units with the same number of rows have the same levels: their quantiles are the columns of a table. **Cost**:
     O(rows + d L) for d different numbers of rows and L different levels.
     """
+    return subtract_up(*_widest(_steps_of_rows(values, starts)))
+
+
+def _steps_of_rows(values: FloatArray, starts: IndexArray) -> list[Steps]:
+    """One entry for all units with the same number of rows."""
     sizes = np.diff(starts)
     steps = []
     for size in np.unique(sizes):
         places = starts[:-1][sizes == size]
         table = values[places[:, None] + np.arange(size)]
         steps.append(Steps(np.arange(1, size + 1), int(size), table.max(axis=0), table.min(axis=0)))
-    return subtract_up(*_widest(steps))
+    return steps
 
 
 class Steps(NamedTuple):

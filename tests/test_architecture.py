@@ -13,7 +13,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 LAYERS = [
     {"errors", "_version", "progress"},
     {"priors", "rounding", "arguments", "powers"},
-    {"pairs", "transport", "postprocessing", "laws", "chains"},
+    {"pairs", "bands", "moments", "transport", "postprocessing", "laws", "chains"},
     {"noise"},
     {"loss", "theorems"},
     {"search", "fitting", "presentation", "mechanism"},

@@ -147,8 +147,8 @@ def _per_secret(
     """Values and counts of each secret, ascending."""
     columns = [_labels(table[f"secret_{k}"], counts, name=name) for k, name in enumerate(secret)]
     labels = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-    numbers: dict[Secret, int] = {}
-    codes = np.array([numbers.setdefault(label, len(numbers)) for label in labels])
+    numbers: dict[Secret, int] = {label: k for k, label in enumerate(dict.fromkeys(labels))}
+    codes = np.fromiter(map(numbers.__getitem__, labels), dtype=np.intp, count=len(labels))
     order = np.lexsort((values, codes))
     codes, values, counts = codes[order], values[order], counts[order]
     fresh = np.flatnonzero(np.append(True, (codes[1:] != codes[:-1]) | (values[1:] != values[:-1])))
@@ -176,7 +176,7 @@ def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, name: str) -> li
         )
     if not keys.dtype.is_float():
         labels = list(keys.to_list())
-        odd = next((type(label).__name__ for label in labels if not isinstance(label, (str, bool, int))), None)
+        odd = next((kind.__name__ for kind in set(map(type, labels)) if not issubclass(kind, (str, bool, int))), None)
         if odd is None:
             return labels
     else:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.loss.positive_part import positive_part, raw_positive_part
@@ -22,6 +23,9 @@ _CHUNK = 1 << 21
 """Entries of the largest temporary table."""
 _PAIRS_CHUNK = 1 << 17
 """The same for pairs, whose many passes should stay in the cache."""
+
+MOST_SECRETS = 10_000
+"""With more, fifty million pairs would be compared one by one; the pure loss over all pairs has no limit."""
 
 _Error: TypeAlias = Callable[[FloatArray], FloatArray]
 
@@ -51,22 +55,26 @@ class DiscreteLoss:
     """
 
     def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs) -> None:
-        positions = np.unique(np.concatenate([prior.means for prior in priors.values()]))
-        listed = list(priors.values())
-        places = [np.searchsorted(positions, prior.means) for prior in listed]
+        means = np.concatenate([prior.means for prior in priors.values()])
+        given = np.concatenate([prior.weights for prior in priors.values()])
+        sizes = np.array([prior.means.size for prior in priors.values()])
+        starts = np.append(0, np.cumsum(sizes))
+        positions, places = np.unique(means, return_inverse=True)
 
-        if any(prior.weights.min() < LEAST for prior in listed):
-            mantissas = np.zeros((len(listed), positions.size))
+        if float(given.min()) < LEAST:
+            mantissas = np.zeros((sizes.size, positions.size))
             exponents = np.full(mantissas.shape, NOTHING, dtype=np.intp)
-            for k, (place, prior) in enumerate(zip(places, listed, strict=True)):
+            for k, prior in enumerate(priors.values()):
+                place = places[starts[k] : starts[k + 1]]
                 mantissas[k, place], exponents[k, place] = scaled_weights(prior)
             self._prepare_table(list(priors), positions, mantissas, exponents, pairs=pairs)
             return
 
         def weights(rows: slice) -> FloatArray:
-            table = np.zeros((len(listed[rows]), positions.size))
-            for row, place, prior in zip(table, places[rows], listed[rows], strict=True):
-                row[place] = prior.weights
+            first, last, _ = rows.indices(sizes.size)
+            table = np.zeros((last - first, positions.size))
+            inside = slice(starts[first], starts[last])
+            table[np.repeat(np.arange(last - first), sizes[first:last]), places[inside]] = given[inside]
             return table
 
         self._prepare(list(priors), positions, weights, pairs)
@@ -135,6 +143,13 @@ class DiscreteLoss:
 
     def _pair_numbers(self) -> tuple[IndexArray, IndexArray]:
         if self._ends is None:
+            if len(self._secrets) > MOST_SECRETS:
+                raise CalibrationError(
+                    "the secrets whose pairs are compared one by one",
+                    rule=f"at most {MOST_SECRETS:,} for observed frequencies with a delta above 0",
+                    got=f"{len(self._secrets):,}",
+                    hint='Take delta 0, theorem="gaussian" with beliefs="fitted", or list the pairs that matter.',
+                )
             first, second = np.triu_indices(len(self._secrets), k=1)
             self._ends = (first.astype(np.intp), second.astype(np.intp))
         return self._ends
@@ -185,10 +200,11 @@ class DiscreteLoss:
         step = max(1, _CHUNK // n)
         for start in range(0, len(self._secrets), step):
             log_f, error = self._log_densities(slice(start, start + step), scale)
-            for k, row in enumerate(log_f, start):
-                higher, lower_ = row > highest, row < lowest
-                highest[higher], at_highest[higher] = row[higher], k
-                lowest[lower_], at_lowest[lower_] = row[lower_], k
+            above, below = log_f.argmax(axis=0), log_f.argmin(axis=0)
+            most, least = log_f[above, np.arange(n)], log_f[below, np.arange(n)]
+            higher, lower_ = most > highest, least < lowest
+            highest[higher], at_highest[higher] = most[higher], start + above[higher]
+            lowest[lower_], at_lowest[lower_] = least[lower_], start + below[lower_]
         low, high, at = largest_ratio(highest, lowest, error)
         pair = self._secrets[at_highest[at]], self._secrets[at_lowest[at]]
         if pair[0] == pair[1]:  # every prior is the same

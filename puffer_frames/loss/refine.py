@@ -158,8 +158,9 @@ def positive_mass(
     at_p, at_q = first or first_points(p, q)
     cells = _Cells.between(at_p, at_q)
     starts, ends, undecided = _tails(p, at_p, at_q, epsilon)
-    measured = 0.0
     factor = math.exp(epsilon)
+    decided = [(p.mass(a, b) - factor * q.mass(a, b)).sum() for a, b in zip(starts[1:], ends[1:], strict=True)]
+    measured = float(sum(decided))
     for level in range(_MOST_LEVELS):
         p_bounds = p.bounds(cells.p_left, cells.p_right)
         low, high = cells.log_ratio(p_bounds, q.bounds(cells.q_left, cells.q_right))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import lambertw, log_ndtr, ndtri
 
 from puffer_frames.arguments import check_delta, check_epsilon
+from puffer_frames.bands import Bands, largest_loss
 from puffer_frames.errors import ArgumentError, PriorError
-from puffer_frames.pairs import Pairs, check_pairs
-from puffer_frames.priors import FloatArray, Prior, Secret
+from puffer_frames.pairs import check_pairs
+from puffer_frames.priors import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.rounding import UNIT_ROUNDOFF, divide_up, subtract_up
 
 _ROUND_UP = 1 + 32 * UNIT_ROUNDOFF
@@ -132,21 +132,27 @@ def translation_scale(
     """
     epsilon = check_epsilon(epsilon)
     checked = check_pairs(pairs, list(priors))
-    first = next(iter(priors.values()))
-    for prior in priors.values():
-        alike = prior.stds.shape == first.stds.shape and np.array_equal(prior.stds, first.stds)
-        shift = prior.means - prior.means[0] - (first.means - first.means[0]) if alike else first.means
-        if not (alike and np.allclose(prior.weights, first.weights, rtol=1e-12, atol=0) and not shift.any()):
-            raise PriorError(
-                "the priors of the translation theorem",
-                rule="shifts of one another",
-                got="priors of different shapes",
-                hint='Use theorem="gaussian", or "auto".',
-            )
+    if not _are_shifts(list(priors.values())):
+        raise PriorError(
+            "the priors of the translation theorem",
+            rule="shifts of one another",
+            got="priors of different shapes",
+            hint='Use theorem="gaussian", or "auto".',
+        )
     where = {secret: float(prior.means[0]) for secret, prior in priors.items()}
     if checked == "all":
         return divide_up(subtract_up(max(where.values()), min(where.values())), epsilon)
     return divide_up(max(subtract_up(*sorted((where[a], where[b]), reverse=True)) for a, b in checked), epsilon)
+
+
+def _are_shifts(priors: Sequence[Prior]) -> bool:
+    """Whether the priors are the same up to their first means."""
+    if any(prior.means.size != priors[0].means.size for prior in priors):
+        return False
+    stds, means, weights = (np.stack([getattr(p, name) for p in priors]) for name in ("stds", "means", "weights"))
+    shapes = means - means[:, :1]
+    alike = (stds == stds[0]).all() and (shapes == shapes[0]).all()
+    return bool(alike and np.allclose(weights, weights[0], rtol=1e-12, atol=0))
 
 
 def gaussian_scale(
@@ -191,7 +197,8 @@ def gaussian_scale(
     -----
     **Guarantee**: (epsilon, delta)-Pufferfish privacy under the Gaussian priors. For delta > 0 several releases have
     (sum of epsilons, largest delta); the pure form does not add up. **Rounding**: up. **Cost**: for all pairs and
-    delta > 0 two ranges; else a loop over pairs that a bound makes short.
+    delta > 0 two ranges; for delta = 0 a search in bands of standard deviations, mostly some hundred roots; for
+    listed pairs a loop over them that a bound makes short.
 
     References
     ----------
@@ -214,15 +221,18 @@ def gaussian_scale(
         )
     means = np.array([prior.means[0] for prior in priors.values()])
     stds = np.array([prior.stds[0] for prior in priors.values()])
+    number = {secret: k for k, secret in enumerate(priors)}
+    listed = None
+    if checked != "all":
+        listed = np.array([number[a] for a, _ in checked]), np.array([number[b] for _, b in checked])
     if delta == 0:
-        return _pure_scale(priors, checked, epsilon=epsilon)
+        return _pure_scale(means, stds, listed, epsilon=epsilon)
     tau = tau_star(delta)
-    if checked == "all":  # max of |x| + tau |y| over pairs is the larger range of mean +- tau std
+    if listed is None:  # max of |x| + tau |y| over pairs is the larger range of mean +- tau std
         widest = max(float(np.ptp(means + tau * stds)), float(np.ptp(means - tau * stds)))
         rounding = 4 * UNIT_ROUNDOFF * float(np.abs(means).max() + tau * stds.max()) if widest else 0.0
         return (widest + rounding) / epsilon * _ROUND_UP
-    number = {secret: k for k, secret in enumerate(priors)}
-    i, j = (np.array([number[pair[k]] for pair in checked]) for k in (0, 1))
+    i, j = listed
     return float((np.abs(means[i] - means[j]) + tau * np.abs(stds[i] - stds[j])).max()) / epsilon * _ROUND_UP
 
 
@@ -240,18 +250,37 @@ def log_moment(mean: float, variance: float, t: float, /) -> float:
     return 0.5 * variance * t * t + float(np.logaddexp(up, down))
 
 
-def _pure_scale(priors: Mapping[Secret, Prior], pairs: Pairs, *, epsilon: float) -> float:
+def _pure_scale(
+    means: FloatArray, stds: FloatArray, pairs: tuple[IndexArray, IndexArray] | None, *, epsilon: float
+) -> float:
     """Largest root over the pairs; a pair is solved only where the largest one so far does not cover it."""
-    compared = list(combinations(priors, 2)) if pairs == "all" else list(pairs)
-    extent = max(float(max(abs(prior.means[0]), prior.stds[0])) for prior in priors.values())
+    extent = float(max(np.abs(means).max(), stds.max()))
     unit = math.ldexp(1.0, math.frexp(extent)[1] - 1) if extent else 1.0  # keeps squares in range
+    means, stds = means / unit, stds / unit
+
+    def solve(distance: float, narrow: float, wide: float, level: float) -> float:
+        variance = (wide - narrow) * (wide + narrow)
+        covered = not (distance or variance) or (level > 0 and log_moment(distance, variance, 1 / level) <= epsilon)
+        return level if covered else _root(distance, variance, epsilon=epsilon)
+
+    def of_pair(i: int, j: int, level: float) -> float:
+        narrow, wide = sorted((float(stds[i]), float(stds[j])))
+        return solve(abs(float(means[i] - means[j])), narrow, wide, level)
+
+    if pairs is None:  # log E exp(t |Z|) grows with the distance and with the difference of the variances
+        _, largest, _ = largest_loss(
+            Bands(means, stds),
+            bound=lambda pair, level: solve(pair.distance, pair.narrow.low_std, pair.wide.high_std, level),
+            blur=lambda band: (band.high_std - band.low_std) * (band.high_std + band.low_std),
+            measure=lambda i, j: (of_pair(i, j, 0.0),) * 2,
+            guesses=[],
+            tolerance=_ROOT_TOLERANCE,
+            enough=math.inf,
+        )
+        return largest * unit
     largest = 0.0
-    for a, b in compared:
-        mean = float(priors[a].means[0] / unit) - float(priors[b].means[0] / unit)
-        stds: FloatArray = np.sort([priors[a].stds[0], priors[b].stds[0]]) / unit
-        variance = float((stds[1] - stds[0]) * (stds[1] + stds[0]))
-        if (mean or variance) and (largest == 0 or log_moment(mean, variance, 1 / largest) > epsilon):
-            largest = max(largest, _root(abs(mean), variance, epsilon=epsilon))
+    for i, j in zip(*pairs, strict=True):
+        largest = max(largest, of_pair(i, j, largest))
     return largest * unit
 
 

@@ -44,6 +44,11 @@ STUCK = [[1.0, 0.0], [0.0, 1.0]]
 NORMAL, PEAKS = Prior.gaussian(0, 1), Prior.mixture([0.5, 0.5], [0, 1], [1, 1])
 
 
+def mixtures(many):
+    """As many priors of two components."""
+    return {k: Prior.mixture([0.5, 0.5], [k, k + 9], [1, 1 + k]) for k in range(many)}
+
+
 def ask(frame=VISITS, **options):
     return lambda: aggregate(frame, **{"unit": "patient", "value": "visits", "epsilon": 0.5, **options})
 
@@ -106,9 +111,13 @@ ANSWERS = {
         ask(LONG, contribution="draw", protect="replacement"),
     ),
     "a probability of presence": (ask(presence_probability=2), ask(presence_probability=0.5)),
-    "too many Gaussian secrets": (
-        lambda: smallest_scale({k: Prior.gaussian(k, 1 + k) for k in range(2001)}, epsilon=1),
-        lambda: smallest_scale({k: Prior.gaussian(k, 1 + k) for k in range(2001)}, epsilon=1, pairs=[(0, 1)]),
+    "too many secrets with a delta": (
+        lambda: smallest_scale({k: Prior.empirical([k, 0]) for k in range(1, 10_002)}, epsilon=1, delta=1e-6),
+        lambda: smallest_scale({k: Prior.empirical([k % 9, 0]) for k in range(1, 10_002)}, epsilon=1),
+    ),
+    "too many secrets of mixtures": (
+        lambda: smallest_scale(mixtures(2001), epsilon=1),
+        lambda: smallest_scale(mixtures(2001), epsilon=1, pairs=[(0, 1)]),
     ),
     "laws up to a radius": (
         ask(laws=dict.fromkeys("abc", Prior.empirical([1, 2], radius=0.5))),

@@ -1,0 +1,162 @@
+"""Many Gaussians against an oracle that shares no code with the engine, over all pairs in both orders."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+from oracle import hockey_stick as oracle_hockey_stick
+from oracle import pure_loss as oracle_pure_loss
+
+from puffer_frames import Prior
+from puffer_frames.bands import Bands
+from puffer_frames.loss import many_gaussians
+from puffer_frames.loss.many_gaussians import ManyGaussiansLoss
+
+SETS = [
+    ([0.0, 3.0], [1.0, 0.2]),  # two secrets
+    ([0.0, 0.3, -0.4, 1.0, 0.2], [1.0, 1.1, 0.9, 3.0, 0.05]),
+    ([0.0] * 5, [0.02, 0.5, 1.0, 1.2, 0.7]),  # the centre binds
+    ([0.0] * 4, [0.5, 1.0, 4.0, 30.0]),  # the tails bind
+    ([0.0, 1.0, 5.0, 5.5, -2.0], [2.0] * 5),
+    ([0.0, 1e3, -1e3, 5.0, 2e3], [1.0, 2.0, 0.5, 9.0, 1.5]),
+    ([0.0, 1.0, 2.0, 0.5, 0.1], [0.0, 0.0, 1.0, 1e-3, 1e-6]),  # atoms, and nearly atoms
+]
+"""Means and standard deviations."""
+REQUESTS = [(0.4, 0.5), (3.0, 0.1)]
+"""Scales and epsilons."""
+
+
+def engine(means, stds):
+    return ManyGaussiansLoss({k: Prior.gaussian(*pair) for k, pair in enumerate(zip(means, stds, strict=True))})
+
+
+def pairs(means, stds):
+    return permutations([[(1.0, mean, std)] for mean, std in zip(means, stds, strict=True)], 2)
+
+
+PURE = {
+    (k, scale): max(oracle_pure_loss(p, q, scale=scale) for p, q in pairs(*given))
+    for k, given in enumerate(SETS)
+    for scale, _ in REQUESTS
+}
+STICKS = {
+    (k, scale, epsilon): max(oracle_hockey_stick(p, q, epsilon=epsilon, scale=scale) for p, q in pairs(*given))
+    for k, given in enumerate(SETS)
+    for scale, epsilon in REQUESTS
+}
+
+
+def missed():
+    """The numbers of pure losses and of hockey sticks that are outside of their brackets."""
+    pure = sum(
+        not found.lower - 1e-14 <= truth * (1 + 1e-12) <= found.upper * (1 + 1e-11) + 1e-14
+        for (k, scale), truth in PURE.items()
+        for found in [engine(*SETS[k]).pure(scale).bracket]
+    )
+    sticks = sum(
+        not found.lower - 1e-15 <= truth <= found.upper + 1e-15
+        for (k, scale, epsilon), truth in STICKS.items()
+        for found in [engine(*SETS[k]).hockey_stick(scale, epsilon=epsilon).bracket]
+    )
+    return pure, sticks
+
+
+def test_brackets_hold_the_largest_of_all_pairs():
+    assert missed() == (0, 0)
+
+
+def test_brackets_are_narrow():
+    for (k, scale), truth in PURE.items():
+        assert engine(*SETS[k]).pure(scale).bracket.width <= 1e-7 * truth
+    for (k, scale, epsilon), truth in STICKS.items():
+        found = engine(*SETS[k]).hockey_stick(scale, epsilon=epsilon).bracket
+        assert found.width <= max(1e-7 * truth, 5e-14)
+
+
+@pytest.fixture
+def unlucky(monkeypatch):
+    """The pairs measured first are not the worst ones, so that all depends on the bounds."""
+    monkeypatch.setattr(ManyGaussiansLoss, "_guesses", lambda _: [(0, 1)])
+    monkeypatch.setattr(ManyGaussiansLoss, "_largest_tail", lambda loss, scale: (tail(loss, scale)[0], (0, 1)))
+
+
+tail = ManyGaussiansLoss._largest_tail
+positive_part = many_gaussians.positive_mass
+
+
+@pytest.mark.usefixtures("unlucky")
+def test_brackets_hold_whatever_is_measured_first():
+    assert missed() == (0, 0)
+
+
+@pytest.mark.usefixtures("unlucky")
+def test_oracle_finds_a_forgotten_tail(monkeypatch):
+    monkeypatch.setattr(ManyGaussiansLoss, "_largest_tail", lambda *_: (0.0, (0, 1)))
+    monkeypatch.setattr(many_gaussians, "largest_log_ratio", lambda *_, **__: (0.0, 0.0))
+    assert missed()[0] > 0
+
+
+@pytest.mark.usefixtures("unlucky")
+def test_oracle_finds_a_forgotten_peak(monkeypatch):
+    monkeypatch.setattr(ManyGaussiansLoss, "_peak", lambda *_: 0.0)
+    assert missed()[0] > 0
+
+
+@pytest.mark.usefixtures("unlucky")
+def test_oracle_finds_a_forgotten_width_of_bands(monkeypatch):
+    monkeypatch.setattr(many_gaussians, "_growth", lambda *_: (0.0, 0.0))
+    monkeypatch.setattr(many_gaussians, "_above", lambda band, _: (0.0, band.low_std))
+    monkeypatch.setattr(many_gaussians, "_below", lambda band, _: (0.0, band.low_std))
+    assert sum(missed()) > 0
+
+
+@pytest.mark.usefixtures("unlucky")
+def test_oracle_finds_a_lost_order(monkeypatch):
+    def one_order(p, q, **options):
+        return positive_part(p, q, **options) if p.stds[0, 0] > q.stds[0, 0] else (0.0, 0.0)
+
+    monkeypatch.setattr(many_gaussians, "positive_mass", one_order)
+    assert missed()[1] > 0
+
+
+@pytest.mark.usefixtures("unlucky")
+def test_oracle_finds_a_distance_of_the_nearest_members(monkeypatch):
+    band = Bands.band
+
+    def wrong(self, level, place):
+        found = band(self, level, place)
+        middle = 0.5 * (found.low_mean + found.high_mean)
+        return found._replace(low_mean=middle, high_mean=middle)
+
+    monkeypatch.setattr(Bands, "band", wrong)
+    assert sum(missed()) > 0
+
+
+def rounded_down():
+    """How many of the numbers that bounds are made of lie below the exact ones."""
+    rng, below = np.random.default_rng(0), 0
+    for _ in range(200):
+        stds = np.sort(rng.uniform(0.5, 1.5) * (1 + 10 ** rng.uniform(-16, 0) * rng.random(4)))
+        means, scale = rng.normal(size=4) * 10 ** rng.uniform(-3, 3), float(10 ** rng.uniform(-1, 1))
+        pair = Bands(means, stds).all_pairs
+        band = pair.narrow
+        with mp.workdps(60):
+            b, high, low = mpf(scale), mpf(band.high_std), mpf(band.low_std)
+            by_variance, by_width = many_gaussians._growth(band, scale)
+            below += by_variance < (high**2 - low**2) / (2 * b**2)
+            below += by_width < mp.log(high / low)
+            below += pair.distance < mpf(float(means.max())) - mpf(float(means.min()))
+            tails = [
+                abs(mpf(float(means[i])) - mpf(float(means[j]))) / b
+                + abs(mpf(float(stds[i])) ** 2 - mpf(float(stds[j])) ** 2) / (2 * b**2)
+                for i, j in permutations(range(4), 2)
+            ]
+            below += tail(engine(means.tolist(), stds.tolist()), scale)[0] < max(tails)
+    return below
+
+
+def test_bounds_are_rounded_up(monkeypatch):
+    assert rounded_down() == 0
+    monkeypatch.setattr(many_gaussians, "_ROUND_UP", 1.0)
+    assert rounded_down() > 0
