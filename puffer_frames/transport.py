@@ -97,7 +97,7 @@ def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
     levels = [prior.levels[0] for prior in priors]
     totals = [prior.levels[1] for prior in priors]
     if sum(totals) <= _ROWS_PER_ATOM * sum(level.size for level in levels):  # as rows, sorted within each prior
-        rows = np.repeat(np.concatenate([prior.means for prior in priors]), np.concatenate(levels))
+        rows = np.repeat(np.concatenate([prior.means for prior in priors]), np.concatenate(levels).astype(np.int64))
         steps = _steps_of_rows(rows, np.append(0, np.cumsum(totals)))
     else:
         steps = [Steps(np.cumsum(p.levels[0]), p.levels[1], p.means, p.means) for p in priors]

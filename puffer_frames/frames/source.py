@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import mkstemp
+from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import narwhals.stable.v2 as nw
@@ -152,18 +151,16 @@ def sink_plan(frame: pl.LazyFrame, path: str | Path, metadata: Callable[[str], d
     if source is None:
         return False
     taken = Fingerprint()
-    handle, partial = mkstemp(dir=Path(path).parent, prefix=Path(path).name, suffix=".partial")
-    os.close(handle)
 
     def entry(_context: object) -> dict[str, str]:
         return as_file_metadata(metadata(taken.hexdigest()))
 
-    try:
+    place = Path(path).resolve()
+    with TemporaryDirectory(dir=place.parent, prefix=f".{place.name}.", ignore_cleanup_errors=True) as folder:
+        whole = Path(folder) / place.name
         watch = Watch(lambda block: taken.update(nw.from_native(block, eager_only=True)))
-        watch.run(source, lambda plan: plan.sink_parquet(partial, metadata=entry, engine="streaming"))
-        Path(partial).replace(path)
-    finally:
-        Path(partial).unlink(missing_ok=True)
+        watch.run(source, lambda plan: plan.sink_parquet(whole, metadata=entry, engine="streaming"))
+        whole.replace(place)
     return True
 
 
