@@ -165,7 +165,8 @@ class FixedStart:
         """The nodes of a series that differ from one another; None where there are too many.
 
         From some node on the law is the stationary one but for a factor near 1, which the tables pay for: then all
-        nodes as far from both ends as any distance are alike, and one of them stands for all.
+        nodes as far from both ends as any distance are alike, and one of them stands for all. Its best quilt is not one
+        on one side: that would hold more nodes than the largest distance, beyond which no quilt is of use.
         """
         reach = int(self.steps[-1])
         self._settled = self._settle(min(length, _LONGEST_SEARCH))

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from puffer_frames.priors import IndexArray
 from puffer_frames.rounding import divide_up
 from puffer_frames.theorems.influence import FixedStart, Influence
+
+_MOST_NODES = 1 << 22
+"""More nodes that differ get the empty quilt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +71,10 @@ class Nodes:
         return self._all_nodes()
 
     def _all_nodes(self) -> QuiltScale:
-        """Shorter series: a node is solved where no quilt found so far covers it."""
-        nodes = np.arange(1, self._length + 1)
+        """Shorter series, or no quilt on two sides: a node is solved where no quilt found so far covers it."""
+        nodes = self._different()
+        if nodes is None:
+            return empty_quilt(self._length, self._epsilon)
         before = np.searchsorted(self._steps, nodes - 1, side="right")
         after = np.searchsorted(self._steps, self._length - nodes, side="right")
         empty = Quilt(card=self._length, influence=0.0)
@@ -99,6 +105,29 @@ class Nodes:
                 best[int(place)] = quilt
             sigma = max(sigma, score)
         return QuiltScale(sigma=float(reach.max()), quilts=tuple(dict.fromkeys(best)))
+
+    def _different(self) -> IndexArray | None:
+        """The nodes that need a look; None where there are too many.
+
+        A node farther from both ends than all distances has the same quilts on two sides as the others like it, and its
+        best score on the right side rises from one to the next, that on the left side falls. So the smaller of the two
+        is largest where they cross, and quilts of the nodes there are worse than those of the nodes before and after.
+        """
+        begin, end = int(self._steps[-1]) + 1, self._length - int(self._steps[-1])
+        if end - begin < 2:
+            return np.arange(1, self._length + 1) if self._length <= _MOST_NODES else None
+        if begin + self._length - end > _MOST_NODES:
+            return None
+        low, high = begin, end
+        while high - low > 1:
+            middle = (low + high) // 2
+            right, left = (
+                self.one_sided(self._worst[side].size, away, side=side)
+                for side, away in (("right", middle - 1), ("left", self._length - middle))
+            )
+            scores = [math.inf if quilt is None else quilt.score(self._epsilon) for quilt in (right, left)]
+            low, high = (middle, high) if scores[0] < scores[1] else (low, middle)
+        return np.concatenate([np.arange(1, begin), [low, high], np.arange(end + 1, self._length + 1)])
 
     def one_sided(self, count: int, away: int, /, *, side: str) -> Quilt | None:
         """The best quilt of one node on one side; `away` nodes lie on the open one."""
