@@ -9,7 +9,9 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from puffer_frames.frames.cells import cell_of
 from puffer_frames.frames.columns import Frame, to_floats
+from puffer_frames.postprocessing import Bounds
 from puffer_frames.priors import FloatArray
 
 
@@ -59,9 +61,9 @@ class LocalValues:
         """Rows per secret and value."""
         return count_groups(self.table, self.table.columns)
 
-    def in_cells(self, cell: nw.Expr, /) -> nw.DataFrame[Any]:
+    def in_cells(self, width: float, domain: Bounds | None, /) -> nw.DataFrame[Any]:
         """Rows per secret and cell."""
-        return count_groups(self.table, self.table.columns, value=cell)
+        return count_groups(self.table, self.table.columns, value=cell_of(width, domain))
 
     def ends(self, name: str, /) -> FloatArray:
         """The smallest and the largest value."""

@@ -11,13 +11,14 @@ import narwhals.stable.v2 as nw
 import polars as pl
 
 from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.blocks import NUMBER
 from puffer_frames.frames.columns import check_dtypes, check_names, check_row_id, check_rows
-from puffer_frames.frames.found import found_summaries
-from puffer_frames.frames.ordered import NUMBER, Trace, trace_of
+from puffer_frames.frames.found import FoundValues
 from puffer_frames.frames.prepare import check_nulls, no_complete_row, share_of_runs
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.source import Source
-from puffer_frames.frames.summary import Summary
+from puffer_frames.frames.summary import EXACT_ROWS, Summary, count_values
+from puffer_frames.frames.survey import Survey, survey
 from puffer_frames.mechanism import Mechanism
 from puffer_frames.postprocessing import Bounds
 from puffer_frames.priors import IndexArray
@@ -85,16 +86,15 @@ class LazyTable:
         rows = self.plan.select(columns)
         if nulls == "drop":
             rows = rows.filter(*(_present(name, rows) for name in _asked(len(secret), len(public))))
-        found = _look(rows, public=len(public), named=row_id is not None)
-        if not found["rows"] and nulls == "drop":
-            check_rows(int(self.plan.select(pl.len()).collect().item()))
-            raise no_complete_row()
-        check_rows(found["rows"])
         if row_id is not None:
-            _check_numbers(row_id, found)
+            _check_numbers(row_id, rows)
             rows = rows.with_columns(pl.col(NUMBER).cast(pl.Int64))
-        shape = len(secret), len(public)
-        checked = rows.select(*_asked(*shape), *([NUMBER] if row_id is not None else []))
+        compared = [*_asked(len(secret), len(public)), *([NUMBER] if row_id is not None else [])]
+        shape = {"secrets": len(secret), "public": len(public)}
+        found = survey(rows.select(compared), **shape, few=EXACT_ROWS // 2, ordered=row_id is None)
+        if found is None:
+            check_rows(int(self.plan.select(pl.len()).collect().item()) if nulls == "drop" else 0)
+            raise no_complete_row()
         return LazyRows(
             rows=rows,
             names=self.names,
@@ -102,8 +102,7 @@ class LazyTable:
             public=tuple(public),
             keep=tuple(keep),
             named=row_id is not None,
-            found=found,
-            trace=trace_of(checked, secrets=len(secret), numbered=row_id is not None) if numbered else None,
+            survey=found,
         )
 
     def _named(self, name: str, alias: str) -> pl.Expr:
@@ -124,27 +123,32 @@ class LazyRows:
     keep: tuple[str, ...]
     named: bool
     """Whether a column numbers the rows."""
-    found: Mapping[str, Any]
-    """What one pass over the rows found."""
-    trace: Trace | None
-    """What every run must repeat; None where nothing is to be released."""
+    survey: Survey
+    """What one run found, and every other must repeat."""
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
-        """By group-bys of the streaming engine."""
-        secrets = [f"secret_{k}" for k in range(len(self.secret))]
-        return found_summaries(
-            self.found,
-            lambda k: nw.from_native(self.rows.select(*secrets, pl.col(f"public_{k}").alias("value"))),
-            secret=self.secret,
-            public=self.public,
-            domain=domain,
+        """Of what the survey counted, or else by group-bys of the streaming engine."""
+        return {
+            name: count_values(self._values(k), secret=self.secret, public=name, domain=domain.get(name))
+            for k, name in enumerate(self.public)
+        }
+
+    def _values(self, k: int) -> FoundValues:
+        secrets = [f"secret_{j}" for j in range(len(self.secret))]
+        table = self.rows.select(*secrets, pl.col(f"public_{k}").alias("value"))
+        different = table.select(pl.col("value").approx_n_unique())
+        return FoundValues(
+            table=nw.from_native(table),
+            extent=self.survey.extents[k],
+            rows=self.survey.trace.rows,
+            different=lambda: different.collect(engine="streaming").item(),
             collect=_collected,
+            before=self.survey.counted[k],
         )
 
     def run_share(self, counts: Sequence[int], /) -> float | None:
         """As `prepare.run_share`; None for rows in no order."""
-        assert self.trace is not None
-        return None if self.named else share_of_runs(self.trace.runs, counts)
+        return None if self.named else share_of_runs(self.survey.trace.runs, counts)
 
     def release(
         self,
@@ -155,7 +159,6 @@ class LazyRows:
         order: Callable[[int], IndexArray] | None,  # noqa: ARG002
     ) -> Released:
         """A plan whose noise is drawn in every run, the same in each."""
-        assert self.trace is not None
         plain = {name: f"public_{k}" for k, name in enumerate(self.public)}
         plain |= {name: f"keep_{k}" for k, name in enumerate(self.keep)}
         source = Source(
@@ -164,9 +167,9 @@ class LazyRows:
             moves={plain[name]: mechanism.prepared() for name, mechanism in mechanisms.items()},
             checked=len(self.secret) + len(self.public) + self.named,
             named=self.named,
-            trace=self.trace,
+            trace=self.survey.trace,
         )
-        return Released(frame=source.plan(), rows=self.trace.rows, fingerprint="")
+        return Released(frame=source.plan(), rows=self.survey.trace.rows, fingerprint="")
 
 
 def _asked(secrets: int, public: int) -> list[str]:
@@ -178,36 +181,19 @@ def _present(name: str, rows: pl.LazyFrame) -> pl.Expr:
     return there & pl.col(name).is_not_nan() if rows.collect_schema()[name].is_float() else there
 
 
-def _look(rows: pl.LazyFrame, *, public: int, named: bool) -> dict[str, Any]:
-    """What one pass finds: the number of rows, and of each public column what `FoundValues` asks for."""
-    schema = rows.collect_schema()
-    asked = [pl.len().alias("rows")]
-    for k in range(public):
-        value = pl.col(f"public_{k}")
-        missing, infinite = value.is_null(), pl.lit(False)
-        if schema[f"public_{k}"].is_float():
-            missing, infinite = missing | value.is_nan(), value.is_infinite()
-        finite = value.filter(~missing & ~infinite)
-        asked += [
-            missing.sum().alias(f"missing_{k}"),
-            infinite.sum().alias(f"infinite_{k}"),
-            finite.min().alias(f"low_{k}"),
-            finite.max().alias(f"high_{k}"),
-            finite.cast(pl.Float64).std().alias(f"std_{k}"),
-            value.approx_n_unique().alias(f"different_{k}"),
-        ]
-    if named:
-        asked += [pl.col(NUMBER).null_count().alias("null"), pl.col(NUMBER).n_unique().alias("numbers")]
-        asked += [pl.col(NUMBER).min().alias("low"), pl.col(NUMBER).max().alias("high")]
-    found: dict[str, Any] = rows.select(asked).collect(engine="streaming").row(0, named=True)
-    return found | {f"ends_{k}": (found[f"low_{k}"], found[f"high_{k}"]) for k in range(public)}
-
-
-def _check_numbers(row_id: str, found: Mapping[str, Any]) -> None:
+def _check_numbers(row_id: str, rows: pl.LazyFrame) -> None:
     """Every row has a number of its own."""
-    total, null = found["rows"], found["null"]
-    outside = found["low"] is not None and not -(2**63) <= found["low"] <= found["high"] < 2**63
-    check_row_id(row_id, missing=null, repeated=total - null - (found["numbers"] - (null > 0)), outside=outside)
+    number = pl.col(NUMBER)
+    asked = rows.select(
+        pl.len(),
+        number.null_count().alias("null"),
+        number.n_unique().alias("different"),
+        number.min().alias("low"),
+        number.max().alias("high"),
+    )
+    total, null, different, low, high = asked.collect(engine="streaming").row(0)
+    outside = low is not None and not -(2**63) <= low <= high < 2**63
+    check_row_id(row_id, missing=null, repeated=total - null - (different - (null > 0)), outside=outside)
 
 
 def _collected(table: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:

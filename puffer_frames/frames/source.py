@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NoReturn
 
 import narwhals.stable.v2 as nw
-import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
 from puffer_frames.errors import CalibrationError, UncoveredFrameError
+from puffer_frames.frames.blocks import BLOCK, NUMBER, in_blocks, in_step, seen_beside
 from puffer_frames.frames.fingerprint import Fingerprint
-from puffer_frames.frames.ordered import BLOCK, NUMBER, Guard, Trace, in_blocks
 from puffer_frames.frames.parquet import as_file_metadata
+from puffer_frames.frames.trace import Guard, Trace
 from puffer_frames.mechanism import Move
 
 _ATTRIBUTE = "_puffer_frames_source"
@@ -46,7 +45,7 @@ class Source:
         def read(
             with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
         ) -> Iterator[pl.DataFrame]:
-            for block in watched.over(_ahead(self._blocks(n_rows))):
+            for block in watched.over(self._blocks(n_rows)):
                 wanted = block if predicate is None else block.filter(predicate)
                 yield wanted if with_columns is None else wanted.select(wanted[name] for name in with_columns)
 
@@ -76,33 +75,25 @@ class Source:
                 return
 
     def _moved(self, most: int | None) -> Iterator[pl.DataFrame]:
-        guard, first = Guard(self.trace, numbered=self.named), 0
+        guard, given = Guard(self.trace), 0
         rows = self.rows if most is None else self.rows.head(BLOCK * -(-most // BLOCK))
-        for block in in_blocks(rows):
-            guard.see(block.select(block.columns[: self.checked]))
+
+        def move(first: int, block: pl.DataFrame) -> tuple[int, pl.DataFrame]:
+            mark = guard.mark(first, block.select(block.columns[: self.checked]))
             numbers = block[NUMBER].to_numpy() if self.named else range(first, first + len(block))
-            first += len(block)
-            yield pl.DataFrame({own: self._column(block[name], numbers) for name, own in self.columns.items()})
-        if most is None or first < min(most, self.trace.rows):
+            return mark, pl.DataFrame({own: self._column(block[name], numbers) for name, own in self.columns.items()})
+
+        for mark, moved in in_step(in_blocks(rows), move):
+            guard.see(mark, len(moved))
+            given += len(moved)
+            yield moved
+        if most is None or given < min(most, self.trace.rows):
             guard.end()
 
     def _column(self, entries: pl.Series, numbers: Any) -> pl.Series:
         if entries.name not in self.moves:
             return entries
-        values = np.array(entries.cast(pl.Float64).to_numpy(), dtype=np.float64)
-        return pl.Series(self.moves[entries.name](values, numbers))
-
-
-def _ahead(blocks: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """The same blocks, the next one in work while the last one is used."""
-    pool = ThreadPoolExecutor(1)
-    try:
-        coming = pool.submit(next, blocks, None)
-        while (block := coming.result()) is not None:
-            coming = pool.submit(next, blocks, None)
-            yield block
-    finally:  # where a run stops early, it may be the thread itself that closes this
-        pool.shutdown(wait=False, cancel_futures=True)
+        return pl.Series(self.moves[entries.name](entries.cast(pl.Float64).to_numpy(), numbers))
 
 
 class Watch:
@@ -115,10 +106,7 @@ class Watch:
     def over(self, blocks: Iterator[pl.DataFrame], /) -> Iterator[pl.DataFrame]:
         """The same blocks."""
         try:
-            for block in blocks:
-                if self._seen is not None:
-                    self._seen(block)
-                yield block
+            yield from blocks if self._seen is None else seen_beside(blocks, self._seen)
         except CalibrationError as error:
             self._error = error
             raise

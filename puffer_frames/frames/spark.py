@@ -20,10 +20,10 @@ from puffer_frames.frames.columns import (
     check_row_id,
     check_rows,
 )
-from puffer_frames.frames.found import found_summaries
+from puffer_frames.frames.found import Extent, FoundValues
 from puffer_frames.frames.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.summary import Summary
+from puffer_frames.frames.summary import Summary, count_values
 from puffer_frames.frames.unordered import RowSums
 from puffer_frames.mechanism import Mechanism
 from puffer_frames.postprocessing import Bounds
@@ -145,13 +145,27 @@ class SparkRows:
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """By native group-bys, whose results alone reach the driver."""
-        secrets = [f"secret_{k}" for k in range(len(self.secret))]
-        return found_summaries(
-            self.found,
-            lambda k: nw.from_native(self.rows.select(*secrets, F.col(f"public_{k}").alias("value"))),
-            secret=self.secret,
-            public=self.public,
-            domain=domain,
+        return {
+            name: count_values(self._values(k), secret=self.secret, public=name, domain=domain.get(name))
+            for k, name in enumerate(self.public)
+        }
+
+    def _values(self, k: int) -> FoundValues:
+        secrets = [f"secret_{j}" for j in range(len(self.secret))]
+        found = self.found
+        low, high = found[f"ends_{k}"]
+        std = found[f"std_{k}"]
+        return FoundValues(
+            table=nw.from_native(self.rows.select(*secrets, F.col(f"public_{k}").alias("value"))),
+            extent=Extent(
+                missing=found[f"missing_{k}"],
+                infinite=found[f"infinite_{k}"],
+                low=low,
+                high=high,
+                std=0.0 if std is None else std,
+            ),
+            rows=found["rows"],
+            different=lambda: found[f"different_{k}"],
             collect=_collected,
         )
 

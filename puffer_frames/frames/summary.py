@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentTypeError, PriorError
+from puffer_frames.frames import cells
 from puffer_frames.frames.columns import Frame, to_floats
 from puffer_frames.frames.engine import LocalValues
+from puffer_frames.postprocessing import Bounds
 from puffer_frames.priors import FloatArray, Secret
-from puffer_frames.rounding import UNIT_ROUNDOFF
 
 Counts = tuple[FloatArray, NDArray[np.int64]]
 """Distinct values, ascending, and how often each occurs."""
@@ -24,10 +24,6 @@ Counts = tuple[FloatArray, NDArray[np.int64]]
 
 EXACT_ROWS = 1 << 17
 """Up to so many rows, and for columns of at most half as many different values, each value is counted by itself."""
-FEWEST_CELLS, MOST_CELLS = 1 << 12, 1 << 16
-"""Otherwise values are counted in cells between the column's extremes."""
-FINENESS = 256
-"""A cell is at most this part of the column's standard deviation, as far as `MOST_CELLS` allows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +63,8 @@ class Values(Protocol):
     def counted(self, most: int, /) -> nw.DataFrame[Any]:
         """Rows per secret and value; where these are more than `most`, perhaps not all of them."""
 
-    def in_cells(self, cell: nw.Expr, /) -> nw.DataFrame[Any]:
-        """Rows per secret and cell, an expression of the column `value`."""
+    def in_cells(self, width: float, domain: Bounds | None, /) -> nw.DataFrame[Any]:
+        """Rows per secret and cell, `cells.cell_of` the column `value`."""
 
     def ends(self, name: str, /) -> FloatArray:
         """The smallest and the largest value; raises PriorError as `to_floats`."""
@@ -77,9 +73,7 @@ class Values(Protocol):
         """Standard deviation of the values."""
 
 
-def summarise(
-    frame: Frame, /, *, secret: Sequence[str], public: str, domain: tuple[float, float] | None = None
-) -> Summary:
+def summarise(frame: Frame, /, *, secret: Sequence[str], public: str, domain: Bounds | None = None) -> Summary:
     """Count the values of one public column per secret, with group-bys of the frame's own library.
 
     With a domain (low, high), values beyond it count as its ends.
@@ -96,9 +90,7 @@ def summarise(
     )
 
 
-def count_values(
-    values_of: Values, /, *, secret: Sequence[str], public: str, domain: tuple[float, float] | None
-) -> Summary:
+def count_values(values_of: Values, /, *, secret: Sequence[str], public: str, domain: Bounds | None) -> Summary:
     """Count the values of one public column per secret by any engine; `summarise` for columns of these names.
 
     Raises
@@ -106,7 +98,7 @@ def count_values(
     PriorError, ArgumentTypeError
         As `summarise`.
     """
-    few, most = EXACT_ROWS // 2, max(EXACT_ROWS, 4 * MOST_CELLS)
+    few, most = EXACT_ROWS // 2, max(EXACT_ROWS, 4 * cells.MOST_CELLS)
     large = values_of.rows > EXACT_ROWS
     counted = None if large and values_of.exceeds(few) else values_of.counted(most)
     if counted is None or (large and (len(counted) > most or int(counted["value"].n_unique()) > few)):
@@ -118,27 +110,17 @@ def count_values(
     return Summary(counts=_per_secret(counted, values, counts, secret=secret), radius=0.0)
 
 
-def _in_cells(values_of: Values, *, secret: Sequence[str], public: str, domain: tuple[float, float] | None) -> Summary:
-    """Counts on a grid between the extremes, which its centres stand for."""
+def _in_cells(values_of: Values, *, secret: Sequence[str], public: str, domain: Bounds | None) -> Summary:
+    """Counts on a grid, which its centres stand for."""
     ends = values_of.ends(public)
     low, high = ends if domain is None else ends.clip(*domain)
-    cells = _cells(float(high - low), values_of.std())
-    width = float(high - low) / cells
-    value = nw.col("value").cast(nw.Float64)
-    if domain is not None:
-        value = value.clip(*domain)
-    per_unit = 1.0 / width if width else 0.0  # a domain may leave one value
-    counted = values_of.in_cells(((value - float(low)) * per_unit).cast(nw.Int64).clip(0, cells - 1))
+    width = cells.cell_width(float(low), float(high), std=values_of.std())
+    counted = values_of.in_cells(width, domain)
     counts = counted["count"].to_numpy().astype(np.int64)
-    values = float(low) + (counted["value"].to_numpy().astype(np.float64) + 0.5) * width
-    radius = 0.5 * width + 16 * UNIT_ROUNDOFF * max(abs(float(low)), abs(float(high)))
-    return Summary(counts=_per_secret(counted, values, counts, secret=secret), radius=radius)
-
-
-def _cells(span: float, std: float) -> int:
-    """Number of cells: a power of two."""
-    wanted = min(FINENESS * span / std, float(MOST_CELLS)) if std > 0 else float(MOST_CELLS)
-    return min(MOST_CELLS, max(FEWEST_CELLS, 1 << math.ceil(math.log2(max(wanted, 1.0)))))
+    values = (counted["value"].to_numpy().astype(np.float64) + 0.5) * width
+    if domain is not None:
+        values = values.clip(*domain)
+    return Summary(counts=_per_secret(counted, values, counts, secret=secret), radius=0.5 * width)
 
 
 def _per_secret(

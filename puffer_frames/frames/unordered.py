@@ -77,7 +77,7 @@ def plain_entries(frame: Frame, name: str, /) -> FloatArray | list[int | None] |
         numbers = values_of.cast(nw.Float64) if frame.implementation.is_polars() else values_of
         filled = numbers.fill_null(False if truth and numbers is values_of else 0) if numbers.null_count() else numbers
         values = np.asarray(filled.to_numpy(), dtype="<f8")
-        if numbers.null_count() or np.isnan(values).any():
+        if numbers.null_count() or (values_of.dtype.is_float() and np.isnan(values.sum())):
             values = values.copy()
             values[values_of.is_null().to_numpy().astype(bool) | np.isnan(values)] = np.nan
         return np.ascontiguousarray(values)

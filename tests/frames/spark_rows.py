@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 import puffer_frames
-from puffer_frames.frames import summary
+from puffer_frames.frames import cells, summary
 
 ROWS = 1200
 MARK = 8_675_309
@@ -43,5 +43,6 @@ def released_rows(frame, *by):
 
 
 def few_cells(monkeypatch):
-    for name, value in {"EXACT_ROWS": 100, "MOST_CELLS": 64, "FEWEST_CELLS": 64}.items():
-        monkeypatch.setattr(summary, name, value)
+    monkeypatch.setattr(summary, "EXACT_ROWS", 100)
+    for name in ("MOST_CELLS", "FEWEST_CELLS"):
+        monkeypatch.setattr(cells, name, 64)

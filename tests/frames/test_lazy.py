@@ -10,7 +10,7 @@ from polars.io.plugins import register_io_source
 
 import puffer_frames
 from puffer_frames import ArgumentError, CalibrationError, PriorError, RowOrderWarning, UncoveredFrameError, verify
-from puffer_frames.frames import ordered
+from puffer_frames.frames import blocks
 
 ROWS = 1000
 FAILED = (CalibrationError, pl.exceptions.ComputeError)
@@ -21,7 +21,7 @@ ASKED = {"secret": "group", "public": "score", "keep": "note", "epsilon": 0.05}
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """Several blocks in a small table."""
-    monkeypatch.setattr(ordered, "BLOCK", 64)
+    monkeypatch.setattr(blocks, "BLOCK", 64)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,35 @@
+"""The cells that a large column of many values is counted in."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import narwhals.stable.v2 as nw
+
+from puffer_frames.postprocessing import Bounds
+
+FEWEST_CELLS, MOST_CELLS = 1 << 12, 1 << 16
+"""A column of many rows and values is counted in so many cells, between its extremes."""
+FINENESS = 256
+"""A cell is at most this part of the column's standard deviation, as far as `MOST_CELLS` allows."""
+_LARGEST = sys.float_info.max
+
+
+def cell_width(low: float, high: float, /, *, std: float) -> float:
+    """Width of the cells between the extremes of a column: a power of two, so that cells and centres are exact.
+
+    It is at least 2**-51 of the largest value and 2**-1000.
+    """
+    span = min(high - low, _LARGEST)
+    fine = min(std / FINENESS if std > 0 else _LARGEST, span / FEWEST_CELLS)
+    few = max(span / (MOST_CELLS - 2), 2.0**-51 * max(abs(low), abs(high)), 2.0**-1000)
+    return max(2.0 ** (math.frexp(few)[1]), 2.0 ** (math.frexp(fine)[1] - 1) if fine else 0.0)
+
+
+def cell_of(width: float, domain: Bounds | None, /) -> nw.Expr:
+    """Number of the cell of the column `value`: cell k holds the values from k widths on."""
+    value = nw.col("value").cast(nw.Float64)
+    if domain is not None:
+        value = value.clip(*domain)
+    return (value * (1.0 / width)).floor().cast(nw.Int64)

@@ -1,0 +1,171 @@
+"""One run of a plan: how its rows are recognised, what its public columns hold, and counts where these are few."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from puffer_frames.frames.blocks import in_blocks, in_step
+from puffer_frames.frames.found import Counted, Extent
+from puffer_frames.frames.tally import Codes, Tally
+from puffer_frames.frames.trace import Marker, Trace, mixed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What one run says."""
+
+    trace: Trace
+    extents: tuple[Extent, ...]
+    """Of each public column."""
+    counted: tuple[Counted | None, ...]
+    """Rows per secret and value of each public column, where they could be counted at once."""
+
+
+def survey(plan: pl.LazyFrame, /, *, secrets: int, public: int, few: int, ordered: bool) -> Survey | None:
+    """Run a plan once: its columns are the secrets, the public columns, and perhaps the rows' numbers.
+
+    None for a plan without rows. A column with more than `few` different values is counted in cells.
+    """
+    blocks = in_blocks(plan)
+    first = next(blocks, None)
+    if first is None:
+        return None
+    looker = _Looker.of(first, secrets=secrets, public=public, few=few, ordered=ordered)
+    seen = list(in_step(chain([first], blocks), looker.look))
+    between = sum(one.ends[1] != other.ends[0] for one, other in pairwise(seen))
+    return Survey(
+        trace=Trace.of(
+            looker.marker,
+            [part.mark for part in seen],
+            rows=sum(part.rows for part in seen),
+            runs=1 + between + sum(part.changes for part in seen),
+        ),
+        extents=tuple(_extent(parts) for parts in zip(*(part.columns for part in seen), strict=True)),
+        counted=tuple(
+            tally.counted(first[:, secrets + k].dtype) if tally else None for k, tally in enumerate(looker.tallies)
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """What a block holds of a public column."""
+
+    missing: int
+    infinite: int
+    low: Any
+    high: Any
+    finite: int
+    mean: float
+    squares: float
+    """Sum of the squared distances from the mean."""
+
+    @classmethod
+    def of(cls, values: pl.Series, /) -> _Column:
+        mean, finite = _mean(values), values
+        missing, infinite = values.null_count(), 0
+        if values.dtype.is_float() and not math.isfinite(mean):
+            missing += int(values.is_nan().sum())
+            infinite = int(values.is_infinite().sum())
+        if missing or infinite:
+            finite = values.filter(values.is_finite() if values.dtype.is_float() else values.is_not_null())
+            mean = _mean(finite)
+        variance: Any = finite.cast(pl.Float64).var(ddof=0)
+        return cls(
+            missing=missing,
+            infinite=infinite,
+            low=finite.min(),
+            high=finite.max(),
+            finite=len(finite),
+            mean=mean,
+            squares=float(variance or 0.0) * len(finite),
+        )
+
+    def joined(self, more: _Column, /) -> _Column:
+        finite = self.finite + more.finite
+        share = more.finite / finite if finite else 0.0
+        away = more.mean - self.mean
+        return _Column(
+            missing=self.missing + more.missing,
+            infinite=self.infinite + more.infinite,
+            low=min((end for end in (self.low, more.low) if end is not None), default=None),
+            high=max((end for end in (self.high, more.high) if end is not None), default=None),
+            finite=finite,
+            mean=self.mean + share * away,
+            squares=self.squares + more.squares + away * away * share * self.finite,
+        )
+
+
+def _mean(values: pl.Series) -> float:
+    found: Any = values.cast(pl.Float64).mean()
+    return float(found or 0.0)
+
+
+def _extent(parts: Iterable[_Column]) -> Extent:
+    whole = reduce(_Column.joined, parts)
+    return Extent(
+        missing=whole.missing,
+        infinite=whole.infinite,
+        low=whole.low,
+        high=whole.high,
+        std=math.sqrt(whole.squares / (whole.finite - 1)) if whole.finite > 1 else 0.0,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What a block says."""
+
+    rows: int
+    mark: int
+    ends: tuple[int, int]
+    """Bits of the secrets of the first and the last row."""
+    changes: int
+    """Rows whose secret is another one than that of the row before."""
+    columns: Sequence[_Column]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Looker:
+    """Looks at the blocks of a plan, each by itself."""
+
+    secrets: int
+    public: int
+    marker: Marker
+    tallies: tuple[Tally | None, ...]
+
+    @classmethod
+    def of(cls, first: pl.DataFrame, /, *, secrets: int, public: int, few: int, ordered: bool) -> _Looker:
+        """By what the first block holds."""
+        marker = Marker(ordered=ordered)
+        own = first[:, :secrets]
+        keys = mixed(list(chain.from_iterable(marker.bits(column) for column in own)))
+        codes = None if any(column.null_count() for column in own) else Codes.of(own, keys)
+        values = [first[:, secrets + k] for k in range(public)]
+        tallies = tuple(Tally.of(column, codes, few=few) if codes else None for column in values)
+        return cls(secrets=secrets, public=public, marker=marker, tallies=tallies)
+
+    def look(self, first: int, block: pl.DataFrame, /) -> _Seen:
+        """What the block says; its rows are counted."""
+        values = [block[:, self.secrets + k].rechunk() for k in range(self.public)]
+        columns = [*block[:, : self.secrets], *values, *block[:, self.secrets + self.public :]]
+        bits = [self.marker.bits(column) for column in columns]
+        keys = mixed(list(chain.from_iterable(bits[: self.secrets])))
+        for tally, column in zip(self.tallies, values, strict=True):
+            if tally:
+                tally.take(column, keys)
+        return _Seen(
+            rows=len(block),
+            mark=self.marker.mark(first, list(chain.from_iterable(bits))),
+            ends=(int(keys[0]), int(keys[-1])),
+            changes=int(np.count_nonzero(keys[1:] != keys[:-1])),
+            columns=[_Column.of(column) for column in values],
+        )
