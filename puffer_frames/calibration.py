@@ -10,6 +10,7 @@ from puffer_frames.arguments import check_flag
 from puffer_frames.certificate import Certificate
 from puffer_frames.errors import ArgumentError, CalibrationError, RowOrderWarning, warn
 from puffer_frames.frames.columns import Name, NativeFrame, as_names, as_row_id
+from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import CompleteRows, open_table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanism import Mechanism
@@ -183,9 +184,8 @@ class Calibration:
         table = open_table(frame)
         kept, numbered = as_names(keep, frame, role="keep"), as_row_id(row_id, frame)
         table.check_order(index=index, shuffle=shuffle)
-        rows = table.complete(
-            secret=self.secret, public=self.public, keep=kept, nulls=self.nulls, row_id=numbered, numbered=True
-        )
+        roles = Roles(secret=self.secret, public=self.public, keep=kept, row_id=numbered)
+        rows = table.complete(roles, nulls=self.nulls, numbered=True)
         summaries = rows.summaries(self.domain)
         same = "".join(summary.checksum() for summary in summaries.values()) == self.checksum
         if not same and not allow_other_frame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
@@ -116,7 +116,7 @@ def as_names(names: Name | Iterable[Name], frame: NativeFrame, /, *, role: str) 
         )
     for name in listed:
         if not _among(name, labels):
-            raise _not_found(role, name, labels)
+            raise not_found(role, name, labels)
     return tuple(str(name) for name in listed)
 
 
@@ -178,56 +178,8 @@ def check_distinct_names(names: Sequence[str], /) -> None:
         )
 
 
-def check_names(
-    columns: Sequence[str],
-    /,
-    *,
-    secret: Sequence[str],
-    public: Sequence[str],
-    keep: Sequence[str],
-    row_id: str | None = None,
-) -> None:
-    """Check that the named columns exist and that their roles do not overlap.
-
-    Raises
-    ------
-    ColumnNotFoundError, ArgumentError
-    """
-    for role, names in (("secret", secret), ("public", public), ("keep", keep)):
-        for name in names:
-            if name not in columns:
-                raise _not_found(role, name, columns)
-        if len(set(names)) < len(names):
-            raise ArgumentError(role, rule="different columns", got="one named twice", hint="Name each column once.")
-    if not secret or not public:
-        role = "public" if secret else "secret"
-        raise ArgumentError(role, rule="the name of a column", got="none", hint=f'Write {role}="column".')
-    for name in public:
-        if name in secret:
-            raise ArgumentError(
-                "public",
-                rule="another column than the secret",
-                got=f"{name!r} for both",
-                hint="The public column is released with noise, the secret is dropped: name two columns.",
-            )
-    for name in keep:
-        if name in secret or name in public:
-            raise ArgumentError(
-                "keep",
-                rule="columns other than the secret and the public one",
-                got=repr(name),
-                hint="A kept column is released as it is; leave this one out of keep.",
-            )
-    if row_id in (*secret, *public):
-        raise ArgumentError(
-            "row_id",
-            rule="another column than the secret and the public one",
-            got=repr(row_id),
-            hint="Name a column that tells the rows apart, such as a record number.",
-        )
-
-
-def _not_found(role: str, name: object, columns: Sequence[Name]) -> ColumnNotFoundError:
+def not_found(role: str, name: object, columns: Sequence[Name], /) -> ColumnNotFoundError:
+    """The error of a column that the frame does not have."""
     labels = {str(column): repr(column) for column in columns}
     near = " or ".join(labels[n] for n in get_close_matches(str(name), labels, n=3))
     hint = f"Did you mean {near}?" if near else f"The frame has {', '.join(list(labels.values())[:8]) or 'none'}."
@@ -238,61 +190,6 @@ def check_rows(rows: int, /) -> None:
     """Raise PriorError for a frame without rows."""
     if not rows:
         raise PriorError("the frame", rule="non-empty", got="0 rows", hint="Check the filter or the file it came from.")
-
-
-def check_dtypes(
-    schema: Mapping[str, nw.dtypes.DType], /, *, secret: Sequence[str], public: Sequence[str], row_id: str | None = None
-) -> None:
-    """Check that the secrets are categorical or integral, the public columns numeric, and the row numbers integers.
-
-    Raises
-    ------
-    ArgumentTypeError
-    """
-    for name in secret:
-        dtype = schema[name]
-        labels = isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Boolean))
-        if not (labels or dtype.is_integer() or dtype.is_float()):
-            raise ArgumentTypeError(
-                f"the secret column {name!r}",
-                rule="of strings, categories, booleans or integers",
-                got=f"dtype {type(dtype).__name__}",
-                hint="Convert it to strings or categories first.",
-            )
-    for name in public:
-        dtype = schema[name]
-        if not (dtype.is_integer() or dtype.is_float() or isinstance(dtype, nw.Boolean)):
-            raise ArgumentTypeError(
-                f"the public column {name!r}",
-                rule="of integers, floats or booleans",
-                got=f"dtype {type(dtype).__name__}",
-                hint="Convert it to integers or floats first.",
-            )
-    if row_id is not None and not schema[row_id].is_integer():
-        raise ArgumentTypeError(
-            f"the row_id column {row_id!r}",
-            rule="of integers",
-            got=f"dtype {type(schema[row_id]).__name__}",
-            hint="Number the rows with integers, from a source that does not change.",
-        )
-
-
-def check_row_id(name: str, /, *, missing: int, repeated: int, outside: bool) -> None:
-    """Check what was found in the column that numbers the rows.
-
-    Raises
-    ------
-    ArgumentError
-        For rows without a number, with that of another row, or with one that 64 bits do not hold.
-    """
-    got = f"{_rows(missing)} without one" if missing else f"{_rows(repeated)} with that of another"
-    if missing or repeated or outside:
-        raise ArgumentError(
-            f"the row_id column {name!r}",
-            rule="a different integer of 64 bits in every row",
-            got=got if missing or repeated else "larger integers",
-            hint="Name a column that tells the rows apart: equal numbers would have equal noise.",
-        )
 
 
 def to_floats(
@@ -318,12 +215,12 @@ def to_floats(
             role,
             name,
             "without nulls and NaN",
-            _rows(missing) + " with one",
+            rows_text(missing) + " with one",
             'Say nulls="drop" to leave those rows out; that a value is missing can itself reveal the secret.',
         )
     infinite = int(counts[np.isinf(floats)].sum())
     if infinite:
-        got = _rows(infinite) + " with an infinity"
+        got = rows_text(infinite) + " with an infinity"
         raise _bad(role, name, "finite", got, "Clip the column to its known range first.")
     if bool((np.abs(floats) > LARGEST_VALUE).any()):
         raise _bad(role, name, "within 1e301 of 0", "larger values", "Divide the column by a constant first.")
@@ -334,5 +231,6 @@ def _bad(role: str, name: str, rule: str, got: str, hint: str) -> PriorError:
     return PriorError(f"the {role} column {name!r}", rule=rule, got=got, hint=hint)
 
 
-def _rows(n: int) -> str:
+def rows_text(n: int, /) -> str:
+    """A number of rows in words."""
     return f"{n} row{'s' * (n > 1)}"

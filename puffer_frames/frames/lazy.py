@@ -12,10 +12,11 @@ import polars as pl
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.blocks import NUMBER
-from puffer_frames.frames.columns import check_dtypes, check_names, check_row_id, check_rows
+from puffer_frames.frames.columns import check_rows
 from puffer_frames.frames.found import FoundValues
 from puffer_frames.frames.prepare import check_nulls, no_complete_row, share_of_runs
 from puffer_frames.frames.released import Released
+from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.source import Source
 from puffer_frames.frames.summary import EXACT_ROWS, Summary, count_values
 from puffer_frames.frames.survey import Survey, survey
@@ -57,53 +58,39 @@ class LazyTable:
                 hint="Collect the frame first.",
             )
 
-    def complete(
-        self,
-        *,
-        secret: Sequence[str],
-        public: Sequence[str],
-        keep: Sequence[str],
-        nulls: str,
-        row_id: str | None,
-        numbered: bool,
-    ) -> LazyRows:
+    def complete(self, roles: Roles, /, *, nulls: str, numbered: bool) -> LazyRows:
         """Numbered by `row_id`, or else by position, for which the plan must give its rows in one order."""
         check_nulls(nulls)
-        check_names(self.names, secret=secret, public=public, keep=keep, row_id=row_id)
-        check_dtypes(self.schema, secret=secret, public=public, row_id=row_id)
-        if numbered and row_id is None and _UNORDERED.search(self.plan.explain(optimized=False)):
+        roles.check_names(self.names)
+        roles.check_dtypes(self.schema)
+        named = roles.row_id is not None
+        if numbered and not named and _UNORDERED.search(self.plan.explain(optimized=False)):
             raise ArgumentError(
                 "the plan",
                 rule="one whose rows come in the same order in every run, or given a row_id",
                 got="one with a group_by, unique, join or sort",
                 hint='Name a column that numbers the rows (row_id="id"), or collect the frame first.',
             )
-        columns = [self._named(name, f"secret_{k}") for k, name in enumerate(secret)]
-        columns += [self._named(name, f"public_{k}") for k, name in enumerate(public)]
-        if row_id is not None:
-            columns.append(self._named(row_id, NUMBER))
-        columns += [self._named(name, f"keep_{k}") for k, name in enumerate(keep)]
-        rows = self.plan.select(columns)
+        secrets, values = _plain("secret", roles.secret), _plain("public", roles.public)
+        columns = [*(secrets | values).items(), *([(NUMBER, roles.row_id)] if roles.row_id is not None else [])]
+        columns += _plain("keep", roles.keep).items()
+        rows = self.plan.select(self._named(name, alias) for alias, name in columns)
         if nulls == "drop":
-            rows = rows.filter(*(_present(name, rows) for name in _asked(len(secret), len(public))))
-        if row_id is not None:
-            _check_numbers(row_id, rows)
+            rows = rows.filter(*(_present(name, rows) for name in (*secrets, *values)))
+        if named:
+            _check_numbers(roles, rows)
             rows = rows.with_columns(pl.col(NUMBER).cast(pl.Int64))
-        compared = [*_asked(len(secret), len(public)), *([NUMBER] if row_id is not None else [])]
-        shape = {"secrets": len(secret), "public": len(public)}
-        found = survey(rows.select(compared), **shape, few=EXACT_ROWS // 2, ordered=row_id is None)
+        found = survey(
+            rows.select(*secrets, *values, *([NUMBER] * named)),
+            secrets=len(secrets),
+            public=len(values),
+            few=EXACT_ROWS // 2,
+            ordered=not named,
+        )
         if found is None:
             check_rows(int(self.plan.select(pl.len()).collect().item()) if nulls == "drop" else 0)
             raise no_complete_row()
-        return LazyRows(
-            rows=rows,
-            names=self.names,
-            secret=tuple(secret),
-            public=tuple(public),
-            keep=tuple(keep),
-            named=row_id is not None,
-            survey=found,
-        )
+        return LazyRows(rows=rows, names=self.names, roles=roles, survey=found)
 
     def _named(self, name: str, alias: str) -> pl.Expr:
         wide = self.schema[name].is_float() and not alias.startswith("keep_")
@@ -118,24 +105,19 @@ class LazyRows:
     rows: pl.LazyFrame
     names: tuple[str, ...]
     """The frame's own columns."""
-    secret: tuple[str, ...]
-    public: tuple[str, ...]
-    keep: tuple[str, ...]
-    named: bool
-    """Whether a column numbers the rows."""
+    roles: Roles
     survey: Survey
     """What one run found, and every other must repeat."""
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """Of what the survey counted, or else by group-bys of the streaming engine."""
         return {
-            name: count_values(self._values(k), secret=self.secret, public=name, domain=domain.get(name))
-            for k, name in enumerate(self.public)
+            name: count_values(self._values(k), secret=self.roles.secret, public=name, domain=domain.get(name))
+            for k, name in enumerate(self.roles.public)
         }
 
     def _values(self, k: int) -> FoundValues:
-        secrets = [f"secret_{j}" for j in range(len(self.secret))]
-        table = self.rows.select(*secrets, pl.col(f"public_{k}").alias("value"))
+        table = self.rows.select(*_plain("secret", self.roles.secret), pl.col(f"public_{k}").alias("value"))
         different = table.select(pl.col("value").approx_n_unique())
         return FoundValues(
             table=nw.from_native(table),
@@ -148,7 +130,7 @@ class LazyRows:
 
     def run_share(self, counts: Sequence[int], /) -> float | None:
         """As `prepare.run_share`; None for rows in no order."""
-        return None if self.named else share_of_runs(self.survey.trace.runs, counts)
+        return share_of_runs(self.survey.trace.runs, counts) if self.roles.row_id is None else None
 
     def release(
         self,
@@ -159,21 +141,23 @@ class LazyRows:
         order: Callable[[int], IndexArray] | None,  # noqa: ARG002
     ) -> Released:
         """A plan whose noise is drawn in every run, the same in each."""
-        plain = {name: f"public_{k}" for k, name in enumerate(self.public)}
-        plain |= {name: f"keep_{k}" for k, name in enumerate(self.keep)}
+        given = _plain("public", self.roles.public) | _plain("keep", self.roles.keep)
+        plain = {name: alias for alias, name in given.items()}
+        named = self.roles.row_id is not None
         source = Source(
             rows=self.rows,
             columns={plain[name]: name for name in self.names if name in plain},
             moves={plain[name]: mechanism.prepared() for name, mechanism in mechanisms.items()},
-            checked=len(self.secret) + len(self.public) + self.named,
-            named=self.named,
+            checked=len(self.roles.secret) + len(self.roles.public) + named,
+            named=named,
             trace=self.survey.trace,
         )
         return Released(frame=source.plan(), rows=self.survey.trace.rows, fingerprint="")
 
 
-def _asked(secrets: int, public: int) -> list[str]:
-    return [*(f"secret_{k}" for k in range(secrets)), *(f"public_{k}" for k in range(public))]
+def _plain(role: str, names: Sequence[str]) -> dict[str, str]:
+    """The frame's names by those of their position."""
+    return {f"{role}_{k}": name for k, name in enumerate(names)}
 
 
 def _present(name: str, rows: pl.LazyFrame) -> pl.Expr:
@@ -181,7 +165,7 @@ def _present(name: str, rows: pl.LazyFrame) -> pl.Expr:
     return there & pl.col(name).is_not_nan() if rows.collect_schema()[name].is_float() else there
 
 
-def _check_numbers(row_id: str, rows: pl.LazyFrame) -> None:
+def _check_numbers(roles: Roles, rows: pl.LazyFrame) -> None:
     """Every row has a number of its own."""
     number = pl.col(NUMBER)
     asked = rows.select(
@@ -193,7 +177,7 @@ def _check_numbers(row_id: str, rows: pl.LazyFrame) -> None:
     )
     total, null, different, low, high = asked.collect(engine="streaming").row(0)
     outside = low is not None and not -(2**63) <= low <= high < 2**63
-    check_row_id(row_id, missing=null, repeated=total - null - (different - (null > 0)), outside=outside)
+    roles.check_numbers(missing=null, repeated=total - null - (different - (null > 0)), outside=outside)
 
 
 def _collected(table: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:

@@ -11,23 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, PriorError
-from puffer_frames.frames.columns import Frame, check_dtypes, check_names, check_row_id, check_rows, column
+from puffer_frames.frames.columns import Frame, check_rows, column
+from puffer_frames.frames.roles import Roles
 from puffer_frames.noise.stream import Numbers
 
 _MANY_ROWS = 1 << 21
 """From here on two threads are faster than one."""
 
 
-def prepare(
-    frame: Frame,
-    /,
-    *,
-    secret: Sequence[str],
-    public: Sequence[str],
-    keep: Sequence[str],
-    nulls: str,
-    row_id: str | None = None,
-) -> Frame:
+def prepare(frame: Frame, roles: Roles, /, *, nulls: str) -> Frame:
     """Check columns and dtypes; leave out the rows with a missing secret or public value for `nulls="drop"`.
 
     Raises
@@ -35,13 +27,13 @@ def prepare(
     ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError
     """
     check_nulls(nulls)
-    check_names(frame.columns, secret=secret, public=public, keep=keep, row_id=row_id)
+    roles.check_names(frame.columns)
     check_rows(len(frame))
-    check_dtypes(frame.schema, secret=secret, public=public, row_id=row_id)
+    roles.check_dtypes(frame.schema)
     if nulls == "raise":
         return frame
     complete = np.ones(len(frame), dtype=bool)
-    for name in (*secret, *public):
+    for name in (*roles.secret, *roles.public):
         complete &= ~missing(column(frame, name))
     if complete.all():
         return frame
@@ -66,7 +58,7 @@ def no_complete_row() -> PriorError:
     )
 
 
-def row_numbers(frame: Frame, row_id: str | None, /) -> Numbers | None:
+def row_numbers(frame: Frame, roles: Roles, /) -> Numbers | None:
     """The numbers of the rows, of a checked dtype; None where no column names them.
 
     Raises
@@ -74,14 +66,14 @@ def row_numbers(frame: Frame, row_id: str | None, /) -> Numbers | None:
     ArgumentError
         Unless every row has one of its own, of 64 bits.
     """
-    if row_id is None:
+    if roles.row_id is None:
         return None
-    entries = column(frame, row_id)
+    entries = column(frame, roles.row_id)
     null = missing(entries)
     outside = not null.all() and not -(2**63) <= int(entries.min()) <= int(entries.max()) < 2**63
-    check_row_id(row_id, missing=int(null.sum()), repeated=0, outside=outside)
+    roles.check_numbers(missing=int(null.sum()), repeated=0, outside=outside)
     numbers = np.asarray(entries.cast(nw.Int64).to_numpy(), dtype=np.int64)
-    check_row_id(row_id, missing=0, repeated=numbers.size - np.unique(numbers).size, outside=False)
+    roles.check_numbers(missing=0, repeated=numbers.size - np.unique(numbers).size, outside=False)
     return numbers
 
 

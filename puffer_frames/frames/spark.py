@@ -13,16 +13,11 @@ from pyspark.sql.types import DoubleType, LongType, StructField, StructType
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
 from puffer_frames.frames.batches import CHECK, NUMBER, PLACE_BITS, NoiseStep, SumStep, totals
-from puffer_frames.frames.columns import (
-    check_distinct_names,
-    check_dtypes,
-    check_names,
-    check_row_id,
-    check_rows,
-)
+from puffer_frames.frames.columns import check_distinct_names, check_rows
 from puffer_frames.frames.found import Extent, FoundValues
 from puffer_frames.frames.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.released import Released
+from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.summary import Summary, count_values
 from puffer_frames.frames.unordered import RowSums
 from puffer_frames.mechanism import Mechanism
@@ -73,48 +68,31 @@ class SparkTable:
                 hint="Write the release in random order: released.orderBy(rand()).",
             )
 
-    def complete(
-        self,
-        *,
-        secret: Sequence[str],
-        public: Sequence[str],
-        keep: Sequence[str],
-        nulls: str,
-        row_id: str | None,
-        numbered: bool,
-    ) -> SparkRows:
+    def complete(self, roles: Roles, /, *, nulls: str, numbered: bool) -> SparkRows:
         """Numbered by `row_id`, or else materialised once and numbered by partition and place."""
         check_nulls(nulls)
-        check_names(self.names, secret=secret, public=public, keep=keep, row_id=row_id)
-        check_dtypes(self.schema, secret=secret, public=public, row_id=row_id)
-        columns = [self._column(name).alias(f"secret_{k}") for k, name in enumerate(secret)]
-        columns += [self._column(name).alias(f"public_{k}") for k, name in enumerate(public)]
-        columns += [self._native(name).alias(f"keep_{k}") for k, name in enumerate(keep)]
-        if row_id is not None:
-            columns.append(self._native(row_id).cast("long").alias(NUMBER))
+        roles.check_names(self.names)
+        roles.check_dtypes(self.schema)
+        columns = [self._column(name).alias(f"secret_{k}") for k, name in enumerate(roles.secret)]
+        columns += [self._column(name).alias(f"public_{k}") for k, name in enumerate(roles.public)]
+        columns += [self._native(name).alias(f"keep_{k}") for k, name in enumerate(roles.keep)]
+        if roles.row_id is not None:
+            columns.append(self._native(roles.row_id).cast("long").alias(NUMBER))
         rows = self.frame
         if nulls == "drop":
-            for name in (*secret, *public):
+            for name in (*roles.secret, *roles.public):
                 rows = rows.filter(self._present(name))
         rows = rows.select(*columns)
-        if numbered and row_id is None:
+        if numbered and roles.row_id is None:
             rows = _materialised(rows.withColumn(NUMBER, F.monotonically_increasing_id()))
-        found = _look(rows, public=len(public), named=row_id is not None)
+        found = _look(rows, public=len(roles.public), named=roles.row_id is not None)
         if not found["rows"] and nulls == "drop":
             check_rows(self.frame.limit(1).count())
             raise no_complete_row()
         check_rows(found["rows"])
-        if row_id is not None:
-            _check_numbers(rows, row_id)
-        return SparkRows(
-            rows=rows,
-            names=self.names,
-            secret=tuple(secret),
-            public=tuple(public),
-            keep=tuple(keep),
-            named=row_id is not None,
-            found=found,
-        )
+        if roles.row_id is not None:
+            _check_numbers(rows, roles)
+        return SparkRows(rows=rows, names=self.names, roles=roles, found=found)
 
     def _native(self, name: str) -> Any:
         return F.col(f"c{self.names.index(name)}")
@@ -135,23 +113,20 @@ class SparkRows:
     rows: SparkFrame
     names: tuple[str, ...]
     """The frame's own columns."""
-    secret: tuple[str, ...]
-    public: tuple[str, ...]
-    keep: tuple[str, ...]
-    named: bool
-    """Whether a column numbers the rows: then they were not materialised."""
+    roles: Roles
+    """Rows that no column numbers were materialised."""
     found: Mapping[str, Any]
     """What one pass over the rows found."""
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """By native group-bys, whose results alone reach the driver."""
         return {
-            name: count_values(self._values(k), secret=self.secret, public=name, domain=domain.get(name))
-            for k, name in enumerate(self.public)
+            name: count_values(self._values(k), secret=self.roles.secret, public=name, domain=domain.get(name))
+            for k, name in enumerate(self.roles.public)
         }
 
     def _values(self, k: int) -> FoundValues:
-        secrets = [f"secret_{j}" for j in range(len(self.secret))]
+        secrets = [f"secret_{j}" for j in range(len(self.roles.secret))]
         found = self.found
         low, high = found[f"ends_{k}"]
         std = found[f"std_{k}"]
@@ -187,18 +162,19 @@ class SparkRows:
         CalibrationError
             Where the rows are no longer those that were counted.
         """
-        plain = {name: f"public_{k}" for k, name in enumerate(self.public)}
-        plain |= {name: f"keep_{k}" for k, name in enumerate(self.keep)}
+        named = self.roles.row_id is not None
+        plain = {name: f"public_{k}" for k, name in enumerate(self.roles.public)}
+        plain |= {name: f"keep_{k}" for k, name in enumerate(self.roles.keep)}
         names = [name for name in self.names if name in plain]
         selected = [F.col(plain[name]) for name in names]
-        source = self.rows.select(NUMBER, *selected, *([_hash(len(self.public), len(self.secret))] * self.named))
+        source = self.rows.select(NUMBER, *selected, *([_hash(len(self.roles.public), len(self.roles.secret))] * named))
         step = NoiseStep(
             mechanisms={plain[name]: mechanism for name, mechanism in mechanisms.items()},
-            firsts=None if self.named else _firsts(self.rows),
+            firsts=None if named else _firsts(self.rows),
         )
         noisy = source.mapInArrow(step.noise, _released_schema(source.schema))
         sums, check = _sum(noisy, names)
-        if self.named and (check, sums.rows) != (self.found[CHECK], self.found["rows"]):
+        if named and (check, sums.rows) != (self.found[CHECK], self.found["rows"]):
             raise CalibrationError(
                 "the rows",
                 rule="the same in every pass over the frame",
@@ -251,11 +227,11 @@ def _hash(public: int, secrets: int) -> Any:
     return F.xxhash64(*names).alias(CHECK)
 
 
-def _check_numbers(rows: SparkFrame, row_id: str) -> None:
+def _check_numbers(rows: SparkFrame, roles: Roles) -> None:
     """Every row has a number of its own."""
     count = rows.agg(F.count(F.lit(1)), F.count(NUMBER), F.count_distinct(F.col(NUMBER))).toArrow()
     total, present, different = (column[0].as_py() for column in count.columns)
-    check_row_id(row_id, missing=total - present, repeated=present - different, outside=False)
+    roles.check_numbers(missing=total - present, repeated=present - different, outside=False)
 
 
 def _materialised(rows: SparkFrame) -> SparkFrame:

@@ -11,6 +11,7 @@ from puffer_frames.frames.fingerprint import fingerprint
 from puffer_frames.frames.lazy import LazyTable
 from puffer_frames.frames.prepare import prepare, row_numbers, run_share
 from puffer_frames.frames.released import Released
+from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.summary import Summary, summarise
 from puffer_frames.frames.write import as_given, build_release, check_index, float_values
 from puffer_frames.mechanism import Mechanism
@@ -45,16 +46,7 @@ class Table(Protocol):
     def check_order(self, *, index: str | None, shuffle: bool) -> None:
         """Raise ArgumentError for what cannot be decided of this frame's index and order."""
 
-    def complete(
-        self,
-        *,
-        secret: Sequence[str],
-        public: Sequence[str],
-        keep: Sequence[str],
-        nulls: str,
-        row_id: str | None,
-        numbered: bool,
-    ) -> CompleteRows:
+    def complete(self, roles: Roles, /, *, nulls: str, numbered: bool) -> CompleteRows:
         """Check the columns and leave out incomplete rows for `nulls="drop"`.
 
         The rows of a release are `numbered`: each has a number that no other has and that does not change.
@@ -90,26 +82,10 @@ class LocalTable:
         """Require a decision on a pandas index."""
         check_index(self.frame, index)
 
-    def complete(
-        self,
-        *,
-        secret: Sequence[str],
-        public: Sequence[str],
-        keep: Sequence[str],
-        nulls: str,
-        row_id: str | None,
-        numbered: bool,  # noqa: ARG002
-    ) -> LocalRows:
+    def complete(self, roles: Roles, /, *, nulls: str, numbered: bool) -> LocalRows:  # noqa: ARG002
         """Numbered by `row_id`, or else by position."""
-        frame = prepare(self.frame, secret=secret, public=public, keep=keep, nulls=nulls, row_id=row_id)
-        return LocalRows(
-            frame=frame,
-            native=self.native,
-            secret=tuple(secret),
-            public=tuple(public),
-            keep=tuple(keep),
-            numbers=row_numbers(frame, row_id),
-        )
+        frame = prepare(self.frame, roles, nulls=nulls)
+        return LocalRows(frame=frame, native=self.native, roles=roles, numbers=row_numbers(frame, roles))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,22 +94,20 @@ class LocalRows:
 
     frame: Frame
     native: NativeFrame
-    secret: tuple[str, ...]
-    public: tuple[str, ...]
-    keep: tuple[str, ...]
+    roles: Roles
     numbers: Numbers | None
     """Numbers of the rows; None for 0, 1, ..., n - 1."""
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """By group-bys of the frame's own library."""
         return {
-            name: summarise(self.frame, secret=self.secret, public=name, domain=domain.get(name))
-            for name in self.public
+            name: summarise(self.frame, secret=self.roles.secret, public=name, domain=domain.get(name))
+            for name in self.roles.public
         }
 
     def run_share(self, counts: Sequence[int], /) -> float:
         """As `prepare.run_share`."""
-        return run_share(self.frame, secret=self.secret, counts=counts)
+        return run_share(self.frame, secret=self.roles.secret, counts=counts)
 
     def release(
         self,
@@ -151,7 +125,7 @@ class LocalRows:
                 name: mechanism.prepared()(float_values(self.frame, name), self.numbers)
                 for name, mechanism in mechanisms.items()
             },
-            keep=self.keep,
+            keep=self.roles.keep,
             index=index,
             order=order(rows) if order is not None else None,
             labels=labels_of(self.native),

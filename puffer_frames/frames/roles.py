@@ -1,0 +1,118 @@
+"""What the columns of a release are for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import narwhals.stable.v2 as nw
+
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.frames.columns import not_found, rows_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """Names of columns, by what is done with them."""
+
+    secret: tuple[str, ...]
+    """Dropped."""
+    public: tuple[str, ...]
+    """Released with noise."""
+    keep: tuple[str, ...] = ()
+    """Released as they are."""
+    row_id: str | None = None
+    """Numbers the rows, if any does: the noise follows it."""
+
+    def check_names(self, columns: Sequence[str], /) -> None:
+        """Check that the columns exist and that their roles do not overlap.
+
+        Raises
+        ------
+        ColumnNotFoundError, ArgumentError
+        """
+        for role, names in (("secret", self.secret), ("public", self.public), ("keep", self.keep)):
+            for name in names:
+                if name not in columns:
+                    raise not_found(role, name, columns)
+            if len(set(names)) < len(names):
+                raise ArgumentError(
+                    role, rule="different columns", got="one named twice", hint="Name each column once."
+                )
+        if not self.secret or not self.public:
+            role = "public" if self.secret else "secret"
+            raise ArgumentError(role, rule="the name of a column", got="none", hint=f'Write {role}="column".')
+        for name in self.public:
+            if name in self.secret:
+                raise ArgumentError(
+                    "public",
+                    rule="another column than the secret",
+                    got=f"{name!r} for both",
+                    hint="The public column is released with noise, the secret is dropped: name two columns.",
+                )
+        for name in self.keep:
+            if name in self.secret or name in self.public:
+                raise ArgumentError(
+                    "keep",
+                    rule="columns other than the secret and the public one",
+                    got=repr(name),
+                    hint="A kept column is released as it is; leave this one out of keep.",
+                )
+        if self.row_id in (*self.secret, *self.public):
+            raise ArgumentError(
+                "row_id",
+                rule="another column than the secret and the public one",
+                got=repr(self.row_id),
+                hint="Name a column that tells the rows apart, such as a record number.",
+            )
+
+    def check_dtypes(self, schema: Mapping[str, nw.dtypes.DType], /) -> None:
+        """Check that the secrets are categorical or integral, the public columns numeric, and row numbers integers.
+
+        Raises
+        ------
+        ArgumentTypeError
+        """
+        for name in self.secret:
+            dtype = schema[name]
+            labels = isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Boolean))
+            if not (labels or dtype.is_integer() or dtype.is_float()):
+                raise ArgumentTypeError(
+                    f"the secret column {name!r}",
+                    rule="of strings, categories, booleans or integers",
+                    got=f"dtype {type(dtype).__name__}",
+                    hint="Convert it to strings or categories first.",
+                )
+        for name in self.public:
+            dtype = schema[name]
+            if not (dtype.is_integer() or dtype.is_float() or isinstance(dtype, nw.Boolean)):
+                raise ArgumentTypeError(
+                    f"the public column {name!r}",
+                    rule="of integers, floats or booleans",
+                    got=f"dtype {type(dtype).__name__}",
+                    hint="Convert it to integers or floats first.",
+                )
+        if self.row_id is not None and not schema[self.row_id].is_integer():
+            raise ArgumentTypeError(
+                f"the row_id column {self.row_id!r}",
+                rule="of integers",
+                got=f"dtype {type(schema[self.row_id]).__name__}",
+                hint="Number the rows with integers, from a source that does not change.",
+            )
+
+    def check_numbers(self, *, missing: int, repeated: int, outside: bool) -> None:
+        """Check what was found in the column that numbers the rows.
+
+        Raises
+        ------
+        ArgumentError
+            For rows without a number, with that of another row, or with one that 64 bits do not hold.
+        """
+        got = f"{rows_text(missing)} without one" if missing else f"{rows_text(repeated)} with that of another"
+        if missing or repeated or outside:
+            raise ArgumentError(
+                f"the row_id column {self.row_id!r}",
+                rule="a different integer of 64 bits in every row",
+                got=got if missing or repeated else "larger integers",
+                hint="Name a column that tells the rows apart: equal numbers would have equal noise.",
+            )
