@@ -4,7 +4,7 @@ Run: python benchmarks/parquet.py [--rows N ...] [--rounds N] [--folder DIR] [--
 
 Each run is a process of its own. The file has a secret, two public columns and one to keep. A release counts,
 calibrates, adds noise, and writes the noisy and the kept columns with the certificate. It is compared with a copy of
-the whole file, and with one of the columns that it reads. Prints medians of seconds, and of the largest resident memory.
+the whole file, and with one of the columns that it reads. Prints medians of seconds and of the peak of resident memory.
 """
 
 import argparse
