@@ -27,7 +27,8 @@ def build_frame(kind, data, spark=None):
     if kind == "pyarrow":
         return pa.table(data)
     if kind == "spark":
-        return spark.createDataFrame(pa.table(data))
+        # Materialised in two partitions: rows that the plan itself holds are released in one.
+        return spark.createDataFrame(pa.table(data)).localCheckpoint()
     return pl.DataFrame(data) if kind == "polars" else pl.LazyFrame(data)
 
 

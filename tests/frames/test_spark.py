@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from cases import CASES
+from conftest import build_frame
 from kinds import release
 from spark_rows import few_cells, make_frame, make_table
 
@@ -19,6 +20,12 @@ def table():
 @pytest.fixture(scope="module")
 def frame(spark, table):
     return make_frame(spark, table)
+
+
+def test_the_rows_of_every_kinds_cases_lie_in_two_partitions(spark):
+    """So that their numbers go on from one partition to the next."""
+    frame = build_frame("spark", {"place": range(10)}, spark)
+    assert frame.selectExpr("spark_partition_id() AS partition").distinct().count() == 2
 
 
 @pytest.mark.parametrize("domain", [None, {"value": (-1.0, 2.0)}])
