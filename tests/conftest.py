@@ -8,20 +8,27 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
-FRAME_KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "polars-lazy")
+LOCAL_KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "polars-lazy", "pyarrow")
+FRAME_KINDS = (*LOCAL_KINDS, "spark")
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
-def build_frame(kind, data):
-    """The columns of `data` as a frame of the given kind."""
+def build_frame(kind, data, spark=None):
+    """The columns of `data` as a frame of the given kind, its rows in their order; one of Spark needs a session."""
     if kind == "pandas":
         return pd.DataFrame(data)
     if kind == "pandas-nullable":
         return pd.DataFrame(data).convert_dtypes()
     if kind == "pandas-pyarrow":
         return pd.DataFrame(data).convert_dtypes(dtype_backend="pyarrow")
+    if kind == "pyarrow":
+        return pa.table(data)
+    if kind == "spark":
+        # Materialised in two partitions: rows that the plan itself holds are released in one.
+        return spark.createDataFrame(pa.table(data)).localCheckpoint()
     return pl.DataFrame(data) if kind == "polars" else pl.LazyFrame(data)
 
 
@@ -30,9 +37,20 @@ def run(released):
     return released.puffer.collect() if isinstance(released, pl.LazyFrame) else released
 
 
-@pytest.fixture(params=FRAME_KINDS)
-def make_frame(request):
-    return lambda data: build_frame(request.param, data)
+@pytest.fixture(scope="module", params=FRAME_KINDS)
+def kind(request):
+    return request.param
+
+
+without_spark = pytest.mark.parametrize("kind", LOCAL_KINDS, indirect=True)
+"""For what a Spark frame does not do."""
+
+
+@pytest.fixture(scope="module")
+def make_frame(request, kind):
+    """From columns to a frame; the session is asked for by the kind that needs it, and the others run without it."""
+    spark = request.getfixturevalue("spark") if kind == "spark" else None
+    return lambda data: build_frame(kind, data, spark)
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,18 @@ import pandas as pd
 import polars as pl
 import pytest
 from conftest import run
+from kinds import column, names
 
 import puffer_frames
-from puffer_frames import ArgumentError, CalibrationError, Prior, RowOrderWarning, bounded_scales
+from puffer_frames import (
+    ArgumentError,
+    CalibrationError,
+    Prior,
+    RowOrderWarning,
+    bounded_scales,
+    certificate_of,
+    verify,
+)
 
 ROWS = 400
 
@@ -54,12 +63,11 @@ def test_joint_release_hides_what_the_columns_tell_together(table):
 
 
 def test_joint_release_of_every_kind_of_frame(make_frame, table):
-    frame = make_frame(table)
-    released = run(frame.puffer.privatize(secret="group", public=["right", "left"], epsilon=1.0, rng=5, keep="note"))
-    assert list(released.columns) == ["left", "right", "note"]
-    assert released.puffer.verify() == "intact"
-    noise = np.asarray(released["left"].to_numpy(), dtype=float) - table["left"]
-    other = np.asarray(released["right"].to_numpy(), dtype=float) - table["right"]
+    asked = {"secret": "group", "public": ["right", "left"], "epsilon": 1.0, "rng": 5, "keep": "note"}
+    released = run(puffer_frames.privatize(make_frame(table), **asked))
+    assert names(released) == ["left", "right", "note"]
+    assert verify(released) == "intact"
+    noise, other = (column(released, name) - table[name] for name in ("left", "right"))
     assert abs(np.corrcoef(noise, other)[0, 1]) < 0.2
 
 
@@ -92,14 +100,15 @@ def test_constant_columns_together_need_no_noise(table):
 def test_clip_and_round_leave_the_calibration_as_it_is(make_frame, people):
     frame = make_frame(people)
     options = {"secret": "group", "public": "score", "epsilon": 0.05, "rng": 4}
-    plain = np.asarray(run(frame.puffer.privatize(**options))["score"].to_numpy(), dtype=float)
-    released = run(frame.puffer.privatize(clip=(0, 5), round=True, **options))
-    assert np.array_equal(np.asarray(released["score"].to_numpy(), dtype=float), np.rint(plain).clip(0, 5))
-    certificate = released.puffer.certificate
-    assert certificate.scales == run(frame.puffer.privatize(**options)).puffer.certificate.scales
+    plain, released, one_sided = (
+        run(puffer_frames.privatize(frame, **options, **more))
+        for more in ({}, {"clip": (0, 5), "round": True}, {"clip": {"score": (0, math.inf)}})
+    )
+    assert np.array_equal(column(released, "score"), np.rint(column(plain, "score")).clip(0, 5))
+    assert column(one_sided, "score").min() == 0
+    certificate = certificate_of(released)
+    assert certificate.scales == certificate_of(plain).scales
     assert "rounded to integers and score clipped to [0, 5]" in " ".join(str(certificate).split())
-    one_sided = run(frame.puffer.privatize(clip={"score": (0, math.inf)}, **options))
-    assert np.asarray(one_sided["score"].to_numpy(), dtype=float).min() == 0
 
 
 def test_dropped_rows(make_frame, people):
@@ -107,11 +116,11 @@ def test_dropped_rows(make_frame, people):
     frame = make_frame(people | {"score": scores})
     complete = make_frame({name: [v for k, v in enumerate(values) if k % 10] for name, values in people.items()})
     options = {"secret": "group", "public": "score", "epsilon": 0.05, "rng": 4, "keep": "note"}
-    released = run(frame.puffer.privatize(nulls="drop", **options))
-    expected = run(complete.puffer.privatize(**options))
-    assert released.puffer.certificate.fingerprint == expected.puffer.certificate.fingerprint
-    assert len(released) == 180
-    text = str(released.puffer.certificate)
+    released = run(puffer_frames.privatize(frame, nulls="drop", **options))
+    expected = run(puffer_frames.privatize(complete, **options))
+    assert certificate_of(released).fingerprint == certificate_of(expected).fingerprint
+    assert len(column(released, "score")) == 180
+    text = str(certificate_of(released))
     assert "rows with a missing value" in text
     assert "20 " not in text
 

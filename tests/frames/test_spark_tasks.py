@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from spark_rows import ROWS, few_cells, make_frame, make_table, release, released_rows
+from kinds import ROWS, release
+from spark_rows import few_cells, make_frame, make_table, released_rows
 
 import puffer_frames
 from puffer_frames import (

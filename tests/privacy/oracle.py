@@ -10,36 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import combinations, pairwise
-from typing import Any, NamedTuple
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from mpmath import mp, mpf  # type: ignore[import-untyped]
-from scipy.special import erfc, erfcx
+from oracle_scan import Pair, Scan, crossing, exact, extrema, log_ratio, peak, scan_of, section, steps
 
 Component = tuple[float, float, float]
 Prior = Sequence[Component]
-Array = np.ndarray[Any, np.dtype[Any]]
 DIGITS = 50
-_WIDE = np.longdouble  # only lowers the noise of the scan; plain doubles also work
-
-
-class _Pair(NamedTuple):
-    """Cleaned priors, the scale, and the sorted means; scan points are written anchors[cell] + t."""
-
-    p: list[Any]
-    q: list[Any]
-    b: float
-    anchors: Array
-
-
-class _Scan(NamedTuple):
-    """Ordered points, log f_p/f_q and log f_p there."""
-
-    cell: Array
-    t: Array
-    ratio: Array
-    log_p: Array
 
 
 def _clean(prior: Prior) -> list[tuple[Any, float, float]]:
@@ -57,13 +37,13 @@ def _clean(prior: Prior) -> list[tuple[Any, float, float]]:
     return [(w / total, m, s) for (m, s), w in sorted(merged.items())]
 
 
-def _pair(p: Prior, q: Prior, scale: float) -> tuple[_Pair, bool]:
+def _pair(p: Prior, q: Prior, scale: float) -> tuple[Pair, bool]:
     """The cleaned pair, and whether it consists of atoms only."""
     cp, cq = _clean(p), _clean(q)
     atoms = all(s == 0 for _, _, s in cp + cq)
     if not (scale > 0 or (scale == 0 and atoms)) or not math.isfinite(scale):
         raise ValueError("scale must be finite and positive (zero is allowed for atoms only)")
-    return _Pair(cp, cq, float(scale), np.array(sorted({m for _, m, _ in cp + cq}))), atoms
+    return Pair(cp, cq, float(scale), np.array(sorted({m for _, m, _ in cp + cq}))), atoms
 
 
 # ----------------------------------------------------------------------------------------- closed forms in mpmath
@@ -103,13 +83,13 @@ def density(prior: Prior, y: Any, scale: float) -> Any:
 
 
 # ----------------------------------------------------------------------------------------------------- atoms only
-def _masses(pair: _Pair) -> list[tuple[Any, Any]]:
+def _masses(pair: Pair) -> list[tuple[Any, Any]]:
     """Prior masses of every atom, in order."""
     mass_p, mass_q = {m: w for w, m, _ in pair.p}, {m: w for w, m, _ in pair.q}
     return [(mass_p.get(x, mpf(0)), mass_q.get(x, mpf(0))) for x in pair.anchors.tolist()]
 
 
-def _atoms_pure(pair: _Pair) -> Any:
+def _atoms_pure(pair: Pair) -> Any:
     """Brute force at every atom; probes elsewhere only assert that no atom is beaten."""
     b = mpf(pair.b)
     atoms = [mpf(x) for x in pair.anchors.tolist()]
@@ -128,7 +108,7 @@ def _atoms_pure(pair: _Pair) -> Any:
     return worst
 
 
-def _atoms_hockey(pair: _Pair, coefs: list[Any]) -> Any:
+def _atoms_hockey(pair: Pair, coefs: list[Any]) -> Any:
     """Integral of [h]_+, h = sum of c_x Laplace(y - x); between atoms 2b h = low/u + high*u with u = exp(y/b)."""
     u = [mp.exp((mpf(x) - mpf(float(pair.anchors[0]))) / mpf(pair.b)) for x in pair.anchors.tolist()]
     total = max(mpf(0), mp.fsum(c / v for c, v in zip(coefs, u)) / 2)
@@ -140,150 +120,6 @@ def _atoms_hockey(pair: _Pair, coefs: list[Any]) -> Any:
             cuts.insert(1, root)
         total += mp.fsum(max(mpf(0), (high * (w - v) + low * (1 / v - 1 / w)) / 2) for v, w in pairwise(cuts))
     return total
-
-
-# ------------------------------------------------------------------------------------------------- the float scan
-def _log_half(z: Array, s: Any, b: Any) -> Array:
-    """log of exp(s^2/2b^2 - z/b) Phi(z/s - s/b), arranged so that nothing large cancels."""
-    x = (s / b - z / s).astype(float) / math.sqrt(2)
-    out = np.empty(z.shape, dtype=_WIDE)
-    far = x > 0
-    out[far] = -((z[far] / s) ** 2) / 2 + np.log(0.5 * erfcx(x[far]))
-    out[~far] = s * s / (2 * b * b) - z[~far] / b + np.log1p(-0.5 * erfc(-x[~far]))
-    return out
-
-
-def _log_parts(prior: list[Any], pair: _Pair, cell: Array, t: Array) -> Array:
-    """log(2b w f) of every component (rows) at the given points."""
-    rows, b = [], _WIDE(pair.b)
-    for w, m, s in prior:
-        z = (pair.anchors.astype(_WIDE) - _WIDE(m))[cell] + t
-        if s > 0:
-            one, two = _log_half(z, _WIDE(s), b), _log_half(-z, _WIDE(s), b)
-            row = np.maximum(one, two) + np.log1p(np.exp(-np.abs(one - two).astype(float)))
-        else:
-            row = -np.abs(z) / b
-        rows.append(row + float(mp.log(w)))
-    return np.array(rows)
-
-
-def _log_ratio(pair: _Pair, cell: Array, t: Array) -> tuple[Array, Array]:
-    """log f_p/f_q and log f_p."""
-    tops, logs = [], []
-    for prior in (pair.p, pair.q):
-        parts = _log_parts(prior, pair, cell, t)
-        tops.append(parts.max(axis=0))
-        logs.append(np.log(np.exp((parts - tops[-1]).astype(float)).sum(axis=0)))
-    log_p = tops[0].astype(float) + logs[0] - math.log(2 * pair.b)
-    return (tops[0] - tops[1]).astype(float) + (logs[0] - logs[1]), log_p
-
-
-def _steps(pair: _Pair, cell: Array, t: Array) -> Array:
-    steps: Array = np.maximum(np.diff(pair.anchors[cell]) + np.diff(t), 0.0)
-    return steps
-
-
-def _section(
-    pair: _Pair, scan: Any, ends: tuple[Array, Array, Array], rounds: int, pick: Callable[[Array], Any]
-) -> tuple[Array, Array, Array]:
-    """Shrink brackets (left, home, right point numbers), t relative to home; ``pick`` keeps two of 17 columns."""
-    cell, home = scan[0], pair.anchors[scan[0][ends[1]]]
-    low, high = (pair.anchors[cell[k]] - home + scan[1][k] for k in (ends[0], ends[2]))
-    cell = cell[ends[1]]
-    for _ in range(rounds if len(cell) else 0):
-        ts = low[:, None] + (high - low)[:, None] * (np.arange(17) / 16)
-        values, _ = _log_ratio(pair, np.repeat(cell, 17), ts.ravel())
-        first, last = pick(values.reshape(ts.shape))
-        low, high = ts[np.arange(len(cell)), first], ts[np.arange(len(cell)), last]
-    return cell, low, high
-
-
-def _root(level: float) -> Callable[[Array], Any]:
-    def pick(values: Array) -> Any:
-        above = values > level
-        cut = np.argmax(above != above[:, :1], axis=1)
-        cut[cut == 0] = 16
-        return cut - 1, cut
-
-    return pick
-
-
-def _peak(sign: Array, noise: float) -> Callable[[Array], Any]:
-    def pick(values: Array) -> Any:
-        best = (values * sign[:, None]).argmax(axis=1)
-        flat = np.ptp(values, axis=1) < noise  # the floats can tell no more
-        return np.where(flat, 0, np.maximum(best - 1, 0)), np.where(flat, 16, np.minimum(best + 1, 16))
-
-    return pick
-
-
-def _scan(pair: _Pair) -> _Scan:
-    """Points at every useful scale around every component, tail onset and dominance change; then bisect bends."""
-    p, q, b, anchors = pair
-    far = float(anchors[-1] - anchors[0]) + max(s * s / b + 60 * s for _, _, s in p + q) + 200 * b
-    chunks: list[tuple[Array, Array]] = []
-
-    def around(base: float, centre: float, units: list[float], low: float) -> None:
-        """Add base + centre +- offsets, each relative to its nearest anchor (exactly, when that is base)."""
-        off = [unit * 0.25 * np.arange(1, 41) for unit in units if unit > 0]
-        off.append(low * np.exp(0.15 * np.arange(1 + math.ceil(math.log(far / low) / 0.15))))
-        t = centre + np.concatenate([[0.0], *off, *(-x for x in off)])
-        cell = np.searchsorted((anchors[1:] + anchors[:-1]) / 2, base + t)
-        chunks.append((cell, (base - anchors[cell]) + t))
-
-    def ordered() -> tuple[Array, Array]:
-        cell, t = (np.concatenate(x) for x in zip(*chunks))
-        order = np.lexsort((t, cell))
-        cell, t = cell[order], t[order]
-        fresh = np.append(True, (np.diff(cell) != 0) | (np.diff(t) != 0))
-        return cell[fresh], t[fresh]
-
-    for m, s in {(m, s) for _, m, s in p + q}:
-        around(m, 0.0, [s, b], 1e-3 * (min(s, b) or b))
-        for sign in (-1, 1) if s > 0.3 * b else ():  # where the Gaussian bulk turns into an exponential tail
-            around(m, sign * s * s / b, [s], 0.1 * s)
-    cell, t = ordered()
-    for prior in (p, q):  # where two components of one prior exchange dominance
-        parts = _log_parts(prior, pair, cell, t)
-        near = np.abs(parts - parts.max(axis=0)) < 60
-        for i, j in combinations(range(len(prior)), 2):
-            flip = np.diff(np.signbit(parts[i] - parts[j]).astype(int)) != 0
-            ends = np.flatnonzero(flip & (near[i, 1:] | near[i, :-1]))[:6]
-            two = pair._replace(p=[prior[i]], q=[prior[j]])
-            for c, lo, hi in zip(*_section(two, (cell, t), (ends, ends, ends + 1), 4, _root(0.0))):
-                around(float(anchors[c]), float(lo + hi) / 2, [b], 0.05 * b)
-    cell, t = ordered()
-    ratio, log_p = _log_ratio(pair, cell, t)
-    for _ in range(3):
-        dy = np.maximum(_steps(pair, cell, t), 1e-300)
-        bend = np.abs((ratio[:-2] * dy[1:] + ratio[2:] * dy[:-1]) / (dy[1:] + dy[:-1]) - ratio[1:-1])
-        mark = np.zeros(len(t), dtype=bool)
-        mark[np.argsort(-bend)[:1500] + 1] = True
-        mark[1:-1] &= bend > 4e-3 * np.abs(ratio).max() + 1e-14
-        k = np.flatnonzero((mark[:-1] | mark[1:]) & (dy > 1e-4 * b))
-        new = cell[k], t[k] + dy[k] / 2
-        old = (cell, t, ratio, log_p)
-        cell, t, ratio, log_p = (np.insert(x, k + 1, y) for x, y in zip(old, (*new, *_log_ratio(pair, *new))))
-    return _Scan(cell, t, ratio, log_p)
-
-
-def _extrema(scan: _Scan) -> tuple[Array, Array, Array, Array]:
-    """Interior local extrema of the log ratio: kind (maximum +1, minimum -1), left end, place, right end."""
-    up, down = np.diff(scan.ratio)[:-1], np.diff(scan.ratio)[1:]
-    k = np.flatnonzero((up * down <= 0) & (up != down)) + 1
-    sign = np.where(up[k - 1] > down[k - 1], 1.0, -1.0)
-    ends = []
-    for way in (-1, 1):  # past neighbours that float noise cannot tell from the extremum
-        end = k + way
-        for _ in range(12):
-            same = sign * (scan.ratio[k] - scan.ratio[end]) < 1e-13 + 1e-6 * np.abs(scan.ratio[k])
-            end = np.clip(end + way * same, 0, len(scan.t) - 1)
-        ends.append(end)
-    return sign, ends[0], k, ends[1]
-
-
-def _exact(pair: _Pair, cell: Any, t: Any) -> Any:
-    return mpf(float(pair.anchors[cell])) + mpf(float(t))
 
 
 # ------------------------------------------------------------------------------------------------------ pure loss
@@ -326,52 +162,52 @@ def pure_loss(p: Prior, q: Prior, *, scale: float) -> float:
 
         best = max(abs(_log_mgf(pair.p, r) - _log_mgf(pair.q, r)) for r in (1 / b, -1 / b))  # the tail limits
         best = max([best, *(loss(mpf(m)) for m in {m for _, m, s in pair.p + pair.q if s == 0})])  # the kinks
-        scan = _scan(pair)
+        scan = scan_of(pair)
         size = np.abs(scan.ratio)
         top = max(float(best), float(size.max()))
         if top < 1e-11:  # nearly equal priors drown in float noise: a coarse scan in mpmath
             some = range(0, len(size), max(1, len(size) // 150))
-            ys = sorted({_exact(pair, scan.cell[k], scan.t[k]) for k in some} | {mpf(x) for x in pair.anchors.tolist()})
+            ys = sorted({exact(pair, scan.cell[k], scan.t[k]) for k in some} | {mpf(x) for x in pair.anchors.tolist()})
             values = [loss(y) for y in ys]
             k = min(max(values.index(max(values)), 1), len(ys) - 2)
             return float(max(best, *values, _climb(loss, ys[k - 1], ys[k + 1])))
-        sign, left, ks, right = _extrema(scan)
+        sign, left, ks, right = extrema(scan)
         reach = 2 * size[ks] - np.minimum(size[left], size[right])  # an extremum rarely overshoots more than this
         hope = np.flatnonzero((sign * scan.ratio[ks] > 0) & (reach > top * (1 - 1e-9) - 1e-15))
         hope = hope[np.argsort(-size[ks[hope]])[:32]]
         sign, left, ks, right = (x[hope] for x in (sign, left, ks, right))
-        cell, low, high = _section(pair, scan, (left, ks, right), 4, _peak(sign, 1e-11))
-        mid = np.abs(_log_ratio(pair, cell, (low + high) / 2)[0])
+        cell, low, high = section(pair, scan, (left, ks, right), 4, peak(sign, 1e-11))
+        mid = np.abs(log_ratio(pair, cell, (low + high) / 2)[0])
         top = max(top, mid.max(initial=0.0)) * (1 - 1e-6) - 2e-11
         for i in [i for i in np.argsort(-mid) if mid[i] > top][:4]:
-            best = max(best, _climb(loss, _exact(pair, cell[i], low[i]), _exact(pair, cell[i], high[i])))
+            best = max(best, _climb(loss, exact(pair, cell[i], low[i]), exact(pair, cell[i], high[i])))
         return float(best)
 
 
 # --------------------------------------------------------------------------------------------------- hockey stick
-def _hockey_scan(pair: _Pair, epsilon: float) -> _Scan:
+def _hockey_scan(pair: Pair, epsilon: float) -> Scan:
     """The scan with refined extrema that might just reach +-epsilon, so that close pairs of roots are seen."""
-    scan = _scan(pair)
-    sign, left, ks, right = _extrema(scan)
+    scan = scan_of(pair)
+    sign, left, ks, right = extrema(scan)
     value = scan.ratio[ks]
     drop = np.maximum(np.abs(value - scan.ratio[left]), np.abs(value - scan.ratio[right]))
     gaps = [sign * (level - value) for level in (epsilon, -epsilon)]
     hope = np.flatnonzero(np.any([(gap >= 0) & (gap <= drop) for gap in gaps], axis=0))
     hope = hope[np.argsort(-scan.log_p[ks[hope]])[:64]]
     sign, left, ks, right = (x[hope] for x in (sign, left, ks, right))
-    cell, low, high = _section(pair, scan, (left, ks, right), 8, _peak(sign, 0.0))
+    cell, low, high = section(pair, scan, (left, ks, right), 8, peak(sign, 0.0))
     t = (low + high) / 2
-    new = [np.append(x, y) for x, y in zip(scan, (cell, t, *_log_ratio(pair, cell, t)))]
+    new = [np.append(x, y) for x, y in zip(scan, (cell, t, *log_ratio(pair, cell, t)))]
     order = np.lexsort((new[1], new[0]))
-    return _Scan(*(x[order] for x in new))
+    return Scan(*(x[order] for x in new))
 
 
-def _crossings(pair: _Pair, scan: _Scan, level: float) -> list[Any]:
+def _crossings(pair: Pair, scan: Scan, level: float) -> list[Any]:
     """Where log f_p/f_q crosses ``level``, as mpf; sign runs too light to matter (float noise) are merged away."""
     gap = scan.ratio - level
     log_top = np.maximum(scan.log_p, scan.log_p - gap) + max(0.0, -level)
     h = np.exp(np.minimum(log_top, 600.0)) * -np.expm1(-np.abs(gap))
-    piece = np.concatenate([h[:1] * pair.b, np.maximum(h[1:], h[:-1]) * _steps(pair, *scan[:2]), h[-1:] * pair.b])
+    piece = np.concatenate([h[:1] * pair.b, np.maximum(h[1:], h[:-1]) * steps(pair, *scan[:2]), h[-1:] * pair.b])
     flips = np.flatnonzero(np.diff(gap > 0)) + 1
     first, last = np.append(0, flips), np.append(flips, len(gap))
     area = np.add.reduceat(piece[:-1], first) + piece[last]
@@ -380,14 +216,14 @@ def _crossings(pair: _Pair, scan: _Scan, level: float) -> list[Any]:
     ends = np.array([k - 1 for j, k in pairwise(heavy) if (gap[j] > 0) != (gap[k] > 0)], dtype=int)
     ends = ends[np.argsort(-h[ends])[:400]]
     roots = []
-    for c, lo, hi in zip(*_section(pair, scan, (ends, ends, ends + 1), 7, _root(level))):
-        x0, x1 = _exact(pair, c, lo), _exact(pair, c, hi)
+    for c, lo, hi in zip(*section(pair, scan, (ends, ends, ends + 1), 7, crossing(level))):
+        x0, x1 = exact(pair, c, lo), exact(pair, c, hi)
         g0, g1 = (mp.log(_pdf(pair.p, x, mpf(pair.b)) / _pdf(pair.q, x, mpf(pair.b))) - level for x in (x0, x1))
         roots.append(x0 + (x1 - x0) * (g0 / (g0 - g1) if g0 * g1 < 0 else mpf("0.5")))
     return sorted(roots)
 
 
-def _orders(pair: _Pair, epsilon: float) -> list[tuple[list[Any], list[Any], list[Any]]]:
+def _orders(pair: Pair, epsilon: float) -> list[tuple[list[Any], list[Any], list[Any]]]:
     """(f, g, crossings of f = e^epsilon g) for both orders."""
     scan = _hockey_scan(pair, epsilon)
     return [

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import FRAME_KINDS, build_frame
+from conftest import build_frame
 
 import puffer_frames
 from puffer_frames import (
@@ -107,17 +107,17 @@ def test_wrong_arguments(data, kind, options, error, parts):
     assert list(frame.columns) == list(data)
 
 
-@pytest.mark.parametrize("kind", FRAME_KINDS)
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_empty_frame(data, kind):
     fails(build_frame(kind, data).head(0), PriorError, "non-empty", "0 rows")
 
 
-@pytest.mark.parametrize("kind", FRAME_KINDS)
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_nulls_in_the_public_column(data, kind):
     fails(build_frame(kind, data | {"wage": [MARK, None, 2, 3] * 10}), PriorError, "nulls and NaN", "10 rows")
 
 
-@pytest.mark.parametrize("kind", FRAME_KINDS)
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_nulls_in_the_secret(data, kind):
     fails(build_frame(kind, data | {"race": ["a", "b", None, "b"] * 10}), PriorError, "'race'", "10 rows")
 

@@ -1,0 +1,96 @@
+"""The same request of every kind of frame: the same numbers, kept columns, scales and certificate for the same key."""
+
+import functools
+
+import numpy as np
+import pytest
+from conftest import build_frame, run
+from kinds import ROWS, entries, make_columns, other_kind, release
+
+import puffer_frames
+from puffer_frames import CalibrationError, certificate_of
+
+REQUESTS = {
+    "one column": {},
+    "two secrets": {"secret": ["group", "old"], "epsilon": 0.1},
+    "whole floats as the secret": {"secret": "code", "epsilon": 0.01},
+    "32-bit floats": {"public": "height", "epsilon": 1.0, "theorem": "gaussian"},
+    "booleans": {"public": "smokes", "epsilon": 0.01},
+    "two columns": {"public": ["score", "height"], "domain": {"height": (150, 190)}, "epsilon": 1.0},
+    "Gaussian noise": {"noise": "gaussian", "delta": 1e-6},
+    "stable noise": {"noise": "stable", "alpha": 1.5, "pairs": [("a", "b")]},
+    "published scale": {"calibration": "theorem"},
+    "clip and round": {"clip": (0, 5), "round": True, "domain": {"score": (1, 5)}},
+    "keep": {"keep": ["note", "code", "some", "old", "height", "id"]},
+    "incomplete rows": {"public": "some", "nulls": "drop", "keep": "note", "epsilon": 0.1},
+    "rows with NaN": {"public": "part", "nulls": "drop", "epsilon": 1.0, "theorem": "gaussian"},
+    "pairs": {"pairs": [("a", "b")], "epsilon": 0.1},
+    "no noise": {"epsilon": 5.0, "delta": 0.9, "allow_zero_noise": True},
+}
+BY_POSITION = ("one column", "two columns", "keep", "incomplete rows")
+"""Every request numbers the rows by a column, these ones by position too."""
+COLUMNS = make_columns()
+COLUMNS["part"] = np.where(np.arange(ROWS) % 8 == 0, np.nan, COLUMNS["height"] / 7)
+
+
+@pytest.fixture(scope="module")
+def frame(make_frame):
+    return make_frame(COLUMNS)
+
+
+@functools.cache
+def released_elsewhere(elsewhere, name, by):
+    return run(release(build_frame(elsewhere, COLUMNS), **REQUESTS[name] | {"row_id": by}))
+
+
+@pytest.mark.parametrize(("name", "by"), [*((n, "id") for n in REQUESTS), *((n, None) for n in BY_POSITION)])
+def test_same_numbers_and_same_certificate(kind, frame, name, by):
+    released = run(release(frame, **REQUESTS[name] | {"row_id": by}))
+    other = released_elsewhere(other_kind(kind), name, by)
+    assert entries(released) == entries(other)
+    ours, theirs = certificate_of(released), certificate_of(other)
+    assert ours.scales == theirs.scales
+    if kind == "spark":  # its rows have no order, which the fingerprints of the other kinds see
+        assert ours.fingerprint.startswith("rows:")
+        theirs = theirs.with_fingerprint(ours.fingerprint)
+    assert ours == theirs
+    assert ours.verify(other) == "intact"
+
+
+def test_the_noise_follows_row_id_into_another_order(kind, make_frame):
+    order = np.random.default_rng(3).permutation(ROWS)
+    shuffled = make_frame({name: [values[k] for k in order] for name, values in COLUMNS.items()})
+    ours = dict(entries(run(release(shuffled, row_id="id", keep=REQUESTS["keep"]["keep"]))))
+    theirs = dict(entries(released_elsewhere(other_kind(kind), "keep", "id")))
+    assert ours == {name: [values[k] for k in order] for name, values in theirs.items()}
+
+
+PLANS = {
+    "integers": {"public": "score"},
+    "reals": {"public": "height"},
+    "several": {"public": ["some", "height"], "nulls": "drop"},
+}
+
+
+def plan(frame, name):
+    made = puffer_frames.calibrate(frame, secret=["group", "old"], epsilon=0.5, **PLANS[name])
+    return str(made), made.checksum
+
+
+@functools.cache
+def planned_elsewhere(elsewhere, name):
+    return plan(build_frame(elsewhere, COLUMNS), name)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_same_plan(kind, frame, name):
+    assert plan(frame, name) == planned_elsewhere(other_kind(kind), name)
+
+
+def test_a_plan_releases_the_same_rows_of_every_kind_and_no_other(kind, make_frame, frame):
+    theirs = build_frame(other_kind(kind), COLUMNS)
+    made = puffer_frames.calibrate(theirs, secret="group", public="score", epsilon=0.05)
+    assert entries(run(made.release(frame, rng=7))) == entries(released_elsewhere(other_kind(kind), "one column", None))
+    fewer = make_frame({name: values[:100] for name, values in COLUMNS.items()})
+    with pytest.raises(CalibrationError, match="other rows"):
+        made.release(fewer)
