@@ -18,7 +18,7 @@ _COMPUTED = "computed"
 """A column that the engine has to compute: then it works on batches of 100,000 rows, otherwise on whole row groups of a
 file, several of which take twice the memory."""
 _THREADS = min(2, os.cpu_count() or 1)
-_AHEAD = 2 * _THREADS
+_AHEAD = _THREADS
 """Blocks that are worked on, or wait for it, while an earlier one is used."""
 
 Result = TypeVar("Result")
@@ -53,16 +53,3 @@ def in_step(blocks: Iterator[pl.DataFrame], work: Callable[[int, pl.DataFrame], 
             yield running.popleft().result()
     finally:  # where a run stops early, it may be a thread of the pool that closes this
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-def seen_beside(blocks: Iterator[pl.DataFrame], see: Callable[[pl.DataFrame], None], /) -> Iterator[pl.DataFrame]:
-    """The same blocks; `see` takes each in a thread of its own, in their order, and all before the last is followed."""
-    with ThreadPoolExecutor(1) as pool:
-        seen: Future[None] | None = None
-        for block in blocks:
-            if seen is not None:
-                seen.result()
-            seen = pool.submit(see, block)
-            yield block
-        if seen is not None:
-            seen.result()

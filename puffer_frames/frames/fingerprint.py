@@ -5,17 +5,20 @@ from __future__ import annotations
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puffer_frames.frames.columns import Frame, NativeFrame, is_spark, open_frame
-from puffer_frames.frames.unordered import UNORDERED, RowSums, is_unordered, plain_entries
-from puffer_frames.priors import FloatArray
+from puffer_frames.frames.unordered import UNORDERED, RowSums, as_floats, is_unordered, own_entries
 
 PART = 1 << 17
 """Rows whose entries are hashed together; a column is the hash of its parts."""
 MANY = 16
 """So many parts are hashed in two threads."""
+_CHUNK = 1 << 14
+"""Entries that stay in the processor's cache."""
 
 
 class Fingerprint:
@@ -35,7 +38,7 @@ class Fingerprint:
         slices = [slice(*part) for part in pairwise(ends) if part[0] < part[1]]
         for name in frame.columns:
             parts = self._parts.setdefault(name, [])
-            entries = plain_entries(frame, name)
+            entries = own_entries(frame, name)
             fresh = [hashlib.sha256() for _ in slices]
             if self._rows % PART and slices:
                 fresh[0] = parts.pop()
@@ -58,9 +61,10 @@ class Fingerprint:
         return digest.hexdigest()
 
 
-def _take(digest: hashlib._Hash, entries: FloatArray | list[int | None] | list[str | None]) -> None:
+def _take(digest: hashlib._Hash, entries: NDArray[Any] | list[int | None] | list[str | None]) -> None:
     if isinstance(entries, np.ndarray):
-        digest.update(entries.data)
+        for start in range(0, entries.size, _CHUNK):
+            digest.update(as_floats(entries[start : start + _CHUNK]).data)
     else:
         digest.update("".join(f"{entry!r}," for entry in entries).encode("utf-8", "surrogatepass"))
 

@@ -13,10 +13,10 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from puffer_frames.errors import CalibrationError, UncoveredFrameError
-from puffer_frames.frames.blocks import BLOCK, NUMBER, in_blocks, in_step, seen_beside
+from puffer_frames.frames.blocks import BLOCK, NUMBER, in_blocks, in_step
 from puffer_frames.frames.fingerprint import Fingerprint
 from puffer_frames.frames.parquet import as_file_metadata
-from puffer_frames.frames.trace import Guard, Trace
+from puffer_frames.frames.trace import Bits, Guard, Trace
 from puffer_frames.mechanism import Move
 
 _ATTRIBUTE = "_puffer_frames_source"
@@ -77,18 +77,18 @@ class Source:
     def _moved(self, most: int | None) -> Iterator[pl.DataFrame]:
         guard, given = Guard(self.trace), 0
         rows = self.rows if most is None else self.rows.head(BLOCK * -(-most // BLOCK))
-
-        def move(first: int, block: pl.DataFrame) -> tuple[int, pl.DataFrame]:
-            mark = guard.mark(first, block.select(block.columns[: self.checked]))
-            numbers = block[NUMBER].to_numpy() if self.named else range(first, first + len(block))
-            return mark, pl.DataFrame({own: self._column(block[name], numbers) for name, own in self.columns.items()})
-
-        for mark, moved in in_step(in_blocks(rows), move):
-            guard.see(mark, len(moved))
+        for bits, moved in in_step(in_blocks(rows), self._move):
+            guard.see(bits)
             given += len(moved)
             yield moved
         if most is None or given < min(most, self.trace.rows):
             guard.end()
+
+    def _move(self, first: int, block: pl.DataFrame) -> tuple[list[Bits], pl.DataFrame]:
+        """The bits that are compared, and what is released."""
+        bits = [self.trace.marker.bits(block[:, k]) for k in range(self.checked)]
+        numbers = block[NUMBER].to_numpy() if self.named else range(first, first + len(block))
+        return bits, pl.DataFrame({own: self._column(block[name], numbers) for name, own in self.columns.items()})
 
     def _column(self, entries: pl.Series, numbers: Any) -> pl.Series:
         if entries.name not in self.moves:
@@ -106,7 +106,10 @@ class Watch:
     def over(self, blocks: Iterator[pl.DataFrame], /) -> Iterator[pl.DataFrame]:
         """The same blocks."""
         try:
-            yield from blocks if self._seen is None else seen_beside(blocks, self._seen)
+            for block in blocks:
+                if self._seen is not None:
+                    self._seen(block)
+                yield block
         except CalibrationError as error:
             self._error = error
             raise

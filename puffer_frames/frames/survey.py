@@ -15,7 +15,7 @@ import polars as pl
 from puffer_frames.frames.blocks import in_blocks, in_step
 from puffer_frames.frames.found import Counted, Extent
 from puffer_frames.frames.tally import Codes, Tally
-from puffer_frames.frames.trace import Marker, Trace, mixed
+from puffer_frames.frames.trace import Bits, Marker, Marking, Trace, mixed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +39,16 @@ def survey(plan: pl.LazyFrame, /, *, secrets: int, public: int, few: int, ordere
     if first is None:
         return None
     looker = _Looker.of(first, secrets=secrets, public=public, few=few, ordered=ordered)
-    seen = list(in_step(chain([first], blocks), looker.look))
+    marking, seen = Marking(looker.marker), list[_Seen]()
+    for bits, part in in_step(chain([first], blocks), looker.look):
+        marking.take(bits)
+        seen.append(part)
     between = sum(one.ends[1] != other.ends[0] for one, other in pairwise(seen))
     return Survey(
-        trace=Trace.of(
-            looker.marker,
-            [part.mark for part in seen],
-            rows=sum(part.rows for part in seen),
+        trace=Trace(
+            marker=looker.marker,
+            rows=marking.rows,
+            marks=marking.end(),
             runs=1 + between + sum(part.changes for part in seen),
         ),
         extents=tuple(_extent(parts) for parts in zip(*(part.columns for part in seen), strict=True)),
@@ -124,8 +127,6 @@ def _extent(parts: Iterable[_Column]) -> Extent:
 class _Seen:
     """What a block says."""
 
-    rows: int
-    mark: int
     ends: tuple[int, int]
     """Bits of the secrets of the first and the last row."""
     changes: int
@@ -147,24 +148,22 @@ class _Looker:
         """By what the first block holds."""
         marker = Marker(ordered=ordered)
         own = first[:, :secrets]
-        keys = mixed(list(chain.from_iterable(marker.bits(column) for column in own)))
+        keys = mixed([marker.bits(column) for column in own])
         codes = None if any(column.null_count() for column in own) else Codes.of(own, keys)
         values = [first[:, secrets + k] for k in range(public)]
         tallies = tuple(Tally.of(column, codes, few=few) if codes else None for column in values)
         return cls(secrets=secrets, public=public, marker=marker, tallies=tallies)
 
-    def look(self, first: int, block: pl.DataFrame, /) -> _Seen:
-        """What the block says; its rows are counted."""
+    def look(self, _first: int, block: pl.DataFrame, /) -> tuple[list[Bits], _Seen]:
+        """The bits of the block's columns, and what they say; its rows are counted."""
         values = [block[:, self.secrets + k].rechunk() for k in range(self.public)]
         columns = [*block[:, : self.secrets], *values, *block[:, self.secrets + self.public :]]
         bits = [self.marker.bits(column) for column in columns]
-        keys = mixed(list(chain.from_iterable(bits[: self.secrets])))
+        keys = mixed(bits[: self.secrets])
         for tally, column in zip(self.tallies, values, strict=True):
             if tally:
                 tally.take(column, keys)
-        return _Seen(
-            rows=len(block),
-            mark=self.marker.mark(first, list(chain.from_iterable(bits))),
+        return bits, _Seen(
             ends=(int(keys[0]), int(keys[-1])),
             changes=int(np.count_nonzero(keys[1:] != keys[:-1])),
             columns=[_Column.of(column) for column in values],

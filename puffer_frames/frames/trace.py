@@ -9,56 +9,97 @@ from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from cryptography.hazmat.primitives.ciphers import Cipher
+from cryptography.hazmat.primitives.ciphers import AEADEncryptionContext, Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import AES256
 from cryptography.hazmat.primitives.ciphers.modes import GCM
 from numpy.typing import NDArray
 
 from puffer_frames.errors import CalibrationError
+from puffer_frames.frames import blocks
 
 _FACTOR, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
-_MASK = 2**64 - 1
-_NONCE = 12
-"""Bytes that number the messages of a key."""
 
 Bits: TypeAlias = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
-    """How the entries of a block become one number."""
+    """How the entries of rows become the marks of their blocks: codes under keys of its own."""
 
     ordered: bool
     """Whether rows in another order are others."""
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
-    """Of the authentication code of ordered rows, drawn for each trace."""
+    """Of the codes of ordered rows."""
     seed: int = field(default_factory=lambda: secrets.randbits(64), repr=False)
-    """Of the hash of text."""
+    """Of the hash of text, and what stands for a missing number."""
 
-    def bits(self, column: pl.Series, /) -> list[Bits]:
-        """64 bits for each entry, those of equal entries equal; and where entries are missing, which ones."""
-        missing = [column.is_null().to_numpy().astype(np.uint64)] if column.null_count() else []
-        if column.dtype.is_float() or column.dtype.is_integer():
-            wide = pl.Float64 if column.dtype.is_float() else pl.UInt64 if column.dtype == pl.UInt64 else pl.Int64
-            plain = column.cast(wide, strict=False)
-            return [(plain.fill_null(0) if plain.null_count() else plain).to_numpy().view(np.uint64), *missing]
-        named = column.cast(pl.String) if isinstance(column.dtype, pl.Categorical | pl.Enum) else column
-        return [named.hash(self.seed).to_numpy(), *missing]
+    def bits(self, column: pl.Series, /) -> Bits:
+        """64 bits for each entry, those of equal entries equal."""
+        if not (column.dtype.is_float() or column.dtype.is_integer()):
+            named = column.cast(pl.String) if isinstance(column.dtype, pl.Categorical | pl.Enum) else column
+            return named.hash(self.seed).to_numpy()
+        wide = pl.Float64 if column.dtype.is_float() else pl.UInt64 if column.dtype == pl.UInt64 else pl.Int64
+        plain = column.cast(wide, strict=False)
+        if not plain.null_count():
+            return plain.to_numpy().view(np.uint64)
+        found = plain.fill_null(0).to_numpy().view(np.uint64).copy()
+        found[plain.is_null().to_numpy()] = self.seed
+        return found
 
-    def mark(self, first: int, columns: Sequence[Bits], /) -> int:
-        """The number of the block that begins with a row, for the `bits` of its columns.
 
-        For ordered rows the code GMAC with 128 bits; otherwise the sum of a hash of 64 bits of every row.
-        """
-        return self._code(first, columns) if self.ordered else _sum(columns)
+class Marking:
+    """Marks the rows of a run as they come.
 
-    def _code(self, first: int, columns: Sequence[Bits]) -> int:
-        cipher = Cipher(AES256(self.key), GCM(first.to_bytes(_NONCE, "big"))).encryptor()
-        for bits in columns:
-            cipher.authenticate_additional_data(np.ascontiguousarray(bits).view(np.uint8).data)
-        cipher.authenticate_additional_data(repr([bits.size for bits in columns]).encode())
-        cipher.finalize()
-        return int.from_bytes(cipher.tag, "big")
+    Ordered rows have a mark per block of `BLOCK` of them: GMAC codes of 128 bits, one of each column. Others have one
+    mark in all: the sum of a hash of 64 bits of every row.
+    """
+
+    def __init__(self, marker: Marker, /) -> None:
+        self.rows = 0
+        self._marker = marker
+        self._marks: list[bytes] = []
+        self._open: list[AEADEncryptionContext] = []
+        self._sum = 0
+
+    def take(self, columns: Sequence[Bits], /) -> None:
+        """Take in the next rows, by the `bits` of their columns."""
+        start, end = 0, columns[0].size
+        if not self._marker.ordered:
+            self._sum += _sum(columns)
+            self.rows += end
+            return
+        while start < end:
+            if not self._open:
+                self._open = [self._code(len(self._marks), place) for place in range(len(columns))]
+            stop = min(end, start + blocks.BLOCK - self.rows % blocks.BLOCK)
+            for code, bits in zip(self._open, columns, strict=True):
+                code.authenticate_additional_data(np.ascontiguousarray(bits[start:stop]).view(np.uint8).data)
+            self.rows += stop - start
+            start = stop
+            if not self.rows % blocks.BLOCK:
+                self._close()
+
+    def marks(self) -> tuple[bytes, ...]:
+        """Of the blocks that are whole."""
+        return tuple(self._marks)
+
+    def end(self) -> tuple[bytes, ...]:
+        """Of all rows."""
+        if not self._marker.ordered:
+            return ((self._sum % 2**64).to_bytes(8, "big"),)
+        if self._open:
+            self._close()
+        return self.marks()
+
+    def _code(self, block: int, column: int) -> AEADEncryptionContext:
+        nonce = block.to_bytes(8, "big") + column.to_bytes(4, "big")
+        return Cipher(AES256(self._marker.key), GCM(nonce)).encryptor()
+
+    def _close(self) -> None:
+        for code in self._open:
+            code.finalize()
+        self._marks.append(b"".join(code.tag for code in self._open))
+        self._open = []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,42 +109,36 @@ class Trace:
     marker: Marker
     rows: int
     """Number of rows."""
-    marks: tuple[int, ...]
-    """Of each block, in order; one of all rows where their order does not matter."""
+    marks: tuple[bytes, ...]
     runs: int
     """Number of runs of equal secrets."""
 
-    @classmethod
-    def of(cls, marker: Marker, marks: Sequence[int], /, *, rows: int, runs: int) -> Trace:
-        """From the marks of all blocks."""
-        return cls(marker=marker, rows=rows, marks=_together(marks, marker), runs=runs)
-
 
 class Guard:
-    """Compares a run of a plan with the trace of an earlier one, before its rows are used."""
+    """Compares a run of a plan with the trace of an earlier one."""
 
     def __init__(self, trace: Trace, /) -> None:
         self._trace = trace
-        self._marks: list[int] = []
-        self._rows = 0
+        self._marking = Marking(trace.marker)
+        self._seen = 0
 
-    def mark(self, first: int, block: pl.DataFrame, /) -> int:
-        """The mark of a block, to be seen in order."""
-        marker = self._trace.marker
-        return marker.mark(first, [bits for column in block for bits in marker.bits(column)])
-
-    def see(self, mark: int, rows: int, /) -> None:
-        """Take in the next block; raises CalibrationError where it is another one than in the earlier run."""
-        place = len(self._marks)
-        self._marks.append(mark)
-        self._rows += rows
-        if self._trace.marker.ordered and (place >= len(self._trace.marks) or self._trace.marks[place] != mark):
-            raise self._changed()
+    def see(self, columns: Sequence[Bits], /) -> None:
+        """Take in the next rows; raises CalibrationError where a block is another one than in the earlier run."""
+        self._marking.take(columns)
+        if self._trace.marker.ordered:
+            self._compare(self._marking.marks())
 
     def end(self) -> None:
-        """Raise CalibrationError where rows are missing, or, in no order, others than in the earlier run."""
-        if self._rows != self._trace.rows or _together(self._marks, self._trace.marker) != self._trace.marks:
+        """Raise CalibrationError where rows are missing, or others than in the earlier run."""
+        marks = self._marking.end()
+        self._compare(marks)
+        if self._marking.rows != self._trace.rows or len(marks) != len(self._trace.marks):
             raise self._changed()
+
+    def _compare(self, marks: Sequence[bytes]) -> None:
+        if tuple(marks[self._seen :]) != self._trace.marks[self._seen : len(marks)]:
+            raise self._changed()
+        self._seen = len(marks)
 
     def _changed(self) -> CalibrationError:
         ordered = self._trace.marker.ordered
@@ -115,10 +150,6 @@ class Guard:
             got="other rows than when the noise was calibrated",
             hint=f"Collect the frame first{other_way}.",
         )
-
-
-def _together(marks: Sequence[int], marker: Marker) -> tuple[int, ...]:
-    return tuple(marks) if marker.ordered else (sum(marks) & _MASK,)
 
 
 def mixed(columns: Sequence[Bits], /) -> Bits:

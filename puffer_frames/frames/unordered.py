@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -71,21 +72,38 @@ def plain_entries(frame: Frame, name: str, /) -> FloatArray | list[int | None] |
     """The entries of a column as every library has them: numbers and booleans as 64-bit floats, times as
     microseconds, everything else as text; missing ones as NaN or None.
     """
+    entries = own_entries(frame, name)
+    return as_floats(entries) if isinstance(entries, np.ndarray) else entries
+
+
+def own_entries(frame: Frame, name: str, /) -> NDArray[Any] | list[int | None] | list[str | None]:
+    """As `plain_entries`, but numbers and booleans may be of a dtype of their own; `as_floats` makes them equal."""
     values_of = column(frame, name)
     truth = isinstance(values_of.dtype, nw.Boolean)
     if truth or values_of.dtype.is_numeric():
+        if not values_of.null_count():
+            own: NDArray[Any] = values_of.to_numpy()
+            return own
         numbers = values_of.cast(nw.Float64) if frame.implementation.is_polars() else values_of
-        filled = numbers.fill_null(False if truth and numbers is values_of else 0) if numbers.null_count() else numbers
-        values = np.asarray(filled.to_numpy(), dtype="<f8")
-        if numbers.null_count() or (values_of.dtype.is_float() and np.isnan(values.sum())):
-            values = values.copy()
-            values[values_of.is_null().to_numpy().astype(bool) | np.isnan(values)] = np.nan
-        return np.ascontiguousarray(values)
+        filled = np.array(numbers.fill_null(False if truth and numbers is values_of else 0).to_numpy(), dtype="<f8")
+        filled[values_of.is_null().to_numpy().astype(bool)] = np.nan
+        return filled
     if isinstance(values_of.dtype, (nw.Date, nw.Datetime)):
         times = values_of.cast(nw.Datetime("us")) if isinstance(values_of.dtype, nw.Date) else values_of
         microseconds: list[int | None] = times.dt.timestamp("us").to_list()
         return microseconds
     return [None if is_null(entry) else str(entry) for entry in values_of.to_list()]
+
+
+def as_floats(entries: NDArray[Any], /) -> FloatArray:
+    """Numbers as 64-bit floats, with one NaN for all."""
+    values = np.ascontiguousarray(entries, dtype="<f8")
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    if math.isnan(total):
+        values = values.copy()
+        values[np.isnan(values)] = np.nan
+    return values
 
 
 def is_null(entry: Any) -> bool:
