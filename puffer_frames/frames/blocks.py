@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import polars as pl
 
-BLOCK = 1 << 17
+BLOCK = 1 << 16
 """Rows that are worked on together."""
 NUMBER = "number"
 """Column of the row's number, where a column of the frame gives it."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ from puffer_frames.frames.blocks import in_blocks, in_step
 from puffer_frames.frames.found import Counted, Extent
 from puffer_frames.frames.tally import Codes, Tally
 from puffer_frames.frames.trace import Bits, Marker, Marking, Trace, mixed
+
+_BEGIN = 2
+"""Blocks that say how the rows are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +38,13 @@ def survey(plan: pl.LazyFrame, /, *, secrets: int, public: int, few: int, ordere
     None for a plan without rows. A column with more than `few` different values is counted in cells.
     """
     blocks = in_blocks(plan)
-    first = next(blocks, None)
-    if first is None:
+    begin = list(islice(blocks, _BEGIN))
+    if not begin:
         return None
+    first = pl.concat(begin)
     looker = _Looker.of(first, secrets=secrets, public=public, few=few, ordered=ordered)
     marking, seen = Marking(looker.marker), list[_Seen]()
-    for bits, part in in_step(chain([first], blocks), looker.look):
+    for bits, part in in_step(chain(begin, blocks), looker.look):
         marking.take(bits)
         seen.append(part)
     between = sum(one.ends[1] != other.ends[0] for one, other in pairwise(seen))
@@ -145,7 +149,7 @@ class _Looker:
 
     @classmethod
     def of(cls, first: pl.DataFrame, /, *, secrets: int, public: int, few: int, ordered: bool) -> _Looker:
-        """By what the first block holds."""
+        """By what the first blocks hold."""
         marker = Marker(ordered=ordered)
         own = first[:, :secrets]
         keys = mixed([marker.bits(column) for column in own])

@@ -12,6 +12,8 @@ from puffer_frames.frames.survey import survey
 
 ROWS = 3000
 BLOCK = 256
+FIRST = 2 * BLOCK
+"""Rows that say how the others are counted."""
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +41,7 @@ WHOLE = {
     "small integers": RNG.integers(-3, 9, ROWS),
     "8-bit integers": RNG.integers(200, 256, ROWS).astype(np.uint8),
     "booleans": RNG.random(ROWS) < 0.3,
-    "a few far away": np.where(np.arange(ROWS) % 500 == 499, 10**9, RNG.integers(0, 5, ROWS)),
+    "a few far away": np.where(np.arange(ROWS) % 600 == 599, 10**9, RNG.integers(0, 5, ROWS)),
     "one value": np.full(ROWS, 7),
 }
 WIDE = {
@@ -48,8 +50,8 @@ WIDE = {
     "far from 0": NORMAL + 1e9,
     "32-bit floats": NORMAL.astype(np.float32),
     "many integers": RNG.integers(-(10**6), 10**6, ROWS),
-    "first narrow": np.where(np.arange(ROWS) < BLOCK, 1e-3, 1.0) * NORMAL,
-    "first wide": np.where(np.arange(ROWS) < BLOCK, 1.0, 0.3) * NORMAL,
+    "first narrow": np.where(np.arange(ROWS) < FIRST, 1e-3, 1.0) * NORMAL,
+    "first wide": np.where(np.arange(ROWS) < FIRST, 1.0, 0.3) * NORMAL,
 }
 
 
@@ -128,7 +130,7 @@ def test_what_does_not_suit_is_not_counted(name):
 
 def test_too_many_values_beside_the_counts(monkeypatch):
     place = np.arange(ROWS)
-    beside = (place % 50 == 49) & (place >= BLOCK)
+    beside = (place % 50 == 49) & (place >= FIRST)
     table = make(np.where(beside, 10**6 + place, 3))
     monkeypatch.setattr(tally, "_MOST_BESIDE", int(beside.sum()) - 1)
     assert look(table).counted == (None,)
