@@ -1,55 +1,61 @@
-"""Rows of a Polars plan, block by block in its order, worked on in threads."""
+"""Rows of a Polars plan in its order, batch by batch, worked on one batch ahead."""
 
 from __future__ import annotations
 
-import os
 from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import polars as pl
 
-BLOCK = 1 << 16
-"""Rows that are worked on together."""
+BLOCK = 1 << 17
+"""Rows that are compared together; a batch has at most so many."""
 NUMBER = "number"
 """Column of the row's number, where a column of the frame gives it."""
 _COMPUTED = "computed"
 """A column that the engine has to compute: then it works on batches of 100,000 rows, otherwise on whole row groups of a
 file, several of which take twice the memory."""
-_THREADS = min(2, os.cpu_count() or 1)
-_AHEAD = _THREADS
-"""Blocks that are worked on, or wait for it, while an earlier one is used."""
+_AHEAD = 2
+"""Batches that are read and worked on while an earlier one is used."""
 
 Result = TypeVar("Result")
 
 
-def in_blocks(plan: pl.LazyFrame, /) -> Iterator[pl.DataFrame]:
-    """The rows in blocks of `BLOCK`, the last one perhaps shorter."""
-    rest: pl.DataFrame | None = None
+def in_batches(plan: pl.LazyFrame, /) -> Iterator[pl.DataFrame]:
+    """The rows, as the streaming engine gives them."""
     small = plan.with_columns(pl.lit(0, dtype=pl.UInt8).alias(_COMPUTED))
-    for batch in (wide.drop(_COMPUTED) for wide in small.collect_batches(engine="streaming", maintain_order=True)):
-        rows = batch if rest is None or not len(rest) else pl.concat([rest, batch])
-        whole = len(rows) - len(rows) % BLOCK
-        for start in range(0, whole, BLOCK):
+    for batch in small.collect_batches(engine="streaming", maintain_order=True):
+        rows = batch.drop(_COMPUTED)
+        for start in range(0, len(rows), BLOCK):
             yield rows.slice(start, BLOCK)
-        rest = rows.slice(whole)
-    if rest is not None and len(rest):
-        yield rest
 
 
-def in_step(blocks: Iterator[pl.DataFrame], work: Callable[[int, pl.DataFrame], Result], /) -> Iterator[Result]:
-    """What `work` makes of every block and the number of its first row, in order; in threads, some blocks ahead."""
-    pool = ThreadPoolExecutor(_THREADS)
-    running: deque[Future[Result]] = deque()
-    try:
+def in_step(batches: Iterable[pl.DataFrame], work: Callable[[int, pl.DataFrame], Result], /) -> Iterator[Result]:
+    """What `work` makes of the number of the first row and every batch, in order.
+
+    It is done in one thread beside that of the caller and those of the engine, some batches ahead: two would wait for
+    one another, for the interpreter's lock, longer than they work.
+    """
+
+    def worked() -> Iterator[Result]:
         first = 0
-        for block in blocks:
-            running.append(pool.submit(work, first, block))
-            first += len(block)
-            if len(running) > _AHEAD:
-                yield running.popleft().result()
-        while running:
-            yield running.popleft().result()
-    finally:  # where a run stops early, it may be a thread of the pool that closes this
+        for batch in batches:
+            yield work(first, batch)
+            first += len(batch)
+
+    pool, items = ThreadPoolExecutor(1), worked()
+    coming = deque(pool.submit(_next, items) for _ in range(_AHEAD))
+    try:
+        while found := coming.popleft().result():
+            coming.append(pool.submit(_next, items))
+            yield found[0]
+    finally:  # where a run stops early, it may be the pool's own thread that closes this
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _next(items: Iterator[Result]) -> tuple[Result, ...]:
+    """The next item; nothing at the end."""
+    for item in items:
+        return (item,)
+    return ()

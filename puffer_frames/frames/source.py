@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from puffer_frames.errors import CalibrationError, UncoveredFrameError
-from puffer_frames.frames.blocks import BLOCK, NUMBER, in_blocks, in_step
+from puffer_frames.frames.blocks import BLOCK, NUMBER, in_batches, in_step
 from puffer_frames.frames.fingerprint import Fingerprint
 from puffer_frames.frames.parquet import as_file_metadata
 from puffer_frames.frames.trace import Bits, Guard, Trace
@@ -75,20 +76,23 @@ class Source:
                 return
 
     def _moved(self, most: int | None) -> Iterator[pl.DataFrame]:
-        guard, given = Guard(self.trace), 0
+        guard, held, given = Guard(self.trace), deque[pl.DataFrame](), 0
         rows = self.rows if most is None else self.rows.head(BLOCK * -(-most // BLOCK))
-        for bits, moved in in_step(in_blocks(rows), self._move):
-            guard.see(bits)
-            given += len(moved)
-            yield moved
-        if most is None or given < min(most, self.trace.rows):
+        for bits, moved in in_step(in_batches(rows), self._move):
+            sure = guard.see(bits)
+            held.append(moved)
+            while held and given + len(held[0]) <= sure:
+                given += len(held[0])
+                yield held.popleft()
+        if most is None or held or given < min(most, self.trace.rows):
             guard.end()
+        yield from held
 
-    def _move(self, first: int, block: pl.DataFrame) -> tuple[list[Bits], pl.DataFrame]:
+    def _move(self, first: int, batch: pl.DataFrame) -> tuple[list[Bits], pl.DataFrame]:
         """The bits that are compared, and what is released."""
-        bits = [self.trace.marker.bits(block[:, k]) for k in range(self.checked)]
-        numbers = block[NUMBER].to_numpy() if self.named else range(first, first + len(block))
-        return bits, pl.DataFrame({own: self._column(block[name], numbers) for name, own in self.columns.items()})
+        bits = [self.trace.marker.bits(batch[:, k]) for k in range(self.checked)]
+        numbers = batch[NUMBER].to_numpy() if self.named else range(first, first + len(batch))
+        return bits, pl.DataFrame({own: self._column(batch[name], numbers) for name, own in self.columns.items()})
 
     def _column(self, entries: pl.Series, numbers: Any) -> pl.Series:
         if entries.name not in self.moves:

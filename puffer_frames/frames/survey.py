@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from puffer_frames.frames.blocks import in_blocks, in_step
+from puffer_frames.frames import blocks
+from puffer_frames.frames.blocks import in_batches, in_step
 from puffer_frames.frames.found import Counted, Extent
 from puffer_frames.frames.tally import Codes, Tally
 from puffer_frames.frames.trace import Bits, Marker, Marking, Trace, mixed
-
-_BEGIN = 2
-"""Blocks that say how the rows are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +35,14 @@ def survey(plan: pl.LazyFrame, /, *, secrets: int, public: int, few: int, ordere
 
     None for a plan without rows. A column with more than `few` different values is counted in cells.
     """
-    blocks = in_blocks(plan)
-    begin = list(islice(blocks, _BEGIN))
+    batches = in_batches(plan)
+    begin = _begin(batches)
     if not begin:
         return None
     first = pl.concat(begin)
     looker = _Looker.of(first, secrets=secrets, public=public, few=few, ordered=ordered)
     marking, seen = Marking(looker.marker), list[_Seen]()
-    for bits, part in in_step(chain(begin, blocks), looker.look):
+    for bits, part in in_step(chain(begin, batches), looker.look):
         marking.take(bits)
         seen.append(part)
     between = sum(one.ends[1] != other.ends[0] for one, other in pairwise(seen))
@@ -62,9 +60,18 @@ def survey(plan: pl.LazyFrame, /, *, secrets: int, public: int, few: int, ordere
     )
 
 
+def _begin(batches: Iterator[pl.DataFrame]) -> list[pl.DataFrame]:
+    """The first batches, which say how the rows are counted: some `BLOCK` of rows."""
+    begin, rows = list[pl.DataFrame](), 0
+    while rows < blocks.BLOCK and (batch := next(batches, None)) is not None:
+        begin.append(batch)
+        rows += len(batch)
+    return begin
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Column:
-    """What a block holds of a public column."""
+    """What a batch holds of a public column."""
 
     missing: int
     infinite: int
@@ -129,7 +136,7 @@ def _extent(parts: Iterable[_Column]) -> Extent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """What a block says."""
+    """What a batch says."""
 
     ends: tuple[int, int]
     """Bits of the secrets of the first and the last row."""
@@ -140,7 +147,7 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Looker:
-    """Looks at the blocks of a plan, each by itself."""
+    """Looks at the batches of a plan, each by itself."""
 
     secrets: int
     public: int
@@ -149,7 +156,7 @@ class _Looker:
 
     @classmethod
     def of(cls, first: pl.DataFrame, /, *, secrets: int, public: int, few: int, ordered: bool) -> _Looker:
-        """By what the first blocks hold."""
+        """By what the first rows hold."""
         marker = Marker(ordered=ordered)
         own = first[:, :secrets]
         keys = mixed([marker.bits(column) for column in own])
@@ -158,10 +165,10 @@ class _Looker:
         tallies = tuple(Tally.of(column, codes, few=few) if codes else None for column in values)
         return cls(secrets=secrets, public=public, marker=marker, tallies=tallies)
 
-    def look(self, _first: int, block: pl.DataFrame, /) -> tuple[list[Bits], _Seen]:
-        """The bits of the block's columns, and what they say; its rows are counted."""
-        values = [block[:, self.secrets + k].rechunk() for k in range(self.public)]
-        columns = [*block[:, : self.secrets], *values, *block[:, self.secrets + self.public :]]
+    def look(self, _first: int, batch: pl.DataFrame, /) -> tuple[list[Bits], _Seen]:
+        """The bits of the batch's columns, and what they say; its rows are counted."""
+        values = [batch[:, self.secrets + k].rechunk() for k in range(self.public)]
+        columns = [*batch[:, : self.secrets], *values, *batch[:, self.secrets + self.public :]]
         bits = [self.marker.bits(column) for column in columns]
         keys = mixed(bits[: self.secrets])
         for tally, column in zip(self.tallies, values, strict=True):

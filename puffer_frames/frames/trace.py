@@ -122,11 +122,21 @@ class Guard:
         self._marking = Marking(trace.marker)
         self._seen = 0
 
-    def see(self, columns: Sequence[Bits], /) -> None:
-        """Take in the next rows; raises CalibrationError where a block is another one than in the earlier run."""
+    def see(self, columns: Sequence[Bits], /) -> int:
+        """Take in the next rows; how many of all so far are known to be the same, block by block.
+
+        Rows in no order count as known: they are compared at the end.
+
+        Raises
+        ------
+        CalibrationError
+            Where a block is another one than in the earlier run.
+        """
         self._marking.take(columns)
-        if self._trace.marker.ordered:
-            self._compare(self._marking.marks())
+        if not self._trace.marker.ordered:
+            return self._marking.rows
+        self._compare(self._marking.marks())
+        return self._seen * blocks.BLOCK
 
     def end(self) -> None:
         """Raise CalibrationError where rows are missing, or others than in the earlier run."""
