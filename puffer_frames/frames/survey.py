@@ -168,14 +168,17 @@ class _Looker:
     def look(self, _first: int, batch: pl.DataFrame, /) -> tuple[list[Bits], _Seen]:
         """The bits of the batch's columns, and what they say; its rows are counted."""
         values = [batch[:, self.secrets + k].rechunk() for k in range(self.public)]
-        columns = [*batch[:, : self.secrets], *values, *batch[:, self.secrets + self.public :]]
-        bits = [self.marker.bits(column) for column in columns]
+        compared = [*batch[:, : self.secrets], *values, *batch[:, self.secrets + self.public :]]
+        bits = [self.marker.bits(column) for column in compared]
         keys = mixed(bits[: self.secrets])
-        for tally, column in zip(self.tallies, values, strict=True):
-            if tally:
-                tally.take(column, keys)
+        columns = [_Column.of(column) for column in values]
+        for tally, column, found in zip(self.tallies, values, columns, strict=True):
+            if tally and found.finite == len(column):
+                tally.take(column, keys, low=found.low, high=found.high)
+            elif tally:
+                tally.give_up()
         return bits, _Seen(
             ends=(int(keys[0]), int(keys[-1])),
             changes=int(np.count_nonzero(keys[1:] != keys[:-1])),
-            columns=[_Column.of(column) for column in values],
+            columns=columns,
         )

@@ -6,9 +6,7 @@ What does not suit is not counted here, but by a pass of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +16,7 @@ from numpy.typing import NDArray
 from puffer_frames.frames.cells import cell_width
 from puffer_frames.frames.found import Counted
 from puffer_frames.frames.trace import Bits
-from puffer_frames.priors import FloatArray, IndexArray
+from puffer_frames.priors import IndexArray
 
 CHUNK = 1 << 14
 """Rows whose numbers stay in the processor's cache."""
@@ -71,7 +69,7 @@ def _slots(bits: Bits, multiplier: np.uint64) -> IndexArray:
 
 
 class Tally:
-    """Counts the rows of a plan by secret and whole number, or cell; blocks in any order, in several threads.
+    """Counts the rows of a plan by secret and whole number, or cell.
 
     Parameters
     ----------
@@ -90,7 +88,6 @@ class Tally:
         self._counts = np.zeros(len(codes.rows) * cells, dtype=np.int64)
         self._beside: list[Numbers] = []
         self._left = _MOST_BESIDE
-        self._lock = Lock()
 
     @classmethod
     def of(cls, values: pl.Series, codes: Codes, /, *, few: int) -> Tally | None:
@@ -113,54 +110,39 @@ class Tally:
             return None
         return cls(codes, first=first, cells=cells, width=width, exact=exact)
 
-    def take(self, values: pl.Series, secrets: Bits, /) -> None:
-        """Count rows, if that is possible; nothing is counted any more where it is not."""
-        low, high = _ends(values)
+    def take(self, values: pl.Series, secrets: Bits, /, *, low: float, high: float) -> None:
+        """Count rows with finite values from low to high, if that is possible."""
         far = _EXACT * self._width
-        if self._left < 0:
-            return
-        if values.null_count() or low is None or not -far < low <= high < far:
-            self._left = -1
+        if self._left < 0 or not -far < low <= high < far:
+            self.give_up()
             return
         inside = self._first * self._width <= low <= high < (self._first + self._cells) * self._width
-        for codes, cells in self._numbers(values, secrets):
-            if codes is None:
-                self._left = -1
-                return
-            self._add(codes, cells, inside=inside)
-
-    def _numbers(self, values: pl.Series, secrets: Bits) -> Iterator[tuple[IndexArray | None, Numbers]]:
-        """Codes and numbers of cells, chunk by chunk; no code where a secret is new or a value is NaN."""
         plain = values.cast(pl.Int64 if self._exact else pl.Float64).to_numpy()
         for start in range(0, plain.size, CHUNK):
-            part = plain[start : start + CHUNK]
             codes = self._codes(secrets[start : start + CHUNK])
-            if self._exact:
-                yield codes, part - self._first
-            else:
-                cells, valid = self._cells_of(part)
-                yield codes if valid else None, cells
+            if codes is None:
+                self.give_up()
+                return
+            part = plain[start : start + CHUNK]
+            if not self._exact:
+                scaled = part * (1.0 / self._width)
+                part = np.floor(scaled, out=scaled).astype(np.int64)
+            self._add(codes, part - self._first, inside=inside)
 
-    def _cells_of(self, values: FloatArray) -> tuple[Numbers, bool]:
-        scaled = values * (1.0 / self._width)
-        np.floor(scaled, out=scaled)
-        valid = not math.isnan(scaled.sum())
-        cells = scaled.astype(np.int64) if valid else np.zeros(0, np.int64)
-        cells -= self._first
-        return cells, valid
+    def give_up(self) -> None:
+        """Count nothing any more."""
+        self._left = -1
 
     def _add(self, codes: IndexArray, cells: Numbers, *, inside: bool) -> None:
         if not inside:
             outside = (cells < 0) | (cells >= self._cells)
             beside = np.stack([codes[outside], cells[outside] + self._first])
             codes, cells = codes[~outside], cells[~outside]
-            with self._lock:
-                self._beside.append(beside)
-                self._left -= beside.shape[1]
-        codes = codes * self._cells
+            self._beside.append(beside)
+            self._left -= beside.shape[1]
+        codes *= self._cells
         codes += cells
-        with self._lock:
-            np.add.at(self._counts, codes, 1)
+        np.add.at(self._counts, codes, 1)
 
     def counted(self, dtype: pl.DataType, /) -> Counted | None:
         """The counts of a column of this dtype; None where some rows could not be counted."""
