@@ -20,10 +20,10 @@ def build_frame(kind, data, spark=None):
     """The columns of `data` as a frame of the given kind, its rows in their order; one of Spark needs a session."""
     if kind == "pandas":
         return pd.DataFrame(data)
-    if kind == "pandas-nullable":
-        return pd.DataFrame(data).convert_dtypes()
-    if kind == "pandas-pyarrow":
-        return pd.DataFrame(data).convert_dtypes(dtype_backend="pyarrow")
+    if kind in ("pandas-nullable", "pandas-pyarrow"):
+        backend = "pyarrow" if kind == "pandas-pyarrow" else "numpy_nullable"
+        with np.errstate(invalid="ignore"):  # pandas 2.2 tries whether infinities are integers
+            return pd.DataFrame(data).convert_dtypes(dtype_backend=backend)
     if kind == "pyarrow":
         return pa.table(data)
     if kind == "spark":
