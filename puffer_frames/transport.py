@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ _GRID = 4096
 _FEW_LEVELS = 1 << 14
 _ROWS_PER_ATOM = 4
 """Priors with no more rows per atom than this are compared row by row: those of one total then share their levels."""
+_FEW_UNITS = 64
 _LARGEST_TOTAL = 1 << 50
 """The grid times a denominator stays a 64-bit integer up to here."""
 _COARSE = 256
@@ -97,7 +99,9 @@ def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
     levels = [prior.levels[0] for prior in priors]
     totals = [prior.levels[1] for prior in priors]
     if sum(totals) <= _ROWS_PER_ATOM * sum(level.size for level in levels):  # as rows, sorted within each prior
-        rows = np.repeat(np.concatenate([prior.means for prior in priors]), np.concatenate(levels).astype(np.int64))
+        rows = np.concatenate([prior.means for prior in priors])
+        if sum(totals) > rows.size:
+            rows = np.repeat(rows, np.concatenate(levels).astype(np.int64))
         steps = _steps_of_rows(rows, np.append(0, np.cumsum(totals)))
     else:
         steps = [Steps(np.cumsum(p.levels[0]), p.levels[1], p.means, p.means) for p in priors]
@@ -150,8 +154,13 @@ def _steps_of_rows(values: FloatArray, starts: IndexArray) -> list[Steps]:
     steps = []
     for size in np.unique(sizes):
         places = starts[:-1][sizes == size]
-        table = values[places[:, None] + np.arange(size)]
-        steps.append(Steps(np.arange(1, size + 1), int(size), table.max(axis=0), table.min(axis=0)))
+        if places.size <= _FEW_UNITS:  # no table of them
+            units = [values[place : place + size] for place in places]
+            high, low = reduce(np.maximum, units), reduce(np.minimum, units)
+        else:
+            table = values[places[:, None] + np.arange(size)]
+            high, low = table.max(axis=0), table.min(axis=0)
+        steps.append(Steps(np.arange(1, size + 1), int(size), high, low))
     return steps
 
 
