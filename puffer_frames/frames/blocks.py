@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ _COMPUTED = "computed"
 """A column that the engine has to compute: then it works on batches of 100,000 rows, otherwise on whole row groups of a
 file, several of which take twice the memory."""
 _AHEAD = 2
-"""Batches that are read and worked on while an earlier one is used."""
+"""Batches that are read, and as many that are worked on, while an earlier one is used."""
 
 Result = TypeVar("Result")
 
@@ -31,20 +31,25 @@ def in_batches(plan: pl.LazyFrame, /) -> Iterator[pl.DataFrame]:
             yield rows.slice(start, BLOCK)
 
 
-def in_step(batches: Iterable[pl.DataFrame], work: Callable[[int, pl.DataFrame], Result], /) -> Iterator[Result]:
+def in_step(batches: Iterator[pl.DataFrame], work: Callable[[int, pl.DataFrame], Result], /) -> Iterator[Result]:
     """What `work` makes of the number of the first row and every batch, in order.
 
-    It is done in one thread beside that of the caller and those of the engine, some batches ahead: two would wait for
-    one another, for the interpreter's lock, longer than they work.
+    One thread waits for the batches, and one works on them, beside that of the caller and those of the engine. Two that
+    work would wait for one another, for the interpreter's lock, longer than they work.
     """
 
     def worked() -> Iterator[Result]:
         first = 0
-        for batch in batches:
+        for batch in _ahead(batches):
             yield work(first, batch)
             first += len(batch)
 
-    pool, items = ThreadPoolExecutor(1), worked()
+    return _ahead(worked())
+
+
+def _ahead(items: Iterator[Result]) -> Iterator[Result]:
+    """The same items, the next ones made in a thread of their own while one is used."""
+    pool = ThreadPoolExecutor(1)
     coming = deque(pool.submit(_next, items) for _ in range(_AHEAD))
     try:
         while found := coming.popleft().result():
