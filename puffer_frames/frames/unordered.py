@@ -81,7 +81,8 @@ def own_entries(frame: Frame, name: str, /) -> NDArray[Any] | list[int | None] |
     values_of = column(frame, name)
     truth = isinstance(values_of.dtype, nw.Boolean)
     if truth or values_of.dtype.is_numeric():
-        if not values_of.null_count():
+        wide = isinstance(values_of.dtype, (nw.Decimal, nw.Int128, nw.UInt128))
+        if not values_of.null_count() and not (wide and frame.implementation.is_polars()):
             own: NDArray[Any] = values_of.to_numpy()
             return own
         numbers = values_of.cast(nw.Float64) if frame.implementation.is_polars() else values_of

@@ -11,7 +11,8 @@ from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.discrete import DiscreteLoss
 from puffer_frames.loss.displaced import DisplacedLoss
 from puffer_frames.loss.gaussian_noise import GaussianNoiseLoss
-from puffer_frames.loss.many_gaussians import ManyGaussiansLoss
+from puffer_frames.loss.many_gaussians import FEWEST_BANDED, ManyGaussiansLoss
+from puffer_frames.loss.many_widened import ManyWidenedLoss
 from puffer_frames.loss.mixture import MixtureLoss
 from puffer_frames.loss.outcome import Loss
 from puffer_frames.loss.stable_noise import StableNoiseLoss
@@ -21,8 +22,6 @@ from puffer_frames.priors import Prior, Secret
 
 MOST_SECRETS = 2000
 """With more, two million pairs would be compared one by one."""
-FEWEST_BANDED = 8
-"""With fewer Gaussians, comparing all pairs one by one is as fast as bounding most of them."""
 
 _LEAST_WEIGHT = 2.0**-1022
 """Smaller floats have fewer digits. For atoms with Laplace noise the engine has exponents of its own."""
@@ -48,12 +47,13 @@ def _of_positions(priors: Mapping[Secret, Prior], /, *, pairs: Pairs, family: Fa
             hint='Take noise="laplace", or contribution="draw".',
         )
     gaussians = all(prior.means.size == 1 for prior in priors.values())
-    if family == LAPLACE and pairs == "all" and gaussians and len(priors) >= FEWEST_BANDED:
-        return ManyGaussiansLoss(priors)
+    if family in (LAPLACE, GAUSSIAN) and pairs == "all" and gaussians and len(priors) >= FEWEST_BANDED:
+        return ManyGaussiansLoss(priors) if family == LAPLACE else ManyWidenedLoss(priors)
     if pairs == "all" and len(priors) > MOST_SECRETS:
         raise CalibrationError(
             "the secrets whose pairs are compared one by one",
-            rule=f"at most {MOST_SECRETS:,} for mixtures of several components, and for other noise than Laplace's",
+            rule=f"at most {MOST_SECRETS:,} for mixtures of several components, observed frequencies under other noise "
+            "than Laplace's, and stable noise",
             got=f"{len(priors):,}",
             hint='Take theorem="kantorovich" with Laplace noise, theorem="translation", or list the pairs that matter.',
         )

@@ -31,7 +31,7 @@ _TOLERANCE = 1e-8
 _SHIFTS = 9.0
 """A shift of mu standard deviations is (9 mu, d)-private with d near 1e-19."""
 _ROUND_UP = 1 + 1e-9
-_NO_NOISE = 1e-100
+NO_NOISE = 1e-100
 """Below this fraction of the span of the priors the noise is bounded by none at all: squares leave the floats."""
 
 
@@ -67,7 +67,7 @@ class GaussianNoiseLoss:
         self.span = (high - low + float(widths.max())) or 1.0
         gaps = np.diff(np.unique(means))
         finest = float(min(gaps.min(initial=self.span), widths[widths > 0].min(initial=self.span)))
-        self.resolution = max(finest, self.span * _NO_NOISE)
+        self.resolution = max(finest, self.span * NO_NOISE)
         self._cell, self._unit = 0.0, math.ldexp(1.0, math.frexp(self.span)[1])
         low, high = low / self._unit, high / self._unit
         self._centre = low
@@ -97,7 +97,7 @@ class GaussianNoiseLoss:
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def pure(self, scale: float, /) -> WorstCase:
         """Largest pure loss over the pairs: mostly infinite, and not asked for of many atoms."""
-        if scale <= self.span * _NO_NOISE:
+        if scale <= self.span * NO_NOISE:
             raw = self._raw().pure(0.0)
             return raw.at_most() if scale else raw
         if self._discrete and max(prior.means.size for prior in self._priors.values()) > _FEW:
@@ -107,7 +107,7 @@ class GaussianNoiseLoss:
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
-        if scale <= self.span * _NO_NOISE:
+        if scale <= self.span * NO_NOISE:
             raw = self._raw().hockey_stick(0.0, epsilon=epsilon)
             return raw.at_most() if scale else raw
         scale = scale / self._unit

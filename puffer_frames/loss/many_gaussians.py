@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,8 @@ from puffer_frames.pairs import Pair
 from puffer_frames.priors import Prior, Secret
 from puffer_frames.rounding import UNIT_ROUNDOFF
 
+FEWEST_BANDED = 8
+"""With fewer Gaussians, comparing all pairs one by one is as fast as bounding most of them."""
 _TOLERANCE = 1e-8
 """Relative width that the brackets aim for."""
 _FINELY, _ROUGHLY = 1e-9, 1e-3
@@ -81,11 +84,22 @@ class ManyGaussiansLoss:
         self.span = float(np.ptp(means) + stds.max())
         steps = np.concatenate([np.diff(np.unique(means)), stds[stds > 0]])
         self.resolution = float(steps.min(initial=self.span))
+        self._widening = 0.0
         self._finest = float(self._stds[self._stds > 0].min(initial=np.inf)) * _NO_NOISE
+
+    def widened(self, scale: float, /) -> ManyGaussiansLoss:
+        """The same for the priors plus Gaussian noise of this scale: its losses without noise are to be exact."""
+        found = copy(self)
+        found._stds = np.hypot(self._stds, scale / self._unit)
+        found._bands = Bands(found._means, found._stds)
+        found._widening = scale
+        return found
 
     def only(self, pair: Pair, /) -> Loss:
         """The same for one of the pairs."""
         priors = {s: self._priors[s] for s in pair}
+        if self._widening:
+            priors = {s: replace(p, stds=np.hypot(p.stds, self._widening)) for s, p in priors.items()}
         discrete = all(prior.is_discrete for prior in priors.values())
         return (DiscreteLoss if discrete else MixtureLoss)(priors, pairs=(pair,))
 
@@ -122,7 +136,8 @@ class ManyGaussiansLoss:
         def measure(loss: Loss) -> WorstCase:
             return loss.hockey_stick(scale, epsilon=epsilon)
 
-        tolerance, enough = (_TOLERANCE, math.inf) if scale else (_ROUGHLY, _FAR_FROM_PRIVATE)
+        exact = scale or self._widening
+        tolerance, enough = (_TOLERANCE, math.inf) if exact else (_ROUGHLY, _FAR_FROM_PRIVATE)
         return self._largest(bound, measure, scale=scale, guesses=self._guesses(), tolerance=tolerance, enough=enough)
 
     def _largest(

@@ -145,3 +145,22 @@ def test_a_fingerprint_does_not_depend_on_how_the_rows_come(monkeypatch, sizes):
     changed = frame.with_columns(x=pl.when(pl.int_range(10) == 5).then(0.0).otherwise("x"))
     assert fingerprint.fingerprint(changed) != whole.hexdigest()
     assert fingerprint.fingerprint(frame.reverse()) != whole.hexdigest()
+
+
+WIDE = {
+    "128-bit integers": pl.Series([1, 2**100, None] * 40, dtype=pl.Int128),
+    "unsigned ones": pl.Series([1, 2**64 - 1, 5] * 40, dtype=pl.UInt64),
+    "decimals": pl.Series(["1.25", "3.50", "0.00"] * 40).cast(pl.Decimal(20, 2)),
+    "32-bit floats": pl.Series([0.1, float("inf"), float("-inf")] * 40, dtype=pl.Float32),
+    "floats that are none": pl.Series([0.1, float("nan"), None] * 40),
+}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_kept_numbers_of_every_kind_enter_the_fingerprint(name):
+    frame = pl.DataFrame({"group": ["a", "b"] * 60, "x": [1, 2, 4] * 40, "more": WIDE[name]})
+    asked = {"secret": "group", "public": "x", "keep": "more", "epsilon": 0.5, "allow_zero_noise": True}
+    released = frame.puffer.privatize(**asked)
+    assert released.puffer.verify() == "intact"
+    changed = released.with_columns(more=pl.col("more").reverse())
+    assert released.puffer.certificate.verify(changed) == "derived"

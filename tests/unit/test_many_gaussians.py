@@ -10,10 +10,13 @@ import puffer_frames.bands
 from puffer_frames import Prior, fit_gaussian, smallest_scale
 from puffer_frames.bands import Bands, PairOfBands
 from puffer_frames.errors import CalibrationError
-from puffer_frames.loss.engine import FEWEST_BANDED, MOST_SECRETS, privacy_loss
-from puffer_frames.loss.many_gaussians import ManyGaussiansLoss
+from puffer_frames.loss.engine import MOST_SECRETS, privacy_loss
+from puffer_frames.loss.gaussian_noise import GaussianNoiseLoss
+from puffer_frames.loss.many_gaussians import FEWEST_BANDED, ManyGaussiansLoss
+from puffer_frames.loss.many_widened import ManyWidenedLoss
 from puffer_frames.loss.mixture import MixtureLoss
 from puffer_frames.moments import group_moments
+from puffer_frames.noise.family import GAUSSIAN
 from puffer_frames.priors import gaussian_priors, observed_priors
 from puffer_frames.search import smallest_scale_of
 from puffer_frames.theorems.gaussian import gaussian_scale
@@ -67,6 +70,25 @@ def test_hockey_stick_is_that_of_the_pairs_one_by_one(style, scale, epsilon):
 
 
 @pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize(("scale", "epsilon"), [(0.3, 0.1), (1.0, 1.0), (30.0, 0.2)])
+def test_under_gaussian_noise_too(style, scale, epsilon):
+    for n in (2, 9):
+        priors = priors_of(style, n, seed=n)
+        many, one_by_one = ManyWidenedLoss(priors), GaussianNoiseLoss(priors, pairs="all")
+        assert_alike(many.hockey_stick(scale, epsilon=epsilon), one_by_one.hockey_stick(scale, epsilon=epsilon))
+        assert many.pure(scale).bracket == one_by_one.pure(scale).bracket
+
+
+def test_no_gaussian_noise_and_hardly_any():
+    many = ManyWidenedLoss(priors_of("plain", 9))
+    assert many.pure(0.0).bracket.lower == many.pure(1e-120).bracket.upper == np.inf
+    assert many.hockey_stick(1e-120, epsilon=1.0).bracket.upper == many.hockey_stick(0.0, epsilon=1.0).bracket.upper
+    assert many.hockey_stick(1e-120, epsilon=1.0).bracket.lower == 0
+    equal = ManyWidenedLoss({k: Prior.gaussian(1.0, 2.0) for k in range(9)})
+    assert equal.pure(1.0).bracket.upper == equal.hockey_stick(1.0, epsilon=0.1).bracket.upper == 0
+
+
+@pytest.mark.parametrize("style", STYLES)
 def test_without_noise(style):
     priors = priors_of(style, 9)
     many, one_by_one = ManyGaussiansLoss(priors), MixtureLoss(priors, pairs="all")
@@ -111,6 +133,10 @@ def test_scales_are_those_of_the_pairs_one_by_one(style, delta):
     priors = priors_of(style, 12)
     expected = smallest_scale_of(MixtureLoss(priors, pairs="all"), epsilon=0.7, delta=delta)
     assert smallest_scale(priors, epsilon=0.7, delta=delta) == pytest.approx(expected, rel=5e-8)
+    if delta:
+        expected = smallest_scale_of(GaussianNoiseLoss(priors, pairs="all"), epsilon=0.7, delta=delta)
+        found = smallest_scale(priors, epsilon=0.7, delta=delta, noise="gaussian")
+        assert found == pytest.approx(expected, rel=5e-8)
 
 
 def test_bounds_of_bands_hold_for_all_their_members():
@@ -171,6 +197,10 @@ def test_many_secrets_are_accepted():
     scale = smallest_scale(priors, epsilon=1.0)
     assert privacy_loss(priors).pure(scale).bracket.upper <= 1.0
     assert privacy_loss(priors).pure(scale * (1 - 1e-6)).bracket.lower > 1.0
+    scale = smallest_scale(priors, epsilon=1.0, delta=1e-6, noise="gaussian")
+    loss = privacy_loss(priors, family=GAUSSIAN)
+    assert loss.hockey_stick(scale, epsilon=1.0).bracket.upper <= 1e-6
+    assert loss.hockey_stick(scale * (1 - 1e-6), epsilon=1.0).bracket.lower > 1e-6
     mixtures = {k: Prior.mixture([0.5, 0.5], [k, k + 1], [1, 1]) for k in range(MOST_SECRETS + 1)}
     with pytest.raises(CalibrationError, match="one by one"):
         privacy_loss(mixtures)
@@ -180,6 +210,8 @@ def test_few_are_compared_one_by_one():
     assert isinstance(privacy_loss(priors_of("plain", FEWEST_BANDED - 1)), MixtureLoss)
     assert isinstance(privacy_loss(priors_of("plain", FEWEST_BANDED)), ManyGaussiansLoss)
     assert isinstance(privacy_loss(priors_of("plain", FEWEST_BANDED), pairs=((0, 1),)), MixtureLoss)
+    assert isinstance(privacy_loss(priors_of("plain", FEWEST_BANDED - 1), family=GAUSSIAN), GaussianNoiseLoss)
+    assert isinstance(privacy_loss(priors_of("plain", FEWEST_BANDED), family=GAUSSIAN), ManyWidenedLoss)
 
 
 @pytest.mark.parametrize("style", STYLES)
