@@ -93,9 +93,12 @@ class LazyTable:
         return LazyRows(rows=rows, names=self.names, roles=roles, survey=found)
 
     def _named(self, name: str, alias: str) -> pl.Expr:
-        wide = self.schema[name].is_float() and not alias.startswith("keep_")
         entries = pl.nth(self.names.index(name))
-        return (entries.cast(pl.Float64) if wide else entries).alias(alias)
+        if self.schema[name].is_float() and not alias.startswith("keep_"):
+            entries = entries.cast(pl.Float64)
+            if alias.startswith("secret_"):
+                entries = pl.when(entries == 0.0).then(0.0).otherwise(entries)  # of zeros there are two
+        return entries.alias(alias)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -266,3 +266,16 @@ def test_columns_of_many_values(table):
     assert collected.equals(many.puffer.privatize(**asked))
     assert verify(collected) == "intact"
     assert "counted in cells" in str(collected.puffer.certificate)
+
+
+def test_zeros_of_both_signs_are_one_secret(table):
+    """Also in the number of runs, which a warning is about."""
+    whole = table.with_columns(group=(pl.col("group") == "a").cast(pl.Float64))
+    zero = (pl.col("group") == 0) & (pl.int_range(pl.len()) % 2 == 0)
+    signed = whole.with_columns(group=pl.when(zero).then(-pl.col("group")).otherwise("group"))
+    assert len(set(signed["group"].to_numpy().view(np.uint64))) == 3
+    ours, theirs = (rows.lazy().puffer.privatize(**ASKED, rng=1).puffer.collect() for rows in (signed, whole))
+    assert ours.equals(theirs)
+    assert ours.puffer.certificate == theirs.puffer.certificate
+    with pytest.warns(RowOrderWarning):
+        signed.sort("group", maintain_order=True).lazy().puffer.privatize(**ASKED)
