@@ -13,6 +13,8 @@ FEWEST_CELLS, MOST_CELLS = 1 << 12, 1 << 16
 """A column of many rows and values is counted in so many cells, between its extremes."""
 FINENESS = 256
 """A cell is at most this part of the column's standard deviation, as far as `MOST_CELLS` allows."""
+_BELOW = 0.9
+"""Of that part, so that the last digits of a standard deviation of 1 do not decide between two widths."""
 _LARGEST = sys.float_info.max
 
 
@@ -22,7 +24,7 @@ def cell_width(low: float, high: float, /, *, std: float) -> float:
     It is at least 2**-51 of the largest value and 2**-1000.
     """
     span = min(high - low, _LARGEST)
-    fine = min(std / FINENESS if std > 0 else _LARGEST, span / FEWEST_CELLS)
+    fine = min(_BELOW * std / FINENESS if std > 0 else _LARGEST, span / FEWEST_CELLS)
     few = max(span / (MOST_CELLS - 2), 2.0**-51 * max(abs(low), abs(high)), 2.0**-1000)
     return max(2.0 ** (math.frexp(few)[1]), 2.0 ** (math.frexp(fine)[1] - 1) if fine else 0.0)
 

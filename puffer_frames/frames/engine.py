@@ -76,4 +76,5 @@ class LocalValues:
 
     def std(self) -> float:
         """Standard deviation of the values."""
-        return float(self.table["value"].std())
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(self.table["value"].std())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,7 +48,7 @@ class Source:
         ) -> Iterator[pl.DataFrame]:
             for block in watched.over(self._blocks(n_rows)):
                 wanted = block if predicate is None else block.filter(predicate)
-                yield wanted if with_columns is None else wanted.select(wanted[name] for name in with_columns)
+                yield wanted if with_columns is None else _only(wanted, with_columns)
 
         found = register_io_source(read, schema=released, is_pure=True)
         setattr(found, _ATTRIBUTE, self)
@@ -98,6 +98,15 @@ class Source:
         if entries.name not in self.moves:
             return entries
         return pl.Series(self.moves[entries.name](entries.cast(pl.Float64).to_numpy(), numbers))
+
+
+def _only(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Some columns of the rows; where there are none, still as many rows, which `select` would forget."""
+    if names:
+        return rows.select(rows[name] for name in names)
+    found = rows[:, :1].clone()
+    found.drop_in_place(found.columns[0])
+    return found
 
 
 class Watch:

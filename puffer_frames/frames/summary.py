@@ -130,6 +130,7 @@ def _per_secret(
     columns = [_labels(table[f"secret_{k}"], counts, name=name) for k, name in enumerate(secret)]
     labels = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
     numbers: dict[Secret, int] = {label: k for k, label in enumerate(dict.fromkeys(labels))}
+    values = values + 0.0  # one zero
     codes = np.fromiter(map(numbers.__getitem__, labels), dtype=np.intp, count=len(labels))
     order = np.lexsort((values, codes))
     codes, values, counts = codes[order], values[order], counts[order]

@@ -16,7 +16,7 @@ from puffer_frames.frames import blocks
 from puffer_frames.frames.blocks import in_batches, in_step
 from puffer_frames.frames.found import Counted, Extent
 from puffer_frames.frames.tally import Codes, Tally
-from puffer_frames.frames.trace import Bits, Marker, Marking, Trace, mixed
+from puffer_frames.frames.trace import Bits, Marker, Marking, Trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +159,7 @@ class _Looker:
         """By what the first rows hold."""
         marker = Marker(ordered=ordered)
         own = first[:, :secrets]
-        keys = mixed([marker.bits(column) for column in own])
+        keys = marker.key_of([marker.bits(column) for column in own])
         codes = None if any(column.null_count() for column in own) else Codes.of(own, keys)
         values = [first[:, secrets + k] for k in range(public)]
         tallies = tuple(Tally.of(column, codes, few=few) if codes else None for column in values)
@@ -170,7 +170,7 @@ class _Looker:
         values = [batch[:, self.secrets + k].rechunk() for k in range(self.public)]
         compared = [*batch[:, : self.secrets], *values, *batch[:, self.secrets + self.public :]]
         bits = [self.marker.bits(column) for column in compared]
-        keys = mixed(bits[: self.secrets])
+        keys = self.marker.key_of(bits[: self.secrets])
         columns = [_Column.of(column) for column in values]
         for tally, column, found in zip(self.tallies, values, columns, strict=True):
             if tally and found.finite == len(column):

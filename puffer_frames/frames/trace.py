@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames import blocks
-
-_FACTOR, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
+from puffer_frames.frames.unordered import spread
 
 Bits: TypeAlias = NDArray[np.uint64]
 
@@ -31,13 +30,23 @@ class Marker:
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     """Of the codes of ordered rows."""
     seed: int = field(default_factory=lambda: secrets.randbits(64), repr=False)
-    """Of the hash of text, and what stands for a missing number."""
+    """Of the hashes, and what stands for a missing number."""
+
+    def key_of(self, columns: Sequence[Bits], /) -> Bits:
+        """64 bits of all entries of a row; for one column these are its own."""
+        return columns[0] if len(columns) == 1 else self.hashed(columns)
+
+    def hashed(self, columns: Sequence[Bits], /) -> Bits:
+        """A keyed hash of 64 bits of the entries of each row."""
+        found = np.full(columns[0].size, self.seed, dtype=np.uint64)
+        for bits in columns:
+            found = spread(found ^ bits)
+        return found
 
     def bits(self, column: pl.Series, /) -> Bits:
         """64 bits for each entry, those of equal entries equal."""
-        if not (column.dtype.is_float() or column.dtype.is_integer()):
-            named = column.cast(pl.String) if isinstance(column.dtype, pl.Categorical | pl.Enum) else column
-            return named.hash(self.seed).to_numpy()
+        if not (column.dtype.is_float() or column.dtype.is_integer()) or column.dtype in (pl.Int128, pl.UInt128):
+            return (column if column.dtype == pl.Boolean else column.cast(pl.String)).hash(self.seed).to_numpy()
         wide = pl.Float64 if column.dtype.is_float() else pl.UInt64 if column.dtype == pl.UInt64 else pl.Int64
         plain = column.cast(wide, strict=False)
         if not plain.null_count():
@@ -65,7 +74,7 @@ class Marking:
         """Take in the next rows, by the `bits` of their columns."""
         start, end = 0, columns[0].size
         if not self._marker.ordered:
-            self._sum += _sum(columns)
+            self._sum += int(self._marker.hashed(columns).sum(dtype=np.uint64))
             self.rows += end
             return
         while start < end:
@@ -160,21 +169,3 @@ class Guard:
             got="other rows than when the noise was calibrated",
             hint=f"Collect the frame first{other_way}.",
         )
-
-
-def mixed(columns: Sequence[Bits], /) -> Bits:
-    """64 bits of all entries of a row; for one column these are its own."""
-    found = columns[0]
-    for more in columns[1:]:
-        found = found * _FACTOR
-        found ^= found >> _SHIFT
-        found += more
-    return found
-
-
-def _sum(columns: Sequence[Bits]) -> int:
-    """64 bits: a sum over the rows of a hash of their entries."""
-    found = mixed(columns) * _FACTOR
-    found ^= found >> _SHIFT
-    found *= _FACTOR
-    return int(found.sum(dtype=np.uint64))

@@ -48,7 +48,7 @@ class RowSums:
         for start in LANES:
             row = np.full(len(frame), start, dtype=np.uint64)
             for bits in entries:
-                row += _mix(row ^ bits)
+                row += spread(row ^ bits)
             sums.append(int(row.sum(dtype=np.uint64)))
         return cls(len(frame), tuple(sums))
 
@@ -126,7 +126,7 @@ def _code(entry: int | str | None) -> int:
     return int(_MISSING) if entry is None else entry % 2**64
 
 
-def _mix(bits: Hashes) -> Hashes:
+def spread(bits: Hashes, /) -> Hashes:
     """SplitMix64's finaliser: a bijection of 64 bits in which every bit depends on all."""
     bits = bits + _STEP
     bits = (bits ^ (bits >> np.uint64(30))) * _FIRST

@@ -279,3 +279,30 @@ def test_zeros_of_both_signs_are_one_secret(table):
     assert ours.puffer.certificate == theirs.puffer.certificate
     with pytest.warns(RowOrderWarning):
         signed.sort("group", maintain_order=True).lazy().puffer.privatize(**ASKED)
+
+
+ROWS_ALONE = {
+    "a row index": lambda rows: rows.with_row_index().select("index"),
+    "a range": lambda rows: rows.select(pl.int_range(pl.len())),
+    "a constant": lambda rows: rows.select(pl.repeat(1, pl.len())),
+    "some rows of an index": lambda rows: rows.with_row_index().filter(pl.col("index") >= 90).drop("score", "note"),
+}
+
+
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
+@pytest.mark.parametrize("name", ROWS_ALONE)
+def test_rows_without_any_released_column(table, name, engine):
+    eager = table.puffer.privatize(**ASKED, rng=1)
+    released = table.lazy().puffer.privatize(**ASKED, rng=1)
+    assert ROWS_ALONE[name](released).collect(engine=engine).equals(ROWS_ALONE[name](eager))
+
+
+def test_secrets_of_128_bits_are_told_apart(table):
+    wide = table.with_columns(group=2 ** pl.col("score").clip(0, 1).cast(pl.Int128) * 2**70)
+    asked = ASKED | {"public": "id"}
+    source = Changing(wide)
+    released = source.plan.puffer.privatize(**asked, rng=1)
+    assert released.puffer.collect().equals(wide.puffer.privatize(**asked, rng=1))
+    source.rows = wide.with_columns(pl.col("group") * 2)
+    with pytest.raises(CalibrationError, match="other rows"):
+        released.puffer.collect()

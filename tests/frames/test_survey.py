@@ -193,3 +193,18 @@ def test_a_plan_is_summarised_as_its_rows(monkeypatch, name, domain):
     assert str(lazy) == str(eager)
     assert lazy.checksum == eager.checksum
     assert lazy.scale == eager.scale
+
+
+def test_a_combination_made_to_look_like_another(monkeypatch):
+    """Two integers that a fixed mixture of bits would take for two others, after the rows that say how to count."""
+    factor, size = 0x9E3779B97F4A7C15, 2**64
+
+    def half(a):
+        return (a * factor % size) ^ ((a * factor % size) >> 32)
+
+    like = (half(1) + 5 - half(2)) % size
+    late = np.arange(ROWS) >= FIRST
+    first = np.where(late, 2, 1)
+    second = np.where(late, like, 5).astype(np.int64)
+    table = pl.DataFrame({"secret_0": first, "secret_1": second, "public_0": WHOLE["small integers"]})
+    assert look(table, secrets=2).counted == (None,)
