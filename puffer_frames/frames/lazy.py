@@ -11,6 +11,7 @@ import narwhals.stable.v2 as nw
 import polars as pl
 
 from puffer_frames.errors import ArgumentError
+from puffer_frames.frames import summary
 from puffer_frames.frames.blocks import NUMBER
 from puffer_frames.frames.columns import check_rows
 from puffer_frames.frames.found import FoundValues
@@ -18,7 +19,7 @@ from puffer_frames.frames.prepare import check_nulls, no_complete_row, share_of_
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.source import Source
-from puffer_frames.frames.summary import EXACT_ROWS, Summary, count_values
+from puffer_frames.frames.summary import Summary, count_values
 from puffer_frames.frames.survey import Survey, survey
 from puffer_frames.mechanism import Mechanism
 from puffer_frames.postprocessing import Bounds
@@ -84,7 +85,7 @@ class LazyTable:
             rows.select(*secrets, *values, *([NUMBER] * named)),
             secrets=len(secrets),
             public=len(values),
-            few=EXACT_ROWS // 2,
+            few=summary.EXACT_ROWS // 2,
             ordered=not named,
         )
         if found is None:

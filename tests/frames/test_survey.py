@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from puffer_frames.frames import blocks, cells, summary, tally
+from puffer_frames.frames import blocks, cells, lazy, summary, tally
 from puffer_frames.frames.survey import survey
 
 ROWS = 3000
@@ -189,10 +189,10 @@ def test_a_plan_is_summarised_as_its_rows(monkeypatch, name, domain):
     frame = make((WHOLE | WIDE)[name]).rename({"secret_0": "g", "public_0": "x"})
     asked = {"secret": "g", "public": "x", "epsilon": 1.0, "theorem": "kantorovich", "allow_zero_noise": True}
     asked |= {"domain": {"x": domain}} if domain else {}
-    lazy, eager = (table.puffer.calibrate(**asked) for table in (frame.lazy(), frame))
-    assert str(lazy) == str(eager)
-    assert lazy.checksum == eager.checksum
-    assert lazy.scale == eager.scale
+    planned, eager = (table.puffer.calibrate(**asked) for table in (frame.lazy(), frame))
+    assert str(planned) == str(eager)
+    assert planned.checksum == eager.checksum
+    assert planned.scale == eager.scale
 
 
 def test_a_combination_made_to_look_like_another(monkeypatch):
@@ -208,3 +208,17 @@ def test_a_combination_made_to_look_like_another(monkeypatch):
     second = np.where(late, like, 5).astype(np.int64)
     table = pl.DataFrame({"secret_0": first, "secret_1": second, "public_0": WHOLE["small integers"]})
     assert look(table, secrets=2).counted == (None,)
+
+
+@pytest.mark.parametrize("name", ["small integers", "normal", "heavy tails", "many integers"])
+def test_what_was_counted_is_not_counted_again(monkeypatch, name):
+    def run(_):
+        raise AssertionError("a second run")
+
+    monkeypatch.setattr(summary, "EXACT_ROWS", BLOCK)
+    monkeypatch.setattr(lazy, "_collected", run)
+    plan = make((WHOLE | WIDE)[name]).lazy()
+    asked = {"secret": "secret_0", "public": "public_0", "epsilon": 1.0, "allow_zero_noise": True}
+    plan.puffer.calibrate(**asked, theorem="kantorovich")
+    with pytest.raises(AssertionError, match="second run"):
+        make(UNSUITED["few floats"]["public_0"]).lazy().puffer.calibrate(**asked, theorem="kantorovich")
