@@ -14,7 +14,8 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from puffer_frames.errors import CalibrationError, UncoveredFrameError
-from puffer_frames.frames.blocks import BLOCK, NUMBER, in_batches, in_step
+from puffer_frames.frames import blocks
+from puffer_frames.frames.blocks import NUMBER, in_batches, in_step
 from puffer_frames.frames.fingerprint import Fingerprint
 from puffer_frames.frames.parquet import as_file_metadata
 from puffer_frames.frames.trace import Bits, Guard, Trace
@@ -46,8 +47,8 @@ class Source:
         def read(
             with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
         ) -> Iterator[pl.DataFrame]:
-            for block in watched.over(self._blocks(n_rows)):
-                wanted = block if predicate is None else block.filter(predicate)
+            for batch in watched.over(self._batches(n_rows)):
+                wanted = batch if predicate is None else batch.filter(predicate)
                 yield wanted if with_columns is None else _only(wanted, with_columns)
 
         found = register_io_source(read, schema=released, is_pure=True)
@@ -63,21 +64,21 @@ class Source:
             hint="Write what it gives: released.puffer.sink_parquet(path).",
         )
 
-    def _blocks(self, most: int | None) -> Iterator[pl.DataFrame]:
+    def _batches(self, most: int | None) -> Iterator[pl.DataFrame]:
         """Released rows, at most so many; with row numbers in no order, nothing before all rows were compared."""
         if most is not None and self.named:
             yield pl.concat(list(self._moved(None))).head(most)
             return
         left = self.trace.rows if most is None else min(most, self.trace.rows)
-        for block in self._moved(most):
-            yield block.head(left)
-            left -= len(block)
+        for batch in self._moved(most):
+            yield batch.head(left)
+            left -= len(batch)
             if left <= 0 and most is not None:
                 return
 
     def _moved(self, most: int | None) -> Iterator[pl.DataFrame]:
         guard, held, given = Guard(self.trace), deque[pl.DataFrame](), 0
-        rows = self.rows if most is None else self.rows.head(BLOCK * -(-most // BLOCK))
+        rows = self.rows if most is None else self.rows.head(blocks.BLOCK * -(-most // blocks.BLOCK))
         for bits, moved in in_step(in_batches(rows), self._move):
             sure = guard.see(bits)
             held.append(moved)
@@ -110,19 +111,19 @@ def _only(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
 
 
 class Watch:
-    """Sees the blocks of a run, and keeps the error that ends it: Polars may wrap it in one of its own."""
+    """Sees the batches of a run, and keeps the error that ends it: Polars may wrap it in one of its own."""
 
     def __init__(self, seen: Callable[[pl.DataFrame], None] | None = None, /) -> None:
         self._seen = seen
         self._error: CalibrationError | None = None
 
-    def over(self, blocks: Iterator[pl.DataFrame], /) -> Iterator[pl.DataFrame]:
-        """The same blocks."""
+    def over(self, batches: Iterator[pl.DataFrame], /) -> Iterator[pl.DataFrame]:
+        """The same batches."""
         try:
-            for block in blocks:
+            for batch in batches:
                 if self._seen is not None:
-                    self._seen(block)
-                yield block
+                    self._seen(batch)
+                yield batch
         except CalibrationError as error:
             self._error = error
             raise
@@ -162,7 +163,7 @@ def sink_plan(frame: pl.LazyFrame, path: str | Path, metadata: Callable[[str], d
     place = Path(path).resolve()
     with TemporaryDirectory(dir=place.parent, prefix=f".{place.name}.", ignore_cleanup_errors=True) as folder:
         whole = Path(folder) / place.name
-        watch = Watch(lambda block: taken.update(nw.from_native(block, eager_only=True)))
+        watch = Watch(lambda batch: taken.update(nw.from_native(batch, eager_only=True)))
         watch.run(source, lambda plan: plan.sink_parquet(whole, metadata=entry, engine="streaming"))
         whole.replace(place)
     return True
