@@ -1,9 +1,9 @@
-"""Rows of a Polars plan in its order, batch by batch, worked on one batch ahead."""
+"""Rows of a Polars plan in its order, batch by batch, and work on the next ones while these are used."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ _COMPUTED = "computed"
 """A column that the engine has to compute: then it works on batches of 100,000 rows, otherwise on whole row groups of a
 file, several of which take twice the memory."""
 _AHEAD = 2
-"""Batches that are read, and as many that are worked on, while an earlier one is used."""
+"""Items that are made while an earlier one is used."""
 
 Result = TypeVar("Result")
 
@@ -26,28 +26,12 @@ def in_batches(plan: pl.LazyFrame, /) -> Iterator[pl.DataFrame]:
     """The rows, as the streaming engine gives them."""
     small = plan.with_columns(pl.lit(0, dtype=pl.UInt8).alias(_COMPUTED))
     for batch in small.collect_batches(engine="streaming", maintain_order=True):
-        rows = batch.drop(_COMPUTED)
+        rows = batch[:, :-1]
         for start in range(0, len(rows), BLOCK):
             yield rows.slice(start, BLOCK)
 
 
-def in_step(batches: Iterator[pl.DataFrame], work: Callable[[int, pl.DataFrame], Result], /) -> Iterator[Result]:
-    """What `work` makes of the number of the first row and every batch, in order.
-
-    One thread waits for the batches, and one works on them, beside that of the caller and those of the engine. Two that
-    work would wait for one another, for the interpreter's lock, longer than they work.
-    """
-
-    def worked() -> Iterator[Result]:
-        first = 0
-        for batch in _ahead(batches):
-            yield work(first, batch)
-            first += len(batch)
-
-    return _ahead(worked())
-
-
-def _ahead(items: Iterator[Result]) -> Iterator[Result]:
+def ahead(items: Iterator[Result], /) -> Iterator[Result]:
     """The same items, the next ones made in a thread of their own while one is used."""
     pool = ThreadPoolExecutor(1)
     coming = deque(pool.submit(_next, items) for _ in range(_AHEAD))

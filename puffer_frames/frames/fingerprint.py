@@ -18,7 +18,7 @@ PART = 1 << 17
 MANY = 16
 """So many parts are hashed in two threads."""
 _CHUNK = 1 << 14
-"""Entries that stay in the processor's cache."""
+"""Entries whose copies stay in the processor's cache."""
 
 
 class Fingerprint:
@@ -63,8 +63,9 @@ class Fingerprint:
 
 def _take(digest: hashlib._Hash, entries: NDArray[Any] | list[int | None] | list[str | None]) -> None:
     if isinstance(entries, np.ndarray):
-        for start in range(0, entries.size, _CHUNK):
-            digest.update(as_floats(entries[start : start + _CHUNK]).data)
+        step = entries.size if entries.dtype == np.float64 else _CHUNK
+        for start in range(0, entries.size, step):
+            digest.update(as_floats(entries[start : start + step]).data)
     else:
         digest.update("".join(f"{entry!r}," for entry in entries).encode("utf-8", "surrogatepass"))
 

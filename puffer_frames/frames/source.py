@@ -15,11 +15,12 @@ from polars.io.plugins import register_io_source
 
 from puffer_frames.errors import CalibrationError, UncoveredFrameError
 from puffer_frames.frames import blocks
-from puffer_frames.frames.blocks import NUMBER, in_batches, in_step
+from puffer_frames.frames.blocks import NUMBER, ahead, in_batches
 from puffer_frames.frames.fingerprint import Fingerprint
 from puffer_frames.frames.parquet import as_file_metadata
-from puffer_frames.frames.trace import Bits, Guard, Trace
+from puffer_frames.frames.trace import Guard, Trace
 from puffer_frames.mechanism import Move
+from puffer_frames.noise.stream import Rows
 
 _ATTRIBUTE = "_puffer_frames_source"
 
@@ -77,28 +78,38 @@ class Source:
                 return
 
     def _moved(self, most: int | None) -> Iterator[pl.DataFrame]:
-        guard, held, given = Guard(self.trace), deque[pl.DataFrame](), 0
-        rows = self.rows if most is None else self.rows.head(blocks.BLOCK * -(-most // blocks.BLOCK))
-        for bits, moved in in_step(in_batches(rows), self._move):
-            sure = guard.see(bits)
+        """Released rows: one thread makes the next ones while these are used; more would wait for one another."""
+        held, given = deque[pl.DataFrame](), 0
+        for sure, moved in ahead(map(self._move, self._compared(most))):
             held.append(moved)
             while held and given + len(held[0]) <= sure:
                 given += len(held[0])
                 yield held.popleft()
-        if most is None or held or given < min(most, self.trace.rows):
-            guard.end()
         yield from held
 
-    def _move(self, first: int, batch: pl.DataFrame) -> tuple[list[Bits], pl.DataFrame]:
-        """The bits that are compared, and what is released."""
-        bits = [self.trace.marker.bits(batch[:, k]) for k in range(self.checked)]
-        numbers = batch[NUMBER].to_numpy() if self.named else range(first, first + len(batch))
-        return bits, pl.DataFrame({own: self._column(batch[name], numbers) for name, own in self.columns.items()})
+    def _compared(self, most: int | None) -> Iterator[tuple[int, Rows, pl.DataFrame]]:
+        """How many rows so far are sure to be those of the earlier run; the numbers and the entries of the next."""
+        marker, names = self.trace.marker, self.rows.collect_schema().names()
+        rows = self.rows if most is None else self.rows.head(blocks.BLOCK * -(-most // blocks.BLOCK))
+        wanted = [pl.col(name).cast(pl.Float64) if name in self.moves else pl.col(name) for name in self.columns]
+        marked = marker.marked(rows, names[: self.checked])
+        guard, first, sure = Guard(self.trace), 0, 0
+        for batch in in_batches(rows.select(*marked, *wanted, *([NUMBER] * self.named))):
+            sure = guard.see([marker.bits(batch[:, k]) for k in range(self.checked)])
+            numbers = batch[NUMBER].to_numpy() if self.named else range(first, first + len(batch))
+            first += len(batch)
+            yield sure, numbers, batch[:, self.checked :]
+        if most is None or sure < first or first < min(most, self.trace.rows):
+            guard.end()
 
-    def _column(self, entries: pl.Series, numbers: Any) -> pl.Series:
-        if entries.name not in self.moves:
-            return entries
-        return pl.Series(self.moves[entries.name](entries.cast(pl.Float64).to_numpy(), numbers))
+    def _move(self, compared: tuple[int, Rows, pl.DataFrame]) -> tuple[int, pl.DataFrame]:
+        """The rows as they are released."""
+        sure, numbers, batch = compared
+        return sure, pl.DataFrame({own: self._column(batch[name], numbers) for name, own in self.columns.items()})
+
+    def _column(self, entries: pl.Series, numbers: Rows) -> pl.Series:
+        move = self.moves.get(entries.name)
+        return pl.Series(move(entries.to_numpy(), numbers)) if move else entries
 
 
 def _only(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from puffer_frames.frames import blocks
-from puffer_frames.frames.blocks import in_batches, in_step
+from puffer_frames.frames.blocks import in_batches
 from puffer_frames.frames.found import Counted, Extent
 from puffer_frames.frames.tally import Codes, Tally
 from puffer_frames.frames.trace import Bits, Marker, Marking, Trace
@@ -35,20 +35,22 @@ def survey(plan: pl.LazyFrame, /, *, secrets: int, public: int, few: int, ordere
 
     None for a plan without rows. A column with more than `few` different values is counted in cells.
     """
-    batches = in_batches(plan)
+    marker, names = Marker(ordered=ordered), plan.collect_schema().names()
+    batches = in_batches(plan.select(*names, *marker.marked(plan, names)))
     begin = _begin(batches)
     if not begin:
         return None
     first = pl.concat(begin)
-    looker = _Looker.of(first, secrets=secrets, public=public, few=few, ordered=ordered)
-    marking, seen = Marking(looker.marker), list[_Seen]()
-    for bits, part in in_step(chain(begin, batches), looker.look):
+    looker = _Looker.of(first, marker, secrets=secrets, public=public, few=few)
+    marking, seen = Marking(marker), list[_Seen]()
+    for batch in chain(begin, batches):
+        bits, part = looker.look(batch)
         marking.take(bits)
         seen.append(part)
     between = sum(one.ends[1] != other.ends[0] for one, other in pairwise(seen))
     return Survey(
         trace=Trace(
-            marker=looker.marker,
+            marker=marker,
             rows=marking.rows,
             marks=marking.end(),
             runs=1 + between + sum(part.changes for part in seen),
@@ -84,15 +86,17 @@ class _Column:
 
     @classmethod
     def of(cls, values: pl.Series, /) -> _Column:
-        mean, finite = _mean(values), values
+        floats, finite = values.cast(pl.Float64), values
+        mean = _mean(floats)
         missing, infinite = values.null_count(), 0
         if values.dtype.is_float() and not math.isfinite(mean):
             missing += int(values.is_nan().sum())
             infinite = int(values.is_infinite().sum())
         if missing or infinite:
             finite = values.filter(values.is_finite() if values.dtype.is_float() else values.is_not_null())
-            mean = _mean(finite)
-        variance: Any = finite.cast(pl.Float64).var(ddof=0)
+            floats = finite.cast(pl.Float64)
+            mean = _mean(floats)
+        variance: Any = floats.var(ddof=0)
         return cls(
             missing=missing,
             infinite=infinite,
@@ -118,8 +122,8 @@ class _Column:
         )
 
 
-def _mean(values: pl.Series) -> float:
-    found: Any = values.cast(pl.Float64).mean()
+def _mean(values: pl.Series, /) -> float:
+    found: Any = values.mean()
     return float(found or 0.0)
 
 
@@ -151,25 +155,25 @@ class _Looker:
 
     secrets: int
     public: int
+    columns: int
+    """The frame's own ones in a batch; those for `Marker.bits` follow."""
     marker: Marker
     tallies: tuple[Tally | None, ...]
 
     @classmethod
-    def of(cls, first: pl.DataFrame, /, *, secrets: int, public: int, few: int, ordered: bool) -> _Looker:
+    def of(cls, first: pl.DataFrame, marker: Marker, /, *, secrets: int, public: int, few: int) -> _Looker:
         """By what the first rows hold."""
-        marker = Marker(ordered=ordered)
-        own = first[:, :secrets]
-        keys = marker.key_of([marker.bits(column) for column in own])
+        columns, own = first.width // 2, first[:, :secrets]
+        keys = marker.key_of([marker.bits(first[:, columns + k]) for k in range(secrets)])
         codes = None if any(column.null_count() for column in own) else Codes.of(own, keys)
         values = [first[:, secrets + k] for k in range(public)]
         tallies = tuple(Tally.of(column, codes, few=few) if codes else None for column in values)
-        return cls(secrets=secrets, public=public, marker=marker, tallies=tallies)
+        return cls(secrets=secrets, public=public, columns=columns, marker=marker, tallies=tallies)
 
-    def look(self, _first: int, batch: pl.DataFrame, /) -> tuple[list[Bits], _Seen]:
+    def look(self, batch: pl.DataFrame, /) -> tuple[list[Bits], _Seen]:
         """The bits of the batch's columns, and what they say; its rows are counted."""
         values = [batch[:, self.secrets + k].rechunk() for k in range(self.public)]
-        compared = [*batch[:, : self.secrets], *values, *batch[:, self.secrets + self.public :]]
-        bits = [self.marker.bits(column) for column in compared]
+        bits = [self.marker.bits(batch[:, self.columns + k]) for k in range(self.columns)]
         keys = self.marker.key_of(bits[: self.secrets])
         columns = [_Column.of(column) for column in values]
         for tally, column, found in zip(self.tallies, values, columns, strict=True):

@@ -43,16 +43,23 @@ class Marker:
             found = spread(found ^ bits)
         return found
 
-    def bits(self, column: pl.Series, /) -> Bits:
+    def marked(self, plan: pl.LazyFrame, names: Sequence[str], /) -> list[pl.Expr]:
+        """Columns for the plan, made of its own with these names, that `bits` takes: numbers, or keyed hashes."""
+        schema = plan.collect_schema()
+        return [self._marked(pl.col(name), schema[name]).alias(f"bits_{k}") for k, name in enumerate(names)]
+
+    def _marked(self, entries: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+        if not (dtype.is_float() or dtype.is_integer()) or dtype in (pl.Int128, pl.UInt128):
+            return (entries if dtype == pl.Boolean else entries.cast(pl.String)).hash(self.seed)
+        wide = pl.Float64 if dtype.is_float() else pl.UInt64 if dtype == pl.UInt64 else pl.Int64
+        return entries.cast(wide, strict=False)
+
+    def bits(self, marked: pl.Series, /) -> Bits:
         """64 bits for each entry, those of equal entries equal."""
-        if not (column.dtype.is_float() or column.dtype.is_integer()) or column.dtype in (pl.Int128, pl.UInt128):
-            return (column if column.dtype == pl.Boolean else column.cast(pl.String)).hash(self.seed).to_numpy()
-        wide = pl.Float64 if column.dtype.is_float() else pl.UInt64 if column.dtype == pl.UInt64 else pl.Int64
-        plain = column.cast(wide, strict=False)
-        if not plain.null_count():
-            return plain.to_numpy().view(np.uint64)
-        found = plain.fill_null(0).to_numpy().view(np.uint64).copy()
-        found[plain.is_null().to_numpy()] = self.seed
+        if not marked.null_count():
+            return marked.to_numpy().view(np.uint64)
+        found = marked.fill_null(0).to_numpy().view(np.uint64).copy()
+        found[marked.is_null().to_numpy()] = self.seed
         return found
 
 

@@ -19,6 +19,8 @@ LOW_BITS = 64 - 1 - INDEX_BITS
 """Bits of a word below its sign and its index; the lowest of them are the place within the cell."""
 
 _ONE = 2.0**-64
+_TOGETHER = 1 << 10
+"""Further pairs of words that are drawn together, several for a row where few are left: a draw costs more than they."""
 _FURTHER_CELLS = 1 << 32
 """Attempts from here on are for cells, those below for places within the cell."""
 
@@ -125,10 +127,13 @@ class Cells:
         cell = np.where(part < self.count, part, part - self.count)
         pending, attempt = np.flatnonzero(part >= self.count), 1
         while pending.size:
-            pair = stream.pairs(rows[pending], attempt)
-            place[pending] = (pair[:, 0] & np.uint64(size - 1)).astype(np.int64)
-            pending = pending[pair[:, 1] * _ONE >= self._height(cell[pending], place[pending])]
-            attempt += 1
+            tried = np.arange(attempt, attempt + 1 + _TOGETHER // pending.size)[:, None]
+            pairs = stream.pairs(rows[pending], tried)
+            places = (pairs[..., 0] & np.uint64(size - 1)).astype(np.int64)
+            taken = pairs[..., 1] * _ONE < self._height(cell[pending], places)
+            found, attempt = taken.any(axis=0), attempt + len(tried)
+            place[pending[found]] = places[taken.argmax(axis=0)[found], np.flatnonzero(found)]
+            pending = pending[~found]
         magnitude = (cell + skipped).astype(float) * size + place + 0.5
         return np.where(words >> np.uint64(63) == 0, magnitude, -magnitude)
 

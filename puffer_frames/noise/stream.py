@@ -131,20 +131,20 @@ class Stream:
             written += got
         return buffer[skipped : skipped + count]
 
-    def pairs(self, rows: Rows, attempt: int, /) -> Words:
-        """Two further words for each of the rows, of one attempt; shape (rows, 2)."""
-        return _encrypt(self._second, np.asarray(rows, dtype=np.int64), attempt)
+    def pairs(self, rows: Rows, attempts: Numbers | int, /) -> Words:
+        """Two further words for each of the rows, of one attempt, or of several, which broadcast against the rows."""
+        return _encrypt(self._second, np.asarray(rows, dtype=np.int64), attempts)
 
 
 def _encrypt(algorithm: AES256, high: Numbers | int, low: Numbers | int) -> Words:
     """The keystream blocks with these 128-bit counters, as pairs of words."""
-    counters = np.empty((np.size(high) * np.size(low), 2), dtype=">u8")
-    counters[:, 0], counters[:, 1] = high, low
+    counters = np.empty((*np.broadcast_shapes(np.shape(high), np.shape(low)), 2), dtype=">u8")
+    counters[..., 0], counters[..., 1] = high, low
     length = counters.nbytes
     buffer = np.empty(length // 8 + 2, dtype=_WORD)
     cipher = Cipher(algorithm, ECB()).encryptor()  # noqa: S305 - a block per counter is counter mode
     _require(cipher.update_into(counters.data.cast("B"), buffer.data.cast("B")) if length else 0, length)
-    return buffer[: length // 8].reshape(-1, 2)
+    return buffer[: length // 8].reshape(counters.shape)
 
 
 def _require(written: int, asked: int) -> None:

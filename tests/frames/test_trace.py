@@ -29,10 +29,16 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(blocks, "BLOCK", 64)
 
 
+def bits_of(marker, columns):
+    plan = pl.LazyFrame({f"column {k}": column for k, column in enumerate(columns)})
+    marked = plan.select(marker.marked(plan, plan.collect_schema().names())).collect()
+    return [marker.bits(column) for column in marked]
+
+
 def traced(marker, columns, *, parts=(0, ROWS)):
     marking = Marking(marker)
     for start, stop in pairwise(parts):
-        marking.take([marker.bits(column[start:stop]) for column in columns])
+        marking.take(bits_of(marker, [column[start:stop] for column in columns]))
     return Trace(marker=marker, rows=marking.rows, marks=marking.end(), runs=1)
 
 
@@ -76,7 +82,7 @@ def test_changes_of_two_rows_do_not_cancel(change):
 
 def test_rows_are_known_block_by_block():
     marker, column = Marker(ordered=True), COLUMNS["floats"]
-    bits = marker.bits(column)
+    (bits,) = bits_of(marker, [column])
     guard = Guard(traced(marker, [column]))
     assert [guard.see([bits[a:b]]) for a, b in ((0, 63), (63, 64), (64, 200), (200, ROWS))] == [0, 64, 192, 960]
     guard.end()
