@@ -5,7 +5,9 @@ Run: python benchmarks/release.py [--rows N ...] [--frames NAME ...] [--rounds N
 Prints medians of interleaved rounds in one process, and their ratio to the bare minimum of the eager frame: a group-by
 with mean and standard deviation per secret, and one pass of textbook NumPy Laplace noise. Writes the same as JSON.
 A lazy release is run and collected with its certificate; one of Spark (the extra spark, local[2], rows numbered by a
-column) is counted and written nowhere.
+column) is counted and written nowhere. Where OpenDP and diffprivlib are installed, their Laplace mechanisms add noise
+of the same scale to the first values of the same column, value by value as they do, and the time for all rows is that
+times the ratio of the rows: pip install opendp diffprivlib "scikit-learn<1.7".
 """
 
 import argparse
@@ -14,6 +16,7 @@ import os
 import statistics
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +32,8 @@ from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stream import ReleaseKey
 
 SECRETS = 5
-NAMES = ("minimum", "privatize", "summary", "calibrate", "noise", "fingerprint")
+PEER_ROWS = 20_000
+NAMES = ("minimum", "privatize", "summary", "calibrate", "noise", "fingerprint", "opendp", "diffprivlib")
 REQUESTS = {"integer": {"theorem": "kantorovich"}, "float": {"theorem": "gaussian"}}
 
 
@@ -65,6 +69,29 @@ def parts(frame, column):
         "noise": lambda: add_noise(values, sampler, stream=stream),
         "fingerprint": lambda: fingerprint(released),
     }
+
+
+def opendp(values):
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=len(values))
+    mechanism = dp.m.make_laplace(domain, dp.l1_distance(T=float), scale=1.0, k=-40)  # the grid of our noise
+    return lambda: mechanism(values)
+
+
+def diffprivlib(values):
+    from diffprivlib.mechanisms import Laplace
+
+    mechanism = Laplace(epsilon=1.0, sensitivity=1.0)
+    return lambda: [mechanism.randomise(value) for value in values]
+
+
+def peers(frame, column):
+    """Seconds that the noise of other libraries takes for all rows, by name, where they are installed."""
+    values = frame[column][:PEER_ROWS].to_numpy().astype(float).tolist()
+    calls = {peer.__name__: peer(values) for peer in (opendp, diffprivlib) if find_spec(peer.__name__)}
+    return {name: seconds * len(frame) / len(values) for name, seconds in measure(calls, 3).items()}
 
 
 def lazy_parts(frame, column):
@@ -123,7 +150,7 @@ def main():
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     found = []
-    print(f"{'rows':>10} {'frame':<7}{'column':<9}" + "".join(f"{name:>13}" for name in NAMES))
+    print(f"{'rows':>10} {'frame':<7}{'column':<9}" + "".join(f"{name:>12}" for name in NAMES))
     session = spark_session() if "spark" in options.frames else None
     for rows in options.rows:
         frame = pl.DataFrame(table(rows))
@@ -133,11 +160,12 @@ def main():
             "lazy": lambda column, frame=frame: lazy_parts(frame, column),
             "spark": lambda column, frame=frame: spark_parts(session, frame, column),
         }
+        beside = {column: peers(frame, column) for column in REQUESTS}
         for library in options.frames:
             for column in REQUESTS:
-                seconds = measure(makes[library](column), options.rounds)
+                seconds = measure(makes[library](column), options.rounds) | beside[column]
                 ratio = seconds["privatize"] / seconds["minimum"]
-                row = "".join(f"{seconds[name]:>13.4f}" if name in seconds else f"{'':>13}" for name in NAMES)
+                row = "".join(f"{seconds[name]:>12.4f}" if name in seconds else f"{'':>12}" for name in NAMES)
                 print(f"{rows:>10,} {library:<7}{column:<9}{row}   {ratio:.2f} times the minimum")
                 found.append({"rows": rows, "frame": library, "column": column, "ratio": ratio, **seconds})
     if options.json:
