@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 
 from scipy.optimize import brentq
 
@@ -126,6 +127,7 @@ def loss_of(loss: Loss, scale: float, /, *, epsilon: float, delta: float) -> Wor
 def _search(loss: Loss, *, epsilon: float, delta: float) -> float:
     """Smallest confirmed scale; 0 where the engine confirms that no noise is needed."""
 
+    @cache
     def beyond(log_scale: float) -> float:
         return loss_of(loss, math.exp(log_scale), epsilon=epsilon, delta=delta).bracket.upper - (delta or epsilon)
 

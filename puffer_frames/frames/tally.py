@@ -18,7 +18,7 @@ from puffer_frames.frames.found import Counted
 from puffer_frames.frames.trace import Bits
 from puffer_frames.priors import IndexArray
 
-CHUNK = 1 << 14
+CHUNK = 1 << 15
 """Rows whose numbers stay in the processor's cache."""
 _SLOT_BITS = 16
 _MULTIPLIERS = [np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93)]

@@ -15,7 +15,7 @@ from puffer_frames.priors import FloatArray
 
 BLOCK_ROWS = 1 << 18
 """Rows that one thread works on at a time; what a chunk leaves open is settled for all of them together."""
-CHUNK_ROWS = 1 << 14
+CHUNK_ROWS = 1 << 15
 """Rows whose words, noise and values stay in the processor's cache."""
 MANY_ROWS = 1 << 21
 """From here on two threads are faster than one."""
