@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
+import polars as pl
+from numpy.typing import NDArray
 
 from puffer_frames.frames.cells import cell_of
 from puffer_frames.frames.columns import Frame, to_floats
@@ -28,25 +31,80 @@ def count_groups(table: nw.DataFrame[Any], keys: Sequence[str], /, **changed: nw
     return nw.from_native(counted.to_native().collect(engine="streaming"), eager_only=True)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalSecrets:
+    """The secrets of rows in memory.
+
+    Those of pandas are numbered once, which takes most of the time of a group-by, and counted as numbers.
+    """
+
+    columns: Mapping[str, nw.Series[Any]]
+    """`secret_0`, ..., or in Polars the numbers, `code`."""
+    labels: pd.DataFrame | None = None
+    """The secret of each number."""
+
+    @classmethod
+    def of(cls, frame: Frame, names: Sequence[str], /) -> LocalSecrets:
+        """Under plain names (Polars reads names like "^x$" as patterns), floats as 64-bit ones."""
+        columns = {f"secret_{k}": plain(frame, name) for k, name in enumerate(names)}
+        if not frame.implementation.is_pandas():
+            return cls(columns=columns)
+        codes, labels = _numbered([nw.to_native(entries) for entries in columns.values()])
+        series = nw.from_native(pl.Series(codes), series_only=True)
+        return cls(columns={"code": series}, labels=labels.set_axis(list(columns), axis=1))
+
+    def changes(self, start: int, stop: int, /) -> int:
+        """How many rows have another secret than the one before, from the second on of those from start to stop."""
+        changed = np.zeros(max(0, stop - start - 1), dtype=bool)
+        for entries in self.columns.values():
+            part = entries[start:stop].alias("secret")
+            changed |= (part != part.shift(1)).fill_null(True).to_numpy().astype(bool)[1:]
+        return int(np.count_nonzero(changed))
+
+    def labelled(self, counted: nw.DataFrame[Any], /) -> nw.DataFrame[Any]:
+        """A table of counts with the secrets in place of their numbers."""
+        if self.labels is None:
+            return counted
+        table = self.labels.iloc[counted["code"].to_numpy()].reset_index(drop=True)
+        for name in ("value", "count"):
+            table[name] = counted[name].to_numpy()
+        return nw.from_native(table, eager_only=True)
+
+
+def _numbered(columns: Sequence[pd.Series[Any]]) -> tuple[NDArray[np.intp], pd.DataFrame]:
+    """Numbers of the rows of some columns, equal for equal rows, and a row for each number."""
+    codes, found = columns[0].factorize(use_na_sentinel=False)
+    labels = pd.DataFrame({0: found})
+    for entries in columns[1:]:
+        own, found = entries.factorize(use_na_sentinel=False)
+        codes, held = pd.factorize(codes * len(found) + own)
+        labels = labels.iloc[held // len(found)].reset_index(drop=True)
+        labels[labels.shape[1]] = found.take(held % len(found))
+    return codes, labels
+
+
+def plain(frame: Frame, name: str, /) -> nw.Series[Any]:
+    """A column, floats as 64-bit ones."""
+    return frame[name].cast(nw.Float64) if frame.schema[name].is_float() else frame[name]
+
+
 @dataclass(frozen=True, slots=True)
 class LocalValues:
     """A public column and its secrets in memory."""
 
+    secrets: LocalSecrets
     table: nw.DataFrame[Any]
-    """Columns `secret_0`, ..., `value`."""
+    """The columns of the secrets, and `value`."""
 
     @classmethod
-    def of(cls, frame: Frame, /, *, secret: Sequence[str], public: str) -> LocalValues:
-        """The columns under plain names (Polars reads names like "^x$" as patterns), floats as 64-bit ones."""
-        named = [*((name, f"secret_{k}") for k, name in enumerate(secret)), (public, "value")]
-        return cls(
-            frame.select(
-                *(
-                    (frame[name].cast(nw.Float64) if frame.schema[name].is_float() else frame[name]).alias(alias)
-                    for name, alias in named
-                )
-            )
-        )
+    def of(cls, frame: Frame, secrets: LocalSecrets, public: str, /) -> LocalValues:
+        """A column of the frame, with the secrets of its rows."""
+        values = plain(frame, public)
+        if secrets.labels is not None:
+            numbers = (values.cast(nw.Float64) if values.null_count() else values).to_numpy()
+            values = nw.from_native(pl.Series(np.asarray(numbers, numbers.dtype.newbyteorder("="))), series_only=True)
+        columns = {**secrets.columns, "value": values}
+        return cls(secrets, nw.from_dict(columns))
 
     @property
     def rows(self) -> int:
@@ -59,11 +117,12 @@ class LocalValues:
 
     def counted(self, _most: int, /) -> nw.DataFrame[Any]:
         """Rows per secret and value."""
-        return count_groups(self.table, self.table.columns)
+        return self.secrets.labelled(count_groups(self.table, self.table.columns))
 
     def in_cells(self, width: float, domain: Bounds | None, /) -> nw.DataFrame[Any]:
         """Rows per secret and cell."""
-        return count_groups(self.table, self.table.columns, value=cell_of(width, domain))
+        counted = count_groups(self.table, self.table.columns, value=cell_of(width, domain))
+        return self.secrets.labelled(counted)
 
     def ends(self, name: str, /) -> FloatArray:
         """The smallest and the largest value."""

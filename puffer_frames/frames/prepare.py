@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.frames.columns import Frame, check_rows, column
+from puffer_frames.frames.engine import LocalSecrets
 from puffer_frames.frames.roles import Roles
 from puffer_frames.noise.stream import Numbers
 
@@ -85,31 +86,21 @@ def missing(values: nw.Series[Any], /) -> NDArray[np.bool_]:
     return null
 
 
-def run_share(frame: Frame, /, *, secret: Sequence[str], counts: Sequence[int]) -> float:
+def run_share(secrets: LocalSecrets, /, *, counts: Sequence[int]) -> float:
     """Number of runs of equal secrets, divided by that expected in a random order of the rows.
 
     Parameters
     ----------
-    frame : Frame
-        Without missing secrets.
-    secret : sequence of column names
+    secrets : LocalSecrets
+        Without missing ones.
     counts : sequence of int
         Rows of each secret.
     """
-    rows = len(frame)
+    rows = sum(counts)
     halves = [(0, rows)] if rows < _MANY_ROWS else [(0, rows // 2 + 1), (rows // 2, rows)]
     with ThreadPoolExecutor(len(halves)) as pool:
-        changes = sum(pool.map(lambda half: _changes(frame, secret, *half), halves))
+        changes = sum(pool.map(lambda half: secrets.changes(*half), halves))
     return share_of_runs(1 + changes, counts)
-
-
-def _changes(frame: Frame, secret: Sequence[str], start: int, stop: int) -> int:
-    """How many rows differ from the one before, from the second on of those from start to stop."""
-    changed = np.zeros(max(0, stop - start - 1), dtype=bool)
-    for name in secret:
-        entries = column(frame, name)[start:stop]
-        changed |= (entries != entries.shift(1)).fill_null(True).to_numpy().astype(bool)[1:]
-    return int(np.count_nonzero(changed))
 
 
 def share_of_runs(runs: int, counts: Sequence[int], /) -> float:

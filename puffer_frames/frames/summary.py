@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from puffer_frames.errors import ArgumentTypeError, PriorError
 from puffer_frames.frames import cells
 from puffer_frames.frames.columns import Frame, to_floats
-from puffer_frames.frames.engine import LocalValues
+from puffer_frames.frames.engine import LocalSecrets, LocalValues
 from puffer_frames.postprocessing import Bounds
 from puffer_frames.priors import FloatArray, Secret
 
@@ -85,9 +85,8 @@ def summarise(frame: Frame, /, *, secret: Sequence[str], public: str, domain: Bo
     ArgumentTypeError
         For a secret of floats that are not integers.
     """
-    return count_values(
-        LocalValues.of(frame, secret=secret, public=public), secret=secret, public=public, domain=domain
-    )
+    values_of = LocalValues.of(frame, LocalSecrets.of(frame, secret), public)
+    return count_values(values_of, secret=secret, public=public, domain=domain)
 
 
 def count_values(values_of: Values, /, *, secret: Sequence[str], public: str, domain: Bounds | None) -> Summary:

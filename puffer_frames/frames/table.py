@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from puffer_frames.frames.columns import Frame, NativeFrame, is_lazy, is_spark, labels_of, open_frame
+from puffer_frames.frames.engine import LocalSecrets, LocalValues
 from puffer_frames.frames.fingerprint import fingerprint
 from puffer_frames.frames.lazy import LazyTable
 from puffer_frames.frames.prepare import prepare, row_numbers, run_share
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Roles
-from puffer_frames.frames.summary import Summary, summarise
+from puffer_frames.frames.summary import Summary, count_values
 from puffer_frames.frames.write import as_given, build_release, check_index, float_values
 from puffer_frames.mechanism import Mechanism
 from puffer_frames.noise.stream import Numbers
@@ -85,7 +86,13 @@ class LocalTable:
     def complete(self, roles: Roles, /, *, nulls: str, numbered: bool) -> LocalRows:  # noqa: ARG002
         """Numbered by `row_id`, or else by position."""
         frame = prepare(self.frame, roles, nulls=nulls)
-        return LocalRows(frame=frame, native=self.native, roles=roles, numbers=row_numbers(frame, roles))
+        return LocalRows(
+            frame=frame,
+            native=self.native,
+            roles=roles,
+            secrets=LocalSecrets.of(frame, roles.secret),
+            numbers=row_numbers(frame, roles),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,19 +102,25 @@ class LocalRows:
     frame: Frame
     native: NativeFrame
     roles: Roles
+    secrets: LocalSecrets
     numbers: Numbers | None
     """Numbers of the rows; None for 0, 1, ..., n - 1."""
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """By group-bys of the frame's own library."""
         return {
-            name: summarise(self.frame, secret=self.roles.secret, public=name, domain=domain.get(name))
+            name: count_values(
+                LocalValues.of(self.frame, self.secrets, name),
+                secret=self.roles.secret,
+                public=name,
+                domain=domain.get(name),
+            )
             for name in self.roles.public
         }
 
     def run_share(self, counts: Sequence[int], /) -> float:
         """As `prepare.run_share`."""
-        return run_share(self.frame, secret=self.roles.secret, counts=counts)
+        return run_share(self.secrets, counts=counts)
 
     def release(
         self,
