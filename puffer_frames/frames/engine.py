@@ -66,9 +66,8 @@ class LocalSecrets:
         if self.labels is None:
             return counted
         table = self.labels.iloc[counted["code"].to_numpy()].reset_index(drop=True)
-        for name in ("value", "count"):
-            table[name] = counted[name].to_numpy()
-        return nw.from_native(table, eager_only=True)
+        numbers = counted.select("value", "count").to_native().to_pandas(use_pyarrow_extension_array=True)
+        return nw.from_native(pd.concat([table, numbers], axis=1), eager_only=True)
 
 
 def _numbered(columns: Sequence[pd.Series[Any]]) -> tuple[NDArray[np.intp], pd.DataFrame]:
@@ -101,8 +100,12 @@ class LocalValues:
         """A column of the frame, with the secrets of its rows."""
         values = plain(frame, public)
         if secrets.labels is not None:
-            numbers = (values.cast(nw.Float64) if values.null_count() else values).to_numpy()
-            values = nw.from_native(pl.Series(np.asarray(numbers, numbers.dtype.newbyteorder("="))), series_only=True)
+            if values.null_count() and not values.dtype.is_float():
+                own = values.to_polars()
+            else:
+                numbers = values.to_numpy()
+                own = pl.Series(np.asarray(numbers, numbers.dtype.newbyteorder("=")))
+            values = nw.from_native(own, series_only=True)
         columns = {**secrets.columns, "value": values}
         return cls(secrets, nw.from_dict(columns))
 

@@ -80,3 +80,7 @@ def test_missing_entries_are_counted(missing):
             values_of.ends("value")
         with pytest.raises(PriorError, match="2 rows with one"):
             summarise(table, secret=["secret"], public="value")
+    for dtype in ("Int64", "int64[pyarrow]"):
+        large = pd.Series([2**60 + 1, None, *[1] * (ROWS - 2)], dtype=dtype)
+        with pytest.raises(PriorError, match="larger integers"):
+            counts_of(pd.DataFrame({"secret": SECRETS["text"], "value": large}), ["secret"])
