@@ -10,7 +10,7 @@ from puffer_frames.arguments import check_flag
 from puffer_frames.certificate import Certificate
 from puffer_frames.errors import ArgumentError, CalibrationError, RowOrderWarning, warn
 from puffer_frames.frames.columns import Name, NativeFrame, as_names, as_row_id
-from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows, open_table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanism import Mechanism
@@ -183,9 +183,9 @@ class Calibration:
         check_flag(allow_other_frame, "allow_other_frame")
         table = open_table(frame)
         kept, numbered = as_names(keep, frame, role="keep"), as_row_id(row_id, frame)
-        table.check_order(index=index, shuffle=shuffle)
         roles = Roles(secret=self.secret, public=self.public, keep=kept, row_id=numbered)
-        rows = table.complete(roles, nulls=self.nulls, numbered=True)
+        layout = Layout(index=index, shuffle=shuffle)
+        rows = table.complete(roles, nulls=self.nulls, layout=layout)
         summaries = rows.summaries(self.domain)
         same = "".join(summary.checksum() for summary in summaries.values()) == self.checksum
         if not same and not allow_other_frame:
@@ -200,8 +200,7 @@ class Calibration:
             rows,
             rows_per_secret=summaries[self.public[0]].rows_per_secret,
             keep=kept,
-            index=index,
-            shuffle=shuffle,
+            layout=layout,
             clip=clip,
             to_integers=round,
             rng=rng,
@@ -284,8 +283,7 @@ def release_prepared(
     *,
     rows_per_secret: Mapping[Secret, int],
     keep: tuple[str, ...],
-    index: str | None,
-    shuffle: bool,
+    layout: Layout,
     clip: BoundsArgument,
     to_integers: bool,
     rng: RandomSource,
@@ -293,7 +291,7 @@ def release_prepared(
     """Release rows that have been checked against the calibration."""
     bounds = check_bounds(clip, role="clip", columns=calibration.public, finite=False)
     key = ReleaseKey.of(rng)
-    if not shuffle:
+    if not layout.shuffle:
         share = table.run_share(list(rows_per_secret.values()))
         if share is not None and share < _CLUSTERED:
             warn(RowOrderWarning(share))
@@ -309,7 +307,7 @@ def release_prepared(
         )
         for name, scale in calibration.scales.items()
     }
-    released = table.release(mechanisms, index=index, order=key.permutation if shuffle else None)
+    released = table.release(mechanisms)
     certificate = Certificate(
         subject=f"{_names(calibration.secret)} of each record, {pairs_text(calibration.pairs)}",
         answers=False,

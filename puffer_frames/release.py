@@ -8,7 +8,7 @@ from puffer_frames.arguments import check_flag
 from puffer_frames.beliefs import Belief
 from puffer_frames.calibration import Calibration, release_prepared
 from puffer_frames.frames.columns import Name, NativeFrame, as_names, as_row_id
-from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.stream import RandomSource, check_rng
 from puffer_frames.postprocessing import BoundsArgument, check_bounds
@@ -183,17 +183,16 @@ def privatize(
         domain=domain,
         allow_zero_noise=allow_zero_noise,
     )
-    table.check_order(index=index, shuffle=shuffle)
     roles = Roles(secret=request.secret, public=columns, keep=kept, row_id=numbered)
-    rows = table.complete(roles, nulls=nulls, numbered=True)
+    layout = Layout(index=index, shuffle=shuffle)
+    rows = table.complete(roles, nulls=nulls, layout=layout)
     plan = request.plan(rows.summaries(request.domain))
     return release_prepared(
         plan,
         rows,
         rows_per_secret=plan.rows_per_secret,
         keep=kept,
-        index=index,
-        shuffle=shuffle,
+        layout=layout,
         clip=clip,
         to_integers=round,
         rng=rng,
@@ -263,5 +262,5 @@ def calibrate(
         domain=domain,
         allow_zero_noise=allow_zero_noise,
     )
-    rows = table.complete(Roles(secret=request.secret, public=request.public), nulls=nulls, numbered=False)
+    rows = table.complete(Roles(secret=request.secret, public=request.public), nulls=nulls, layout=None)
     return request.plan(rows.summaries(request.domain))

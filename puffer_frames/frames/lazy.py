@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +17,12 @@ from puffer_frames.frames.columns import check_rows
 from puffer_frames.frames.found import FoundValues
 from puffer_frames.frames.prepare import check_nulls, no_complete_row, share_of_runs
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.source import Source
 from puffer_frames.frames.summary import Summary, count_values
 from puffer_frames.frames.survey import Survey, survey
 from puffer_frames.mechanism import Mechanism
 from puffer_frames.postprocessing import Bounds
-from puffer_frames.priors import IndexArray
 
 _UNORDERED = re.compile(
     r"^\s*(UNIQUE\[maintain_order: false|AGGREGATE\[maintain_order: false|UNION\[maintain_order: false|MERGE.SORTED"
@@ -47,11 +46,13 @@ class LazyTable:
         schema = nw.from_native(plan).collect_schema()
         return cls(plan=plan, names=tuple(schema.names()), schema=dict(schema))
 
-    def check_order(self, *, index: str | None, shuffle: bool) -> None:
+    @staticmethod
+    def _check(layout: Layout) -> None:
         """A plan has no index, and its rows come in their order."""
-        if index not in (None, "keep", "drop"):
-            raise ArgumentError("index", rule='"keep", "drop" or None', got=repr(index), hint='Write index="drop".')
-        if shuffle:
+        if layout.index not in (None, "keep", "drop"):
+            got = repr(layout.index)
+            raise ArgumentError("index", rule='"keep", "drop" or None', got=got, hint='Write index="drop".')
+        if layout.shuffle:
             raise ArgumentError(
                 "shuffle",
                 rule="False for a lazy frame, whose rows are never in memory together",
@@ -59,13 +60,15 @@ class LazyTable:
                 hint="Collect the frame first.",
             )
 
-    def complete(self, roles: Roles, /, *, nulls: str, numbered: bool) -> LazyRows:
+    def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> LazyRows:
         """Numbered by `row_id`, or else by position, for which the plan must give its rows in one order."""
+        named = roles.row_id is not None
+        if layout is not None:
+            self._check(layout)
         check_nulls(nulls)
         roles.check_names(self.names)
         roles.check_dtypes(self.schema)
-        named = roles.row_id is not None
-        if numbered and not named and _UNORDERED.search(self.plan.explain(optimized=False)):
+        if layout is not None and not named and _UNORDERED.search(self.plan.explain(optimized=False)):
             raise ArgumentError(
                 "the plan",
                 rule="one whose rows come in the same order in every run, or given a row_id",
@@ -136,14 +139,7 @@ class LazyRows:
         """As `prepare.run_share`; None for rows in no order."""
         return share_of_runs(self.survey.trace.runs, counts) if self.roles.row_id is None else None
 
-    def release(
-        self,
-        mechanisms: Mapping[str, Mechanism],
-        /,
-        *,
-        index: str | None,  # noqa: ARG002
-        order: Callable[[int], IndexArray] | None,  # noqa: ARG002
-    ) -> Released:
+    def release(self, mechanisms: Mapping[str, Mechanism], /) -> Released:
         """A plan whose noise is drawn in every run, the same in each."""
         given = _plain("public", self.roles.public) | _plain("keep", self.roles.keep)
         plain = {name: alias for alias, name in given.items()}

@@ -12,6 +12,16 @@ from puffer_frames.frames.columns import not_found, rows_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What becomes of the order of the rows, and of a pandas index."""
+
+    index: str | None = None
+    """"keep", "drop", or no decision."""
+    shuffle: bool = False
+    """Whether the rows come in a random order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:
     """Names of columns, by what is done with them."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeAlias
@@ -17,12 +17,11 @@ from puffer_frames.frames.columns import check_distinct_names, check_rows
 from puffer_frames.frames.found import Extent, FoundValues
 from puffer_frames.frames.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.summary import Summary, count_values
 from puffer_frames.frames.unordered import RowSums
 from puffer_frames.mechanism import Mechanism
 from puffer_frames.postprocessing import Bounds
-from puffer_frames.priors import IndexArray
 
 SparkFrame: TypeAlias = Any
 """A pyspark.sql.DataFrame, classic or Connect."""
@@ -54,13 +53,13 @@ class SparkTable:
         dtypes = nw.from_native(renamed).collect_schema().dtypes()
         return cls(frame=renamed, names=names, schema=dict(zip(names, dtypes, strict=True)))
 
-    def check_order(self, *, index: str | None, shuffle: bool) -> None:
+    @staticmethod
+    def _check(layout: Layout) -> None:
         """The rows have neither an index nor an order."""
-        if index is not None:
-            raise ArgumentError(
-                "index", rule="None for a Spark frame, which has none", got=repr(index), hint="Leave it out."
-            )
-        if shuffle:
+        if layout.index is not None:
+            got = repr(layout.index)
+            raise ArgumentError("index", rule="None for a Spark frame, which has none", got=got, hint="Leave it out.")
+        if layout.shuffle:
             raise ArgumentError(
                 "shuffle",
                 rule="False for a Spark frame, whose rows have no order of their own",
@@ -68,8 +67,10 @@ class SparkTable:
                 hint="Write the release in random order: released.orderBy(rand()).",
             )
 
-    def complete(self, roles: Roles, /, *, nulls: str, numbered: bool) -> SparkRows:
-        """Numbered by `row_id`, or else materialised once and numbered by partition and place."""
+    def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> SparkRows:
+        """Numbered by `row_id`, or else, for a release, materialised once and numbered by partition and place."""
+        if layout is not None:
+            self._check(layout)
         check_nulls(nulls)
         roles.check_names(self.names)
         roles.check_dtypes(self.schema)
@@ -83,7 +84,7 @@ class SparkTable:
             for name in (*roles.secret, *roles.public):
                 rows = rows.filter(self._present(name))
         rows = rows.select(*columns)
-        if numbered and roles.row_id is None:
+        if layout is not None and roles.row_id is None:
             rows = _materialised(rows.withColumn(NUMBER, F.monotonically_increasing_id()))
         found = _look(rows, public=len(roles.public), named=roles.row_id is not None)
         if not found["rows"] and nulls == "drop":
@@ -147,14 +148,7 @@ class SparkRows:
     def run_share(self, _counts: Sequence[int], /) -> None:
         """The rows have no order of their own."""
 
-    def release(
-        self,
-        mechanisms: Mapping[str, Mechanism],
-        /,
-        *,
-        index: str | None,  # noqa: ARG002
-        order: Callable[[int], IndexArray] | None,  # noqa: ARG002
-    ) -> Released:
+    def release(self, mechanisms: Mapping[str, Mechanism], /) -> Released:
         """A plan whose noise is drawn in the tasks; one pass finds its fingerprint and that the rows are the same.
 
         Raises

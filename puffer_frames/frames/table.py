@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,13 +12,12 @@ from puffer_frames.frames.fingerprint import fingerprint
 from puffer_frames.frames.lazy import LazyTable
 from puffer_frames.frames.prepare import prepare, row_numbers, run_share
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.summary import Summary, count_values
 from puffer_frames.frames.write import as_given, build_release, check_index, float_values
 from puffer_frames.mechanism import Mechanism
 from puffer_frames.noise.stream import Numbers
 from puffer_frames.postprocessing import Bounds
-from puffer_frames.priors import IndexArray
 
 
 class CompleteRows(Protocol):
@@ -30,27 +29,18 @@ class CompleteRows(Protocol):
     def run_share(self, counts: Sequence[int], /) -> float | None:
         """Share of the runs of equal secrets that a random order has; None for rows without an order."""
 
-    def release(
-        self,
-        mechanisms: Mapping[str, Mechanism],
-        /,
-        *,
-        index: str | None,
-        order: Callable[[int], IndexArray] | None,
-    ) -> Released:
+    def release(self, mechanisms: Mapping[str, Mechanism], /) -> Released:
         """The public columns with noise and the kept ones, in the frame's order of columns."""
 
 
 class Table(Protocol):
     """A native frame whose rows were not looked at."""
 
-    def check_order(self, *, index: str | None, shuffle: bool) -> None:
-        """Raise ArgumentError for what cannot be decided of this frame's index and order."""
-
-    def complete(self, roles: Roles, /, *, nulls: str, numbered: bool) -> CompleteRows:
+    def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> CompleteRows:
         """Check the columns and leave out incomplete rows for `nulls="drop"`.
 
-        The rows of a release are `numbered`: each has a number that no other has and that does not change.
+        Rows with a layout can be released: each has a number that no other has and that does not change. Raises
+        ArgumentError for a layout that this frame cannot have.
         """
 
 
@@ -79,17 +69,16 @@ class LocalTable:
     native: NativeFrame
     """As it was given."""
 
-    def check_order(self, *, index: str | None, shuffle: bool) -> None:  # noqa: ARG002
-        """Require a decision on a pandas index."""
-        check_index(self.frame, index)
-
-    def complete(self, roles: Roles, /, *, nulls: str, numbered: bool) -> LocalRows:  # noqa: ARG002
-        """Numbered by `row_id`, or else by position."""
+    def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> LocalRows:
+        """Numbered by `row_id`, or else by position; a release requires a decision on a pandas index."""
+        if layout is not None:
+            check_index(self.frame, layout.index)
         frame = prepare(self.frame, roles, nulls=nulls)
         return LocalRows(
             frame=frame,
             native=self.native,
             roles=roles,
+            layout=layout or Layout(),
             secrets=LocalSecrets.of(frame, roles.secret),
             numbers=row_numbers(frame, roles),
         )
@@ -102,6 +91,7 @@ class LocalRows:
     frame: Frame
     native: NativeFrame
     roles: Roles
+    layout: Layout
     secrets: LocalSecrets
     numbers: Numbers | None
     """Numbers of the rows; None for 0, 1, ..., n - 1."""
@@ -122,16 +112,10 @@ class LocalRows:
         """As `prepare.run_share`."""
         return run_share(self.secrets, counts=counts)
 
-    def release(
-        self,
-        mechanisms: Mapping[str, Mechanism],
-        /,
-        *,
-        index: str | None,
-        order: Callable[[int], IndexArray] | None,
-    ) -> Released:
-        """In memory, one pass per column."""
+    def release(self, mechanisms: Mapping[str, Mechanism], /) -> Released:
+        """In memory, one pass per column; the key of the release gives a random order too."""
         rows = len(self.frame)
+        key = next(iter(mechanisms.values())).key
         frame = build_release(
             self.frame,
             columns={
@@ -139,8 +123,8 @@ class LocalRows:
                 for name, mechanism in mechanisms.items()
             },
             keep=self.roles.keep,
-            index=index,
-            order=order(rows) if order is not None else None,
+            index=self.layout.index,
+            order=key.permutation(rows) if self.layout.shuffle else None,
             labels=labels_of(self.native),
         )
         return Released(frame=as_given(frame, self.native), rows=rows, fingerprint=fingerprint(frame))
