@@ -1,0 +1,41 @@
+"""Releases a frame of Spark Connect by number and by position, and prints what became of it as JSON."""
+
+import json
+import os
+import sys
+
+import pandas as pd
+from pyspark.sql import SparkSession
+
+import puffer_frames
+
+REQUEST = {"secret": "group", "public": "value", "keep": "kept", "epsilon": 1.0, "rng": 3}
+
+
+def rows():
+    """Every group and value, some more often."""
+    found = [(k, "ab"[k % 2], k % 7 + 2 * (k % 2), k % 5) for k in range(400)]
+    return pd.DataFrame(found, columns=["id", "group", "value", "kept"])
+
+
+def main():
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    options = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.sql.shuffle.partitions": "2"}
+    session = SparkSession.builder.config(map=options).remote("local[2]").getOrCreate()
+    frame = session.createDataFrame(rows())
+    found = {}
+    for row_id in ("id", None):
+        released = puffer_frames.privatize(frame, **REQUEST, row_id=row_id)
+        certificate = puffer_frames.certificate_of(released)
+        found[str(row_id)] = {
+            "kind": type(released).__module__,
+            "values": sorted(map(list, released.toPandas()[["value", "kept"]].itertuples(index=False))),
+            "scale": certificate.scales["value"],
+            "verdict": certificate.verify(released),
+        }
+    json.dump(found, sys.stdout)
+    session.stop()
+
+
+if __name__ == "__main__":
+    main()
