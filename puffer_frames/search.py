@@ -24,6 +24,8 @@ _FINEST = 1e-3
 
 _SMALLEST = 1e-300
 _RAISES = 8
+_FAR = 1e6
+"""Stands for the log of a ratio that is 0 or infinite."""
 
 
 def smallest_scale(
@@ -126,10 +128,14 @@ def loss_of(loss: Loss, scale: float, /, *, epsilon: float, delta: float) -> Wor
 
 def _search(loss: Loss, *, epsilon: float, delta: float) -> float:
     """Smallest confirmed scale; 0 where the engine confirms that no noise is needed."""
+    most = delta or epsilon
 
     @cache
     def beyond(log_scale: float) -> float:
-        return loss_of(loss, math.exp(log_scale), epsilon=epsilon, delta=delta).bracket.upper - (delta or epsilon)
+        """Log of the loss relative to the one asked for, nearly a straight line; its sign is that of the difference."""
+        upper = loss_of(loss, math.exp(log_scale), epsilon=epsilon, delta=delta).bracket.upper
+        relative = abs(math.log(upper) - math.log(most)) if 0 < upper < math.inf else _FAR
+        return math.copysign(max(relative, _SMALLEST), upper - most) if upper != most else 0.0
 
     if is_private(loss, 0.0, epsilon=epsilon, delta=delta):
         return 0.0
@@ -148,7 +154,7 @@ def _bracket(beyond: Callable[[float], float], *, start: float, floor: float) ->
     while beyond(high) > 0:
         high += step
         if high > start + 60 * step or high > 700:
-            if beyond(high) == math.inf:
+            if beyond(high) == _FAR:
                 raise CalibrationError(
                     "the request",
                     rule="satisfiable by a finite scale",
@@ -173,13 +179,9 @@ def _tighten(beyond: Callable[[float], float], low: float, high: float) -> float
     Brent's method finds the root fast but may end on either side; probes around it then move the ends, and
     bisection finishes where they do not suffice.
     """
-
-    def clipped(log_scale: float) -> float:
-        return max(-1e6, min(1e6, beyond(log_scale)))
-
     tolerance = RELATIVE_TOLERANCE / 2
-    if clipped(low) > 0:
-        root = float(brentq(clipped, low, high, xtol=tolerance / 4, rtol=1e-14, maxiter=60, disp=False))
+    if beyond(low) > 0:
+        root = float(brentq(beyond, low, high, xtol=tolerance / 4, rtol=1e-14, maxiter=60, disp=False))
         for probe in (root + tolerance / 2, root - tolerance / 2):
             if low < probe < high:
                 low, high = (low, probe) if beyond(probe) <= 0 else (probe, high)
