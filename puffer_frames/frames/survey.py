@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -40,10 +41,9 @@ def survey(plan: pl.LazyFrame, /, *, secrets: int, public: int, few: int, ordere
     begin = _begin(batches)
     if not begin:
         return None
-    first = pl.concat(begin)
-    looker = _Looker.of(first, marker, secrets=secrets, public=public, few=few)
+    looker = _Looker.of(pl.concat(begin), marker, secrets=secrets, public=public, few=few)
     marking, seen = Marking(marker), list[_Seen]()
-    for batch in chain(begin, batches):
+    for batch in chain(_emptied(begin), batches):
         bits, part = looker.look(batch)
         marking.take(bits)
         seen.append(part)
@@ -56,19 +56,23 @@ def survey(plan: pl.LazyFrame, /, *, secrets: int, public: int, few: int, ordere
             runs=1 + between + sum(part.changes for part in seen),
         ),
         extents=tuple(_extent(parts) for parts in zip(*(part.columns for part in seen), strict=True)),
-        counted=tuple(
-            tally.counted(first[:, secrets + k].dtype) if tally else None for k, tally in enumerate(looker.tallies)
-        ),
+        counted=tuple(tally.counted() if tally else None for tally in looker.tallies),
     )
 
 
-def _begin(batches: Iterator[pl.DataFrame]) -> list[pl.DataFrame]:
+def _begin(batches: Iterator[pl.DataFrame]) -> deque[pl.DataFrame]:
     """The first batches, which say how the rows are counted: some `BLOCK` of rows."""
-    begin, rows = list[pl.DataFrame](), 0
+    begin, rows = deque[pl.DataFrame](), 0
     while rows < blocks.BLOCK and (batch := next(batches, None)) is not None:
         begin.append(batch)
         rows += len(batch)
     return begin
+
+
+def _emptied(batches: deque[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """The batches, none kept: each may be a part of a much larger block of memory."""
+    while batches:
+        yield batches.popleft()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,11 +79,11 @@ class Tally:
         Number of the first cell, and how many are counted; values beside them are kept.
     width : float
         Of the cells, a power of two; 1 for whole numbers.
-    exact : bool
-        Whether the cells are the values themselves.
+    exact : DataType or None
+        Dtype of the values where the cells are the values themselves.
     """
 
-    def __init__(self, codes: Codes, /, *, first: int, cells: int, width: float, exact: bool) -> None:
+    def __init__(self, codes: Codes, /, *, first: int, cells: int, width: float, exact: pl.DataType | None) -> None:
         self._codes, self._first, self._cells, self._width, self._exact = codes, first, cells, width, exact
         self._counts = np.zeros(len(codes.rows) * cells, dtype=np.int64)
         self._beside: list[Numbers] = []
@@ -108,7 +108,7 @@ class Tally:
         cells = last - first + 1
         if max(-first, last) >= _EXACT or len(codes.rows) * cells > _MOST_COUNTS:
             return None
-        return cls(codes, first=first, cells=cells, width=width, exact=exact)
+        return cls(codes, first=first, cells=cells, width=width, exact=values.dtype if exact else None)
 
     def take(self, values: pl.Series, secrets: Bits, /, *, low: float, high: float) -> None:
         """Count rows with finite values from low to high, if that is possible."""
@@ -117,14 +117,14 @@ class Tally:
             self.give_up()
             return
         inside = self._first * self._width <= low <= high < (self._first + self._cells) * self._width
-        plain = values.cast(pl.Int64 if self._exact else pl.Float64).to_numpy()
+        plain = values.cast(pl.Float64 if self._exact is None else pl.Int64).to_numpy()
         for start in range(0, plain.size, CHUNK):
             codes = self._codes(secrets[start : start + CHUNK])
             if codes is None:
                 self.give_up()
                 return
             part = plain[start : start + CHUNK]
-            if not self._exact:
+            if self._exact is None:
                 scaled = part * (1.0 / self._width)
                 part = np.floor(scaled, out=scaled).astype(np.int64)
             self._add(codes, part - self._first, inside=inside)
@@ -144,8 +144,8 @@ class Tally:
         codes += cells
         np.add.at(self._counts, codes, 1)
 
-    def counted(self, dtype: pl.DataType, /) -> Counted | None:
-        """The counts of a column of this dtype; None where some rows could not be counted."""
+    def counted(self) -> Counted | None:
+        """The counts; None where some rows could not be counted."""
         if self._left < 0:
             return None
         held = np.flatnonzero(self._counts)
@@ -153,9 +153,9 @@ class Tally:
         pairs, others = np.unique(beside, axis=1, return_counts=True)
         cells = np.concatenate([held % self._cells + self._first, pairs[1]])
         rows = self._codes.rows[np.concatenate([held // self._cells, pairs[0]])]
-        value = pl.Series("value", cells).cast(dtype if self._exact else pl.Int64)
+        value = pl.Series("value", cells).cast(pl.Int64 if self._exact is None else self._exact)
         table = rows.with_columns(value, pl.Series("count", np.concatenate([self._counts[held], others])))
-        return Counted(table=table, width=None if self._exact else self._width)
+        return Counted(table=table, width=self._width if self._exact is None else None)
 
 
 def _ends(values: pl.Series) -> tuple[Any, Any]:
