@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from puffer_frames.frames.columns import Frame, column
@@ -22,6 +23,7 @@ LANES = (0x243F6A8885A308D3, 0x13198A2E03707344)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _MISSING = np.array([np.nan]).view(np.uint64)[0]
+_PLAIN = (pl.Float64, pl.Int64, pl.Int32)
 
 Hashes: TypeAlias = NDArray[np.uint64]
 
@@ -78,6 +80,9 @@ def plain_entries(frame: Frame, name: str, /) -> FloatArray | list[int | None] |
 
 def own_entries(frame: Frame, name: str, /) -> NDArray[Any] | list[int | None] | list[str | None]:
     """As `plain_entries`, but numbers and booleans may be of a dtype of their own; `as_floats` makes them equal."""
+    native = frame.to_native()
+    if isinstance(native, pl.DataFrame) and (plain := native[name]).dtype in _PLAIN and not plain.null_count():
+        return plain.to_numpy()  # batches of a plan take this way often
     values_of = column(frame, name)
     truth = isinstance(values_of.dtype, nw.Boolean)
     if truth or values_of.dtype.is_numeric():
