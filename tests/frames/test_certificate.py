@@ -1,9 +1,9 @@
 """What a certificate says of the frame it came with, and of what became of it."""
 
 import itertools
-import re
 import json
 import pickle
+import re
 
 import narwhals.stable.v2 as nw
 import numpy as np
