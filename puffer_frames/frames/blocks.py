@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import polars as pl
 
-BLOCK = 1 << 17
+BLOCK = 3 << 16
 """Rows that are compared together; a batch has at most so many."""
 NUMBER = "number"
 """Column of the row's number, where a column of the frame gives it."""
@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 def in_batches(plan: pl.LazyFrame, /) -> Iterator[pl.DataFrame]:
     """The rows, as the streaming engine gives them."""
     small = plan.with_columns(pl.lit(0, dtype=pl.UInt8).alias(_COMPUTED))
-    for batch in small.collect_batches(engine="streaming", maintain_order=True):
+    for batch in small.collect_batches(chunk_size=BLOCK, engine="streaming", maintain_order=True):
         rows = batch[:, :-1]
         for start in range(0, len(rows), BLOCK):
             yield rows.slice(start, BLOCK)

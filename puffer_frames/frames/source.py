@@ -91,10 +91,9 @@ class Source:
         """How many rows so far are sure to be those of the earlier run; the numbers and the entries of the next."""
         marker, names = self.trace.marker, self.rows.collect_schema().names()
         rows = self.rows if most is None else self.rows.head(blocks.BLOCK * -(-most // blocks.BLOCK))
-        wanted = [pl.col(name).cast(pl.Float64) if name in self.moves else pl.col(name) for name in self.columns]
         marked = marker.marked(rows, names[: self.checked])
         guard, first, sure = Guard(self.trace), 0, 0
-        for batch in in_batches(rows.select(*marked, *wanted, *([NUMBER] * self.named))):
+        for batch in in_batches(rows.select(*marked, *self.columns, *([NUMBER] * self.named))):
             sure = guard.see([marker.bits(batch[:, k]) for k in range(self.checked)])
             numbers = batch[NUMBER].to_numpy() if self.named else range(first, first + len(batch))
             first += len(batch)
@@ -109,7 +108,7 @@ class Source:
 
     def _column(self, entries: pl.Series, numbers: Rows) -> pl.Series:
         move = self.moves.get(entries.name)
-        return pl.Series(move(entries.to_numpy(), numbers)) if move else entries
+        return pl.Series(move(entries.cast(pl.Float64).to_numpy(), numbers)) if move else entries
 
 
 def _only(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
