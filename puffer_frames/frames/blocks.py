@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import polars as pl
 
-BLOCK = 3 << 16
-"""Rows that are compared together; a batch has at most so many."""
+BLOCK = 9 << 14
+"""Rows that are compared together, and the most in a batch: larger ones are faster, and take more memory."""
 NUMBER = "number"
 """Column of the row's number, where a column of the frame gives it."""
 _COMPUTED = "computed"

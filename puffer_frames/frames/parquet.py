@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.arrow import is_arrow
@@ -28,6 +27,8 @@ def write_parquet_file(frame: NativeFrame, path: str | Path, metadata: dict[str,
             got="a Spark DataFrame",
             hint="Write frame.write.parquet(path), and certificate_of(frame).save(another_path) beside it.",
         )
+    from pyarrow import parquet as pq
+
     table = (
         frame
         if is_arrow(frame)
@@ -46,6 +47,8 @@ def as_file_metadata(metadata: dict[str, Any], /) -> dict[str, str]:
 
 def read_parquet_metadata(path: str | Path, /) -> dict[str, Any] | None:
     """What `write_parquet_file` wrote, or pandas' own writer of a frame with attributes; None for nothing."""
+    from pyarrow import parquet as pq
+
     held = pq.read_metadata(path).metadata or {}
     if _KEY.encode() in held:
         found = json.loads(held[_KEY.encode()])
@@ -56,6 +59,8 @@ def read_parquet_metadata(path: str | Path, /) -> dict[str, Any] | None:
 
 def read_parquet_file(path: str | Path, /) -> NativeFrame:
     """The columns of a Parquet file."""
+    from pyarrow import parquet as pq
+
     table = pq.read_table(path)
     index = [name for name in table.column_names if name.startswith("__index_level_")]
     frame: NativeFrame = pl.from_arrow(table.drop_columns(index))
