@@ -1,4 +1,4 @@
-"""Aggregates of frames in memory by the engine that does them fastest: Polars' streaming one, for its frames."""
+"""Aggregates of frames in memory by the engine that does them fastest: Polars' streaming one, for pandas too."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class LocalSecrets:
     @classmethod
     def of(cls, frame: Frame, names: Sequence[str], /) -> LocalSecrets:
         """Under plain names (Polars reads names like "^x$" as patterns), floats as 64-bit ones."""
-        columns = {f"secret_{k}": plain(frame, name) for k, name in enumerate(names)}
+        columns = {f"secret_{k}": _plain(frame, name) for k, name in enumerate(names)}
         if not frame.implementation.is_pandas():
             return cls(columns=columns)
         codes, labels = _numbered([nw.to_native(entries) for entries in columns.values()])
@@ -82,7 +82,7 @@ def _numbered(columns: Sequence[pd.Series[Any]]) -> tuple[NDArray[np.intp], pd.D
     return codes, labels
 
 
-def plain(frame: Frame, name: str, /) -> nw.Series[Any]:
+def _plain(frame: Frame, name: str, /) -> nw.Series[Any]:
     """A column, floats as 64-bit ones."""
     return frame[name].cast(nw.Float64) if frame.schema[name].is_float() else frame[name]
 
@@ -98,7 +98,7 @@ class LocalValues:
     @classmethod
     def of(cls, frame: Frame, secrets: LocalSecrets, public: str, /) -> LocalValues:
         """A column of the frame, with the secrets of its rows."""
-        values = plain(frame, public)
+        values = _plain(frame, public)
         if secrets.labels is not None:
             if values.null_count() and not values.dtype.is_float():
                 own = values.to_polars()

@@ -104,7 +104,7 @@ def own_entries(frame: Frame, name: str, /) -> NDArray[Any] | list[int | None] |
 def as_floats(entries: NDArray[Any], /) -> FloatArray:
     """Numbers as 64-bit floats, with one NaN for all."""
     values = np.ascontiguousarray(entries, dtype="<f8")
-    if entries.dtype.kind != "f":
+    if entries.dtype.kind in "biu":
         return values
     with np.errstate(over="ignore", invalid="ignore"):
         total = values.sum()

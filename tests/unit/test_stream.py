@@ -50,6 +50,8 @@ def test_pairs_are_addressed_by_row_and_attempt(words):
     assert np.array_equal(words.pairs(rows[2:3], 2), pairs[2:3])
     assert np.array_equal(words.pairs(range(3, 8), 2)[[4, 0]], pairs[:2])
     assert not np.isin(words.pairs(rows, 3), pairs).any()
+    several = words.pairs(rows, np.array([[1], [2], [3]]))
+    assert all(np.array_equal(several[k], words.pairs(rows, k + 1)) for k in range(3))
 
 
 def test_every_integer_of_64_bits_is_a_row(words):
