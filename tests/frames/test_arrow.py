@@ -24,13 +24,18 @@ def release(frame, **options):
     return puffer_frames.privatize(frame, **asked | options)
 
 
+def first_in_polars(frames):
+    return next((frame for frame in frames if isinstance(frame, pl.DataFrame)), None)
+
+
+IN_POLARS = [name for name, (make, _) in CASES.items() if first_in_polars(make()) is not None]
+
+
 @pytest.mark.filterwarnings("ignore::puffer_frames.RowOrderWarning")
-@pytest.mark.parametrize("case", [name for name in CASES if "lazy" not in name])
+@pytest.mark.parametrize("case", IN_POLARS)
 def test_every_table_has_the_same_answer(case):
     make, options = CASES[case]
-    made = next((frame for frame in make() if isinstance(frame, pl.DataFrame)), None)
-    if made is None:
-        pytest.skip("a table of pandas alone")
+    made = first_in_polars(make())
     asked = {"secret": "group", "public": "x", "epsilon": 1.0, "rng": 1} | options
     answers = []
     for frame in (made, made.to_arrow(compat_level=OLDEST)):
