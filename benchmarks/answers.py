@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from puffer_frames import MarkovChain, aggregate, quilt_scale
-from puffer_frames.loss.counts import count_loss
-from puffer_frames.search import smallest_scale_of
+from puffer_frames import MarkovChain, Stable, aggregate, quilt_scale
+from puffer_frames.loss.atoms.counts import count_loss
+from puffer_frames.numbers.target import Target
+from puffer_frames.scales.search import smallest_scale_of
 
 UNITS, ROWS = 100_000, 20
 STAYS = [(p, q) for p in (0.5, 0.7, 0.9) for q in (0.5, 0.7, 0.9)]
@@ -50,7 +51,7 @@ def sums():
     return {
         "presence, Laplace, delta 1e-6": (wide, {**asked, "delta": 1e-6}),
         "presence, Gaussian, delta 1e-6": (wide, {**asked, "delta": 1e-6, "noise": "gaussian"}),
-        "presence, stable": (wide, {**asked, "noise": "stable", "alpha": 1.5}),
+        "presence, stable": (wide, {**asked, "noise": Stable(alpha=1.5)}),
         "replacement, Laplace": (wide, {**asked, "protect": "replacement"}),
         "replacement, Laplace, 5,000 binary rows": (binary, {**asked, "protect": "replacement"}),
     }
@@ -89,7 +90,7 @@ def main():
 
         def scale_of_count():
             loss = count_loss([chain], counted, length=length)  # noqa: B023
-            return smallest_scale_of(loss, epsilon=1.0, delta=0.0)
+            return smallest_scale_of(loss, Target(epsilon=1.0, delta=0.0))
 
         print(f"  {states} states, T = {length:,}: {median(scale_of_count, rounds):.2f}")
     print("Quilt scales, seconds")

@@ -15,7 +15,7 @@ import polars as pl
 
 import puffer_frames  # noqa: F401
 from puffer_frames import Prior
-from puffer_frames.loss.discrete import DiscreteLoss
+from puffer_frames.loss.atoms.discrete import DiscreteLoss
 
 SECRETS = "abcde"
 

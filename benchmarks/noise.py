@@ -18,7 +18,7 @@ from puffer_frames.noise.adding import add_noise
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stable import Stable
-from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.noise.stream import Purpose, ReleaseKey
 
 SCALE, ALPHA = 1.7, 1.5
 
@@ -32,7 +32,7 @@ def textbook_stable(generator, n):
 
 def candidates(x):
     n, generator = x.size, np.random.Generator(np.random.PCG64(0))
-    stream, rows = ReleaseKey.of(None).stream("x"), np.random.default_rng(1).permutation(n)
+    stream, rows = ReleaseKey.of(None).stream(Purpose.NOISE, "x"), np.random.default_rng(1).permutation(n)
     ours = {
         name: noise.sampler()
         for name, noise in (
@@ -72,7 +72,7 @@ def medians(functions, *, rounds):
 
 
 def extra_memory(x):
-    sampler, stream = Laplace(scale=SCALE).sampler(), ReleaseKey.of(0).stream("x")
+    sampler, stream = Laplace(scale=SCALE).sampler(), ReleaseKey.of(0).stream(Purpose.NOISE, "x")
     peaks = []
     for threads in (1, 2):
         tracemalloc.start()

@@ -24,12 +24,11 @@ import pandas as pd
 import polars as pl
 
 import puffer_frames
-from puffer_frames.frames.columns import open_frame
-from puffer_frames.frames.fingerprint import fingerprint
-from puffer_frames.frames.summary import summarise
+from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.table import open_table
 from puffer_frames.noise.adding import add_noise
 from puffer_frames.noise.laplace import Laplace
-from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.noise.stream import Purpose, ReleaseKey
 
 SECRETS = 5
 PEER_ROWS = 20_000
@@ -60,14 +59,15 @@ def parts(frame, column):
     ask = {"secret": "secret", "public": column, "epsilon": 1.0, **REQUESTS[column]}
     values = np.asarray(frame[column].to_numpy(), dtype=float)
     released = frame[[column]] if isinstance(frame, pd.DataFrame) else frame.select(column)
-    stream, sampler = ReleaseKey.of(1).stream(column), Laplace(scale=1.0).sampler()
+    stream, sampler = ReleaseKey.of(1).stream(Purpose.NOISE, column), Laplace(scale=1.0).sampler()
+    roles = Roles(secret=("secret",), public=(column,))
     return {
         "minimum": lambda: minimum(frame, column),
         "privatize": lambda: frame.puffer.privatize(**ask),
-        "summary": lambda: summarise(open_frame(frame), secret=["secret"], public=column),
+        "summary": lambda: open_table(frame).complete(roles, nulls="raise", layout=None).summaries({}),
         "calibrate": lambda: frame.puffer.calibrate(**ask),
         "noise": lambda: add_noise(values, sampler, stream=stream),
-        "fingerprint": lambda: fingerprint(released),
+        "fingerprint": lambda: open_table(released).fingerprint(),
     }
 
 

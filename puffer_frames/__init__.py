@@ -1,56 +1,57 @@
 """Pufferfish privacy for pandas, Polars and Spark: publish a table, keep a column secret.
 
->>> import pandas as pd, puffer_frames
->>> people = pd.DataFrame({"group": list("aabb"), "score": [1, 2, 2, 4]})
->>> released = people.puffer.privatize(secret="group", public="score", epsilon=1.0)
+>>> import numpy as np, pandas as pd, puffer_frames
+>>> rng = np.random.default_rng(0)
+>>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+>>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.1)
 >>> released.puffer.verify()
-'intact'
+'intact, unsigned'
 """
 
-from puffer_frames._version import __version__
 from puffer_frames.accessor import register
-from puffer_frames.aggregates import aggregate
-from puffer_frames.attached import certificate_of, read_certificate, verify, write_parquet
-from puffer_frames.calibration import Calibration
-from puffer_frames.certificate import Certificate
-from puffer_frames.chains import MarkovChain, binary_class
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.certificates.version import __version__
 from puffer_frames.errors import (
     ArgumentError,
     ArgumentTypeError,
     CalibrationError,
     ColumnNotFoundError,
+    FewRowsWarning,
+    ForkedProcessError,
+    KeptColumnWarning,
     PriorError,
     PufferError,
     PufferWarning,
     RowOrderWarning,
     UncoveredFrameError,
     UnsoundTheoremWarning,
+    WeakGuaranteeWarning,
 )
-from puffer_frames.fitting import fit_gaussian, fit_mixture
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import hockey_stick, pure_loss
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stable import Stable
-from puffer_frames.priors import Prior
-from puffer_frames.release import calibrate, privatize
-from puffer_frames.search import smallest_scale
-from puffer_frames.series import histogram
-from puffer_frames.theorems.bernoulli import bernoulli_exact_scale, bernoulli_scale
-from puffer_frames.theorems.bounded import bounded_scales
-from puffer_frames.theorems.gaussian import gaussian_scale, tau_star, tau_star_bound, translation_scale
-from puffer_frames.theorems.kantorovich import kantorovich_scale
-from puffer_frames.theorems.mixture import mixture_scale, ubm_scale
-from puffer_frames.theorems.quilt import quilt_approx_scale, quilt_scale
-from puffer_frames.theorems.users import (
-    bernoulli_neighbour_scale,
-    bernoulli_presence_scale,
-    gaussian_presence_scale,
-    presence_bound_scale,
+from puffer_frames.papers.bernoulli import bernoulli_scale
+from puffer_frames.papers.bounded import bounded_scales
+from puffer_frames.papers.gaussian import gaussian_scale, translation_scale
+from puffer_frames.papers.kantorovich import kantorovich_scale
+from puffer_frames.papers.mixture import mixture_scale
+from puffer_frames.papers.quilt.scales import quilt_approx_scale, quilt_scale
+from puffer_frames.papers.users import (
     presence_scale,
     value_scale,
 )
-from puffer_frames.transport import w_infinity
+from puffer_frames.priors.fitting import fit_gaussian, fit_mixture
+from puffer_frames.priors.markov import MarkovChain, binary_class
+from puffer_frames.priors.prior import Prior
+from puffer_frames.priors.transport import w_infinity
+from puffer_frames.scales.search import smallest_scale
+from puffer_frames.verbs.aggregates import aggregate
+from puffer_frames.verbs.attached import certificate_of, read_certificate, verify, write_parquet
+from puffer_frames.verbs.calibration import Calibration
+from puffer_frames.verbs.release import calibrate, privatize
+from puffer_frames.verbs.series import histogram
 
 register()
 
@@ -62,7 +63,10 @@ __all__ = [
     "CalibrationError",
     "Certificate",
     "ColumnNotFoundError",
+    "FewRowsWarning",
+    "ForkedProcessError",
     "Gaussian",
+    "KeptColumnWarning",
     "Laplace",
     "MarkovChain",
     "Prior",
@@ -73,11 +77,9 @@ __all__ = [
     "Stable",
     "UncoveredFrameError",
     "UnsoundTheoremWarning",
+    "WeakGuaranteeWarning",
     "__version__",
     "aggregate",
-    "bernoulli_exact_scale",
-    "bernoulli_neighbour_scale",
-    "bernoulli_presence_scale",
     "bernoulli_scale",
     "binary_class",
     "bounded_scales",
@@ -85,13 +87,11 @@ __all__ = [
     "certificate_of",
     "fit_gaussian",
     "fit_mixture",
-    "gaussian_presence_scale",
     "gaussian_scale",
     "histogram",
     "hockey_stick",
     "kantorovich_scale",
     "mixture_scale",
-    "presence_bound_scale",
     "presence_scale",
     "privatize",
     "pure_loss",
@@ -99,10 +99,7 @@ __all__ = [
     "quilt_scale",
     "read_certificate",
     "smallest_scale",
-    "tau_star",
-    "tau_star_bound",
     "translation_scale",
-    "ubm_scale",
     "value_scale",
     "verify",
     "w_infinity",

@@ -9,13 +9,12 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import pandas as pd
 import polars as pl
 
-from puffer_frames.aggregates import aggregate
-from puffer_frames.attached import certificate_of, collect, sink_parquet, verify, write_parquet
-from puffer_frames.certificate import Certificate
-from puffer_frames.frames.attach import forget_accessor
+from puffer_frames.certificates.record import Certificate
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.release import calibrate, privatize
-from puffer_frames.series import histogram
+from puffer_frames.verbs.aggregates import aggregate
+from puffer_frames.verbs.attached import certificate_of, collect, sink_parquet, verify, write_parquet
+from puffer_frames.verbs.release import calibrate, privatize
+from puffer_frames.verbs.series import histogram
 
 NAME = "puffer"
 
@@ -40,7 +39,7 @@ class PufferAccessor:
         self._frame = frame
 
     def _open(self) -> NativeFrame:
-        forget_accessor(self._frame, name=NAME)
+        getattr(self._frame, "__dict__", {}).pop(NAME, None)  # Polars caches it: the cycle would keep the frame alive
         return self._frame
 
     privatize = _method(privatize)

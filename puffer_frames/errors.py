@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 
@@ -56,19 +57,67 @@ class UncoveredFrameError(PufferError, ValueError):
     """A frame has no certificate, or a column that its certificate does not know."""
 
 
+class ForkedProcessError(PufferError, RuntimeError):
+    """A process was forked from one that had used Polars, and would wait for threads that it does not have."""
+
+
 class PufferWarning(UserWarning):
     """Base of the warnings of this package."""
 
 
 class RowOrderWarning(PufferWarning):
-    """The rows are clustered by the secret, so that their position reveals it."""
+    """The order of the rows tells the secret, or a public column, whatever the noise."""
 
-    def __init__(self, share: float) -> None:
+    def __init__(self, found: Mapping[str, str], /, *, share: float) -> None:
+        self.reasons = tuple(found)
+        """One or several of "runs", "repeats", "drift", "pattern" (of the secret) and "public"."""
         self.share = share
+        """Number of runs of equal secrets, as a share of that of a random order."""
+        self.found = ", and ".join(found.values())
+        """What was seen, in words."""
         super().__init__(
-            "the order of the rows must not tell the secret; "
-            f"got {share:.0%} of the runs of equal secrets that a random order has.\n\n"
-            "Hint: Say shuffle=True to release the rows in random order."
+            f"the order of the rows must tell neither the secret nor a public column; got {self.found}.\n\n"
+            "Hint: Say shuffle=True to release the rows in random order; collect a lazy frame first."
+        )
+
+
+class KeptColumnWarning(PufferWarning):
+    """A column that is released as it is determines the secret, or a public column, whatever the noise."""
+
+    def __init__(self, kept: Sequence[str], /, *, determines: str, share: float) -> None:
+        self.kept = " and ".join(kept)
+        """Name of the kept column, or of several that do so together; "the index" for an index."""
+        self.determines = determines
+        """Name of the column that it determines."""
+        self.share = share
+        """Share of the rows in which it does; of numbers in step, their rank correlation; of numbers in whose order
+        the secrets come, the share of neighbours that are alike (or differ)."""
+        named = " and ".join(name if name == "the index" else repr(name) for name in kept)
+        super().__init__(
+            "a kept column must not determine the secret or a public column; "
+            f"got {named}, from which {determines!r} can be told (share {share:.3f}).\n\n"
+            "Hint: Leave it out of keep, or release a coarser form of it."
+        )
+
+
+class WeakGuaranteeWarning(PufferWarning):
+    """The request is granted, but what it guarantees is next to nothing."""
+
+    def __init__(self, what: str, *, rule: str, got: str, hint: str) -> None:
+        self.what = what
+        super().__init__(f"{what} must be {rule} to mean much; got {got}.\n\nHint: {hint}")
+
+
+class FewRowsWarning(PufferWarning):
+    """A secret has so few rows that their frequencies say little about anybody else's."""
+
+    def __init__(self, secrets: tuple[object, ...], *, fewest: int) -> None:
+        self.secrets = secrets
+        named = ", ".join(map(repr, secrets[:3])) + (f" and {len(secrets) - 3} more" if len(secrets) > 3 else "")
+        super().__init__(
+            f"every secret must be one of at least {fewest} rows for its observed frequencies to say much; "
+            f"got fewer for {named}.\n\n"
+            "Hint: Group rare values of the secret into one, or give what is known of them in beliefs={secret: Prior}."
         )
 
 

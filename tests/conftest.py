@@ -1,6 +1,7 @@
 """Fixtures: the same data as every kind of frame, and the real tables of the papers."""
 
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -11,9 +12,30 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-LOCAL_KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "polars-lazy", "pyarrow")
+SPARK = re.compile(r"test_spark|_spark_|_in_spark|\[spark[-\]]")
+"""Tests that use a Spark session, by their names: one worker runs them all, in one session."""
+LOCAL_KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "polars-lazy", "pyarrow", "duckdb")
 FRAME_KINDS = (*LOCAL_KINDS, "spark")
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def sweep(few, many):
+    """For a test of `count` cases: few of them in the suite, many among the slow tests."""
+    return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.slow)])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """As `--dist loadfile`, with the tests of Spark as if they were of one file."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class OneSession(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            return "spark" if SPARK.search(nodeid) else super()._split_scope(nodeid)
+
+    return OneSession(config, log)
 
 
 def build_frame(kind, data, spark=None):
@@ -26,6 +48,9 @@ def build_frame(kind, data, spark=None):
             return pd.DataFrame(data).convert_dtypes(dtype_backend=backend)
     if kind == "pyarrow":
         return pa.table(data)
+    if kind == "duckdb":
+        duckdb = pytest.importorskip("duckdb", reason="the extra duckdb is not installed")
+        return duckdb.from_arrow(pa.table(data))
     if kind == "spark":
         # Materialised in two partitions: rows that the plan itself holds are released in one.
         return spark.createDataFrame(pa.table(data)).localCheckpoint()
@@ -82,7 +107,8 @@ def spark(tmp_path_factory):
 def people():
     """Two hundred rows, three groups, six values; its noise at epsilon 0.05 is about 2.2."""
     rng = np.random.default_rng(0)
-    return {"group": rng.choice(["a", "b", "c"], 200), "score": rng.integers(0, 6, 200), "note": ["x", "y"] * 100}
+    data = {"group": rng.choice(["a", "b", "c"], 200), "score": rng.integers(0, 6, 200)}
+    return data | {"note": rng.permutation(["x", "y"] * 100).tolist()}
 
 
 def table(name, **options):

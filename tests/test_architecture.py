@@ -1,6 +1,7 @@
-"""Imports point one way, and only the seam knows dataframe libraries."""
+"""Imports point one way, between folders and inside them, and only the seam knows dataframe libraries."""
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -9,43 +10,62 @@ import puffer_frames
 
 ROOT = Path(puffer_frames.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
+FOLDERS = sorted({path.parent for path in MODULES})
 
 LAYERS = [
-    {"errors", "_version", "progress"},
-    {"priors", "rounding", "arguments", "powers"},
-    {"pairs", "bands", "moments", "transport", "postprocessing", "laws", "chains"},
+    {"errors"},
+    {"numbers"},
+    {"priors"},
     {"noise"},
-    {"loss", "theorems"},
-    {"search", "fitting", "presentation", "mechanism"},
-    {"beliefs", "frames"},
-    {"selection"},
-    {"joint", "answers"},
-    {"certificate"},
-    {"attached"},
-    {"calibration"},
-    {"request"},
-    {"release", "aggregates", "series"},
+    {"loss", "papers", "frames"},
+    {"scales"},
+    {"certificates"},
+    {"verbs"},
     {"accessor"},
     {"__init__"},
 ]
+"""A module may import what lies in its own folder or in a layer before it."""
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+MOST_ENTRIES = 10
 
-FRAME_LIBRARIES = {"pandas", "polars", "narwhals", "pyarrow", "pyspark"}
+FRAME_LIBRARIES = {"pandas", "polars", "narwhals", "pyarrow", "pyspark", "duckdb"}
+
+
+def dotted(path):
+    """The name of a module."""
+    return ".".join(["puffer_frames", *path.relative_to(ROOT).with_suffix("").parts])
+
+
+NAMES = {dotted(path).removesuffix(".__init__") for path in MODULES}
 
 
 def place(path):
     """The layer's name of a module: its top-level folder or file."""
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return parts[0]
+    return path.relative_to(ROOT).with_suffix("").parts[0]
 
 
 def imports(path):
+    """Names of all modules that a module imports, also inside functions and for a type checker alone."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} has a relative import"
-            yield node.module
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            yield from inner & NAMES
+            if inner - NAMES:
+                yield node.module
+
+
+def inside(folder):
+    """What each module or folder in a folder imports of the others in it."""
+    prefix = ".".join(["puffer_frames", *folder.relative_to(ROOT).parts]) + "."
+    graph = {}
+    for path in folder.rglob("*.py"):
+        here = path.relative_to(folder).with_suffix("").parts[0]
+        there = {name.removeprefix(prefix).partition(".")[0] for name in imports(path) if name.startswith(prefix)}
+        graph.setdefault(here, set()).update(there - {here})
+    return graph
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -53,10 +73,19 @@ def test_imports_point_down(path):
     here = place(path)
     for name in imports(path):
         top, _, rest = name.partition(".")
-        if top != "puffer_frames" or not rest:
+        if top != "puffer_frames":
             continue
-        there = rest.split(".")[0]
+        assert rest, f"{here} must name the module that it imports from"
+        there = rest.partition(".")[0]
         assert there == here or RANK[there] < RANK[here], f"{here} must not import {there}"
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
+def test_imports_inside_a_folder_go_round_in_no_circle(folder):
+    try:
+        TopologicalSorter(inside(folder)).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -66,9 +95,29 @@ def test_frame_libraries_stay_behind_the_seam(path):
     assert not {name.partition(".")[0] for name in imports(path)} & FRAME_LIBRARIES
 
 
+def test_a_newcomer_sees_few_entries():
+    entries = {path.name for path in ROOT.iterdir()} - {"__pycache__", "__init__.py", "py.typed", "accessor.py"}
+    assert len(entries) <= MOST_ENTRIES
+    assert {name.removesuffix(".py") for name in entries} == set().union(*LAYERS) - {"accessor", "__init__"}
+
+
 def test_no_module_shares_its_name_with_a_public_function():
     assert not {path.stem for path in MODULES} & set(puffer_frames.__all__) - {"__version__"}
 
 
 def test_files_are_short():
     assert not [path for path in MODULES if len(path.read_text(encoding="utf-8").splitlines()) > 400]
+
+
+def lines_of(function):
+    """Lines of a function without its docstring."""
+    first = function.body[0]
+    documented = ast.get_docstring(function) is not None
+    return function.end_lineno - function.lineno + 1 - documented * (first.end_lineno - first.lineno + 1)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_functions_are_short(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = {node.name: lines_of(node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    assert {name: lines for name, lines in found.items() if lines > 60} == {}

@@ -7,7 +7,7 @@ import sys
 
 import narwhals.stable.v2 as nw
 
-from puffer_frames.postprocessing import Bounds
+from puffer_frames.noise.postprocessing import Bounds
 
 FEWEST_CELLS, MOST_CELLS = 1 << 12, 1 << 16
 """A column of many rows and values is counted in so many cells, between its extremes."""

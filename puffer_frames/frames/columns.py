@@ -8,15 +8,12 @@ from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import pandas as pd
-import polars as pl
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError
-from puffer_frames.frames.arrow import from_arrow, is_arrow
-from puffer_frames.priors import FloatArray
+from puffer_frames.priors.prior import FloatArray
 
 NativeFrame: TypeAlias = Any
-"""A pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table, or for a release pyspark.sql.DataFrame."""
+"""A frame of one of the `table.KINDS`."""
 Frame: TypeAlias = nw.DataFrame[Any]
 Name: TypeAlias = Hashable
 """Name of a column: text, or in pandas any other label."""
@@ -27,69 +24,8 @@ LARGEST_INTEGER = 2**53
 """Integers up to here are told apart as 64-bit floats."""
 
 
-def open_frame(frame: NativeFrame, /) -> Frame:
-    """Wrap a pandas or Polars frame; collect a lazy one, and take a PyArrow table as a Polars frame. Labels of pandas
-    columns become text.
-
-    Raises
-    ------
-    ArgumentTypeError
-        For any other object.
-    ArgumentError
-        For column labels that are equal as text.
-    """
-    if isinstance(frame, pd.DataFrame):
-        names = [str(name) for name in frame.columns]
-        check_distinct_names(names)
-        if not all(isinstance(name, str) for name in frame.columns):
-            frame = frame.set_axis(names, axis=1)
-    if is_spark(frame):
-        raise ArgumentTypeError(
-            "the frame",
-            rule="a pandas or Polars DataFrame here",
-            got="a Spark DataFrame",
-            hint="On Spark frames privatize, calibrate, verify and certificate_of work; "
-            "for the rest convert it with frame.toPandas().",
-        )
-    if is_arrow(frame):
-        check_distinct_names(frame.column_names)
-        frame = from_arrow(frame)
-    wrapped = nw.from_native(frame, pass_through=True)
-    if isinstance(wrapped, nw.LazyFrame) and wrapped.implementation.is_polars():
-        return wrapped.collect()
-    if isinstance(wrapped, nw.DataFrame) and (wrapped.implementation.is_pandas() or wrapped.implementation.is_polars()):
-        return wrapped
-    raise ArgumentTypeError(
-        "the frame",
-        rule="a pandas or Polars DataFrame, a PyArrow table or a Spark DataFrame",
-        got=f"a {type(frame).__module__.partition('.')[0]} {type(frame).__name__}",
-        hint="Convert it first: polars.DataFrame(data), for DuckDB relation.pl(), for Dask frame.compute().",
-    )
-
-
-def is_spark(frame: NativeFrame, /) -> bool:
-    """Whether a frame is a pyspark.sql.DataFrame, classic or Connect; pyspark is not imported to find out."""
-    return any(
-        kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.") for kind in type(frame).__mro__
-    )
-
-
-def is_lazy(frame: NativeFrame, /) -> bool:
-    """Whether a frame is a Polars plan."""
-    return isinstance(frame, pl.LazyFrame)
-
-
-def labels_of(frame: NativeFrame, /) -> Any:
-    """The column labels of a native frame, without reading a row of a lazy one; () for what is not a frame."""
-    if is_spark(frame):
-        return frame.columns
-    if is_arrow(frame):
-        return frame.column_names
-    return frame.collect_schema().names() if hasattr(frame, "collect_schema") else getattr(frame, "columns", ())
-
-
-def as_names(names: Name | Iterable[Name], frame: NativeFrame, /, *, role: str) -> tuple[str, ...]:
-    """One column label of a frame, or several, as text; a tuple that is itself a label is one,
+def as_names(names: Name | Iterable[Name], labels: Iterable[Name], /, *, role: str) -> tuple[str, ...]:
+    """One of the column labels of a frame, or several, as text; a tuple that is itself a label is one,
     the empty tuple is none.
 
     Raises
@@ -99,7 +35,7 @@ def as_names(names: Name | Iterable[Name], frame: NativeFrame, /, *, role: str) 
     ArgumentTypeError
         For something else.
     """
-    labels = list(labels_of(frame))
+    labels = list(labels)
     none = names is None or (isinstance(names, tuple) and not names)
     if not none and isinstance(names, Hashable) and (_among(names, labels) or not isinstance(names, Iterable)):
         listed: tuple[Any, ...] = (names,)
@@ -120,8 +56,8 @@ def as_names(names: Name | Iterable[Name], frame: NativeFrame, /, *, role: str) 
     return tuple(str(name) for name in listed)
 
 
-def as_name(name: Name, frame: NativeFrame, /, *, role: str) -> tuple[str]:
-    """One column label of a frame, as text.
+def as_name(name: Name, labels: Iterable[Name], /, *, role: str) -> tuple[str]:
+    """One of the column labels of a frame, as text.
 
     Raises
     ------
@@ -130,14 +66,14 @@ def as_name(name: Name, frame: NativeFrame, /, *, role: str) -> tuple[str]:
     ArgumentTypeError
         For something else, or several.
     """
-    listed = as_names(name, frame, role=role)
+    listed = as_names(name, labels, role=role)
     if len(listed) != 1:
         got = "several" if listed else "none"
         raise ArgumentTypeError(role, rule="one column name", got=got, hint=f'Write {role}="column".')
     return (listed[0],)
 
 
-def as_row_id(name: Name | None, frame: NativeFrame, /) -> str | None:
+def as_row_id(name: Name | None, labels: Iterable[Name], /) -> str | None:
     """The column that numbers the rows, or None.
 
     Raises
@@ -147,7 +83,7 @@ def as_row_id(name: Name | None, frame: NativeFrame, /) -> str | None:
     """
     if name is None:
         return None
-    return as_name(name, frame, role="row_id")[0]
+    return as_name(name, labels, role="row_id")[0]
 
 
 def _among(name: Name, labels: Sequence[Name]) -> bool:
@@ -166,8 +102,16 @@ def column(frame: Frame, name: str, /) -> nw.Series[Any]:
     return frame[name].alias("column")
 
 
-def check_distinct_names(names: Sequence[str], /) -> None:
-    """Raise ArgumentError where two columns have the same name."""
+def check_column_names(names: Sequence[str], /) -> None:
+    """Raise ArgumentError where two columns have the same name, and for names that a file or stream cannot hold."""
+    odd = next((name for name in names if "\0" in name or any("\ud800" <= c <= "\udfff" for c in name)), None)
+    if odd is not None:
+        raise ArgumentError(
+            "the column names of the frame",
+            rule="text that UTF-8 can hold, without the character NUL",
+            got=repr(odd),
+            hint="Rename this column first: frame.columns = [...].",
+        )
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
         raise ArgumentError(

@@ -10,10 +10,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 
+from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.cells import cell_of
 from puffer_frames.frames.columns import to_floats
-from puffer_frames.postprocessing import Bounds
-from puffer_frames.priors import FloatArray
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.prior import FloatArray
 
 _INFINITY = float("inf")
 _MARGIN = 4
@@ -36,6 +37,20 @@ class Extent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """Cells that values are counted in."""
+
+    width: float
+    """A power of two."""
+    domain: Bounds | None
+    """To which values are clipped first."""
+
+    def of(self, table: nw.LazyFrame[Any], /) -> nw.LazyFrame[Any]:
+        """A table with the numbers of the cells in place of its column `value`."""
+        return table.with_columns(value=cell_of(self.width, self.domain))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Counted:
     """Rows per secret and value of a public column."""
 
@@ -47,17 +62,18 @@ class Counted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundValues:
-    """A public column and its secrets in Spark, or in a Polars plan."""
+    """A public column and its secrets in Spark, in DuckDB, or in a Polars plan."""
 
-    table: nw.LazyFrame[Any]
-    """Columns `secret_0`, ..., `value`."""
+    dtype: nw.dtypes.DType
+    """Of the values."""
     extent: Extent
     rows: int
     """Number of rows."""
     different: Callable[[], float]
     """An estimate of the number of different values."""
-    collect: Callable[[nw.LazyFrame[Any]], nw.DataFrame[Any]]
-    """Brings a small table to memory."""
+    count: Callable[[Cells | None, int | None], nw.DataFrame[Any]]
+    """Rows per secret and value, or cell, in a column `count`: of all that differ, or where these are more than so
+    many, of some more than that."""
     before: Counted | None = None
     """The rows, where the pass over them has counted them already."""
 
@@ -69,14 +85,14 @@ class FoundValues:
         """Rows per secret and value, at most one more than asked for."""
         if self.before and self.before.width is None:
             return nw.from_native(self.before.table, eager_only=True)
-        return self.collect(self._grouped(self.table).head(most + 1))
+        return self.count(None, most)
 
     def in_cells(self, width: float, domain: Bounds | None, /) -> nw.DataFrame[Any]:
         """Rows per secret and cell; those of several narrower ones may be given one by one."""
         if self.before and self.before.width is not None and self.before.width <= width and self._within(domain):
             wider = pl.col("value") // round(width / self.before.width)
             return nw.from_native(self.before.table.with_columns(wider), eager_only=True)
-        return self.collect(self._grouped(self.table.with_columns(value=cell_of(width, domain))))
+        return self.count(Cells(width=width, domain=domain), None)
 
     def _within(self, domain: Bounds | None) -> bool:
         return domain is None or domain[0] <= self.extent.low <= self.extent.high <= domain[1]
@@ -86,14 +102,19 @@ class FoundValues:
         extent = self.extent
         found = [(end, 1) for end in (extent.low, extent.high) if end is not None]
         found += [(entry, n) for entry, n in ((None, extent.missing), (_INFINITY, extent.infinite)) if n]
-        dtype = self.table.collect_schema()["value"]
-        series = nw.new_series("value", [entry for entry, _ in found], dtype, backend="polars")
+        series = nw.new_series("value", [entry for entry, _ in found], self.dtype, backend="polars")
         return to_floats(series, np.array([n for _, n in found], dtype=np.int64), name=name)
 
     def std(self) -> float:
         """Standard deviation of the values."""
         return self.extent.std
 
-    @staticmethod
-    def _grouped(table: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-        return table.group_by(table.collect_schema().names()).agg(nw.len().alias("count"))
+
+def other_rows(where: str, /, *, hint: str) -> CalibrationError:
+    """The error of rows that change between two passes with a `row_id`; the hint says where to write them first."""
+    return CalibrationError(
+        "the rows",
+        rule="the same in every pass",
+        got=f"other rows in the pass of {where}",
+        hint=f"{hint}, or leave out row_id: then the rows are read once.",
+    )

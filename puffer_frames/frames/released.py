@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.priors.prior import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,5 +17,9 @@ class Released:
     """Of the kind that was given."""
     rows: int
     """Number of rows."""
+    sample: Mapping[str, FloatArray]
+    """Some released values of each noisy column; none of a plan."""
     fingerprint: str
     """What ties the certificate to the values; empty for a plan, whose values are not known yet."""
+    levels: tuple[str, ...] = ()
+    """Names of the levels of a pandas index that was kept: they are released as they were."""

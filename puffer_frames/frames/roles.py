@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.columns import not_found, rows_text
+from puffer_frames.frames.hints import to_numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,18 @@ class Layout:
     """"keep", "drop", or no decision."""
     shuffle: bool = False
     """Whether the rows come in a random order."""
+
+    def __post_init__(self) -> None:
+        if self.index not in (None, "keep", "drop"):
+            got = repr(self.index)
+            raise ArgumentError("index", rule='"keep", "drop" or None', got=got, hint='Write index="drop".')
+        if self.shuffle and self.index == "keep":
+            raise ArgumentError(
+                "index",
+                rule='None or "drop" beside shuffle=True: a kept index tells the order of the rows',
+                got='"keep"',
+                hint='Write index="drop", or leave out shuffle.',
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +46,14 @@ class Roles:
     """Released as they are."""
     row_id: str | None = None
     """Numbers the rows, if any does: the noise follows it."""
+
+    def plain(self, *roles: str) -> dict[str, str]:
+        """The names of the columns by plain ones, in which no engine finds a pattern: `secret_0`, ..., `public_0`, ...
+
+        Of the secret, public and kept columns, or of some of these.
+        """
+        named = {"secret": self.secret, "public": self.public, "keep": self.keep}
+        return {f"{role}_{k}": name for role in roles or named for k, name in enumerate(named[role])}
 
     def check_names(self, columns: Sequence[str], /) -> None:
         """Check that the columns exist and that their roles do not overlap.
@@ -84,24 +105,9 @@ class Roles:
         ArgumentTypeError
         """
         for name in self.secret:
-            dtype = schema[name]
-            labels = isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Boolean))
-            if not (labels or dtype.is_integer() or dtype.is_float()):
-                raise ArgumentTypeError(
-                    f"the secret column {name!r}",
-                    rule="of strings, categories, booleans or integers",
-                    got=f"dtype {type(dtype).__name__}",
-                    hint="Convert it to strings or categories first.",
-                )
+            check_labels(schema[name], f"the secret column {name!r}")
         for name in self.public:
-            dtype = schema[name]
-            if not (dtype.is_integer() or dtype.is_float() or isinstance(dtype, nw.Boolean)):
-                raise ArgumentTypeError(
-                    f"the public column {name!r}",
-                    rule="of integers, floats or booleans",
-                    got=f"dtype {type(dtype).__name__}",
-                    hint="Convert it to integers or floats first.",
-                )
+            check_numbers(schema[name], name, role="public")
         if self.row_id is not None and not schema[self.row_id].is_integer():
             raise ArgumentTypeError(
                 f"the row_id column {self.row_id!r}",
@@ -126,3 +132,41 @@ class Roles:
                 got=got if missing or repeated else "larger integers",
                 hint="Name a column that tells the rows apart: equal numbers would have equal noise.",
             )
+
+
+def check_labels(dtype: nw.dtypes.DType, what: str, /) -> None:
+    """Raise ArgumentTypeError unless a column of this dtype holds labels; floats may still be whole numbers."""
+    named = isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Boolean))
+    if not (named or dtype.is_integer() or dtype.is_float()):
+        raise ArgumentTypeError(
+            what,
+            rule="of strings, categories, booleans or integers",
+            got=f"dtype {type(dtype).__name__}",
+            hint="Convert it to strings or categories first.",
+        )
+
+
+def check_numbers(dtype: nw.dtypes.DType, name: str, /, *, role: str) -> None:
+    """Raise ArgumentTypeError unless a column of this dtype holds numbers or booleans."""
+    if not (dtype.is_integer() or dtype.is_float() or isinstance(dtype, nw.Boolean)):
+        raise ArgumentTypeError(
+            f"the {role} column {name!r}",
+            rule="of integers, floats or booleans",
+            got=f"dtype {type(dtype).__name__}",
+            hint=to_numbers(dtype, role=role),
+        )
+
+
+def check_distinct(roles: Mapping[str, Sequence[str]], /) -> None:
+    """Raise ArgumentError where one column has two roles."""
+    seen: dict[str, str] = {}
+    for role, names in roles.items():
+        for name in names:
+            if name in seen:
+                raise ArgumentError(
+                    role,
+                    rule=f"another column than {seen[name]}",
+                    got=f"{name!r} for both" if seen[name] != role else f"{name!r} twice",
+                    hint="Name each column once.",
+                )
+            seen[name] = role

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
@@ -13,41 +11,13 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentTypeError, PriorError
 from puffer_frames.frames import cells
-from puffer_frames.frames.columns import Frame, to_floats
-from puffer_frames.frames.engine import LocalSecrets, LocalValues
-from puffer_frames.postprocessing import Bounds
-from puffer_frames.priors import FloatArray, Secret
-
-Counts = tuple[FloatArray, NDArray[np.int64]]
-"""Distinct values, ascending, and how often each occurs."""
-
+from puffer_frames.frames.columns import rows_text, to_floats
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.priors.summary import Counts, Summary
 
 EXACT_ROWS = 1 << 17
 """Up to so many rows, and for columns of at most half as many different values, each value is counted by itself."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """Counts of the public values per secret, sorted by secret and by value. It does not grow with the rows."""
-
-    counts: Mapping[Secret, Counts]
-    """Different values, or centres of cells, and how many rows have each."""
-    radius: float
-    """How far a value may be from the one that it was counted as: half the width of a cell, or 0."""
-
-    @property
-    def rows_per_secret(self) -> dict[Secret, int]:
-        """Number of rows of each secret."""
-        return {secret: int(counts.sum()) for secret, (_, counts) in self.counts.items()}
-
-    def checksum(self) -> str:
-        """SHA-256 of the counts: equal for frames with the same rows in any order and any library."""
-        digest = hashlib.sha256()
-        for secret, (values, counts) in self.counts.items():
-            digest.update(f"{secret!r}:{values.size};".encode())
-            digest.update(values.astype("<f8").tobytes())
-            digest.update(counts.astype("<i8").tobytes())
-        return digest.hexdigest()
 
 
 class Values(Protocol):
@@ -73,8 +43,8 @@ class Values(Protocol):
         """Standard deviation of the values."""
 
 
-def summarise(frame: Frame, /, *, secret: Sequence[str], public: str, domain: Bounds | None = None) -> Summary:
-    """Count the values of one public column per secret, with group-bys of the frame's own library.
+def count_values(values_of: Values, /, *, secret: Sequence[str], public: str, domain: Bounds | None) -> Summary:
+    """Count the values of one public column per secret by any engine; the errors name the columns.
 
     With a domain (low, high), values beyond it count as its ends.
 
@@ -84,18 +54,6 @@ def summarise(frame: Frame, /, *, secret: Sequence[str], public: str, domain: Bo
         For nulls, NaN and infinities, and integers beyond 2**53.
     ArgumentTypeError
         For a secret of floats that are not integers.
-    """
-    values_of = LocalValues.of(frame, LocalSecrets.of(frame, secret), public)
-    return count_values(values_of, secret=secret, public=public, domain=domain)
-
-
-def count_values(values_of: Values, /, *, secret: Sequence[str], public: str, domain: Bounds | None) -> Summary:
-    """Count the values of one public column per secret by any engine; `summarise` for columns of these names.
-
-    Raises
-    ------
-    PriorError, ArgumentTypeError
-        As `summarise`.
     """
     few, most = EXACT_ROWS // 2, max(EXACT_ROWS, 4 * cells.MOST_CELLS)
     large = values_of.rows > EXACT_ROWS
@@ -153,7 +111,7 @@ def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, name: str) -> li
         raise PriorError(
             f"the secret column {name!r}",
             rule="without nulls",
-            got=f"{rows} row{'s' * (rows > 1)} with one",
+            got=f"{rows_text(rows)} with one",
             hint="Say nulls='drop' to leave those rows out, or give them a value of their own such as 'unknown'.",
         )
     if not keys.dtype.is_float():

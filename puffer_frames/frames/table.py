@@ -1,40 +1,53 @@
-"""A native frame as a release needs it: one interface to frames in memory, plans and Spark."""
+"""A native frame as the library needs it: one interface to every kind of frame, and the list of the kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from importlib import import_module
+from typing import Any, Protocol
 
-from puffer_frames.frames.columns import Frame, NativeFrame, is_lazy, is_spark, labels_of, open_frame
-from puffer_frames.frames.engine import LocalSecrets, LocalValues
-from puffer_frames.frames.fingerprint import fingerprint
-from puffer_frames.frames.lazy import LazyTable
-from puffer_frames.frames.prepare import prepare, row_numbers, run_share
+from puffer_frames.errors import ArgumentTypeError, PufferWarning
+from puffer_frames.frames.columns import Name, NativeFrame
+from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles
-from puffer_frames.frames.summary import Summary, count_values
-from puffer_frames.frames.write import as_given, build_release, check_index, float_values
-from puffer_frames.mechanism import Mechanism
-from puffer_frames.noise.stream import Numbers
-from puffer_frames.postprocessing import Bounds
+from puffer_frames.noise.mechanism import Mechanism
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.summary import Summary
 
 
 class CompleteRows(Protocol):
     """The complete rows of the columns of one request."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns of the frame."""
+
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """What the rows say of each public column; raises PriorError, ArgumentTypeError."""
 
-    def run_share(self, counts: Sequence[int], /) -> float | None:
-        """Share of the runs of equal secrets that a random order has; None for rows without an order."""
+    def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
+        """What the order of the rows, if it is released, and the kept columns tell; `counts` are rows per secret."""
 
     def release(self, mechanisms: Mapping[str, Mechanism], /) -> Released:
         """The public columns with noise and the kept ones, in the frame's order of columns."""
 
 
 class Table(Protocol):
-    """A native frame whose rows were not looked at."""
+    """A native frame of some kind, whose rows were not looked at."""
+
+    @property
+    def labels(self) -> Sequence[Name]:
+        """Labels of the columns, as the frame has them; no row of a plan is read."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The same as text."""
+
+    @property
+    def is_plan(self) -> bool:
+        """Whether a release of this kind is a plan that holds the raw rows, until it is run."""
 
     def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> CompleteRows:
         """Check the columns and leave out incomplete rows for `nulls="drop"`.
@@ -43,88 +56,87 @@ class Table(Protocol):
         ArgumentError for a layout that this frame cannot have.
         """
 
+    def in_memory(self) -> LocalTable:
+        """The same rows in memory, where the rows of units and series are read; ArgumentTypeError where that is not
+        done.
+        """
+
+    def run(self) -> Table:
+        """The same rows, in memory for a plan: they are asked for more than once."""
+
+    def fingerprint(self, *, like: str = "") -> str:
+        """What ties a certificate to the rows, to be compared with the fingerprint `like`."""
+
+    def metadata(self) -> dict[str, Any] | None:
+        """What `with_metadata` attached, or None."""
+
+    def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
+        """The native frame with a JSON-like dict attached: the same one where its library allows that."""
+
+    def with_levels(self, *, known: Collection[str], rows: int) -> Table:
+        """With the levels of a pandas index as columns, and without those that are no data.
+
+        No data are 0, 1, ..., n - 1, and the numbers of the rows of a release of so many rows: what is left of them
+        after a sort or a filter. A level with one of the `known` names is data.
+        """
+
+    def is_in_place(self, *, known: Collection[str]) -> bool:
+        """Whether the labels of rows that `with_levels` leaves out are 0, 1, ..., n - 1, in this order.
+
+        In any other order they are no data of the table, and still tell something: an order of the rows.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of frame: how it is told from others, and where it is opened. No library is imported to find out."""
+
+    library: str
+    """Package of the class of such frames."""
+    frame: str
+    """Name of this class."""
+    table: str
+    """Module and class in `puffer_frames.frames` that opens one as a `Table`, by its class method `of`."""
+
+    def has(self, frame: object, /) -> bool:
+        """Whether a frame is of this kind."""
+        return any(
+            one.__name__ == self.frame and one.__module__.partition(".")[0].lstrip("_") == self.library
+            for one in type(frame).__mro__
+        )
+
+    def open(self, frame: NativeFrame, /) -> Table:
+        """The frame as a table."""
+        module, _, name = self.table.partition(":")
+        found: Table = getattr(import_module(f"puffer_frames.frames.{module}"), name).of(frame)
+        return found
+
+
+KINDS = (
+    Kind(library="pandas", frame="DataFrame", table="local.of_pandas:PandasTable"),
+    Kind(library="polars", frame="DataFrame", table="local.of_polars:PolarsTable"),
+    Kind(library="polars", frame="LazyFrame", table="plans.lazy:LazyTable"),
+    Kind(library="pyarrow", frame="Table", table="local.of_arrow:ArrowTable"),
+    Kind(library="pyspark", frame="DataFrame", table="spark.table:SparkTable"),
+    Kind(library="duckdb", frame="DuckDBPyRelation", table="duckdb.table:DuckTable"),
+)
+"""Every kind of frame. A further one is a folder and a line."""
+
 
 def open_table(frame: NativeFrame, /) -> Table:
-    """Wrap a pandas, Polars, PyArrow or Spark frame.
+    """A frame of any of the `KINDS` as a table.
 
     Raises
     ------
-    ArgumentTypeError, ArgumentError
-        For any other object, and for column labels that are equal as text.
+    ArgumentTypeError
+        For any other object.
     """
-    if is_spark(frame):
-        from puffer_frames.frames.spark import SparkTable
-
-        return SparkTable.of(frame)
-    if is_lazy(frame):
-        return LazyTable.of(frame)
-    return LocalTable(frame=open_frame(frame), native=frame)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalTable:
-    """A frame in memory."""
-
-    frame: Frame
-    native: NativeFrame
-    """As it was given."""
-
-    def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> LocalRows:
-        """Numbered by `row_id`, or else by position; a release requires a decision on a pandas index."""
-        if layout is not None:
-            check_index(self.frame, layout.index)
-        frame = prepare(self.frame, roles, nulls=nulls)
-        return LocalRows(
-            frame=frame,
-            native=self.native,
-            roles=roles,
-            layout=layout or Layout(),
-            secrets=LocalSecrets.of(frame, roles.secret),
-            numbers=row_numbers(frame, roles),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalRows:
-    """Complete rows in memory."""
-
-    frame: Frame
-    native: NativeFrame
-    roles: Roles
-    layout: Layout
-    secrets: LocalSecrets
-    numbers: Numbers | None
-    """Numbers of the rows; None for 0, 1, ..., n - 1."""
-
-    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
-        """By group-bys of the frame's own library."""
-        return {
-            name: count_values(
-                LocalValues.of(self.frame, self.secrets, name),
-                secret=self.roles.secret,
-                public=name,
-                domain=domain.get(name),
-            )
-            for name in self.roles.public
-        }
-
-    def run_share(self, counts: Sequence[int], /) -> float:
-        """As `prepare.run_share`."""
-        return run_share(self.secrets, counts=counts)
-
-    def release(self, mechanisms: Mapping[str, Mechanism], /) -> Released:
-        """In memory, one pass per column; the key of the release gives a random order too."""
-        rows = len(self.frame)
-        key = next(iter(mechanisms.values())).key
-        frame = build_release(
-            self.frame,
-            columns={
-                name: mechanism.prepared()(float_values(self.frame, name), self.numbers)
-                for name, mechanism in mechanisms.items()
-            },
-            keep=self.roles.keep,
-            index=self.layout.index,
-            order=key.permutation(rows) if self.layout.shuffle else None,
-            labels=labels_of(self.native),
-        )
-        return Released(frame=as_given(frame, self.native), rows=rows, fingerprint=fingerprint(frame))
+    for kind in KINDS:
+        if kind.has(frame):
+            return kind.open(frame)
+    raise ArgumentTypeError(
+        "the frame",
+        rule="a pandas or Polars DataFrame, a PyArrow table, a Spark DataFrame or a DuckDB relation",
+        got=f"a {type(frame).__module__.partition('.')[0]} {type(frame).__name__}",
+        hint="Convert it first: polars.DataFrame(data), for Dask frame.compute().",
+    )

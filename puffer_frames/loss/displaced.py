@@ -6,9 +6,9 @@ import math
 
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Loss, WorstCase
-from puffer_frames.noise.family import Family
-from puffer_frames.pairs import Pair
-from puffer_frames.rounding import UNIT_ROUNDOFF
+from puffer_frames.noise.family import Noise
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.pairs import Pair
 
 _ROUND_UP = 1 + 16 * UNIT_ROUNDOFF
 
@@ -24,11 +24,11 @@ class DisplacedLoss:
 
     References
     ----------
-    Theory section 13.
+    docs/theory.md, section 13.
     """
 
-    def __init__(self, loss: Loss, /, *, radius: float, family: Family) -> None:
-        self._loss, self._radius, self._family = loss, radius, family
+    def __init__(self, loss: Loss, /, *, radius: float, noise: Noise) -> None:
+        self._loss, self._radius, self._noise = loss, radius, noise
 
     @property
     def span(self) -> float:
@@ -42,7 +42,7 @@ class DisplacedLoss:
 
     def only(self, pair: Pair, /) -> DisplacedLoss:
         """The same for one of the pairs."""
-        return DisplacedLoss(self._loss.only(pair), radius=self._radius, family=self._family)
+        return DisplacedLoss(self._loss.only(pair), radius=self._radius, noise=self._noise)
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest pure loss over the pairs."""
@@ -67,4 +67,4 @@ class DisplacedLoss:
 
     def _cost(self, scale: float) -> tuple[float, float]:
         shift = self._radius / scale if scale else math.inf
-        return self._family.cost_of_shift(shift) if math.isfinite(shift) else (math.inf, 1.0)
+        return self._noise.cost_of_shift(shift) if math.isfinite(shift) else (math.inf, 1.0)

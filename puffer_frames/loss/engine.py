@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
+from typing import TypeAlias
 
-from puffer_frames.arguments import check_epsilon, check_scale
 from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.discrete import DiscreteLoss
 from puffer_frames.loss.displaced import DisplacedLoss
-from puffer_frames.loss.gaussian_noise import GaussianNoiseLoss
-from puffer_frames.loss.many_gaussians import FEWEST_BANDED, ManyGaussiansLoss
-from puffer_frames.loss.many_widened import ManyWidenedLoss
-from puffer_frames.loss.mixture import MixtureLoss
+from puffer_frames.loss.mixtures.many_gaussians import FEWEST_BANDED, ManyGaussiansLoss
+from puffer_frames.loss.mixtures.mixture import MixtureLoss
+from puffer_frames.loss.noises.coupled import CoupledLoss
+from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss
+from puffer_frames.loss.noises.many_widened import ManyWidenedLoss
+from puffer_frames.loss.noises.stable_noise import StableNoiseLoss
 from puffer_frames.loss.outcome import Loss
-from puffer_frames.loss.stable_noise import StableNoiseLoss
-from puffer_frames.noise.family import GAUSSIAN, LAPLACE, Family, noise_family
-from puffer_frames.pairs import Pairs
-from puffer_frames.priors import Prior, Secret
+from puffer_frames.noise.families import LAPLACE, NoiseArgument, noise_family
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.gaussian import Gaussian
+from puffer_frames.noise.laplace import Laplace
+from puffer_frames.noise.stable import Stable
+from puffer_frames.numbers.arguments import check_epsilon, check_scale
+from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.prior import Prior, Secret
 
 MOST_SECRETS = 2000
 """With more, two million pairs would be compared one by one."""
@@ -27,18 +33,60 @@ _LEAST_WEIGHT = 2.0**-1022
 """Smaller floats have fewer digits. For atoms with Laplace noise the engine has exponents of its own."""
 
 
-def privacy_loss(priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all", family: Family = LAPLACE) -> Loss:
+def privacy_loss(priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all", noise: Noise = LAPLACE) -> Loss:
     """Return the engine for these priors and a family of noises; atoms known up to a radius are paid for."""
     if pairs == "all":
         priors = _outermost_shifts(priors)
     radius = max(prior.radius for prior in priors.values())
-    loss = _of_positions(priors, pairs=pairs, family=family)
-    return DisplacedLoss(loss, radius=radius, family=family) if radius else loss
+    loss = ENGINES.get(type(noise), _coupled)(priors, pairs, noise)
+    return DisplacedLoss(loss, radius=radius, noise=noise) if radius else loss
 
 
-def _of_positions(priors: Mapping[Secret, Prior], /, *, pairs: Pairs, family: Family) -> Loss:
-    if family == LAPLACE and all(prior.is_discrete for prior in priors.values()):
+def _laplace(priors: Mapping[Secret, Prior], pairs: Pairs, noise: Noise) -> Loss:
+    del noise
+    if all(prior.is_discrete for prior in priors.values()):
         return DiscreteLoss(priors, pairs=pairs)
+    _check_weights(priors)
+    if _is_banded(priors, pairs):
+        return ManyGaussiansLoss(priors)
+    _check_number(priors, pairs)
+    return MixtureLoss(priors, pairs=pairs)
+
+
+def _gaussian(priors: Mapping[Secret, Prior], pairs: Pairs, noise: Noise) -> Loss:
+    del noise
+    _check_weights(priors)
+    if _is_banded(priors, pairs):
+        return ManyWidenedLoss(priors)
+    _check_number(priors, pairs)
+    return GaussianNoiseLoss(priors, pairs=pairs)
+
+
+def _stable(priors: Mapping[Secret, Prior], pairs: Pairs, noise: Noise) -> Loss:
+    _check_weights(priors)
+    _check_number(priors, pairs)
+    return StableNoiseLoss(priors, pairs=pairs, noise=noise)
+
+
+def _coupled(priors: Mapping[Secret, Prior], pairs: Pairs, noise: Noise) -> Loss:
+    _check_weights(priors)
+    _check_number(priors, pairs)
+    return CoupledLoss(priors, pairs=pairs, noise=noise)
+
+
+Engine: TypeAlias = Callable[[Mapping[Secret, Prior], Pairs, Noise], Loss]
+
+ENGINES: Mapping[type[Noise], Engine] = {Laplace: _laplace, Gaussian: _gaussian, Stable: _stable}
+"""Engines that know more of a noise than the loss of a shift, by which every other is held to a coupling."""
+
+
+def _is_banded(priors: Mapping[Secret, Prior], pairs: Pairs) -> bool:
+    """Whether there are so many Gaussians that bands of them are compared."""
+    gaussians = all(prior.means.size == 1 for prior in priors.values())
+    return pairs == "all" and gaussians and len(priors) >= FEWEST_BANDED
+
+
+def _check_weights(priors: Mapping[Secret, Prior]) -> None:
     if any(prior.weights.min() < _LEAST_WEIGHT for prior in priors.values()):
         raise ArgumentError(
             "a prior",
@@ -46,9 +94,9 @@ def _of_positions(priors: Mapping[Secret, Prior], /, *, pairs: Pairs, family: Fa
             got="a smaller weight, which floats would lose",
             hint='Take noise="laplace", or contribution="draw".',
         )
-    gaussians = all(prior.means.size == 1 for prior in priors.values())
-    if family in (LAPLACE, GAUSSIAN) and pairs == "all" and gaussians and len(priors) >= FEWEST_BANDED:
-        return ManyGaussiansLoss(priors) if family == LAPLACE else ManyWidenedLoss(priors)
+
+
+def _check_number(priors: Mapping[Secret, Prior], pairs: Pairs) -> None:
     if pairs == "all" and len(priors) > MOST_SECRETS:
         raise CalibrationError(
             "the secrets whose pairs are compared one by one",
@@ -57,11 +105,6 @@ def _of_positions(priors: Mapping[Secret, Prior], /, *, pairs: Pairs, family: Fa
             got=f"{len(priors):,}",
             hint='Take theorem="kantorovich" with Laplace noise, theorem="translation", or list the pairs that matter.',
         )
-    if family.alpha is not None:
-        return StableNoiseLoss(priors, pairs=pairs, alpha=family.alpha)
-    if family == GAUSSIAN:
-        return GaussianNoiseLoss(priors, pairs=pairs)
-    return MixtureLoss(priors, pairs=pairs)
 
 
 def _outermost_shifts(priors: Mapping[Secret, Prior]) -> Mapping[Secret, Prior]:
@@ -81,7 +124,7 @@ def _outermost_shifts(priors: Mapping[Secret, Prior]) -> Mapping[Secret, Prior]:
     return {secret: priors[secret] for secret in ends}
 
 
-def pure_loss(p: Prior, q: Prior, /, *, scale: float, noise: str = "laplace", alpha: float | None = None) -> Bracket:
+def pure_loss(p: Prior, q: Prior, /, *, scale: float, noise: NoiseArgument = "laplace") -> Bracket:
     r"""Pure privacy loss of two priors under added noise, both orders.
 
     .. math:: \varepsilon^*(b) = \sup_y |\log f_p(y) / f_q(y)|
@@ -92,11 +135,10 @@ def pure_loss(p: Prior, q: Prior, /, *, scale: float, noise: str = "laplace", al
     scale : float
         Laplace scale b, Gaussian scale (standard deviation) or stable scale gamma, in units of the column; 0 for the
         raw column.
-    noise : "laplace", "gaussian" or "stable"
-        "stable": exact for discrete priors; otherwise an upper bound by their W-infinity distance, infinite where they
-        have none.
-    alpha : float, optional
-        Exponent of stable noise, from 1 (Cauchy) to 1.995.
+    noise : "laplace", "gaussian" or a noise such as Stable(alpha=1.7)
+        "gaussian": for discrete priors of more than 24 atoms the loss is not computed, and the bracket is from 0 to
+        infinity; `hockey_stick` has no such limit. Stable noise: tight for discrete priors of up to 1,024 atoms
+        together; otherwise an upper bound by their W-infinity distance, infinite where none is known.
 
     Returns
     -------
@@ -106,7 +148,7 @@ def pure_loss(p: Prior, q: Prior, /, *, scale: float, noise: str = "laplace", al
     Raises
     ------
     ArgumentError
-        For a negative or non-finite scale, and for a noise or alpha that is not known.
+        For a negative or non-finite scale, and for a noise that is not known.
 
     Notes
     -----
@@ -114,7 +156,7 @@ def pure_loss(p: Prior, q: Prior, /, *, scale: float, noise: str = "laplace", al
 
     References
     ----------
-    Theory section 3.
+    docs/theory.md, section 3.
 
     Examples
     --------
@@ -124,18 +166,16 @@ def pure_loss(p: Prior, q: Prior, /, *, scale: float, noise: str = "laplace", al
     0.706275
     """
     check_scale(scale)
-    return privacy_loss({0: p, 1: q}, family=noise_family(noise, alpha=alpha)).pure(scale).bracket
+    return privacy_loss({0: p, 1: q}, noise=noise_family(noise)).pure(scale).bracket
 
 
-def hockey_stick(
-    p: Prior, q: Prior, /, *, epsilon: float, scale: float, noise: str = "laplace", alpha: float | None = None
-) -> Bracket:
+def hockey_stick(p: Prior, q: Prior, /, *, epsilon: float, scale: float, noise: NoiseArgument = "laplace") -> Bracket:
     r"""Hockey-stick divergence of two priors under added noise, the larger of both orders.
 
     .. math:: \delta^*(\varepsilon, b) = \int [f_p(y) - e^\varepsilon f_q(y)]_+ \, dy
 
-    The pair is (epsilon, delta)-private exactly where this is at most delta. For stable noise it is no more than what
-    the pure loss says: 0 where that is at most epsilon, otherwise between 0 and 1.
+    The pair is (epsilon, delta)-private exactly where this is at most delta. For stable noise it is not computed: the
+    bracket is what the pure loss says, 0 where that is at most epsilon, otherwise from 0 to 1.
 
     Parameters
     ----------
@@ -145,11 +185,8 @@ def hockey_stick(
     scale : float
         Laplace scale b, Gaussian scale (standard deviation) or stable scale gamma, in units of the column; 0 for the
         raw column.
-    noise : "laplace", "gaussian" or "stable"
-        "stable": exact for discrete priors; otherwise an upper bound by their W-infinity distance, infinite where they
-        have none.
-    alpha : float, optional
-        Exponent of stable noise, from 1 (Cauchy) to 1.995.
+    noise : "laplace", "gaussian" or a noise such as Stable(alpha=1.7)
+        "gaussian": for priors of more than 4,096 atoms an upper bound alone.
 
     Returns
     -------
@@ -159,7 +196,7 @@ def hockey_stick(
     Raises
     ------
     ArgumentError
-        For a negative or non-finite scale or epsilon, and for a noise or alpha that is not known.
+        For a negative or non-finite scale or epsilon, and for a noise that is not known.
 
     Notes
     -----
@@ -167,7 +204,7 @@ def hockey_stick(
 
     References
     ----------
-    Theory section 3.
+    docs/theory.md, section 3.
 
     Examples
     --------
@@ -177,5 +214,5 @@ def hockey_stick(
     """
     check_scale(scale)
     check_epsilon(epsilon, zero_allowed=True)
-    engine = privacy_loss({0: p, 1: q}, family=noise_family(noise, alpha=alpha))
+    engine = privacy_loss({0: p, 1: q}, noise=noise_family(noise))
     return engine.hockey_stick(scale, epsilon=epsilon).bracket

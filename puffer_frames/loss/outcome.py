@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from puffer_frames.loss.bracket import Bracket
-from puffer_frames.pairs import Pair
+from puffer_frames.numbers.presentation import bracket_text
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.pairs import Pair
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +32,17 @@ class Verification:
     pure_loss: Bracket
     """The pure loss sup |log f_i/f_j|."""
     hockey_stick: Bracket
-    """delta* at the requested epsilon."""
+    """delta* at `epsilon`."""
+    epsilon: float
+    """The epsilon that it was measured at: the requested one, or the share of it that one of several columns has."""
+
+    def confirms(self, target: Target, /) -> bool:
+        """Whether the engine has proved that the scale is private."""
+        return self.hockey_stick.upper <= target.delta if target.delta else self.pure_loss.upper <= target.epsilon
+
+    def refutes(self, target: Target, /) -> bool:
+        """Whether the engine has proved that the scale is not private."""
+        return self.hockey_stick.lower > target.delta if target.delta else self.pure_loss.lower > target.epsilon
 
 
 class Loss(Protocol):
@@ -52,3 +64,13 @@ class Loss(Protocol):
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """Largest hockey stick over the pairs."""
+
+
+def measured_text(measured: Verification, /, *, delta: float) -> str:
+    """What the engine measured: the pure loss, and where delta is asked for the hockey stick first."""
+    pure, stick = measured.pure_loss, measured.hockey_stick
+    loss = f"pure loss {bracket_text(pure.lower, pure.upper)}"
+    if delta == 0:
+        return loss
+    found = f"delta {bracket_text(stick.lower, stick.upper)} at epsilon {measured.epsilon:.6g}"
+    return found if pure.upper == float("inf") else f"{found}, {loss}"

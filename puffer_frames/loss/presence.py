@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from puffer_frames.laws import UnitLaws
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.pairs import Pair
-from puffer_frames.priors import FloatArray, Prior
-from puffer_frames.progress import watched
-from puffer_frames.rounding import UNIT_ROUNDOFF
+from puffer_frames.numbers.progress import watched
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.pairs import Pair
+from puffer_frames.priors.prior import FloatArray, Prior
+from puffer_frames.priors.unit_laws import UnitLaws
 
 
 class Absent:
@@ -48,7 +48,7 @@ class PresenceLoss:
 
     References
     ----------
-    Theory section 7; it sharpens [DLYZ] Theorem 3 (13), :math:`\log E e^{|D|/b}`, for values of both signs.
+    docs/theory.md, section 7; it sharpens [DLYZ] Theorem 3 (13), :math:`\log E e^{|D|/b}`, for values of both signs.
     """
 
     def __init__(self, laws: UnitLaws, /) -> None:

@@ -6,12 +6,17 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from fractions import Fraction
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from puffer_frames.noise.stream import Numbers, Rows, Stream, Words, Workspace
-from puffer_frames.priors import FloatArray
+from puffer_frames.numbers.rounding import LARGEST, nearest
+from puffer_frames.priors.prior import FloatArray, IndexArray
+
+Settled: TypeAlias = FloatArray | list[Fraction]
+"""Half-integers: floats, or fractions where floats would not hold them."""
 
 BLOCK_ROWS = 1 << 18
 """Rows that one thread works on at a time; what a chunk leaves open is settled for all of them together."""
@@ -21,11 +26,13 @@ MANY_ROWS = 1 << 21
 """From here on two threads are faster than one."""
 _WHOLE = 2.0**53
 _INVERTIBLE = 2.0**-1022
+_ROOMY = 2.0**900
+"""On a finer grid no sum of a value within 1e301 and the noise of a float is beyond the range of floats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Open:
-    """Rows whose noise takes more than one word."""
+    """Rows whose noise takes more than one step."""
 
     places: Numbers
     """Where they are in the chunk."""
@@ -33,6 +40,12 @@ class Open:
     """Their numbers."""
     words: Words
     """Their words."""
+
+    @classmethod
+    def of(cls, places: IndexArray, rows: Rows, words: Words, /) -> Open:
+        """Those at some places of a chunk with these rows and words."""
+        numbers = rows.start + places if isinstance(rows, range) else rows[places]
+        return cls(places=places, rows=numbers, words=words[places])
 
     @classmethod
     def joined(cls, parts: Sequence[Open], starts: Sequence[int], /) -> Open:
@@ -54,8 +67,8 @@ class Sampler(Protocol):
     def draw(self, stream: Stream, rows: Rows, out: FloatArray, workspace: Workspace, /) -> Open:
         """Write the noise of a chunk of rows, half-integers in units of the grid, and return what is left open."""
 
-    def settle(self, left: Open, stream: Stream, /) -> FloatArray:
-        """The noise of rows that `draw` left open."""
+    def settle(self, left: Open, stream: Stream, /) -> Settled:
+        """The noise of rows that `draw` left open, exact."""
 
 
 def add_noise(
@@ -79,7 +92,8 @@ def add_noise(
     -----
     **Guarantee**: g is a power of two, so x/g and the product are exact, the rounding moves a value by at most g/2,
     and the sum is the correctly rounded one: a function of the exact sum alone, hence post-processing of it,
-    however large x/g is. **Cost**: some nanoseconds a value; beside the result, under 8 MB.
+    however large x/g and N are. A sum beyond the range of floats becomes the largest float. **Cost**: some nanoseconds
+    a value; beside the result, under 8 MB.
     """
     out = np.empty(values.size)
     if threads is None:
@@ -103,18 +117,21 @@ def add_noise(
     return out
 
 
-def grid_noise(sampler: Sampler, rows: Rows, /, *, stream: Stream) -> FloatArray:
-    """The noise of rows alone, in units of the grid."""
-    out = np.empty(len(rows))
+def grid_noise(sampler: Sampler, rows: Rows, /, *, stream: Stream) -> list[Fraction]:
+    """The noise of rows alone, in units of the grid, exact."""
     workspace = Workspace(min(CHUNK_ROWS, len(rows)))
-    for start in range(0, len(rows), BLOCK_ROWS):
-        part = slice(start, start + BLOCK_ROWS)
-        _add_block(None, sampler, stream, rows[part], out[part], workspace, chunk=CHUNK_ROWS)
-    return out
+    noise: list[Fraction] = []
+    for start in range(0, len(rows), CHUNK_ROWS):
+        part = rows[start : start + CHUNK_ROWS]
+        out = np.empty(len(part))
+        left = sampler.draw(stream, part, out, workspace)
+        settled = dict(zip(left.places.tolist(), sampler.settle(left, stream), strict=True))
+        noise += [Fraction(settled.get(place, near)) for place, near in enumerate(out.tolist())]
+    return noise
 
 
 def _add_block(
-    values: FloatArray | None,
+    values: FloatArray,
     sampler: Sampler,
     stream: Stream,
     rows: Rows,
@@ -127,14 +144,21 @@ def _add_block(
     for start in starts:
         part = slice(start, start + chunk)
         left.append(sampler.draw(stream, rows[part], out[part], workspace))
-        if values is not None:
-            _move(values[part], sampler.grid, out[part], workspace.floats[: out[part].size])
+        _move(values[part], sampler.grid, out[part], workspace.floats[: out[part].size])
     open_ = Open.joined(left, starts)
     if open_.places.size:
-        settled = sampler.settle(open_, stream)
-        if values is not None:
-            _move(values[open_.places], sampler.grid, settled, np.empty_like(settled))
-        out[open_.places] = settled
+        settled, own = sampler.settle(open_, stream), values[open_.places]
+        if isinstance(settled, list):
+            out[open_.places] = _moved_exactly(own, sampler.grid, settled)
+        else:
+            _move(own, sampler.grid, settled, np.empty_like(settled))
+            out[open_.places] = settled
+
+
+def _moved_exactly(values: FloatArray, grid: float, noise: list[Fraction]) -> list[float]:
+    """Values plus noise in units of the grid, rounded once."""
+    step = Fraction(grid)
+    return [nearest((round(Fraction(x) / step) + n) * step) for x, n in zip(values.tolist(), noise, strict=True)]
 
 
 def _move(values: FloatArray, grid: float, noise: FloatArray, on_grid: FloatArray) -> None:
@@ -145,11 +169,12 @@ def _move(values: FloatArray, grid: float, noise: FloatArray, on_grid: FloatArra
         else:
             np.divide(values, grid, out=on_grid)
         np.rint(on_grid, out=on_grid)
-        total = on_grid.sum()
-    if np.isfinite(total):
-        noise += on_grid
-        noise *= grid
-    else:  # some value is far beyond any scale: it is on the grid as it is
-        noise *= grid
-        coarse = np.abs(values) >= _WHOLE * grid
-        noise += np.where(coarse, values, np.where(coarse, 0.0, on_grid) * grid)
+        if np.isfinite(on_grid.sum()):
+            noise += on_grid
+            noise *= grid
+        else:  # some value is far beyond any scale: it is on the grid as it is
+            noise *= grid
+            coarse = np.abs(values) >= _WHOLE * grid
+            noise += np.where(coarse, values, np.where(coarse, 0.0, on_grid) * grid)
+    if grid > _ROOMY:
+        np.clip(noise, -LARGEST, LARGEST, out=noise)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.noise.adding import Open
 from puffer_frames.noise.stream import Numbers, Rows, Stream, Words, Workspace
-from puffer_frames.priors import FloatArray, IndexArray
+from puffer_frames.priors.prior import FloatArray, IndexArray
 
 INDEX_BITS = 16
 LOW_BITS = 64 - 1 - INDEX_BITS
@@ -114,8 +114,7 @@ class Cells:
         np.bitwise_and(words, np.uint64((1 << self.bits) - 1), out=scratch)
         out += scratch.view(np.int64)
         places = np.flatnonzero(np.isnan(out))
-        numbers = rows.start + places if isinstance(rows, range) else rows[places]
-        return Open(places=places, rows=numbers, words=words[places])
+        return Open.of(places, rows, words)
 
     def settle(self, left: Open, stream: Stream, /) -> FloatArray:
         """The noise of rows that `draw` left open."""

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
 
-from puffer_frames.priors import FloatArray
-from puffer_frames.rounding import UNIT_ROUNDOFF
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.prior import FloatArray
 
 _NO_NOISE = 1e100
 """A ratio of standard deviation to scale from which on the noise changes no density."""
+
+_NORMAL = 2.0**-1022
+"""Smaller floats have fewer digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,9 +58,10 @@ def convolve(z: FloatArray, stds: FloatArray, /, *, scale: float) -> ConvolvedCo
     few units of |log P|, whatever x is.
     """
     if scale == 0:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             log_density = -0.5 * (z / stds) ** 2 - np.log(stds)
-            score = -z / stds**2
+            squares = stds**2
+            score = np.where(squares >= _NORMAL, -z / squares, -z / stds / stds)
         return ConvolvedComponents(
             log_density=log_density, score_left=score, score_right=score, log_sharpness=np.zeros_like(z)
         )

@@ -19,7 +19,7 @@ class DiscreteLaplace:
     r"""Two-sided geometric noise of scale b: :math:`P(N = k) = \tanh(1/2b)\, e^{-|k|/b}` on the integers.
 
     At integers its density ratios are those of Laplace noise of the same scale, so that pure guarantees for
-    integer-valued columns carry over as they are (theory section 13).
+    integer-valued columns carry over as they are (docs/theory.md, section 13).
 
     Examples
     --------

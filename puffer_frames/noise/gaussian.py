@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
+from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.cells import Cells
+from puffer_frames.noise.family import ON_GRID, ROUND_UP, Noise
 from puffer_frames.noise.grid import CELL_WIDTH, RESOLUTION, grid_of
-from puffer_frames.priors import FloatArray
-from puffer_frames.rounding import UNIT_ROUNDOFF
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, up
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.prior import FloatArray
 
 _END = 9.25
 """The last cell begins here; what lies beyond has probability 2**-64."""
 _NODES = 8
 _ROUND_UP = 1.0 + 1e-11
+_FAR, _BEYOND_FAR = 38.0, 1e-300
+"""The log-ratio of Gaussians a shift s apart exceeds s (x + s/2) with probability Phi(-x), and Phi(-38) < 1e-300."""
+_LEAST_DELTA = 1e-290
+_LARGEST_EPSILON = 700.0
 _INVISIBLE = -40.0
 """So many standard deviations out, a Gaussian tail is below the smallest float."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gaussian:
+class Gaussian(Noise):
     r"""Gaussian noise of scale (standard deviation) theta.
 
     Examples
@@ -32,13 +41,48 @@ class Gaussian:
     (0.797885, 3.919928)
     """
 
-    scale: float
-    """theta, in units of the column."""
+    name: ClassVar[str] = "gaussian"
+    needs_delta: ClassVar[bool] = True
+    coupled_only: ClassVar[bool] = False
+
+    scale: float = 1.0
+    """theta, in units of the column; left out, the noise stands for its family."""
+
+    @property
+    def title(self) -> str:
+        """Its name in a sentence."""
+        return "Gaussian"
+
+    @property
+    def symbol(self) -> str:
+        """The usual letter of its scale, and what the scale is."""
+        return "standard deviation theta"
+
+    @property
+    def on_grid(self) -> str:
+        """How near the noise of a release is to the ideal law, in words."""
+        return (
+            f"{ON_GRID} 2^-40 of the scale; its law is that of Gaussian noise rounded to it, up to a total variation "
+            "of 2^-48 per value, and the rounding of the values to the grid is paid for"
+        )
+
+    @property
+    def rounding(self) -> tuple[float, float]:
+        """A shift of g/2 <= 2^-41 theta is (2^-35, d)-private with d < Phi(-63) < 1e-860. Twice: epsilon + 2^-34 and
+        e^(2^-35) delta + d (1 + e^(epsilon + 2^-35)), so delta (1 - 2^-33) suffices for delta >= 1e-290,
+        epsilon <= 700.
+        """
+        return 2.0**-34, 2.0**-33
 
     @property
     def expected_absolute_error(self) -> float:
         """E|N| = theta sqrt(2 / pi), in units of the column."""
         return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def variance(self) -> float:
+        """theta^2."""
+        return self.scale * self.scale
 
     def log_density(self, z: FloatArray, /) -> FloatArray:
         """Log of the density at distances z."""
@@ -55,13 +99,42 @@ class Gaussian:
         survival: FloatArray = ndtr(-np.asarray(z) / self.scale)
         return survival
 
-    def cdf(self, z: FloatArray, /) -> FloatArray:
-        """P(N <= z)."""
-        return self.survival(-np.asarray(z))
-
     def quantile(self, probability: float, /) -> float:
         """The z with P(N <= z) = probability."""
         return self.scale * float(ndtri(probability))
+
+    def unit(self, target: Target, /) -> float:
+        """Smallest scale that hides a shift of 1, rounded up."""
+        return unit_scale(epsilon=target.epsilon, delta=target.delta)
+
+    def hide_counts(self, change: float, target: Target, /, *, bins: int) -> float:
+        """The counts move in Euclidean distance by sqrt(2) times the number of rows."""
+        reach = math.sqrt(2) * (1 + 2**-50) if bins > 1 else 1.0
+        return up(Fraction(reach) * Fraction(change) * Fraction(self.unit(target)))
+
+    def cost_of_shift(self, shift: float, /) -> tuple[float, float]:
+        """Epsilon and delta that hide a shift of this many scales, rounded up."""
+        return shift * (_FAR + 0.5 * shift) * ROUND_UP, _BEYOND_FAR
+
+    def check(self, target: Target, /) -> None:
+        """Raise ArgumentError for what this noise cannot meet."""
+        Noise.check(self, target)
+        if target.delta < _LEAST_DELTA or target.epsilon > _LARGEST_EPSILON:
+            raise ArgumentError(
+                "epsilon and delta",
+                rule=f"at most {_LARGEST_EPSILON:g} and at least {_LEAST_DELTA:g} with Gaussian noise",
+                got=f"{target.epsilon:g} and {target.delta:g}",
+                hint="Values from 0.1 to 2, and a delta of 1e-6 or 1e-9, are usual.",
+            )
+
+    def inverse_characteristic(self, t: FloatArray, /) -> FloatArray:
+        """Exp(t^2 / 2)."""
+        grown: FloatArray = np.exp(t**2 / 2)
+        return grown
+
+    def last_frequency(self, floor: float, /) -> float:
+        """The root of exp(-t^2 / 2) = floor."""
+        return math.sqrt(-2 * math.log(floor))
 
     def sampler(self, *, resolution: int = RESOLUTION) -> Cells:
         r"""Noise on the grid g = `grid_of(theta)`, prepared for sampling: Gaussian noise rounded to cell midpoints.

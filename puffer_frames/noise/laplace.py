@@ -6,12 +6,16 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
 from puffer_frames.noise.cells import Cells
+from puffer_frames.noise.family import ON_GRID, ROUND_UP, Noise
 from puffer_frames.noise.grid import CELL_WIDTH, RESOLUTION, grid_of
-from puffer_frames.priors import FloatArray
+from puffer_frames.numbers.rounding import divide_up
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.prior import FloatArray
 
 _DIGITS = 60
 _UNIT = 1 << 128
@@ -20,7 +24,7 @@ _TABLE_SPAN = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Laplace:
+class Laplace(Noise):
     r"""Laplace noise of scale b: density :math:`e^{-|z|/b} / 2b`, standard deviation :math:`\sqrt2\, b`.
 
     Examples
@@ -29,13 +33,46 @@ class Laplace:
     (2.0, 5.991465)
     """
 
-    scale: float
-    """b, in units of the column."""
+    name: ClassVar[str] = "laplace"
+    coupled_only: ClassVar[bool] = False
+
+    scale: float = 1.0
+    """b, in units of the column; left out, the noise stands for its family."""
+
+    @property
+    def title(self) -> str:
+        """Its name in a sentence."""
+        return "Laplace"
+
+    @property
+    def symbol(self) -> str:
+        """The usual letter of its scale."""
+        return "scale b"
+
+    @property
+    def on_grid(self) -> str:
+        """How near the noise of a release is to the ideal law, in words."""
+        return (
+            f"{ON_GRID} 2^-40 of the scale; its law is that of Laplace noise rounded to it, up to a total variation of "
+            "2^-50 per value, and the rounding of the values to the grid is paid for"
+        )
+
+    @property
+    def rounding(self) -> tuple[float, float]:
+        """Rounding moves a value by g/2 <= 2^-41 b: e^(-r/b) f^ <= f <= e^(r/b) f^ with r = g/2
+        (docs/theory.md, section 13).
+        """
+        return 2.0**-40, 2.0**-40
 
     @property
     def expected_absolute_error(self) -> float:
         """E|N| = b, in units of the column."""
         return self.scale
+
+    @property
+    def variance(self) -> float:
+        """2 b^2."""
+        return 2.0 * self.scale * self.scale
 
     def log_density(self, z: FloatArray, /) -> FloatArray:
         """Log of the density at distances z."""
@@ -52,14 +89,34 @@ class Laplace:
         tail = 0.5 * np.exp(-np.abs(z) / self.scale)
         return np.where(np.asarray(z) > 0, tail, 1.0 - tail)
 
-    def cdf(self, z: FloatArray, /) -> FloatArray:
-        """P(N <= z)."""
-        return self.survival(-np.asarray(z))
-
     def quantile(self, probability: float, /) -> float:
         """The z with P(N <= z) = probability."""
         tail = min(probability, 1.0 - probability)
         return math.copysign(self.scale * math.log(2 * tail), probability - 0.5) if tail > 0 else math.nan
+
+    def unit(self, target: Target, /) -> float:
+        """Smallest scale that hides a shift of 1, 1 / epsilon."""
+        return divide_up(1.0, target.epsilon)
+
+    def hide(self, distance: float, target: Target, /) -> float:
+        """Distance / epsilon, rounded up."""
+        return divide_up(distance, target.epsilon)
+
+    def hide_counts(self, change: float, target: Target, /, *, bins: int) -> float:
+        """The losses of the counts add up to that of the whole change, which is twice the number of rows."""
+        return divide_up((2 if bins > 1 else 1) * change, target.epsilon)
+
+    def cost_of_shift(self, shift: float, /) -> tuple[float, float]:
+        """The log-ratio of a shift is at most the shift."""
+        return shift * ROUND_UP, 0.0
+
+    def inverse_characteristic(self, t: FloatArray, /) -> FloatArray:
+        """1 + t^2."""
+        return 1 + t**2
+
+    def last_frequency(self, floor: float, /) -> float:
+        """The root of 1 / (1 + t^2) = floor."""
+        return math.sqrt(1 / floor - 1)
 
     def sampler(self, *, resolution: int = RESOLUTION) -> Cells:
         r"""Noise on the grid g = `grid_of(b)`, prepared for sampling.

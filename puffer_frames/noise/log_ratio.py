@@ -8,8 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.priors import FloatArray, IndexArray
-from puffer_frames.rounding import UNIT_ROUNDOFF
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.prior import FloatArray, IndexArray
 
 _MOST_CELLS = 150_000
 _FIRST_CELLS = 64

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.priors import FloatArray
-from puffer_frames.rounding import UNIT_ROUNDOFF
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.prior import FloatArray
 
 FAR = 2.0
 """From here on the second form is used."""

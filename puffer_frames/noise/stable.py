@@ -4,41 +4,56 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from puffer_frames.arguments import as_float
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.noise.adding import Open
+from puffer_frames.noise.family import ON_GRID, ROUND_UP, Noise
 from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.log_ratio import largest_log_ratio
 from puffer_frames.noise.rotated import derivatives
 from puffer_frames.noise.stable_shape import stable_shape
 from puffer_frames.noise.stream import Rows, Stream, Words, Workspace
-from puffer_frames.priors import FloatArray
+from puffer_frames.numbers.arguments import as_float
+from puffer_frames.numbers.rounding import up
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.prior import FloatArray
 
 RESOLUTION = 30
 """The grid is at most 2**-30 of the scale: coarser than the errors of the sampler by a factor of a million."""
+_FAR, _FAR_FOR_CAUCHY = 2.0**52, 2.0**42
+"""Grid steps from which on a float is too coarse for the size of the noise. Cauchy's law comes from one random number
+rather than two, so its floats are spread less evenly."""
+_LEADING = 26
+"""Bits of a far size that are kept: about half of a float's, so that every cell of sizes holds many floats."""
 LARGEST_ALPHA = 1.995
 """Above it the density is a small difference of large terms, and pure privacy costs more than it is worth."""
 _TOLERANCE = 1e-10
+_PLACE = math.pi / 2 * 2.0**-64
+"""The distance pi/2 - |V| is a number below 2**64 in this unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stable:
+class Stable(Noise):
     r"""Symmetric alpha-stable noise of scale gamma, 1 <= alpha < 2; alpha = 1 is Cauchy's law.
 
     Notes
     -----
     Independent noises of scales gamma_i sum to one of scale :math:`(\sum \gamma_i^\alpha)^{1/\alpha}`, which is what it
-    is for: see `share`. On one machine, at the same pure epsilon, it costs more than Laplace noise (E|N| 1.55 times as
-    large at epsilon = 1 for the best alpha, about 1.7), and the more the nearer alpha is to 2.
+    is for: see `share`. On one machine, at the same pure epsilon, whether it costs more than Laplace noise depends on
+    the laws. For two known values and epsilon = 1, E|N| is 1.55 times as large for the best alpha, about 1.7. For laws
+    that overlap it can be smaller (adult table, age by race, alpha = 1.7: 8.23 against 8.26 at epsilon = 1, 2.24
+    against 3.17 at 4), and so it can for large epsilons. As alpha nears 2, it grows without bound.
 
     References
     ----------
-    [ZA]; theory section 11.
+    [ZA]; docs/theory.md, section 11.
 
     Examples
     --------
@@ -47,10 +62,41 @@ class Stable:
     (3.41093, 0.756342)
     """
 
-    scale: float
-    """gamma, in units of the column."""
+    name: ClassVar[str] = "stable"
+    takes_delta: ClassVar[bool] = False
+
+    scale: float = 1.0
+    """gamma, in units of the column; left out, the noise stands for its family."""
     alpha: float
-    """Exponent of stability."""
+    """Exponent of stability, from 1 (Cauchy) to 1.995."""
+
+    def __post_init__(self) -> None:
+        check_alpha(self.alpha)
+
+    @property
+    def title(self) -> str:
+        """Its name in a sentence."""
+        return f"{self.alpha:g}-stable"
+
+    @property
+    def symbol(self) -> str:
+        """The usual letter of its scale."""
+        return "scale gamma"
+
+    @property
+    def on_grid(self) -> str:
+        """How near the noise of a release is to the ideal law, in words."""
+        return (
+            f"{ON_GRID} 2^-30 of the scale; it is a transformation in 64-bit floats, whose distance to the ideal law "
+            "is not proved; the rounding of the values to the grid is paid for"
+        )
+
+    @property
+    def rounding(self) -> tuple[float, float]:
+        """Rounding moves a value by g/2 <= 2^-31 gamma: the log-density changes by at most the steepest slope times
+        that.
+        """
+        return 2.0**-RESOLUTION * stable_shape(self.alpha).steepest, 0.0
 
     @property
     def expected_absolute_error(self) -> float:
@@ -82,10 +128,6 @@ class Stable:
         else:
             beyond = derivatives(np.abs(x).reshape(-1), alpha=self.alpha, orders=(-1,)).values[0].reshape(x.shape)
         return np.where(x > 0, beyond, 1.0 - beyond)
-
-    def cdf(self, z: FloatArray, /) -> FloatArray:
-        """P(N <= z)."""
-        return self.survival(-np.asarray(z, dtype=float))
 
     def quantile(self, probability: float, /) -> float:
         """The z with P(N <= z) = probability."""
@@ -133,6 +175,28 @@ class Stable:
         each = self.scale * (contributors - drop_outs) ** (-1 / self.alpha)
         return Stable(scale=math.nextafter(each * (1 + 2**-50), math.inf), alpha=self.alpha)
 
+    def unit(self, target: Target, /) -> float:
+        """Smallest scale that hides a shift of 1, rounded up."""
+        return unit_scale(epsilon=target.epsilon, alpha=self.alpha)
+
+    def hide_counts(self, change: float, target: Target, /, *, bins: int) -> float:
+        """The loss of each count is held to that of its share of the whole change."""
+        share = Fraction(2 if bins > 1 else 1) * Fraction(change) / bins
+        return up(share * Fraction(self.unit(Target(epsilon=math.nextafter(target.epsilon / bins, 0.0)))))
+
+    @property
+    def unproved_counts(self) -> bool:
+        """The loss of several shares of a change is largest for equal shares: proved for Cauchy's law alone."""
+        return self.alpha > 1
+
+    def cost_of_shift(self, shift: float, /) -> tuple[float, float]:
+        """The log-ratio of a shift is at most the shift times the steepest slope of the log-density."""
+        return shift * stable_shape(self.alpha).steepest * ROUND_UP, 0.0
+
+    def shift_loss(self, shift: float, /) -> float:
+        """Upper bound of the pure loss of a shift of this many scales."""
+        return shift_loss(shift, alpha=self.alpha)[1]
+
     def sampler(self, *, resolution: int = RESOLUTION) -> StableSampler:
         """Noise on the grid `grid_of(gamma)`, prepared for sampling."""
         return StableSampler(grid=grid_of(self.scale, resolution=resolution), scale=self.scale, alpha=self.alpha)
@@ -145,13 +209,16 @@ class StableSampler:
     .. math::
         N = \frac{\sin \alpha V}{(\cos V)^{1/\alpha}} \left(\frac{\cos (1 - \alpha) V}{W}\right)^{(1 - \alpha)/\alpha}
 
-    with V uniform on (-pi/2, pi/2) and W exponential, from two words a row.
+    with V uniform on (-pi/2, pi/2) and W exponential, from two words a row. For alpha = 1 there is no W, and V has 127
+    bits.
 
     Notes
     -----
     **Distance**: the transformation is evaluated in 64-bit floats, with relative errors of some 2**-48, and what is
     released of it is a half-integer multiple of the grid, 2**-30 of the scale. A bound in total variation is not
-    proved.
+    proved. **Far from 0**, from 2**52 grid steps on (2**42 for alpha = 1), only the 26 leading bits of the size come
+    from the transformation. The others are further random bits, so that the noise is uniform on the integers of a cell
+    2**-25 of its size or narrower: no step is out of reach, and the noise is an integer plus 1/2 of any length.
     """
 
     grid: float
@@ -162,31 +229,55 @@ class StableSampler:
     """Exponent of stability."""
 
     def draw(self, stream: Stream, rows: Rows, out: FloatArray, workspace: Workspace, /) -> Open:
-        """Write the noise of the rows; none is left open."""
+        """Write the noise of the rows, any number where it is far from 0 and so left open."""
         del workspace
         pairs = stream.pairs(rows, 0)
-        out[:] = self._noise(pairs[:, 0], pairs[:, 1])
-        none = np.zeros(0, dtype=np.int64)
-        return Open(places=none, rows=none, words=none.astype(np.uint64))
+        first = pairs[:, 0]
+        sizes = self._sizes(first, pairs[:, 1])
+        far = sizes >= (_FAR if self.alpha > 1 else _FAR_FOR_CAUCHY)
+        sizes[far] = 0.0
+        np.floor(sizes, out=sizes)
+        sizes += 0.5
+        out[:] = np.where(_upward(first), sizes, -sizes)
+        return Open.of(np.flatnonzero(far), rows, first)
 
-    def settle(self, left: Open, stream: Stream, /) -> FloatArray:
-        """Nothing is left open."""
-        del stream
-        return left.places.astype(float)
+    def settle(self, left: Open, stream: Stream, /) -> list[Fraction]:
+        """The noise of rows that `draw` left open."""
+        sizes = self._sizes(left.words, stream.pairs(left.rows, 0)[:, 1])
+        further = np.hstack([stream.pairs(left.rows, attempt) for attempt in (1, 2)])
+        magnitudes = map(_far_size, sizes.tolist(), further.tolist())
+        return [size if up else -size for size, up in zip(magnitudes, _upward(left.words).tolist(), strict=True)]
 
-    def _noise(self, first: Words, second: Words) -> FloatArray:
-        upward = first >> np.uint64(63) == 0
-        gap = ((first << np.uint64(1)).astype(float) + 1.0) * (math.pi / 2 * 2.0**-64)  # pi/2 - |V|
+    def _sizes(self, first: Words, second: Words) -> FloatArray:
+        """|N| in units of the grid, before it is cut to a half-integer."""
+        places = (first << np.uint64(1)).astype(float)
         if self.alpha == 1.0:
-            size = 1.0 / np.tan(gap)
+            places += (second.astype(float) + 0.5) * 2.0**-63  # near 0 these are its leading bits
+            size = 1.0 / np.tan(places * _PLACE)
         else:
+            gap = (places + 1.0) * _PLACE
             wait = -np.log((second.astype(float) + 0.5) * 2.0**-64)
             angle = math.pi / 2 - gap
             size = np.sin(self.alpha * angle) * np.sin(gap) ** (-1 / self.alpha)
             size *= (np.cos((1 - self.alpha) * angle) / wait) ** ((1 - self.alpha) / self.alpha)
-        cells = np.floor(np.abs(size) * (self.scale / self.grid)) + 0.5
-        noise: FloatArray = np.where(upward, cells, -cells)
-        return noise
+        sizes: FloatArray = np.abs(size) * (self.scale / self.grid)
+        return sizes
+
+
+def _upward(first: Words) -> NDArray[np.bool_]:
+    """Whether the noise is positive."""
+    upward: NDArray[np.bool_] = first >> np.uint64(63) == 0
+    return upward
+
+
+def _far_size(size: float, words: list[int]) -> Fraction:
+    """A size plus 1/2 whose bits after the leading ones are random: at most 132 of them, of the 256 in four words."""
+    spread = math.frexp(size)[1] - _LEADING
+    bits = 0
+    for word in words:
+        bits = bits << 64 | word
+    whole = int(size) >> spread << spread | bits & (1 << spread) - 1
+    return Fraction(2 * whole + 1, 2)
 
 
 @lru_cache(maxsize=256)
@@ -202,7 +293,7 @@ def unit_scale(*, epsilon: float, alpha: float) -> float:
 
     References
     ----------
-    [ZA]; theory section 11.
+    [ZA]; docs/theory.md, section 11.
 
     Examples
     --------

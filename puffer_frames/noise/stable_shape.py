@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from puffer_frames.noise.rotated import derivatives
-from puffer_frames.priors import FloatArray
-from puffer_frames.rounding import UNIT_ROUNDOFF
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.prior import FloatArray
 
 _EVEN = 6.0
 _EVEN_STEP = 1.0 / 64

@@ -1,9 +1,10 @@
-"""Random words that are a function of (release key, column, row): AES-256 in counter mode."""
+"""Random words that are a function of (release key, purpose, name, row): AES-256 in counter mode."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
+from enum import Enum
 from typing import TypeAlias
 
 import numpy as np
@@ -40,6 +41,20 @@ class Workspace:
         self.floats = np.empty(rows)
 
 
+class Purpose(Enum):
+    """What the random words of a release are for: all of its uses, each with a label for either keystream.
+
+    No label holds a NUL and no two are equal, so a label, a NUL and a name together tell the label and the name.
+    """
+
+    NOISE = ("word", "pair")
+    """The noise of a column, or of a statistic of an answer; the name is that of the column or the statistic."""
+    ORDER = ("order word", "order pair")
+    """The random order of the rows; the name is the number of the attempt."""
+    ROW_OF_A_UNIT = ("unit word", "unit pair")
+    """The row that stands for each unit; there is one, without a name."""
+
+
 class ReleaseKey:
     """The 256 secret bits of one release, in memory only: never printed, written or part of a certificate."""
 
@@ -66,19 +81,29 @@ class ReleaseKey:
             return cls(rng.bytes(KEY_BYTES))
         return cls(hashlib.sha256(f"puffer_frames seed {int(rng)}".encode()).digest())
 
-    def stream(self, column: str, /) -> Stream:
-        """The random words of a column."""
-        return Stream(self, column)
+    def stream(self, purpose: Purpose, name: str = "", /) -> Stream:
+        """The random words of one use of the key."""
+        return Stream(*self.derive(purpose, name))
 
-    def derive(self, purpose: str, /) -> bytes:
-        """A key of 256 bits for one purpose (HKDF with SHA-256): keys of different purposes are independent."""
-        return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=purpose.encode()).derive(self._key)
+    def derive(self, purpose: Purpose, name: str = "", /) -> tuple[bytes, bytes]:
+        """The two keys of 256 bits of one use (HKDF with SHA-256): keys of different uses are independent.
+
+        Every use of the release's key comes through here. Two names never have the same bytes: a lone surrogate, which
+        UTF-8 refuses, has bytes that no other text has.
+        """
+        first, second = (
+            HKDF(
+                algorithm=SHA256(), length=KEY_BYTES, salt=None, info=f"{label}\0{name}".encode(errors="surrogatepass")
+            ).derive(self._key)
+            for label in purpose.value
+        )
+        return first, second
 
     def permutation(self, n: int, /) -> NDArray[np.intp]:
         """A random order of n rows: rows sorted by a random word, drawn anew where two words are equal."""
         attempt = 0
         while True:
-            words = Stream(self, f"order {attempt}").words(range(n))
+            words = self.stream(Purpose.ORDER, str(attempt)).words(range(n))
             order = np.argsort(words, kind="stable")
             ranked = words[order]
             if not (ranked[1:] == ranked[:-1]).any():
@@ -90,26 +115,25 @@ class ReleaseKey:
 
 
 class Stream:
-    """Random words of the rows of one column; each is addressed, in any order and any number of times.
+    """Random words of the rows of one use of a release's key; each is addressed, in any order, any number of times.
 
     Parameters
     ----------
-    key : ReleaseKey
-    column : str
-        Its name.
+    first, second : bytes
+        The keys of its two keystreams, from `ReleaseKey.derive`.
 
     Notes
     -----
-    Row r has the word at place r mod 2 of the block r // 2 of its column's first keystream, and further pairs of words
-    ``block (row, attempt)`` of a second one. The four keystreams of two columns have four keys. That the words are
+    Row r has the word at place r mod 2 of the block r // 2 of the first keystream, and further pairs of words
+    ``block (row, attempt)`` of the second one. The four keystreams of two columns have four keys. That the words are
     uniform and independent is the assumption that AES-256 is a pseudorandom permutation.
     """
 
     __slots__ = ("_first", "_second")
 
-    def __init__(self, key: ReleaseKey, column: str, /) -> None:
-        self._first = AES256(key.derive(f"word\0{column}"))
-        self._second = AES256(key.derive(f"pair\0{column}"))
+    def __init__(self, first: bytes, second: bytes, /) -> None:
+        self._first = AES256(first)
+        self._second = AES256(second)
 
     def words(self, rows: Rows, workspace: Workspace | None = None, /) -> Words:
         """One word for each of the rows; in the buffer of the workspace, if there is one, until its next use."""
@@ -153,12 +177,12 @@ def _require(written: int, asked: int) -> None:
         raise RuntimeError(f"the cipher must write {asked} bytes; it wrote {written}.")
 
 
-def check_rng(rng: RandomSource, /) -> None:
-    """Raise ArgumentTypeError unless `rng` is None, a non-negative int or a Generator."""
+def check_rng(rng: RandomSource, /) -> RandomSource:
+    """Return `rng`; raise ArgumentTypeError unless it is None, a non-negative int or a Generator."""
     if rng is None or isinstance(rng, np.random.Generator):
-        return
+        return rng
     if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
-        return
+        return rng
     raise ArgumentTypeError(
         "rng",
         rule="None, a non-negative int or a numpy.random.Generator",

@@ -168,7 +168,14 @@ CASES = {
         ),
         {},
     ),
+    "rows sorted by the public column": (lambda: both(table(np.sort(WHOLE))), {}),
+    "two secrets in turns": (lambda: both(table(secret=["a", "b"] * (ROWS // 2))), {"epsilon": 0.05}),
     "rows sorted by the secret, shuffle": (lambda: [pl.DataFrame(table()).sort("group")], {"shuffle": True}),
+    "index kept, shuffle": (lambda: [pandas_of(table())], {"index": "keep", "shuffle": True}),
+    # kept columns
+    "kept: other labels of the secret": (lambda: both(table() | {"more": SHIFT.tolist()}), {"keep": "more"}),
+    "kept: a copy of the public column": (lambda: both(table() | {"more": WHOLE.tolist()}), {"keep": "more"}),
+    "kept: numbers of the rows": (lambda: both(table() | {"more": list(range(ROWS))}), {"keep": "more"}),
     "lazy Polars frame": (lambda: [pl.LazyFrame(table())], {}),
 }
 
@@ -189,7 +196,7 @@ def _answer(frame, options):
             released = run(privatize(frame, **request))
         except PufferError as error:
             return type(error).__name__
-    assert released.puffer.verify() == "intact"
+    assert released.puffer.verify() == "intact, unsigned"
     assert all(issubclass(w.category, PufferWarning) for w in caught), [str(w.message) for w in caught]
     kinds = sorted({w.category.__name__ for w in caught})
     return ", ".join(["release", *kinds])

@@ -1,4 +1,7 @@
-"""Releases a frame of Spark Connect by number and by position, and prints what became of it as JSON."""
+"""Releases a frame of Spark Connect by number and by position, and prints what became of it as JSON.
+
+The first argument is the server, as `SparkSession.builder.remote` takes it.
+"""
 
 import json
 import os
@@ -15,13 +18,15 @@ REQUEST = {"secret": "group", "public": "value", "keep": "kept", "epsilon": 1.0,
 def rows():
     """Every group and value, some more often."""
     found = [(k, "ab"[k % 2], k % 7 + 2 * (k % 2), k % 5) for k in range(400)]
-    return pd.DataFrame(found, columns=["id", "group", "value", "kept"])
+    return pd.DataFrame(found, columns=["id", "group", "value", "kept"]).sample(
+        frac=1, random_state=0, ignore_index=True
+    )
 
 
 def main():
     os.environ["PYSPARK_PYTHON"] = sys.executable
     options = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.sql.shuffle.partitions": "2"}
-    session = SparkSession.builder.config(map=options).remote("local[2]").getOrCreate()
+    session = SparkSession.builder.config(map=options).remote(sys.argv[1]).getOrCreate()
     frame = session.createDataFrame(rows())
     found = {}
     for row_id in ("id", None):

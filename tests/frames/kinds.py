@@ -6,6 +6,7 @@ import polars as pl
 import pyarrow as pa
 
 import puffer_frames
+from puffer_frames.frames.table import open_table
 
 ROWS = 1200
 
@@ -35,6 +36,8 @@ def entries(frame):
     """Column names and entries as Python has them, in the frame's order; None for whatever the kind calls missing."""
     if hasattr(frame, "toArrow"):
         frame = frame.toArrow()
+    if hasattr(frame, "to_arrow_table"):
+        frame = frame.to_arrow_table()
     if isinstance(frame, pa.Table):
         return list(frame.to_pydict().items())
     if isinstance(frame, pl.LazyFrame | pl.DataFrame):
@@ -53,3 +56,12 @@ def column(frame, name):
 def other_kind(kind):
     """Where the expected numbers come from: never the kind under test."""
     return "polars" if kind == "pandas" else "pandas"
+
+
+def fingerprint(frame, like=""):
+    return open_table(frame).fingerprint(like=like)
+
+
+def opened(frame):
+    """A frame in memory as narwhals has it."""
+    return open_table(frame).in_memory().opened()

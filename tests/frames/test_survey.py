@@ -7,8 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from puffer_frames.frames import blocks, cells, lazy, summary, tally
-from puffer_frames.frames.survey import survey
+from puffer_frames.frames import cells, summary
+from puffer_frames.frames.plans import blocks, lazy, tally
+from puffer_frames.frames.plans.survey import survey
 
 ROWS = 3000
 BLOCK = 256
@@ -212,11 +213,11 @@ def test_a_combination_made_to_look_like_another(monkeypatch):
 
 @pytest.mark.parametrize("name", ["small integers", "normal", "heavy tails", "many integers"])
 def test_what_was_counted_is_not_counted_again(monkeypatch, name):
-    def run(_):
+    def run(*_, **__):
         raise AssertionError("a second run")
 
     monkeypatch.setattr(summary, "EXACT_ROWS", BLOCK)
-    monkeypatch.setattr(lazy, "_collected", run)
+    monkeypatch.setattr(lazy, "_counted", run)
     plan = make((WHOLE | WIDE)[name]).lazy()
     asked = {"secret": "secret_0", "public": "public_0", "epsilon": 1.0, "allow_zero_noise": True}
     plan.puffer.calibrate(**asked, theorem="kantorovich")

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from puffer_frames import CalibrationError
-from puffer_frames.frames import blocks
-from puffer_frames.frames.trace import Guard, Marker, Marking, Trace
+from puffer_frames.frames.plans import blocks
+from puffer_frames.frames.plans.trace import Guard, Marker, Marking, Trace
 
 ROWS = 1000
 RNG = np.random.default_rng(0)

@@ -69,12 +69,12 @@ def test_printed_scales(drawn, figure):
         assert used == published
         assert measured <= delta
         assert verdict == "private"
-        assert exact == 0  # theory section 1: the raw columns are private at these deltas, under the fitted priors
+        assert exact == 0  # docs/theory.md, section 1: under the fitted priors the raw columns are private
     assert "seed 2024: reproducible, hence not private" in drawn[0]
 
 
 def test_raw_columns(drawn):
-    # Theory section 1: education about 0.08 and chol about 0.03 under the fitted priors, chol observed 0.63.
+    # docs/theory.md, section 1: education about 0.08 and chol about 0.03 under the fitted priors, chol observed 0.63.
     raw = re.findall(r"delta\* = (\S+) \(fitted mixtures\), (\S+) \(observed frequencies\)", drawn[0])
     assert [float(fitted) for fitted, _ in raw] == pytest.approx([0.0822, 0.0351], rel=0.02)
     assert float(raw[1][1]) == pytest.approx(0.635, abs=5e-4)

@@ -5,15 +5,8 @@ import pandas as pd
 import pytest
 
 import puffer_frames  # noqa: F401
-from puffer_frames import (
-    Prior,
-    bernoulli_exact_scale,
-    bernoulli_scale,
-    kantorovich_scale,
-    pure_loss,
-    smallest_scale,
-    w_infinity,
-)
+from puffer_frames import Prior, bernoulli_scale, kantorovich_scale, pure_loss, smallest_scale, w_infinity
+from puffer_frames.papers import bernoulli_exact_scale
 
 ABOVE = 1e-6
 """A scale may be this fraction above the minimum, never below it."""
@@ -85,7 +78,7 @@ def test_dlyz_table_4_exact(epsilon, exact):
 
 
 def test_dlyz_users_4():
-    # theory section 12: P4 against Q4
+    # docs/theory.md, section 12: P4 against Q4
     users = {
         "P4": Prior.empirical([1, 2, 3, 4, 5], [0.4, 0.1, 0, 0.1, 0.4]),
         "Q4": Prior.empirical([1, 2, 3, 4, 5], [0, 0.05, 0.9, 0.05, 0]),

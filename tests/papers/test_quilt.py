@@ -1,12 +1,14 @@
-"""Published and verified numbers of the Markov Quilt Mechanism: theory section 10, [SWC17]."""
+"""Published and verified numbers of the Markov Quilt Mechanism: docs/theory.md, section 10; [SWC17]."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from puffer_frames import MarkovChain, Prior, binary_class, quilt_approx_scale, quilt_scale, w_infinity
-from puffer_frames.loss.counts import count_loss
-from puffer_frames.search import smallest_scale_of
-from puffer_frames.theorems.influence import pair_influence, stationary_influence
+from puffer_frames import MarkovChain, Prior, Stable, binary_class, quilt_approx_scale, quilt_scale, w_infinity
+from puffer_frames.loss.atoms.counts import count_loss
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.quilt.influence import pair_influence, stationary_influence
+from puffer_frames.scales.search import smallest_scale_of
 
 EPSILONS = (0.2, 1, 5)
 EXACT = {
@@ -107,7 +109,7 @@ def test_both_sides_are_taken_for_the_same_pair():
 def test_exact_count():
     """p0 = p1 = .9, T = 100, epsilon = 1: exact 8.640 against 31.738; W-infinity 10."""
     loss = count_loss([MarkovChain.of(matrix(0.9, 0.9))], [False, True], length=100)
-    assert smallest_scale_of(loss, epsilon=1.0, delta=0.0) == pytest.approx(8.640, abs=5e-4)
+    assert smallest_scale_of(loss, Target(epsilon=1.0, delta=0.0)) == pytest.approx(8.640, abs=5e-4)
     laws = loss._weights(slice(None))
     middle = [Prior.mixture(laws[2 * 50 + s] / laws[2 * 50 + s].sum(), np.arange(101.0), np.zeros(101)) for s in (0, 1)]
     assert w_infinity(*middle) == 10
@@ -122,3 +124,38 @@ def test_the_binary_class_is_stood_for_by_its_corners(low):
     assert max(others) <= corners
     both = [quilt_scale(chain, length=60, epsilon=1.0) for chain in binary_class(low)]
     assert both[0] == pytest.approx(both[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("initial", ["stationary", "any", [0.5, 0.5]])
+@pytest.mark.parametrize(("stay", "epsilon", "sigma"), rows(TWICE))
+def test_a_certificate_quotes_the_scale_as_printed(stay, epsilon, sigma, initial):
+    """Of MQMApprox 2r(a) + r(b) for every start, beside the scale in use, which is smaller."""
+    chain, frame = matrix(*stay), pd.DataFrame({"t": range(100), "s": list("ab") * 50})
+    asked = {"state": "s", "time": "t", "epsilon": epsilon, "chain": chain, "initial": initial}
+    released = frame.puffer.histogram(**asked, mechanism="quilt-approx")
+    certificate = released.puffer.certificate
+    assert certificate.published_scales["count"] == pytest.approx(sigma, abs=5e-7)
+    tight = quilt_approx_scale(MarkovChain.of(chain, initial=initial), length=100, epsilon=epsilon)
+    assert certificate.scales["count"] == pytest.approx(tight, rel=1e-9)
+    assert type(certificate).from_dict(certificate.to_dict()) == certificate
+
+
+def test_published_scales_of_the_other_mechanisms():
+    """The Lipschitz constant of three counts is 2, of one it is 1; the exact loss and other noise have none."""
+    frame = pd.DataFrame({"t": range(100), "s": list("abca") * 25})
+    chain = 0.6 * np.eye(3) + 0.4 / 3
+    asked = {"state": "s", "time": "t", "epsilon": 1.0, "chain": chain}
+
+    def published(**options):
+        return frame.puffer.histogram(**asked, **options).puffer.certificate.published_scales["count"]
+
+    exact = quilt_scale(MarkovChain.of(chain), length=100, epsilon=1.0)
+    assert published() == pytest.approx(2 * exact, rel=1e-12)
+    assert published(bins=["a"]) == pytest.approx(exact, rel=1e-12)
+    assert published(mechanism="group") == 200
+    assert published(mechanism="group", bins=["c"]) == 100
+    approx = quilt_approx_scale(MarkovChain.of(chain, initial="any"), length=100, epsilon=1.0, rule="published")
+    assert published(mechanism="quilt-approx") == pytest.approx(2 * approx, rel=1e-12)
+    assert published(mechanism="exact", bins=["a"]) is None
+    assert published(noise="gaussian", delta=1e-6) is None
+    assert published(noise=Stable(alpha=1.5)) is None

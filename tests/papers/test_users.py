@@ -1,4 +1,4 @@
-"""Published numbers of sums over users: theory sections 7 and 12, [DLYZ], [D24] section III-B."""
+"""Published numbers of sums over users: docs/theory.md, sections 7 and 12; [DLYZ], [D24] section III-B."""
 
 import math
 
@@ -8,18 +8,20 @@ from conftest import table
 
 from puffer_frames import (
     Prior,
-    bernoulli_exact_scale,
-    bernoulli_neighbour_scale,
-    bernoulli_presence_scale,
     bernoulli_scale,
-    gaussian_presence_scale,
     kantorovich_scale,
-    presence_bound_scale,
     presence_scale,
     pure_loss,
     smallest_scale,
-    tau_star,
     value_scale,
+)
+from puffer_frames.papers import (
+    bernoulli_exact_scale,
+    bernoulli_neighbour_scale,
+    bernoulli_presence_scale,
+    gaussian_presence_scale,
+    presence_bound_scale,
+    tau_star,
 )
 
 ABSENT = Prior.gaussian(0, 0)
@@ -65,7 +67,7 @@ def test_binary_reports(epsilon, lemma_5, lemma_6, exact):
 
 
 def test_lemma_6_for_falling_probabilities_is_the_corrected_one():
-    """Printed .857613 rests on a misprint; theory section 7 corrects it."""
+    """Printed .857613 rests on a misprint; docs/theory.md, section 7 corrects it."""
     assert bernoulli_neighbour_scale(0.9, 0.2, epsilon=1.0) == pytest.approx(0.920424, abs=5e-7)
     assert bernoulli_neighbour_scale(0.4, 0.4, epsilon=1.0) == 0
 

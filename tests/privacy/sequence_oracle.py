@@ -110,6 +110,14 @@ def gapped_count_loss(transition, initial, observed, state, scale):
     return _loss(seen, weights, counts, [(y,) for y in range(len(observed) + 1)], scale)
 
 
+def gapped_histogram_loss(transition, initial, observed, scale):
+    """As histogram_loss, where only the observed times (from 1) are counted; the state at those times is the secret."""
+    paths, weights, _ = _enumerate(transition, initial, max(observed))
+    seen = paths[:, [time - 1 for time in observed]]
+    points = list(product(range(len(observed) + 1), repeat=len(initial)))
+    return _loss(seen, weights, _counts(seen, len(initial)), points, scale)
+
+
 def weighted_sum_loss(transition, initial, length, values, scale):
     """Exact pure loss of the sum of values[X_i] with Laplace noise; equal sums are recognised exactly."""
     paths, weights, _ = _enumerate(transition, initial, length)

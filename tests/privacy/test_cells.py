@@ -4,14 +4,22 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from summaries import summary_of
 
-from puffer_frames import Prior, PriorError, hockey_stick, kantorovich_scale, pure_loss, smallest_scale, w_infinity
-from puffer_frames.beliefs import learn
+from puffer_frames import (
+    Prior,
+    PriorError,
+    Stable,
+    hockey_stick,
+    kantorovich_scale,
+    pure_loss,
+    smallest_scale,
+    w_infinity,
+)
 from puffer_frames.frames import cells, summary
-from puffer_frames.frames.columns import open_frame
-from puffer_frames.frames.summary import summarise
 from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.noise.family import GAUSSIAN, LAPLACE, stable_family
+from puffer_frames.noise.families import GAUSSIAN, LAPLACE
+from puffer_frames.scales.beliefs import learn
 
 ROWS = 200_000
 
@@ -29,7 +37,7 @@ def raw_priors(table):
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
 def test_cells_hold_every_value(table, make):
-    found = summarise(open_frame(make(table)), secret=["group"], public="value")
+    found = summary_of(make(table), secret=["group"], public="value")
     assert found.radius > 0
     for label, (values, counts) in found.counts.items():
         own = np.sort(table["value"][table["group"] == label])
@@ -39,7 +47,7 @@ def test_cells_hold_every_value(table, make):
 
 def test_both_libraries_count_alike(table):
     frames = pd.DataFrame(table), pl.DataFrame(table), pl.DataFrame(table).sample(fraction=1.0, shuffle=True, seed=1)
-    sums = {summarise(open_frame(frame), secret=["group"], public="value").checksum() for frame in frames}
+    sums = {summary_of(frame, secret=["group"], public="value").checksum() for frame in frames}
     assert len(sums) == 1
 
 
@@ -64,7 +72,7 @@ def test_the_published_scale_covers_the_exact_distance(table):
     assert "in cells" in " ".join(plan.release(pl.DataFrame(table)).puffer.certificate.assumptions)
 
 
-@pytest.mark.parametrize("family", [LAPLACE, GAUSSIAN, stable_family(1.5)], ids=lambda family: family.name)
+@pytest.mark.parametrize("family", [LAPLACE, GAUSSIAN, Stable(alpha=1.5)], ids=lambda family: family.name)
 def test_a_radius_is_paid_for(family):
     """Atoms moved within the radius in the worst way: the bracket holds their loss."""
     rng = np.random.default_rng(3)
@@ -72,16 +80,16 @@ def test_a_radius_is_paid_for(family):
         values = [rng.normal(size=6), rng.normal(0.5, 1.0, size=5)]
         radius = 0.01
         known = {k: Prior.empirical(v, radius=radius) for k, v in enumerate(values)}
-        bounds = privacy_loss(known, family=family)
+        bounds = privacy_loss(known, noise=family)
         for _ in range(4):
             moved = {k: Prior.empirical(v + rng.choice([-radius, radius], v.size)) for k, v in enumerate(values)}
-            true = privacy_loss(moved, family=family)
+            true = privacy_loss(moved, noise=family)
             for scale in (0.5, 2.0):
                 if family != GAUSSIAN:
                     found, exact = bounds.pure(scale).bracket, true.pure(scale).bracket
                     assert found.lower <= exact.upper
                     assert exact.lower <= found.upper
-                if family.alpha is None:
+                if family.takes_delta:
                     found = bounds.hockey_stick(scale, epsilon=1.0).bracket
                     exact = true.hockey_stick(scale, epsilon=1.0).bracket
                     assert found.lower <= exact.upper
@@ -92,9 +100,9 @@ def test_a_radius_is_paid_for(family):
 def test_few_values_and_small_tables_are_counted_exactly():
     rng = np.random.default_rng(4)
     many = {"group": rng.choice(list("ab"), ROWS), "value": rng.integers(0, 1000, ROWS) / 7}
-    assert summarise(open_frame(pl.DataFrame(many)), secret=["group"], public="value").radius == 0
+    assert summary_of(pl.DataFrame(many), secret=["group"], public="value").radius == 0
     small = {"group": rng.choice(list("ab"), 1000), "value": rng.normal(size=1000)}
-    assert summarise(open_frame(pl.DataFrame(small)), secret=["group"], public="value").radius == 0
+    assert summary_of(pl.DataFrame(small), secret=["group"], public="value").radius == 0
 
 
 def test_values_that_first_look_few(monkeypatch):
@@ -104,7 +112,7 @@ def test_values_that_first_look_few(monkeypatch):
     monkeypatch.setattr(cells, "FEWEST_CELLS", 32)
     value = np.concatenate([np.zeros(200), np.linspace(0, 1, 2000)])
     frame = pl.DataFrame({"group": ["a", "b"] * 1100, "value": value})
-    found = summarise(open_frame(frame), secret=["group"], public="value")
+    found = summary_of(frame, secret=["group"], public="value")
     assert found.radius == 0.5 / 32  # the largest power of two that gives 64 cells at most, and 32 at least
 
 
@@ -115,13 +123,13 @@ def test_the_order_of_the_rows_does_not_decide(make):
     value = np.sort(np.where(rng.random(ROWS) < 0.4, 0.0, rng.integers(1, 10**6, ROWS)))
     frame = pl.DataFrame({"group": rng.choice(list("ab"), ROWS), "value": value})
     orders = (make(frame.to_dict(as_series=False)), make(frame.sample(fraction=1.0, shuffle=True, seed=1).to_dict()))
-    found = [summarise(open_frame(order), secret=["group"], public="value") for order in orders]
+    found = [summary_of(order, secret=["group"], public="value") for order in orders]
     assert found[0].checksum() == found[1].checksum()
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
 def test_a_domain_may_leave_one_value(table, make):
-    found = summarise(open_frame(make(table)), secret=["group"], public="value", domain=(900.0, 1000.0))
+    found = summary_of(make(table), secret=["group"], public="value", domain=(900.0, 1000.0))
     assert all(values.size == 1 and abs(values[0] - 900.0) <= found.radius for values, _ in found.counts.values())
 
 
@@ -137,10 +145,10 @@ def test_missing_and_infinite_values_are_found(table, make, bad):
 
 def test_cells_are_merged_for_many_secrets(table, monkeypatch):
     """Wider cells for the engine, with a radius that still holds every value; the fit keeps the narrow ones."""
-    counts = summarise(open_frame(pl.DataFrame(table)), secret=["group"], public="value")
+    counts = summary_of(pl.DataFrame(table), secret=["group"], public="value")
     _, _, fine = learn(counts.counts, theorem="kantorovich", radius=counts.radius)
     _, fitted, _ = learn(counts.counts, theorem="gaussian", radius=counts.radius)
-    monkeypatch.setattr("puffer_frames.beliefs.ENTRIES", 3000)
+    monkeypatch.setattr("puffer_frames.scales.beliefs.MOST_ENTRIES", 3000)
     _, again, coarse = learn(counts.counts, theorem="gaussian", radius=counts.radius)
     assert again == fitted
     for label, prior in coarse.items():
@@ -167,9 +175,7 @@ def test_the_last_digits_of_a_standard_deviation_do_not_decide(seed):
 def test_huge_values_warn_of_nothing():
     rng = np.random.default_rng(0)
     data = {"group": rng.choice(["a", "b"], ROWS), "value": rng.normal(size=ROWS) * 1e299}
-    found = [
-        summarise(open_frame(make(data)), secret=["group"], public="value") for make in (pd.DataFrame, pl.DataFrame)
-    ]
+    found = [summary_of(make(data), secret=["group"], public="value") for make in (pd.DataFrame, pl.DataFrame)]
     assert found[0].checksum() == found[1].checksum()
 
 
@@ -177,6 +183,6 @@ def test_zeros_of_both_signs_are_one_value():
     rng = np.random.default_rng(0)
     data = {"group": rng.choice(["a", "b"], 1000), "value": rng.choice([0.0, -0.0, 1.0, 2.0], 1000)}
     frames = pd.DataFrame(data), pl.DataFrame(data), pl.DataFrame(data).reverse()
-    sums = {summarise(open_frame(frame), secret=["group"], public="value").checksum() for frame in frames}
+    sums = {summary_of(frame, secret=["group"], public="value").checksum() for frame in frames}
     plain = pl.DataFrame(data).with_columns(pl.col("value").abs())
-    assert sums == {summarise(open_frame(plain), secret=["group"], public="value").checksum()}
+    assert sums == {summary_of(plain, secret=["group"], public="value").checksum()}

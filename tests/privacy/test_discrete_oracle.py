@@ -7,10 +7,12 @@ import pytest
 from oracle import hockey_stick as oracle_hockey_stick
 from oracle import pure_loss as oracle_pure_loss
 
-from puffer_frames import Prior, hockey_stick, pure_loss, search, smallest_scale
-from puffer_frames.loss.discrete import DiscreteLoss
-from puffer_frames.loss.positive_part import positive_part
-from puffer_frames.loss.recursion import log_densities
+from puffer_frames import Prior, hockey_stick, pure_loss, smallest_scale
+from puffer_frames.loss.atoms.discrete import DiscreteLoss
+from puffer_frames.loss.atoms.positive_part import positive_part
+from puffer_frames.loss.atoms.recursion import log_densities
+from puffer_frames.numbers.target import Target
+from puffer_frames.scales import search
 
 PAIRS = 200
 ABOVE = 1e-6
@@ -96,7 +98,7 @@ def test_oracle_finds_an_engine_that_checks_one_order_only(monkeypatch):
 
     def find(p, q, *, epsilon, delta):
         loss = OneOrder({0: p, 1: q}, pairs="all")
-        return search.smallest_scale_of(loss, epsilon=epsilon, delta=delta)
+        return search.smallest_scale_of(loss, Target(epsilon=epsilon, delta=delta))
 
     assert disagreements(find)[0] > 0
 

@@ -7,7 +7,7 @@ from puffer_frames.noise.adding import add_noise
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stable import Stable
-from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.noise.stream import Purpose, ReleaseKey
 
 ROWS = 20_000
 NOISES = {
@@ -23,7 +23,9 @@ def textbook(value, seed):
 
 
 def ours(value, noise, seed):
-    return add_noise(np.full(ROWS, float(value)), noise.sampler(), stream=ReleaseKey.of(seed).stream("x"))
+    return add_noise(
+        np.full(ROWS, float(value)), noise.sampler(), stream=ReleaseKey.of(seed).stream(Purpose.NOISE, "x")
+    )
 
 
 def off_grid(outputs, grid):

@@ -10,10 +10,10 @@ from oracle import hockey_stick as oracle_hockey_stick
 from oracle import pure_loss as oracle_pure_loss
 
 from puffer_frames import Prior
-from puffer_frames.bands import Bands
-from puffer_frames.loss import many_gaussians
-from puffer_frames.loss.many_gaussians import ManyGaussiansLoss
-from puffer_frames.loss.many_widened import ManyWidenedLoss
+from puffer_frames.loss.mixtures import many_gaussians
+from puffer_frames.loss.mixtures.many_gaussians import ManyGaussiansLoss
+from puffer_frames.loss.noises.many_widened import ManyWidenedLoss
+from puffer_frames.priors.bands import Bands
 
 SETS = [
     ([0.0, 3.0], [1.0, 0.2]),  # two secrets

@@ -8,13 +8,14 @@ import pytest
 from oracle import pure_loss as oracle_loss
 
 from puffer_frames import Prior, smallest_scale
-from puffer_frames.laws import UnitLaws, sum_of_draws
-from puffer_frames.loss.discrete import DiscreteLoss
+from puffer_frames.loss.atoms.discrete import DiscreteLoss
+from puffer_frames.loss.atoms.rows import RowsLoss
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss
-from puffer_frames.loss.rows import RowsLoss
-from puffer_frames.search import smallest_scale_of
-from puffer_frames.transport import rows_diameter, w_infinity_diameter
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.transport import rows_diameter, w_infinity_diameter
+from puffer_frames.priors.unit_laws import UnitLaws, sum_of_draws
+from puffer_frames.scales.search import smallest_scale_of
 
 NEAR = 1e-6
 
@@ -98,8 +99,8 @@ def test_the_closed_form_of_presence_is_the_loss_of_the_pair(law, epsilon):
     """max(log E e^(D/b), log E e^(-D/b), -log E e^(-|D|/b)), against the engine of pairs and the oracle."""
     closed = PresenceLoss(UnitLaws.of_priors({0: law}))
     pair = privacy_loss({0: law, ABSENT: NOTHING})
-    scale = smallest_scale_of(closed, epsilon=epsilon, delta=0.0)
-    assert scale == pytest.approx(smallest_scale_of(pair, epsilon=epsilon, delta=0.0), rel=1e-7)
+    scale = smallest_scale_of(closed, Target(epsilon=epsilon, delta=0.0))
+    assert scale == pytest.approx(smallest_scale_of(pair, Target(epsilon=epsilon, delta=0.0)), rel=1e-7)
     triples = list(zip(law.weights, law.means, law.stds))
     assert oracle_loss(triples, [(1.0, 0.0, 0.0)], scale=scale) == pytest.approx(epsilon, rel=1e-5)
     found = closed.pure(scale).bracket
@@ -107,8 +108,8 @@ def test_the_closed_form_of_presence_is_the_loss_of_the_pair(law, epsilon):
     assert found.lower <= exact.upper
     assert exact.lower <= found.upper <= epsilon
     for delta in (1e-2, 1e-6):
-        with_delta = smallest_scale_of(closed, epsilon=epsilon, delta=delta)
-        assert with_delta == pytest.approx(smallest_scale_of(pair, epsilon=epsilon, delta=delta), rel=1e-7)
+        with_delta = smallest_scale_of(closed, Target(epsilon=epsilon, delta=delta))
+        assert with_delta == pytest.approx(smallest_scale_of(pair, Target(epsilon=epsilon, delta=delta)), rel=1e-7)
 
 
 def rows_of(rng, *, units, integers):
@@ -134,7 +135,7 @@ def test_many_units_are_their_pairs():
 
 
 def test_a_grid_of_values_is_paid_for(monkeypatch):
-    monkeypatch.setattr("puffer_frames.loss.rows.CELLS", 40 * 64)
+    monkeypatch.setattr("puffer_frames.loss.atoms.rows.CELLS", 40 * 64)
     rng = np.random.default_rng(7)
     for _ in range(6):
         values, starts, priors = rows_of(rng, units=40, integers=False)
@@ -144,7 +145,7 @@ def test_a_grid_of_values_is_paid_for(monkeypatch):
             assert found.lower < expected.upper
             assert expected.lower < found.upper
             assert found.width > expected.width
-        scale = smallest_scale_of(rows, epsilon=1.0, delta=0.0)
+        scale = smallest_scale_of(rows, Target(epsilon=1.0, delta=0.0))
         least = smallest_scale(priors, epsilon=1.0)
         assert least <= scale <= least * 1.1
         assert exact.pure(scale).bracket.upper <= 1.0

@@ -5,12 +5,13 @@ import warnings
 from collections import Counter
 
 import numpy as np
+from conftest import sweep
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from odd_tables import tables
 from release_property import check_error, snapshot, within
 
-from puffer_frames import Certificate, Prior, PufferError, PufferWarning, aggregate, histogram
+from puffer_frames import Certificate, Prior, PufferError, PufferWarning, Stable, aggregate, histogram
 
 SECONDS = 60
 NOISES = (
@@ -18,7 +19,7 @@ NOISES = (
     {},
     {"delta": 1e-6},
     {"noise": "gaussian", "delta": 1e-5},
-    {"noise": "stable", "alpha": 1.5},
+    {"noise": Stable(alpha=1.5)},
 )
 CHAINS = (*["estimated"] * 6, [[0.9, 0.1], [0.4, 0.6]], [[0.0, 1.0], [1.0, 0.0]], [[0.6, 0.2, 0.2]] * 3, None, "x")
 
@@ -92,7 +93,7 @@ def check(function, case):
             return type(error).__name__
     assert all(isinstance(warning.message, PufferWarning) for warning in caught), [str(w.message) for w in caught]
     assert snapshot(table) == before, "the input frame has changed"
-    assert released.puffer.verify() == "intact"
+    assert released.puffer.verify() == "intact, unsigned"
     certificate = released.puffer.certificate
     assert Certificate.from_dict(certificate.to_dict()) == certificate
     assert str(certificate)
@@ -106,26 +107,30 @@ def check(function, case):
     return "release"
 
 
-@settings(
-    max_examples=150,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],  # a busy machine takes long to draw a frame
-)
-@given(aggregates())
-def test_aggregates(case):
-    check(aggregate, case)
+def check_all(function, strategy, count):
+    """Require the property of so many cases."""
+
+    @settings(
+        max_examples=count,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow],  # a busy machine takes long to draw a frame
+    )
+    @given(strategy())
+    def holds(case):
+        check(function, case)
+
+    holds()
 
 
-@settings(
-    max_examples=150,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-@given(histograms())
-def test_histograms(case):
-    check(histogram, case)
+@sweep(50, 150)
+def test_aggregates(count):
+    check_all(aggregate, aggregates, count)
+
+
+@sweep(50, 150)
+def test_histograms(count):
+    check_all(histogram, histograms, count)
 
 
 def counts(strategy, function, examples, *, start):

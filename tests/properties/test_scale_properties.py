@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from puffer_frames import Prior, kantorovich_scale, pure_loss, smallest_scale, w_infinity
-from puffer_frames.search import RELATIVE_TOLERANCE
+from puffer_frames.scales.search import RELATIVE_TOLERANCE
 
 CLOSE = 4 * RELATIVE_TOLERANCE
 

@@ -1,17 +1,23 @@
 """Discrete Laplace noise: its full mass function, and the two families of faults that a test must see."""
 
+import functools
+
 import numpy as np
 import pytest
+from conftest import sweep
 from scipy.stats import chisquare
 
 from puffer_frames.noise.discrete_laplace import DiscreteLaplace
-from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.noise.stream import Purpose, ReleaseKey
 
 ROWS = 20_000
 
 
+@functools.cache
 def drawn(scale, *, seed=1, rows=ROWS):
-    return np.array(DiscreteLaplace(scale=scale).draw(range(rows), stream=ReleaseKey.of(seed).stream("sum")))
+    return np.array(
+        DiscreteLaplace(scale=scale).draw(range(rows), stream=ReleaseKey.of(seed).stream(Purpose.NOISE, "sum"))
+    )
 
 
 def p_value(draws, scale):
@@ -24,17 +30,19 @@ def p_value(draws, scale):
     return chisquare(seen, draws.size * np.array([tail, *mass, tail])).pvalue
 
 
+@sweep(4_000, ROWS)
 @pytest.mark.parametrize("scale", [0.3, 1.0, 2.5, 17.3])
-def test_mass_function(scale):
-    draws = drawn(scale)
+def test_mass_function(scale, count):
+    draws = drawn(scale, rows=count)
     assert p_value(draws, scale) > 1e-3
     assert p_value(draws, 0.7 * scale) < 1e-6
     assert p_value(draws, 1.3 * scale) < 1e-6
 
 
-def test_moments_and_quantiles():
+@sweep(4_000, ROWS)
+def test_moments_and_quantiles(count):
     for scale in (0.5, 3.0):
-        noise, draws = DiscreteLaplace(scale=scale), drawn(scale)
+        noise, draws = DiscreteLaplace(scale=scale), drawn(scale, rows=count)
         assert np.abs(draws).mean() == pytest.approx(noise.expected_absolute_error, rel=0.05)
         for probability in (0.9, 0.975):
             k = noise.quantile(probability)
@@ -46,12 +54,13 @@ def test_moments_and_quantiles():
 
 
 def test_rows_are_functions_of_the_key():
-    noise, stream = DiscreteLaplace(scale=4.0), ReleaseKey.of(3).stream("sum")
+    noise, stream = DiscreteLaplace(scale=4.0), ReleaseKey.of(3).stream(Purpose.NOISE, "sum")
     together = noise.draw(range(50), stream=stream)
     assert [noise.draw([row], stream=stream)[0] for row in reversed(range(50))] == together[::-1]
-    assert noise.draw(range(50), stream=ReleaseKey.of(4).stream("sum")) != together
+    assert noise.draw(range(50), stream=ReleaseKey.of(4).stream(Purpose.NOISE, "sum")) != together
 
 
-def test_neighbouring_rows_are_independent():
-    draws = drawn(2.0).astype(float)
-    assert abs(np.corrcoef(draws[:-1], draws[1:])[0, 1]) < 4 / np.sqrt(ROWS)
+@sweep(4_000, ROWS)
+def test_neighbouring_rows_are_independent(count):
+    draws = drawn(2.0, rows=count).astype(float)
+    assert abs(np.corrcoef(draws[:-1], draws[1:])[0, 1]) < 4 / np.sqrt(count)

@@ -7,17 +7,15 @@ from puffer_frames import (
     MarkovChain,
     Prior,
     aggregate,
-    bernoulli_presence_scale,
     binary_class,
-    gaussian_presence_scale,
     histogram,
-    presence_bound_scale,
     presence_scale,
     quilt_approx_scale,
     quilt_scale,
     smallest_scale,
     value_scale,
 )
+from puffer_frames.papers import bernoulli_presence_scale, gaussian_presence_scale, presence_bound_scale
 
 VISITS = pd.DataFrame(
     {
@@ -35,6 +33,9 @@ LONG = pd.DataFrame({"patient": ["a"] * 60 + ["b"], "visits": np.random.default_
 SERIES = pd.DataFrame({"time": range(12), "state": list("aabbabbbaabb"), "who": list("pq") * 6})
 TWICE = pd.DataFrame({"time": [0, 1, 2] * 2, "state": list("aababb"), "who": list("pppqqq")})
 NO_TIME = SERIES.assign(time=SERIES["time"].where(SERIES.index > 0))
+NO_WHO = SERIES.assign(who=SERIES["who"].where(SERIES.index > 0))
+NO_STATE = SERIES.assign(state=SERIES["state"].where(SERIES.index > 0))
+EVERY_SECOND = SERIES.assign(state=SERIES["state"].where(SERIES.index % 2 == 0))
 TEXT = SERIES.assign(time=SERIES["time"].astype(str))
 ENDLESS = SERIES.assign(time=SERIES["time"].astype(float).replace(3.0, np.inf))
 ALIKE = SERIES.assign(state="a")
@@ -79,6 +80,8 @@ ANSWERS = {
     "integers of halves": (ask(HALVES, integer=True), ask(HALVES)),
     "several units": (ask(unit=["patient", "town"]), ask(unit="patient")),
     "no value": (ask(value=None), ask(value="visits")),
+    "text as the value": (ask(value="town"), ask(value="visits")),
+    "dates as the value": (ask(value="day"), ask(VISITS.assign(day=VISITS["day"].dt.day), value="day")),
     "a column with two roles": (ask(value="patient"), ask(value="visits")),
     "a group called answer": (
         ask(VISITS.rename(columns={"home": "answer"}), by="answer"),
@@ -110,7 +113,6 @@ ANSWERS = {
         ask(LONG, contribution="rows", protect="replacement"),
         ask(LONG, contribution="draw", protect="replacement"),
     ),
-    "a probability of presence": (ask(presence_probability=2), ask(presence_probability=0.5)),
     "too many secrets with a delta": (
         lambda: smallest_scale({k: Prior.empirical([k, 0]) for k in range(1, 10_002)}, epsilon=1, delta=1e-6),
         lambda: smallest_scale({k: Prior.empirical([k % 9, 0]) for k in range(1, 10_002)}, epsilon=1),
@@ -204,7 +206,31 @@ ANSWERS = {
     ),
     "times that occur twice": (show(TWICE), show(TWICE, unit="who")),
     "times as text": (show(TEXT), show(TEXT.astype({"time": int}))),
-    "a time that is missing": (show(NO_TIME), show(NO_TIME, nulls="drop")),
+    "times as categories": (show(TEXT.astype({"time": "category"})), show(SERIES)),
+    "a time that is missing": (show(NO_TIME), show(NO_TIME.dropna())),
+    "a time that is missing where states may be": (
+        show(NO_TIME, nulls="drop"),
+        show(NO_TIME.fillna({"time": 0}), nulls="drop"),
+    ),
+    "a series that is missing": (show(NO_WHO, unit="who"), show(NO_WHO.fillna({"who": "p"}), unit="who")),
+    "a state that is missing": (show(NO_STATE), show(NO_STATE, nulls="drop")),
+    "no state at all": (show(SERIES.assign(state=None), nulls="drop"), show(SERIES, nulls="drop")),
+    "no two neighbouring states": (
+        show(EVERY_SECOND, nulls="drop", chain="estimated"),
+        show(EVERY_SECOND, nulls="drop", chain=[[0.9, 0.1], [0.1, 0.9]]),
+    ),
+    "no first state": (
+        show(NO_STATE, nulls="drop", initial="estimated"),
+        show(NO_STATE, nulls="drop", initial="stationary"),
+    ),
+    "an exact count with a gap before the first state": (
+        show(NO_STATE, nulls="drop", initial=[0.5, 0.5], mechanism="exact"),
+        show(NO_STATE, nulls="drop", initial=[0.5, 0.5], mechanism="quilt"),
+    ),
+    "times too far apart": (
+        show(SERIES.assign(time=SERIES["time"].astype(float).replace(11.0, 1e300))),
+        show(SERIES),
+    ),
     "a time without end": (show(ENDLESS), show(SERIES)),
     "exact counts of units and of all": (
         show(unit="who", mechanism="exact", per="both"),
@@ -253,7 +279,6 @@ ANSWERS = {
         ask(query=("sum", "count"), protect="replacement"),
         ask(query=("sum", "count"), protect="replacement", allow_zero_noise=True),
     ),
-    "presence of nobody": (ask(presence_probability={}), ask()),
     "a word for no noise": (ask(allow_zero_noise="yes"), ask(allow_zero_noise=True)),
     "several states at once": (show(state=["state", "who"]), show(state="state")),
 }

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.mixture import GaussianMixture
 
-from puffer_frames import fitting
+from puffer_frames.priors import fitting
 
 N = 3000
 

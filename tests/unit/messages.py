@@ -1,12 +1,20 @@
 """Every message of the package, and the call that follows its hint."""
 
+import multiprocessing
+import pickle
+import subprocess
+import sys
 import tempfile
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from answer_messages import ANSWERS
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from puffer_frames import (
     Certificate,
@@ -27,11 +35,12 @@ from puffer_frames import (
     pure_loss,
     read_certificate,
     smallest_scale,
-    tau_star_bound,
     translation_scale,
-    ubm_scale,
     verify,
+    write_parquet,
 )
+from puffer_frames.noise.mechanism import Mechanism
+from puffer_frames.papers import tau_star_bound, ubm_scale
 
 MARK = 8_675_309
 """A public value that no message may show."""
@@ -42,15 +51,22 @@ FRAME = pd.DataFrame(
     {"race": RNG.choice(["a", "b"], ROWS), "wage": RNG.integers(0, 5, ROWS) + MARK, "town": ["x"] * ROWS}
 )
 FRAME.loc[FRAME["race"] == "a", "wage"] += 2
+RARE = FRAME.assign(race=FRAME["race"].where(FRAME.index % 20 > 0, "c"))
 MISSING = FRAME.assign(wage=FRAME["wage"].where(FRAME.index > 3))
 NO_SECRET = FRAME.assign(race=FRAME["race"].where(FRAME.index > 3))
 SORTED = FRAME.sort_values("race", ignore_index=True)
+RISING = FRAME.sort_values("wage", ignore_index=True)
+RECODED = FRAME.assign(code=FRAME["race"].map({"a": 2, "b": 7}), half=FRAME["wage"] / 2)
 LABELLED = FRAME.iloc[::-1]
 TEXT = FRAME.assign(wage=FRAME["wage"].astype(str))
+DATED = FRAME.assign(day=pd.Timestamp("2026-01-01") + pd.to_timedelta(FRAME["wage"] - MARK, unit="D"))
+LISTS = pd.ArrowDtype(pa.list_(pa.int64()))
 ENDLESS = FRAME.assign(wage=FRAME["wage"].astype(float).where(FRAME.index > 3, np.inf))
 FLOATS = FRAME.assign(wage=FRAME["wage"] + RNG.normal(size=ROWS), more=1.0)
 GIVEN = {"a": Prior.gaussian(0, 1), "b": Prior.gaussian(1, 1)}
+BEYOND = {"a": Prior.empirical([0, 1]), "b": Prior.empirical([-1, 2])}
 PEAKED = pd.DataFrame({"race": ["a", "b"] * ROWS, "wage": RNG.normal(size=2 * ROWS) + [0, 0, 100, 200] * (ROWS // 2)})
+PEAKED = PEAKED.sample(frac=1, random_state=1, ignore_index=True)
 CALM = FRAME.assign(wage=RNG.permutation(FRAME["wage"]))
 NUMBERED = FRAME.assign(id=range(ROWS), twice=[0, *range(ROWS - 1)], part=[0.5] * ROWS)
 
@@ -86,10 +102,22 @@ REQUESTS = {
     "nulls": ((MISSING, {}), (MISSING, {"nulls": "drop"})),
     "null secrets": ((NO_SECRET, {}), (NO_SECRET, {"nulls": "drop"})),
     "index": ((LABELLED, {}), (LABELLED, {"index": "drop"})),
-    "numbers as text": ((TEXT, {}), (TEXT.astype({"wage": int}), {})),
+    "numbers as text": ((TEXT, {}), (TEXT.astype({"wage": float}), {})),
+    "text as the public column": ((FRAME, {"public": "town"}), (FRAME, {"public": "wage"})),
+    "dates as the public column": (
+        (DATED, {"public": "day"}),
+        (DATED.assign(day=DATED["day"].dt.day), {"public": "day"}),
+    ),
+    "lists as the public column": ((FRAME.assign(wage=pd.Series([[1]] * ROWS, dtype=LISTS)), {}), (FRAME, {})),
+    "numbers in an object column": ((FRAME.astype({"wage": object}), {}), (FRAME.astype({"wage": int}), {})),
+    "a level named like a column": (
+        (LABELLED.rename_axis(index="wage"), {"index": "keep"}),
+        (LABELLED.rename_axis(index="row"), {"index": "keep"}),
+    ),
     "infinity": ((ENDLESS, {}), (ENDLESS.assign(wage=ENDLESS["wage"].clip(0, 2 * MARK)), {})),
     "no rows": ((FRAME.head(0), {}), (FRAME, {})),
     "not a frame": ((FRAME.to_dict("list"), {}), (pd.DataFrame(FRAME.to_dict("list")), {})),
+    "a name with NUL": ((FRAME.rename(columns={"town": "to\0wn"}), {}), (FRAME, {})),
     "names twice": ((FRAME.set_axis(["race", "wage", "wage"], axis=1), {}), (FRAME, {})),
     "clip": ((FRAME, {"clip": (9, 0)}), (FRAME, {"clip": (0, 100)})),
     "clip of something else": ((FRAME, {"clip": {"town": (0, 1)}}), (FRAME, {"clip": {"wage": (0, 100)}})),
@@ -105,19 +133,18 @@ REQUESTS = {
         (FRAME, {"noise": "gaussian", "delta": 1e-6, "epsilon": 2}),
     ),
     "stable noise, delta": (
-        (FRAME, {"noise": "stable", "alpha": 1.7, "delta": 1e-6}),
-        (FRAME, {"noise": "stable", "alpha": 1.7}),
+        (FRAME, {"noise": Stable(alpha=1.7), "delta": 1e-6}),
+        (FRAME, {"noise": Stable(alpha=1.7)}),
     ),
-    "stable noise, no alpha": ((FRAME, {"noise": "stable"}), (FRAME, {"noise": "stable", "alpha": 1.7})),
-    "stable noise, alpha 2": ((FRAME, {"noise": "stable", "alpha": 2}), (FRAME, {"noise": "stable", "alpha": 1.7})),
+    "stable noise, no alpha": ((FRAME, {"noise": "stable"}), (FRAME, {"noise": Stable(alpha=1.7)})),
     "stable noise, theorem": (
-        (FRAME, {"noise": "stable", "alpha": 1.7, "theorem": "gmm"}),
-        (FRAME, {"noise": "stable", "alpha": 1.7, "theorem": "kantorovich"}),
+        (FRAME, {"noise": Stable(alpha=1.7), "theorem": "gmm"}),
+        (FRAME, {"noise": Stable(alpha=1.7), "theorem": "kantorovich"}),
     ),
-    "alpha without stable noise": ((FRAME, {"alpha": 1.7}), (FRAME, {})),
+    "noise with a scale": ((FRAME, {"noise": Laplace(scale=2.0)}), (FRAME, {"noise": Laplace()})),
     "epsilon below the grid": ((FRAME, {"epsilon": 1e-12}), (FRAME, {"epsilon": 0.1})),
     "no bound of the loss": (
-        (FRAME, {"noise": "stable", "alpha": 1.7, "beliefs": GIVEN | {"b": Prior.gaussian(1, 2)}}),
+        (FRAME, {"noise": Stable(alpha=1.7), "beliefs": GIVEN | {"b": Prior.gaussian(1, 2)}}),
         (FRAME, {"beliefs": GIVEN | {"b": Prior.gaussian(1, 2)}}),
     ),
     "rng": ((FRAME, {"rng": "seed"}), (FRAME, {"rng": None})),
@@ -134,7 +161,23 @@ REQUESTS = {
         (NUMBERED, {"row_id": "id"}),
     ),
     "two columns as row_id": ((NUMBERED, {"row_id": ["id", "twice"]}), (NUMBERED, {"row_id": "id"})),
+    "epsilon that says nothing": ((FRAME, {"epsilon": 12}), (FRAME, {"epsilon": 2})),
+    "delta that says nothing": ((FRAME, {"delta": 0.01}), (FRAME, {"delta": 1e-6})),
+    "a belief beyond the domain": (
+        (FRAME, {"beliefs": BEYOND, "domain": {"wage": (0, 2 * MARK)}}),
+        (FRAME, {"beliefs": BEYOND}),
+    ),
+    "a secret of few rows": ((RARE, {}), (RARE.assign(race=RARE["race"].replace("c", "b")), {})),
+    "what the certificate says": ((FRAME, {"about": {"owner": "me"}}), (FRAME, {"about": {"issuer": "me"}})),
+    "a time without a zone": (
+        (FRAME, {"about": {"created": "2026-01-31T12:00:00"}}),
+        (FRAME, {"about": {"created": "2026-01-31T12:00:00Z"}}),
+    ),
     "clustered rows": ((SORTED, {}), (SORTED, {"shuffle": True})),
+    "rows in the order of the public column": ((RISING, {}), (RISING, {"shuffle": True})),
+    "a kept index of shuffled rows": ((FRAME, {"index": "keep", "shuffle": True}), (FRAME, {"shuffle": True})),
+    "the secret kept under other labels": ((RECODED, {"keep": "code"}), (RECODED, {})),
+    "a kept copy of the public column": ((RECODED, {"keep": "half"}), (RECODED, {"keep": "town"})),
 }
 
 
@@ -144,6 +187,7 @@ TWO_PEAKS = Prior.mixture([0.5, 0.5], [0, 100], [1, 1])
 FAR_PEAKS = Prior.mixture([0.5, 0.5], [0, 200], [1, 1])
 LIGHTER = Prior.mixture([0.3, 0.7], [0, 200], [1, 1])
 PLAN = calibrate(FRAME, secret="race", public="wage", epsilon=1.0)
+DRIFTED = FRAME.assign(wage=FRAME["wage"] + 9 * (FRAME["race"] == "a"))
 JOINT = calibrate(FLOATS, secret="race", public=["wage", "more"], epsilon=1.0)
 RELEASED = PLAN.release(FRAME)
 CERTIFICATE = RELEASED.puffer.certificate
@@ -160,10 +204,54 @@ def _file(frame):
     return path
 
 
+def _text_file(frame):
+    path = Path(tempfile.mkdtemp()) / "frame.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
 def _published(calibration):
     return privatize(
         PEAKED, secret="race", public="wage", epsilon=1.0, delta=1e-3, theorem="gmm", calibration=calibration
     )
+
+
+CHILD = """
+import os, pickle, sys
+import polars as pl
+import puffer_frames
+from puffer_frames.frames import forked
+
+forked.LIMIT = 0.5
+frame = pl.DataFrame({"race": ["a", "b"] * 100, "wage": [1, 2, 3, 3] * 50})
+frame.group_by("race").len()
+if not os.fork():
+    try:
+        puffer_frames.privatize(frame, secret="race", public="wage", epsilon=0.1)
+    except puffer_frames.PufferError as error:
+        sys.stdout.buffer.write(pickle.dumps(error))
+    sys.stdout.flush()
+    os._exit(0)
+os.wait()
+"""
+
+
+def _forked():
+    """What a process that was forked has to say."""
+    said = subprocess.run([sys.executable, "-W", "ignore", "-c", CHILD], capture_output=True, check=True)
+    raise pickle.loads(said.stdout)
+
+
+def _spawned():
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(privatize, FRAME, secret="race", public="wage", epsilon=0.1).result()
+
+
+def _written_to(array, frame):
+    """A release of the frame; meanwhile the array is written to."""
+    native = Mechanism.prepared
+    with mock.patch.object(Mechanism, "prepared", lambda mechanism: array.sort() or native(mechanism)):
+        return privatize(frame, secret="race", public="wage", epsilon=0.1)
 
 
 # name: (call that meets the message, call that follows its hint)
@@ -185,6 +273,7 @@ CALLS = {
         lambda: hockey_stick(NARROW, WIDE, epsilon=-1, scale=1),
         lambda: hockey_stick(NARROW, WIDE, epsilon=0.1, scale=1),
     ),
+    "stable noise, alpha 2": (lambda: Stable(alpha=2), lambda: Stable(alpha=1.7)),
     "more drop-outs than contributors": (
         lambda: Stable(scale=1.0, alpha=1.5).share(3, drop_outs=3),
         lambda: Stable(scale=1.0, alpha=1.5).share(3, drop_outs=2),
@@ -235,9 +324,26 @@ CALLS = {
         lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=1),
     ),
     "a scale of several columns": (lambda: JOINT.scale, lambda: JOINT.scales),
+    "rows that have drifted": (
+        lambda: PLAN.release(DRIFTED, allow_other_frame=True),
+        lambda: PLAN.release(DRIFTED, allow_other_frame=True, allow_drift=True),
+    ),
+    "a secret that the plan does not know": (
+        lambda: PLAN.release(RARE, allow_other_frame=True, allow_drift=True),
+        lambda: PLAN.release(RARE[RARE["race"] != "c"], index="drop", allow_other_frame=True, allow_drift=True),
+    ),
+    "a frame that was changed": (
+        lambda: CERTIFICATE.attach(RELEASED.round(0)),
+        lambda: CERTIFICATE.attach(RELEASED.round(0), derived=True),
+    ),
+    "a key that is none": (lambda: CERTIFICATE.sign("key"), lambda: CERTIFICATE.sign(Ed25519PrivateKey.generate())),
+    "a certificate of a later version": (
+        lambda: Certificate.from_dict(CERTIFICATE.to_dict() | {"schema": "2.0"}),
+        lambda: Certificate.from_dict(CERTIFICATE.to_dict()),
+    ),
     "another frame": (
         lambda: PLAN.release(FRAME.tail(150), index="drop"),
-        lambda: PLAN.release(FRAME.tail(150), index="drop", allow_other_frame=True),
+        lambda: PLAN.release(FRAME.tail(150), index="drop", allow_other_frame=True, allow_drift=True),
     ),
     "no certificate": (lambda: verify(FRAME), lambda: verify(CERTIFICATE.attach(pd.DataFrame(RELEASED)))),
     "a column from elsewhere": (
@@ -249,6 +355,21 @@ CALLS = {
         lambda: Certificate.from_dict(CERTIFICATE.to_dict()),
     ),
     "a file without a certificate": (lambda: read_certificate(_file(FRAME)), lambda: read_certificate(_file(RELEASED))),
+    "a process that was forked": (_forked, _spawned),
+    "an array that is written to": (
+        lambda: _written_to(
+            array := RNG.random(ROWS), pd.DataFrame({"race": FRAME["race"], "wage": array}, copy=False)
+        ),
+        lambda: _written_to(array := RNG.random(ROWS), pd.DataFrame({"race": FRAME["race"], "wage": array.copy()})),
+    ),
+    "a file of another format": (
+        lambda: CERTIFICATE.verify(_text_file(RELEASED)),
+        lambda: CERTIFICATE.verify(pd.read_csv(_text_file(RELEASED))),
+    ),
+    "a folder in place of a file": (
+        lambda: write_parquet(RELEASED, Path(_file(RELEASED)).parent),
+        lambda: write_parquet(RELEASED, Path(_file(RELEASED)).parent / "released.parquet"),
+    ),
     "a theorem that is refuted": (lambda: _published("theorem"), lambda: _published("exact")),
 } | ANSWERS
 

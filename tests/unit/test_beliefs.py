@@ -47,10 +47,49 @@ def test_the_scale_satisfies_every_belief(rng):
     assert plan.binding_belief == "given 1"
     assert plan.scale == max(plan.scale_per_belief.values()) == pytest.approx(5.0, rel=1e-6)
     assert all(measured.pure_loss.upper <= 1 for measured in plan.verified.values())
-    for belief in ("fitted", "empirical", given):
+    for belief, name in (("fitted", "fitted"), ("empirical", "empirical"), (("only", given), "given 1")):
         alone = plan_of(frame, theorem="gaussian", beliefs=belief)
-        (name,) = alone.verified
-        assert alone.scale == pytest.approx(plan.scale_per_belief["given 1" if belief is given else name], rel=1e-7)
+        assert list(alone.verified) == [name]
+        assert alone.scale == pytest.approx(plan.scale_per_belief[name], rel=1e-7)
+
+
+def test_a_mapping_hardens_and_never_weakens(rng):
+    """It adds to both words; words that are named, and "only", restrict."""
+    frame = table([rng.normal(size=ROWS), rng.normal(1, 1, ROWS)])
+    weak = {"a": Prior.gaussian(0, 1), "b": Prior.gaussian(0.001, 1)}
+    usual = plan_of(frame, theorem="gaussian")
+    for beliefs in (weak, [weak], (weak, weak)):
+        plan = plan_of(frame, theorem="gaussian", beliefs=beliefs)
+        assert list(plan.beliefs)[:2] == ["fitted", "empirical"]
+        assert plan.scale == usual.scale
+    for beliefs, names in {
+        ("empirical", "w"): ["empirical", "given 1"],
+        ("w", "fitted"): ["fitted", "given 1"],
+        ("only", "w"): ["given 1"],
+        ("only", "w", "w"): ["given 1", "given 2"],
+    }.items():
+        listed = [weak if entry == "w" else entry for entry in beliefs]
+        assert list(plan_of(frame, theorem="gaussian", beliefs=listed).beliefs) == names
+
+
+def test_the_loss_under_the_observed_law_is_measured_whatever_was_asked_for(rng):
+    """An oracle's densities: the loss of the observed frequencies at the scale of a belief that is too weak."""
+    values = rng.integers(0, 5, ROWS), rng.integers(1, 7, ROWS)
+    frame = table(values)
+    weak = {"a": Prior.gaussian(0, 1), "b": Prior.gaussian(0.5, 1)}
+    plan = plan_of(frame, beliefs=("only", weak))
+    points = np.arange(0, 8)  # the loss of atoms is largest at one of them
+    kernel = [np.exp(-np.abs(points[:, None] - part) / plan.scale).mean(axis=1) for part in values]
+    true = np.abs(np.log(kernel[0] / kernel[1])).max()
+    assert true > 1
+    observed = plan.choice.observed.pure_loss
+    assert observed.lower == pytest.approx(true, rel=1e-9)
+    assert observed.upper == pytest.approx(true, rel=1e-9)
+    assert f"pure loss {true:.6g}: MORE than was asked for" in " ".join(str(plan).split())
+    certificate = plan.release(frame, shuffle=True).puffer.certificate
+    assert certificate.observed["x"].pure_loss.upper == observed.upper
+    assert f"the loss of x is pure loss {true:.6g}" in " ".join(str(certificate).split())
+    assert "more than was asked for" in str(certificate)
 
 
 def test_raised_by_the_empirical_belief_without_a_warning():
@@ -69,6 +108,18 @@ def test_raised_by_the_empirical_belief_without_a_warning():
         assert f"empirical belief {verb}" in text
 
 
+def test_side_knowledge_beside_a_domain_is_of_what_the_domain_holds(rng):
+    """Values are clipped before the noise: a law of unclipped ones may be harder to tell apart (1.057 for 1 here)."""
+    s, t = Prior.empirical([4, 6, 15], [13, 15, 43]), Prior.empirical([3, 11, 13], [2, 14, 28])
+    frame = table([rng.integers(0, 14, ROWS), rng.integers(0, 14, ROWS)])
+    for given in ({"a": s, "b": t}, {"a": Prior.gaussian(3, 1), "b": Prior.gaussian(4, 1)}):
+        with pytest.raises(ArgumentError, match="belief beside domain"):
+            plan_of(frame, beliefs=("only", given), domain={"x": (0, 13)})
+    clipped = {"a": Prior.empirical([4, 6, 13], [13, 15, 43]), "b": t}
+    scale = plan_of(frame, beliefs=("only", clipped), domain={"x": (0, 13)}).scale
+    assert scale > plan_of(frame, beliefs=("only", {"a": s, "b": t})).scale
+
+
 def test_discrete_theorems_have_one_belief(people):
     plan = pd.DataFrame(people).puffer.calibrate(secret="group", public="score", epsilon=0.05)
     assert list(plan.beliefs) == ["empirical"]
@@ -78,13 +129,15 @@ def test_discrete_theorems_have_one_belief(people):
 def test_only_named_secrets_need_a_prior(people):
     given = {"a": Prior.gaussian(0, 1), "b": Prior.gaussian(1, 1)}
     frame = pd.DataFrame(people)
-    options = {"secret": "group", "public": "score", "epsilon": 1.0, "beliefs": given}
+    options = {"secret": "group", "public": "score", "epsilon": 1.0, "beliefs": ("only", given)}
     assert frame.puffer.calibrate(pairs=[("a", "b")], **options).scale == pytest.approx(1.0, rel=1e-6)
     with pytest.raises(ArgumentError, match="none for 'c'"):
         frame.puffer.calibrate(**options)
 
 
-@pytest.mark.parametrize("beliefs", ["mine", ("fitted", "mine"), (), None, 3, [{"a": 1, "b": 2, "c": 3}]])
+@pytest.mark.parametrize(
+    "beliefs", ["mine", ("fitted", "mine"), (), None, 3, "only", ["only"], [{"a": 1, "b": 2, "c": 3}]]
+)
 def test_bad_beliefs(people, beliefs):
     with pytest.raises(ArgumentTypeError, match="beliefs"):
         pd.DataFrame(people).puffer.calibrate(secret="group", public="score", epsilon=1.0, beliefs=beliefs)

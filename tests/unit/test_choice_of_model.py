@@ -7,7 +7,13 @@ from scipy.stats import norm
 
 from puffer_frames import Prior
 from puffer_frames.errors import PriorError
-from puffer_frames.fitting import bic, common_variance_preferred, fit_best, fit_mixture
+from puffer_frames.priors import fitting
+from puffer_frames.priors.fitting import common_variance_preferred, fit_best, fit_mixture
+
+
+def bic(prior, values, counts):
+    return fitting._bic(prior, fitting._sample(values, counts))
+
 
 # BIC
 

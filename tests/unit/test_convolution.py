@@ -5,7 +5,7 @@ import pytest
 from mpmath import mp, mpf
 
 from puffer_frames.noise.convolution import central_sharpness, convolve, survival
-from puffer_frames.rounding import UNIT_ROUNDOFF
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 
 
 def reference(z, s, b):

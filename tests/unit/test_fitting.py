@@ -6,9 +6,10 @@ import pytest
 from fitted_columns import COLUMNS, N, counted, scikit_learn
 from scipy.stats import norm
 
-from puffer_frames import Prior, fitting
+from puffer_frames import Prior
 from puffer_frames.errors import ArgumentError, PriorError
-from puffer_frames.fitting import bic, common_variance_preferred, fit_best, fit_gaussian, fit_mixture
+from puffer_frames.priors import fitting
+from puffer_frames.priors.fitting import common_variance_preferred, fit_best, fit_gaussian, fit_mixture
 
 
 def shape(prior):
@@ -258,7 +259,6 @@ def test_bad_data_are_refused_without_showing_them(values, counts):
         lambda: fit_gaussian(values, counts),
         lambda: fit_mixture(values, counts, components=2),
         lambda: fit_best(values, counts),
-        lambda: bic(Prior.gaussian(0, 1), values, counts),
         lambda: common_variance_preferred([(values, counts)]),
     ):
         with pytest.raises(PriorError) as caught:

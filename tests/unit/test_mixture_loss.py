@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from puffer_frames import Prior, hockey_stick, pure_loss, smallest_scale
-from puffer_frames.loss.curve import Curve, parabola, wedge
 from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.loss.mixture import MixtureLoss
-from puffer_frames.noise.family import noise_family
+from puffer_frames.loss.mixtures.curve import Curve, parabola, wedge
+from puffer_frames.loss.mixtures.mixture import MixtureLoss
+from puffer_frames.noise.families import noise_family
 
 
 def random_prior(rng, components=4):
@@ -145,12 +145,12 @@ def test_of_shifts_the_outermost_pair_has_the_largest_loss(noise):
     """Gaussians of one variance: what the engine says of all pairs is the largest over single pairs."""
     priors = {k: Prior.gaussian(mean, 2.0) for k, mean in enumerate([0.3, -1.0, 0.7, 2.5, 2.5])}
     family = noise_family(noise)
-    together = privacy_loss(priors, family=family)
-    single = [privacy_loss({0: priors[a], 1: priors[b]}, family=family) for a in priors for b in priors if a < b]
+    together = privacy_loss(priors, noise=family)
+    single = [privacy_loss({0: priors[a], 1: priors[b]}, noise=family) for a in priors for b in priors if a < b]
     for scale in (0.5, 3.0):
         found = together.hockey_stick(scale, epsilon=0.4).bracket
         assert found.upper == pytest.approx(max(s.hockey_stick(scale, epsilon=0.4).bracket.upper for s in single))
         if noise == "laplace":
             assert together.pure(scale).bracket.upper == pytest.approx(max(s.pure(scale).bracket.upper for s in single))
-    same = privacy_loss({k: Prior.gaussian(1.0, 2.0) for k in range(3)}, family=family)
+    same = privacy_loss({k: Prior.gaussian(1.0, 2.0) for k in range(3)}, noise=family)
     assert same.hockey_stick(1.0, epsilon=0.1).bracket.upper == 0

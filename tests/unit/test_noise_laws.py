@@ -6,10 +6,11 @@ from scipy import stats
 from scipy.special import log_ndtr
 
 from puffer_frames import ArgumentError, ArgumentTypeError
-from puffer_frames.noise.family import GAUSSIAN, LAPLACE, noise_family
+from puffer_frames.noise.families import GAUSSIAN, LAPLACE, noise_family
 from puffer_frames.noise.gaussian import Gaussian, shift_hockey_stick, unit_scale
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stable import Stable
+from puffer_frames.numbers.target import Target
 
 Z = np.array([-30.0, -4.1, -2.0, -0.3, 0.0, 0.3, 1.0, 2.0, 7.9, 55.0])
 SCALE = 1.7
@@ -86,37 +87,37 @@ def test_unit_scale_is_the_smallest_on_the_private_side(epsilon, delta):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (("cauchy", None), ArgumentError),
-        ((3, None), ArgumentError),
-        (("laplace", 1.5), ArgumentError),
-        (("stable", None), ArgumentTypeError),
-        (("stable", 2), ArgumentError),
-        (("stable", True), ArgumentTypeError),
-    ],
+    "noise", ["cauchy", "stable", 3, None, Laplace, Laplace(scale=2.0), Stable(scale=3.0, alpha=1.5)]
 )
-def test_a_noise_that_is_not_known(arguments, error):
-    noise, alpha = arguments
-    with pytest.raises(error):
-        noise_family(noise, alpha=alpha)
+def test_a_noise_that_is_not_known(noise):
+    with pytest.raises(ArgumentError, match="noise"):
+        noise_family(noise)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "error"), [(2, ArgumentError), (True, ArgumentTypeError), ("1.5", ArgumentTypeError)]
+)
+def test_an_exponent_out_of_range(alpha, error):
+    with pytest.raises(error, match="alpha"):
+        Stable(alpha=alpha)
 
 
 def test_what_a_noise_cannot_have():
     with pytest.raises(ArgumentError, match="log-ratio of Gaussians"):
-        GAUSSIAN.check(epsilon=1.0, delta=0.0)
+        GAUSSIAN.check(Target(epsilon=1.0, delta=0.0))
     with pytest.raises(ArgumentError, match="at most 700"):
-        GAUSSIAN.check(epsilon=701.0, delta=0.1)
+        GAUSSIAN.check(Target(epsilon=701.0, delta=0.1))
     with pytest.raises(ArgumentError, match="0 with stable noise"):
-        noise_family("stable", alpha=1.5).check(epsilon=1.0, delta=0.1)
+        Stable(alpha=1.5).check(Target(epsilon=1.0, delta=0.1))
     with pytest.raises(ArgumentError, match="grid of floats"):
-        LAPLACE.check(epsilon=1e-13, delta=0.0)
+        LAPLACE.check(Target(epsilon=1e-13, delta=0.0))
 
 
 @pytest.mark.parametrize("family", [LAPLACE, GAUSSIAN], ids=lambda family: family.name)
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (1e-6, 0.3), (600.0, 1e-280)])
 def test_rounding_to_the_grid_is_paid_for(family, epsilon, delta):
-    less, share = family.request(epsilon=epsilon, delta=delta)
+    unrounded = family.unrounded(Target(epsilon=epsilon, delta=delta))
+    less, share = unrounded.epsilon, unrounded.delta
     if family is LAPLACE:  # |x - x^| <= 2^-41 b: epsilon grows by 2^-40, delta by a factor e^(2^-41)
         assert less + 2.0**-40 <= epsilon
         assert share * np.exp(2.0**-41) <= delta
@@ -129,7 +130,7 @@ def test_rounding_to_the_grid_is_paid_for(family, epsilon, delta):
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0])
 def test_a_distance_is_covered_on_the_grid(epsilon):
     # values a distance apart are up to a step of the grid farther apart on it
-    for family, step in ((LAPLACE, 2.0**-40), (noise_family("stable", alpha=1.5), 2.0**-30)):
-        scale = family.for_distance(3.0, epsilon=epsilon, delta=0.0)
-        assert scale >= (3.0 + step * scale) * family.unit(epsilon=epsilon, delta=0.0) * (1 - 1e-8 * step * 2**30)
-        assert scale <= 3.0 * family.unit(epsilon=epsilon, delta=0.0) * (1 + 4 * step / epsilon)
+    for family, step in ((LAPLACE, 2.0**-40), (Stable(alpha=1.5), 2.0**-30)):
+        scale = family.hide_on_grid(3.0, Target(epsilon=epsilon))
+        assert scale >= (3.0 + step * scale) * family.unit(Target(epsilon=epsilon)) * (1 - 1e-8 * step * 2**30)
+        assert scale <= 3.0 * family.unit(Target(epsilon=epsilon)) * (1 + 4 * step / epsilon)

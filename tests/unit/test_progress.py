@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from puffer_frames import Prior, progress, smallest_scale
+from puffer_frames import Prior, smallest_scale
+from puffer_frames.numbers import progress
 
 
 class Terminal(io.StringIO):

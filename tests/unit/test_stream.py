@@ -1,6 +1,7 @@
 """The random words are those of AES-256 in counter mode, of a key, a column and a row, and of nothing else."""
 
 import copy
+import hmac
 import itertools
 import pickle
 
@@ -13,7 +14,7 @@ from cryptography.hazmat.primitives.ciphers.modes import CTR
 
 import puffer_frames
 from puffer_frames.noise import stream as module
-from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.noise.stream import Purpose, ReleaseKey
 
 KEY = bytes(range(32))
 ROWS = 70_001
@@ -21,16 +22,25 @@ ROWS = 70_001
 
 @pytest.fixture
 def words():
-    return ReleaseKey(KEY).stream("x")
+    return ReleaseKey(KEY).stream(Purpose.NOISE, "x")
 
 
 def keystream(key, blocks):
     return np.frombuffer(Cipher(AES(key), CTR(bytes(16))).encryptor().update(bytes(16 * blocks)), dtype="<u8")
 
 
-def test_words_are_the_keystream_of_the_columns_key(words):
-    expected = keystream(ReleaseKey(KEY).derive("word\0x"), 50)
-    assert np.array_equal(words.words(range(100)), expected)
+def hkdf(info):
+    """RFC 5869 with SHA-256, for 32 bytes."""
+    extracted = hmac.digest(bytes(32), KEY, "sha256")
+    return hmac.digest(extracted, info + b"\x01", "sha256")
+
+
+def test_words_are_the_keystreams_of_the_columns_keys(words):
+    assert np.array_equal(words.words(range(100)), keystream(hkdf(b"word\0x"), 50))
+    named = ReleaseKey(KEY).stream(Purpose.NOISE, "année")
+    assert np.array_equal(
+        named.pairs(np.zeros(50, int), np.arange(50)).ravel(), keystream(hkdf(b"pair\0ann\xc3\xa9e"), 50)
+    )
 
 
 def test_words_do_not_depend_on_the_chunks_or_the_order(words):
@@ -62,7 +72,11 @@ def test_every_integer_of_64_bits_is_a_row(words):
 
 
 def test_columns_and_keys_have_words_of_their_own():
-    streams = [ReleaseKey(KEY).stream("x"), ReleaseKey(KEY).stream("y"), ReleaseKey(KEY[::-1]).stream("x")]
+    streams = [
+        ReleaseKey(KEY).stream(Purpose.NOISE, "x"),
+        ReleaseKey(KEY).stream(Purpose.NOISE, "y"),
+        ReleaseKey(KEY[::-1]).stream(Purpose.NOISE, "x"),
+    ]
     drawn = [s.words(range(1000)) for s in streams] + [s.pairs(range(500), 0).ravel() for s in streams]
     assert np.unique(np.concatenate(drawn)).size == 6000
 
@@ -99,18 +113,23 @@ def test_two_releases_never_share_a_key(monkeypatch):
         return keys[-1]
 
     monkeypatch.setattr(ReleaseKey, "of", classmethod(recorded))
-    frame = pd.DataFrame({"s": list("abab") * 20, "x": list(range(8)) * 10})
+    frame = pd.DataFrame({"s": list("abab") * 20, "x": list(range(8)) * 10}).sample(frac=1, random_state=0)
+    frame = frame.reset_index(drop=True)
     plan = puffer_frames.calibrate(frame, secret="s", public="x", epsilon=0.5)
     released = [plan.release(frame)["x"] for _ in range(5)]
-    assert len({key.derive("any") for key in keys}) == len(keys) == 5
+    assert len({key.derive(Purpose.ORDER) for key in keys}) == len(keys) == 5
     assert len({float(column[0]) for column in released}) == 5
 
 
 def test_seeds_and_generators_repeat_and_move_on():
-    assert ReleaseKey.of(7).derive("a") == ReleaseKey.of(np.int64(7)).derive("a") != ReleaseKey.of(8).derive("a")
+    assert (
+        ReleaseKey.of(7).derive(Purpose.NOISE, "a")
+        == ReleaseKey.of(np.int64(7)).derive(Purpose.NOISE, "a")
+        != ReleaseKey.of(8).derive(Purpose.NOISE, "a")
+    )
     generators = [np.random.default_rng(7) for _ in range(2)]
-    first = [ReleaseKey.of(generator).derive("a") for generator in generators]
-    assert first[0] == first[1] != ReleaseKey.of(generators[0]).derive("a")
+    first = [ReleaseKey.of(generator).derive(Purpose.NOISE, "a") for generator in generators]
+    assert first[0] == first[1] != ReleaseKey.of(generators[0]).derive(Purpose.NOISE, "a")
 
 
 def test_the_key_is_not_shown():
@@ -118,7 +137,11 @@ def test_the_key_is_not_shown():
     shown = f"{key} {key!r} {[key]} {vars(type(key))}"
     assert KEY.hex() not in shown
     assert repr(KEY)[2:-1] not in shown
-    assert copy.copy(key).derive("a") == pickle.loads(pickle.dumps(key)).derive("a") == key.derive("a")
+    assert (
+        copy.copy(key).derive(Purpose.NOISE, "a")
+        == pickle.loads(pickle.dumps(key)).derive(Purpose.NOISE, "a")
+        == key.derive(Purpose.NOISE, "a")
+    )
     with pytest.raises(ValueError, match="32 bytes"):
         ReleaseKey(b"short")
 

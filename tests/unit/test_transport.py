@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from puffer_frames import Prior, PriorError, w_infinity
-from puffer_frames.transport import w_infinity_diameter
+from puffer_frames.priors.transport import w_infinity_diameter
 
 
 def brute_force(p, q):
@@ -88,7 +88,7 @@ def test_a_grid_of_levels_finds_the_same_distance(monkeypatch):
     cases.append([Prior.mixture([0.1, 0.9], [0, 1], [0, 0]), Prior.mixture([0.3, 0.7], [0, 5], [0, 0])])
     cases.append([Prior.empirical(np.arange(5000)), Prior.empirical(np.r_[np.arange(4999), 10**6])])
     expected = [w_infinity_diameter(priors) for priors in cases]
-    monkeypatch.setattr("puffer_frames.transport._FEW_LEVELS", 0)
+    monkeypatch.setattr("puffer_frames.priors.transport._FEW_LEVELS", 0)
     assert [w_infinity_diameter(priors) for priors in cases] == expected
-    monkeypatch.setattr("puffer_frames.transport._GRID", 13)
+    monkeypatch.setattr("puffer_frames.priors.transport._GRID", 13)
     assert [w_infinity_diameter(priors) for priors in cases] == expected

@@ -1,1 +1,0 @@
-"""Answers about all rows: what a unit or a value in a series may hide behind, and the noisy numbers."""

@@ -1,0 +1,78 @@
+"""What an office says of its release: who issues it, what it is, what it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TypeAlias
+
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
+
+About: TypeAlias = Mapping[str, str | datetime] | None
+"""The argument `about`."""
+FIELDS = ("issuer", "dataset", "created", "intended_use", "contact")
+
+
+def check_about(about: About, /) -> dict[str, str]:
+    """Return the fields as text; `created` in UTC.
+
+    Parameters
+    ----------
+    about : mapping or None
+        Any of "issuer", "dataset", "intended_use" and "contact", each a text, and "created", a datetime with a time
+        zone or its text in ISO 8601.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        For another field, an empty text, something else than text, and a time without a zone.
+    """
+    if about is None:
+        return {}
+    if not isinstance(about, Mapping):
+        raise ArgumentTypeError(
+            "about",
+            rule="a mapping",
+            got=f"a {type(about).__name__}",
+            hint='Write about={"issuer": "Our office"}.',
+        )
+    checked = {}
+    for name, value in about.items():
+        if name not in FIELDS:
+            known = ", ".join(f'"{field}"' for field in FIELDS)
+            raise ArgumentError("about", rule=f"of the fields {known}", got=repr(name), hint="Leave this field out.")
+        checked[name] = _utc(value) if name == "created" else _text(name, value)
+    return checked
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        got = "an empty text" if isinstance(value, str) else f"a {type(value).__name__}"
+        raise ArgumentTypeError(f"about[{name!r}]", rule="a text", got=got, hint="Leave this field out.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ArgumentError(
+            f"about[{name!r}]", rule="text of Unicode characters", got="half of a surrogate pair", hint="Type it anew."
+        ) from None
+    return value
+
+
+def _utc(value: object) -> str:
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        moment = None
+    if not isinstance(moment, datetime) or moment.tzinfo is None:
+        raise ArgumentError(
+            'about["created"]',
+            rule="a datetime with a time zone, or its text in ISO 8601",
+            got="one without a zone" if isinstance(moment, datetime) else f"another {type(value).__name__}",
+            hint='Write datetime.now(timezone.utc), or "2026-01-31T12:00:00Z".',
+        )
+    try:
+        return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+    except OverflowError:
+        raise ArgumentError(
+            'about["created"]', rule="a time of the years 1 to 9999 in UTC", got="another", hint="Leave it out."
+        ) from None

@@ -1,0 +1,93 @@
+"""A certificate's record in JSON types, checked against its JSON Schema before it is believed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from puffer_frames.errors import ArgumentError
+
+SCHEMA_FILE = Path(__file__).with_name("certificate.schema.json")
+"""The JSON Schema of the record; docs/certificate.schema.json is the same."""
+
+
+def check_plain(plain: object, /, *, schema: str) -> None:
+    """Raise ArgumentError unless this is a record that this version of the package can read.
+
+    Parameters
+    ----------
+    plain : object
+    schema : str
+        Version of the record that is known.
+    """
+    if not isinstance(plain, Mapping):
+        raise refused(f"a {type(plain).__name__}")
+    given = str(plain.get("schema"))
+    if _major(given) > _major(schema):
+        raise ArgumentError(
+            "the certificate's record",
+            rule=f"of schema {_major(schema)}, which this version of the package knows",
+            got=f"schema {given[:20]}",
+            hint="Read it with a later version of puffer_frames.",
+        )
+    if not _is_json(plain):
+        raise refused("what JSON cannot hold: an infinite number, half of a surrogate pair, or another type")
+    first = next(iter(sorted(_validator().iter_errors(plain), key=lambda error: list(map(str, error.path)))), None)
+    if first is not None:
+        missing = first.validator == "required"
+        got = first.message.removesuffix(" is a required property") if missing else None
+        place = ".".join(map(str, first.path)) or "the record"
+        raise refused(f"none for {got}" if missing else f"something else in {place[:80]!r}")
+    for beliefs in plain["verified"].values():
+        if any(_exceeds(each, plain["epsilon"], plain["delta"]) for each in beliefs.values()):
+            raise refused("a loss that is more than epsilon and delta")
+    columns = set(plain["scales"])
+    found = [*plain["observed"].values(), *(f for beliefs in plain["verified"].values() for f in beliefs.values())]
+    if any(float(f[name][0]) > float(f[name][1]) for f in found for name in ("pure_loss", "hockey_stick")):
+        raise refused("a bracket whose ends are in the wrong order")
+    if any(set(plain[name]) != columns for name in ("expected_error", "published_scales")):
+        raise refused("scales, errors and published scales of different columns")
+    if not plain["answers"] and columns != set(plain["public"]):
+        raise refused("scales of other columns than those that were released")
+    if set(plain["public"]) & set(plain["kept"]):
+        raise refused("a column that is noisy and kept")
+
+
+def _major(version: str) -> int:
+    first = version.partition(".")[0]
+    return int(first) if first.isascii() and first.isdigit() else 0
+
+
+def _exceeds(measured: Mapping[str, Any], epsilon: float, delta: float) -> bool:
+    loss, stick = float(measured["pure_loss"][1]), float(measured["hockey_stick"][1])
+    return (
+        measured["epsilon"] > epsilon or (loss > epsilon and not 0 <= stick <= delta) or (loss > epsilon and not delta)
+    )
+
+
+def _is_json(plain: Mapping[str, Any]) -> bool:
+    try:
+        json.dumps(dict(plain), allow_nan=False, ensure_ascii=False, sort_keys=True).encode()
+    except (TypeError, ValueError, RecursionError):  # of an encoding too
+        return False
+    return True
+
+
+@cache
+def _validator() -> Any:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
+
+
+def refused(got: str, /) -> ArgumentError:
+    """The error of a record that nobody could have saved."""
+    return ArgumentError(
+        "the certificate's record",
+        rule="one of Certificate.to_dict",
+        got=got,
+        hint="Ask whoever issued it for the record as it was saved.",
+    )

@@ -1,0 +1,100 @@
+"""The fields of a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from puffer_frames.certificates.sentences import Statement
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.noise.estimate import Usefulness
+from puffer_frames.priors.pairs import Pairs
+
+SCHEMA = "1.0"
+"""Version of the record: another first number is another meaning; a larger second one adds fields."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fields:
+    """What a certificate says; `record.Certificate` is it with what can be done with it."""
+
+    subject: str
+    """What is protected, in words."""
+    answers: bool
+    """True where the release is a table of answers about all rows, not a row per record."""
+    epsilon: float
+    """Privacy parameter epsilon."""
+    delta: float
+    """Privacy parameter delta; 0 is pure privacy."""
+    secret: tuple[str, ...]
+    """Names of the secret columns; not in the release."""
+    secret_values: tuple[Any, ...]
+    """Values of the secret that are covered, twelve at most; none for units."""
+    secret_count: int
+    """How many values of the secret are covered; 0 for units."""
+    public: tuple[str, ...]
+    """Names of the released noisy columns."""
+    kept: tuple[str, ...]
+    """Names of columns released as they were, outside the guarantee."""
+    withheld: tuple[str, ...]
+    """Names of columns that were in the table and are not released."""
+    pairs: Pairs
+    """"all", or the pairs of secrets that are protected."""
+    beliefs: tuple[str, ...]
+    """Names of the adversary's beliefs that the guarantee covers."""
+    theorem: str
+    """The theorem that proposed a scale."""
+    source: str
+    """Paper and number of the theorem."""
+    published_scales: Mapping[str, float | None]
+    """Scale that the theorem asks for, per column, in its units; None where its condition does not exist."""
+    calibration: str
+    """"exact" (smallest confirmed scale), "theorem", or "mechanism" (whose theorem proves the scale)."""
+    noise: str
+    """Noise family."""
+    scales: Mapping[str, float]
+    """Noise scale per released column, in its units."""
+    expected_error: Mapping[str, float]
+    """Mean absolute noise per released column, in its units."""
+    estimated: Mapping[str, Usefulness]
+    """What the noise is measured against, per column, estimated from the released values."""
+    verified: Mapping[str, Mapping[str, Verification]]
+    """What the engine measured at the scale, per column and belief."""
+    observed: Mapping[str, Verification]
+    """What it measured under the observed frequencies of the released rows, per column, whatever was asked for."""
+    adds_up: bool
+    """Whether the epsilons of several releases of the same values add."""
+    statements: tuple[Statement, ...]
+    """What the guarantee rests on and what it leaves out."""
+    reproducible: bool
+    """True where the noise came from a seed: then it is not private."""
+    rows: int
+    """Rows of the release."""
+    version: str
+    """Version of puffer_frames."""
+    fingerprint: str
+    """SHA-256 over the names, kinds and values of the released columns; that of a Spark frame begins with "rows:"."""
+    issuer: str | None = None
+    """Who signs for the release."""
+    dataset: str | None = None
+    """What the table is."""
+    created: str | None = None
+    """When it was released: UTC, as 2026-01-31T12:00:00Z."""
+    intended_use: str | None = None
+    """What the release is for."""
+    contact: str | None = None
+    """Whom to ask."""
+    derived: bool = False
+    """True where the frame or file that holds this record was changed after the release (`attach`)."""
+    signature: str | None = None
+    """Ed25519 signature of the other fields but `derived`, in base64."""
+    schema: str = SCHEMA
+    """Version of the record."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of a later version, kept as they are."""
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """The sentences of `statements`."""
+        return tuple(statement.text for statement in self.statements)

@@ -1,0 +1,162 @@
+"""The sentences of a release of one noisy value, or several, per record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from puffer_frames.certificates.sentences import Statement, say
+from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning
+from puffer_frames.loss.outcome import measured_text
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.presentation import plain, shown, shown_names
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.pairs import Pairs
+from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.drift import Batch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseFacts:
+    """What the sentences of a release depend on."""
+
+    choices: Mapping[str, Choice]
+    """The scale and why, per column."""
+    target: Target
+    noise: Noise
+    pairs: Pairs
+    domain: Mapping[str, Bounds]
+    nulls: str
+    secrets: int
+    """How many secrets the plan has."""
+    batch: Batch | None
+    """What was measured on other rows than those that the plan was made from."""
+    keep: Sequence[str]
+    """Names of the kept columns, and of the kept levels of an index."""
+    warnings: Sequence[PufferWarning]
+    """What was seen of the order of the rows and of kept columns."""
+    done: str
+    """What was done after the noise, in words."""
+    seeded: bool
+    """Whether the noise came from a seed."""
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several columns."""
+        return len(self.choices) > 1
+
+    @property
+    def noisy(self) -> bool:
+        """Whether any column has noise."""
+        return any(choice.scale for choice in self.choices.values())
+
+
+def release_statements(facts: ReleaseFacts, /) -> tuple[Statement, ...]:
+    """What the guarantee of a release rests on and leaves out."""
+    parts = (_assumed, _composition, _seen, _losses, _kept_and_dropped, _done)
+    return tuple(statement for part in parts for statement in part(facts))
+
+
+def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
+    if facts.seeded and facts.noisy:
+        yield say("warning-seed")
+    yield say("records")
+    yield say("beliefs", beliefs=_beliefs_text(list(facts.choices.values())))
+    if facts.batch is not None:
+        yield say("other-rows")
+    if facts.several:
+        within = "the domain" if set(facts.domain) == set(facts.choices) else "the observed ranges"
+        if facts.domain and set(facts.domain) != set(facts.choices):
+            within = "the domain, or the observed range of a column without one"
+        yield say("joint-rule", range=within)
+        yield say("shares")
+
+
+def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
+    what = "these columns" if facts.several else "this column"
+    if all(choice.adds_up for choice in facts.choices.values()):
+        yield say("adds-up", what=what, rows="records", deltas=" and deltas" * (facts.target.delta > 0))
+    else:
+        yield say("one-release", what=what, rows="records", whose="the values themselves")
+    yield from (say("other-columns"), say("per-record"), say("learned"))
+    if not facts.several:
+        yield say("other-knowledge")
+
+
+def _seen(facts: ReleaseFacts) -> Iterator[Statement]:
+    for warning in facts.warnings:
+        if isinstance(warning, KeptColumnWarning):
+            kept, determines = shown(warning.kept), shown(warning.determines)
+            yield say("kept-tells", kept=kept, determines=determines, share=f"{warning.share:.3f}")
+        elif isinstance(warning, RowOrderWarning):
+            yield say("order-tells", reasons=shown(warning.found))
+
+
+def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
+    for name, choice in facts.choices.items():
+        found = choice.published_loss
+        if found is not None and found.refutes(Target(epsilon=found.epsilon, delta=facts.target.delta)):
+            yield say("refuted", what=shown(name), loss=measured_text(found, delta=facts.target.delta))
+    batch = facts.batch
+    exceeded = _exceeding(facts) if batch is None else batch.exceeded
+    yield from (say("observed-exceeds", what=shown(name), loss=loss) for name, loss in exceeded.items())
+    if batch is None and any(choice.observed is None for choice in facts.choices.values()):
+        yield say("observed-unknown")
+    if batch is not None and batch.absent:
+        rest = "the loss was measured for the others" if batch.observed else "no two are left to compare"
+        yield say("absent-secrets", absent=f"{batch.absent:,}", of=f"{facts.secrets:,}", rest=rest)
+
+
+def _exceeding(facts: ReleaseFacts) -> dict[str, str]:
+    """Columns whose loss under the observed frequencies is more than was asked for, and what it is, in words.
+
+    Only side knowledge alone can lead to that: every other belief is held to what was asked for.
+    """
+    found = {}
+    for name, choice in facts.choices.items():
+        if facts.several or "empirical" in choice.verified or choice.observed is None:
+            continue
+        if not choice.observed.confirms(facts.target):
+            found[name] = measured_text(choice.observed, delta=facts.target.delta)
+    return found
+
+
+def _kept_and_dropped(facts: ReleaseFacts) -> Iterator[Statement]:
+    if facts.pairs != "all":
+        yield say("listed-pairs")
+    if facts.keep:
+        yield say("kept", kept=shown_names(facts.keep))
+    if facts.nulls == "drop":
+        yield say("nulls", entry="secret or public value")
+    if any(prior.radius for choice in facts.choices.values() for prior in choice.empirical.values()):
+        yield say("cells")
+
+
+def _done(facts: ReleaseFacts) -> Iterator[Statement]:
+    if all(choice.none_needed for choice in facts.choices.values()):
+        yield say("no-noise")
+    else:
+        bare = [name for name, choice in facts.choices.items() if not choice.scale]
+        yield from (say("without-noise", what=shown(name)) for name in bare)
+    if facts.domain:
+        ends = "; ".join(
+            f"{shown(name)} to [{plain(low)}, {plain(high)}]" for name, (low, high) in facts.domain.items()
+        )
+        yield say("clipped", ends=ends)
+    if facts.done:
+        yield say("after", done=facts.done)
+    if facts.noisy:
+        yield say("grid", grid=facts.noise.on_grid)
+
+
+def _beliefs_text(choices: Sequence[Choice]) -> str:
+    """The beliefs in words."""
+    words = {"empirical": "the observed frequencies"}
+    found = {}
+    for choice in choices:
+        words["fitted"] = f"the fitted model ({choice.theorem.model})"
+        for belief in choice.beliefs:
+            side = belief if belief.startswith("any") else f"side knowledge ({belief})"
+            found[belief] = words.get(belief, side)
+    return " or ".join(found.values())

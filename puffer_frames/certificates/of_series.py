@@ -1,0 +1,124 @@
+"""The sentences of histograms of series."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from puffer_frames.certificates.sentences import Statement, say
+from puffer_frames.noise.family import Noise
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.markov import MarkovChain
+from puffer_frames.priors.series_rows import SeriesRows
+from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.series import ReleasedCounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesFacts:
+    """What the sentences of a histogram depend on."""
+
+    rows: SeriesRows
+    choice: Choice
+    released: ReleasedCounts
+    target: Target
+    noise: Noise
+    chains: Sequence[MarkovChain]
+    """None for any dependence."""
+    estimated: bool
+    """Whether the chain was estimated."""
+    start_estimated: bool
+    """Whether the law of the first state was."""
+    counts: bool
+    """Whether counts are released, not frequencies."""
+    both: bool
+    """Whether the pooled histogram and those of the units are."""
+    nulls: str
+    seeded: bool
+    """Whether the noise came from a seed."""
+
+
+def series_subject(state: str, /, *, unit: str | None) -> str:
+    """What of a series is protected."""
+    where = "" if unit is None else f" of each {unit}"
+    return f"the {state} at each time{where}, every pair of states"
+
+
+def series_statements(facts: SeriesFacts, /) -> tuple[Statement, ...]:
+    """What the guarantee of a histogram rests on and leaves out."""
+    parts = (_assumed, _counted, _composition, _left_out)
+    return tuple(statement for part in parts for statement in part(facts))
+
+
+def _assumed(facts: SeriesFacts) -> Iterator[Statement]:
+    if facts.seeded:
+        yield say("warning-seed")
+    if facts.chains:
+        given = "estimated" if facts.start_estimated else "given"
+        starts = dict.fromkeys(chain.initial if isinstance(chain.initial, str) else given for chain in facts.chains)
+        yield say("chain", start=" or ".join(starts), law="estimated from the table" if facts.estimated else "given")
+        if len(facts.chains) > 1:
+            yield say("several-chains", chains=len(facts.chains))
+        yield _gaps(facts.rows, given_start=any(not isinstance(chain.initial, str) for chain in facts.chains))
+    else:
+        yield say("any-dependence")
+        if not facts.rows.bridged and (facts.rows.skipped > 0).any():
+            yield _gaps(facts.rows, given_start=False)
+    yield say("series-public")
+
+
+def _counted(facts: SeriesFacts) -> Iterator[Statement]:
+    released = facts.released
+    if released.several and not released.derived:
+        how = ": one count less, another one more"
+        yield say("lipschitz", what="the counts of a histogram together", most=released.lipschitz, how=how)
+        if facts.noise.unproved_counts:
+            yield say("stable-counts")
+    else:
+        yield say("lipschitz", what="the count that gets noise", most=released.lipschitz, how="")
+    if released.derived:
+        yield say("derived-count")
+    if facts.both:
+        answers = "The pooled histogram and those of the units"
+        yield say("shared", answers=answers, deltas=" and delta" * (facts.target.delta > 0))
+    if "group noise" in facts.choice.remarks:
+        yield say("group-noise")
+
+
+def _composition(facts: SeriesFacts) -> Iterator[Statement]:
+    chains = len(facts.chains)
+    if facts.choice.adds_up:
+        under = " under the same chains" if chains > 1 else " under the same chain" if chains else ""
+        yield say("adds-up-series", under=under, deltas=" and deltas" * (facts.target.delta > 0))
+    else:
+        yield say("one-release", what="this histogram", rows="series", whose="the other states")
+    yield from (say("other-answers", rows="series"), say("per-time"))
+
+
+def _left_out(facts: SeriesFacts) -> Iterator[Statement]:
+    if facts.chains and (facts.estimated or facts.start_estimated):
+        yield say("learned")
+    if any(map(_leaves_out_states, facts.chains)):
+        yield say("impossible-starts")
+    if facts.nulls == "drop":
+        yield say("nulls", entry="state")
+    if not facts.counts:
+        yield say("frequencies")
+    yield say("grid", grid=facts.noise.on_grid)
+
+
+def _leaves_out_states(chain: MarkovChain) -> bool:
+    """Whether a given start makes a state impossible at some time."""
+    return not isinstance(chain.initial, str) and not (chain.initial.all() and chain.transition.any(axis=0).all())
+
+
+def _gaps(rows: SeriesRows, *, given_start: bool) -> Statement:
+    units, gaps = len(rows.units), int((rows.skipped > 0).sum())
+    series = f"{units:,} series"
+    if not gaps:
+        return say("no-gaps", series=series)
+    times = int(rows.skipped.sum())
+    found = f"{gaps:,} gap{'s' * (gaps > 1)} ({times:,} time{'s' * (times > 1)})"
+    if not rows.bridged:
+        return say("independent-gaps", series=series, gaps=found)
+    return say("bridged", series=series, gaps=found, too="" if given_start else ", or starts anew after them")

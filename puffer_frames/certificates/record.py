@@ -1,0 +1,277 @@
+"""The certificate: a record that says what is guaranteed of a release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from puffer_frames.certificates.checked import check_plain, refused
+from puffer_frames.certificates.fields import SCHEMA, Fields
+from puffer_frames.certificates.plain import (
+    as_label,
+    as_plain,
+    as_verification,
+    fields_of,
+    measured_plain,
+    number_plain,
+)
+from puffer_frames.certificates.sentences import as_statement
+from puffer_frames.certificates.signature import PrivateKey, PublicKey, is_signed_by, sign
+from puffer_frames.certificates.text import certificate_rows, certificate_title
+from puffer_frames.errors import UncoveredFrameError
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.compare import compare, require_rows, unknown_names
+from puffer_frames.frames.table import open_table
+from puffer_frames.noise.estimate import Usefulness, usefulness
+from puffer_frames.noise.families import WORDS
+from puffer_frames.numbers.presentation import as_html, as_text
+from puffer_frames.priors.prior import FloatArray
+
+MOST_VALUES = 12
+"""So many values of the secret are named."""
+
+Verdict: TypeAlias = Literal[
+    "intact", "intact, unsigned", "intact, signature not checked", "derived", "uncovered", "forged"
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate(Fields):
+    """What is guaranteed of a release, for which pairs, under which beliefs, and why.
+
+    It holds nothing but what may be published: no mean, variance or count of a single secret.
+    """
+
+    def to_dict(self) -> dict[str, Any]:
+        """A dict of JSON types, from which `from_dict` makes an equal certificate."""
+        plain = {name: getattr(self, name) for name in _names()}
+        plain["pairs"] = self.pairs if self.pairs == "all" else [list(pair) for pair in self.pairs]
+        for name in ("scales", "published_scales", "expected_error"):
+            plain[name] = {column: number_plain(value) for column, value in plain[name].items()}
+        plain["verified"] = {
+            column: {belief: measured_plain(found) for belief, found in beliefs.items()}
+            for column, beliefs in self.verified.items()
+        }
+        plain["observed"] = {column: measured_plain(found) for column, found in self.observed.items()}
+        plain["estimated"] = {column: fields_of(found) for column, found in self.estimated.items()}
+        plain["statements"] = [fields_of(statement) for statement in self.statements]
+        return {**self.extra, **{name: as_plain(value) for name, value in plain.items()}}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any], /) -> Certificate:
+        """The certificate that `to_dict` described.
+
+        Raises
+        ------
+        ArgumentError
+            Where a field is missing, or is not what the JSON Schema of docs/certificate.schema.json says, and for the
+            record of a later major version. Fields that this version does not know are kept in `extra`.
+        """
+        check_plain(plain, schema=SCHEMA)
+        try:
+            return cls._of_checked(plain)
+        except (OverflowError, TypeError, ValueError, KeyError):
+            raise refused("an entry that is out of range") from None
+
+    @classmethod
+    def _of_checked(cls, plain: Mapping[str, Any]) -> Certificate:
+        values = {name: plain[name] for name in _names() if name in plain}
+        for name in ("secret", "public", "kept", "withheld", "beliefs"):
+            values[name] = tuple(plain[name])
+        values["secret_values"] = tuple(as_label(label) for label in plain["secret_values"])
+        if plain["pairs"] != "all":
+            values["pairs"] = tuple((as_label(a), as_label(b)) for a, b in plain["pairs"])
+        for name in ("epsilon", "delta"):
+            values[name] = float(plain[name])
+        for name in ("rows", "secret_count"):
+            values[name] = int(plain[name])
+        for name in ("scales", "expected_error"):
+            values[name] = {column: float(number) for column, number in plain[name].items()}
+        values["published_scales"] = {
+            column: None if number is None else float(number) for column, number in plain["published_scales"].items()
+        }
+        values["verified"] = {
+            column: {belief: as_verification(found) for belief, found in beliefs.items()}
+            for column, beliefs in plain["verified"].items()
+        }
+        values["observed"] = {column: as_verification(found) for column, found in plain["observed"].items()}
+        values["estimated"] = {
+            column: Usefulness(
+                spread=float(found["spread"]),
+                spread_is_bound=found["spread_is_bound"],
+                constant_error=float(found["constant_error"]),
+                constant_error_is_bound=found["constant_error_is_bound"],
+            )
+            for column, found in plain["estimated"].items()
+        }
+        values["statements"] = tuple(as_statement(statement) for statement in plain["statements"])
+        values["extra"] = {name: value for name, value in plain.items() if name not in _names()}
+        return cls(**values)
+
+    def save(self, path: str | Path, /) -> None:
+        """Write the certificate as JSON, for releases in formats that hold no metadata (CSV)."""
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path, /) -> Certificate:
+        """Read a certificate that `save` wrote; raises ArgumentError as `from_dict`."""
+        try:
+            plain = json.loads(Path(path).read_text(encoding="utf-8-sig"))
+        except (ValueError, RecursionError):  # errors of JSON and of its encoding are values
+            raise refused("a file that is no JSON") from None
+        return cls.from_dict(plain)
+
+    def sign(self, private_key: PrivateKey, /) -> Certificate:
+        """The same certificate with an Ed25519 signature: whoever holds the public key finds every edit.
+
+        Parameters
+        ----------
+        private_key : Ed25519PrivateKey or bytes
+            Of the package `cryptography`, or PEM without a password.
+
+        Returns
+        -------
+        Certificate
+            Attach it again: `certificate.sign(key).attach(released)`.
+
+        Raises
+        ------
+        ArgumentTypeError
+            For anything else.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, puffer_frames
+        >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        >>> rng = np.random.default_rng(0)
+        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+        >>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.1)
+        >>> key = Ed25519PrivateKey.generate()
+        >>> signed = released.puffer.certificate.sign(key)
+        >>> signed.verify(released), signed.verify(released, public_key=key.public_key())
+        ('intact, signature not checked', 'intact')
+        """
+        return replace(self, signature=sign(self.to_dict(), private_key))
+
+    def verify(self, frame: NativeFrame | str | Path, /, *, public_key: PublicKey | None = None) -> Verdict:
+        """Compare a frame of any kind, or a Parquet file or folder, with the certificate.
+
+        Parameters
+        ----------
+        frame : pandas, Polars, PyArrow or Spark frame, str or Path
+        public_key : Ed25519PublicKey or bytes, optional
+            Of whoever signed the certificate; or PEM.
+
+        Returns
+        -------
+        "intact"
+            The columns and values of the release, in its order (in any order for a release of a Spark frame), and a
+            signature of the given key.
+        "intact, unsigned"
+            The same; the certificate has no signature, so that whoever edited it is not found.
+        "intact, signature not checked"
+            The same; the certificate has a signature, and no key was given.
+        "derived"
+            Only columns of the release, with other values, rows or order. Post-processing of a release keeps its
+            guarantee, but that nothing else was done cannot be checked.
+        "uncovered"
+            A column that the certificate does not know; labels of a pandas index are a column too, unless they are
+            positions of rows. In a folder, also a file that is not part of the release.
+        "forged"
+            The certificate has no signature of the given key: it was edited, or somebody else signed it, or nobody.
+
+        Notes
+        -----
+        The fingerprint of a release whose order counts cannot be compared with a Spark frame, which is then "derived".
+        """
+        if public_key is not None and not is_signed_by(self.to_dict(), public_key):
+            return "forged"
+        found = compare(frame, known=self.public + self.kept, rows=self.rows, value=self.fingerprint)
+        if found != "intact":
+            return found
+        if public_key is not None:
+            return "intact"
+        return "intact, unsigned" if self.signature is None else "intact, signature not checked"
+
+    def attach(self, frame: NativeFrame, /, *, derived: bool = False) -> NativeFrame:
+        """Attach the certificate to a frame with the columns of the release, and return the frame; a new PyArrow table.
+
+        Parameters
+        ----------
+        frame : pandas, Polars, PyArrow or Spark frame
+        derived : bool
+            Attach it to a frame with other values, rows or order than the release too; the record then says so.
+
+        Raises
+        ------
+        UncoveredFrameError
+            For a column that the certificate does not know, and for a derived frame without `derived=True`.
+        """
+        self.require_known(frame)
+        require_rows(frame)
+        return self.for_frame(frame, derived=derived).put_on(frame)
+
+    def for_frame(self, frame: NativeFrame, /, *, derived: bool) -> Certificate:
+        """The certificate as it is attached to this frame; raises UncoveredFrameError as `attach`."""
+        verdict = self.verify(frame)
+        if verdict == "uncovered":
+            self.require_known(frame)
+        if verdict == "derived" and not derived:
+            raise UncoveredFrameError(
+                "the frame",
+                rule="the release as it is, or attached with derived=True",
+                got="other values, rows or another order",
+                hint="Say derived=True if all that was done to the release is known: the record then says so.",
+            )
+        return replace(self, derived=verdict == "derived")
+
+    def require_known(self, frame: NativeFrame, /) -> None:
+        """Raise UncoveredFrameError for a column that the certificate does not know."""
+        unknown = unknown_names(frame, known=self.public + self.kept, rows=self.rows)
+        if unknown:
+            raise UncoveredFrameError(
+                "the columns of the frame",
+                rule="columns of the certificate",
+                got=f"{unknown[0]!r}" + (f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""),
+                hint="Select the released columns first; what was added is not covered.",
+            )
+
+    def of_values(self, value: str, sample: Mapping[str, FloatArray], /) -> Certificate:
+        """The same certificate for a release with this fingerprint, and what its values tell of the noise's size.
+
+        `sample` holds some released values per noisy column. Nothing is estimated from values that were clipped or
+        rounded after the noise.
+        """
+        estimated: dict[str, Usefulness] = {}
+        if not any(statement.key == "after" for statement in self.statements):
+            noises = {noise.title: noise for noise in WORDS.values()}
+            for name, values in sample.items():
+                if self.noise in noises and self.scales[name]:
+                    found = usefulness(values, noises[self.noise].at(self.scales[name]))
+                    estimated |= {} if found is None else {name: found}
+        return replace(self, fingerprint=value, estimated=estimated)
+
+    def said(self, about: Mapping[str, str], /) -> Certificate:
+        """The same certificate with what an office says of the release (`check_about`)."""
+        stated: dict[str, Any] = dict(about)
+        return replace(self, **stated)
+
+    def put_on(self, frame: NativeFrame, /) -> NativeFrame:
+        """The frame with this certificate attached, unchecked: for whoever has just made both."""
+        return open_table(frame).with_metadata(self.to_dict())
+
+    def __str__(self) -> str:
+        return as_text(certificate_title(self), certificate_rows(self))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(certificate_title(self), certificate_rows(self))
+
+
+def _names() -> list[str]:
+    return [each.name for each in fields(Certificate) if each.name != "extra"]

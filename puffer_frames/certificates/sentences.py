@@ -1,0 +1,177 @@
+"""Every sentence of a certificate, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+Kind: TypeAlias = Literal["proved", "measured", "assumed", "not covered", "done", "technical"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One sentence of a certificate, and what kind of claim it is."""
+
+    key: str
+    """Its name in `SENTENCES`, the same in every certificate."""
+    kind: Kind
+    """Proved by a theorem, measured by the engine, assumed, not covered, done to the values, or technical."""
+    text: str
+    """The sentence."""
+
+
+SENTENCES: Mapping[str, tuple[Kind, str]] = {
+    # what is assumed
+    "records": ("assumed", "Records are independent of one another."),
+    "beliefs": ("assumed", "The adversary's law of the public value given each secret is {beliefs}."),
+    "units": ("assumed", "Units are independent of one another. All rows of a person belong to one unit."),
+    "draw": ("assumed", "One row of each unit is drawn at random for the answers: a sum is over units, not over rows."),
+    "given-law": ("assumed", "What a unit adds has the law that was given for it."),
+    "counted": ("assumed", "A count is of {what}."),
+    "all-rows": ("assumed", "A unit adds all its rows, taken as independent draws of its law."),
+    "equal-rows": ("assumed", "A unit adds all its rows, and reports the same in each of them."),
+    "law": ("assumed", "The law of a unit is {law}."),
+    "groups": ("assumed", "The groups are public. A unit lies in one of them."),
+    "divisor": ("assumed", "The divisor {divisor} is public and independent of what is protected."),
+    "chain": (
+        "assumed",
+        "Each series is a Markov chain, independent of the others. Its start is {start}, its transition matrix {law}.",
+    ),
+    "several-chains": ("assumed", "The guarantee holds for each of {chains} chains."),
+    "any-dependence": ("assumed", "The values of a series may depend on one another in any way; series do not."),
+    "no-gaps": ("assumed", "{series} without gaps."),
+    "bridged": ("assumed", "{series} with {gaps}. The chain runs on through the gaps{too}."),
+    "independent-gaps": (
+        "assumed",
+        "{series} with {gaps}. The series start anew after a gap, independent of what came before.",
+    ),
+    "series-public": ("assumed", "Times, lengths of series and the list of states are public."),
+    "other-rows": (
+        "assumed",
+        "The scale was calibrated on other rows than these. The beliefs are those learned there.",
+    ),
+    # what was proved
+    "adds-up": (
+        "proved",
+        "Several releases of {what} of the same {rows} add up, where each certificate has this sentence: their "
+        "epsilons{deltas} add.",
+    ),
+    "adds-up-series": (
+        "proved",
+        "Several releases of the same series{under} add up, where each certificate has this sentence: their "
+        "epsilons{deltas} add.",
+    ),
+    "stable-counts": (
+        "assumed",
+        "The loss of a shift under stable noise grows ever more slowly with the shift, on which the scale of several "
+        "counts rests: checked on a grid, not proved.",
+    ),
+    "joint-rule": (
+        "proved",
+        "The columns of a row together have the guarantee, whatever their joint law within {range} "
+        "(bounded-column rule).",
+    ),
+    "cells": (
+        "proved",
+        "Values were counted in cells. The scale pays for their width: the guarantee is under the exact frequencies.",
+    ),
+    "no-noise": ("proved", "No noise was needed for this guarantee: the values without noise have it too."),
+    "without-noise": ("proved", "No noise was needed for {what}: it has this guarantee without noise."),
+    "shared": ("proved", "{answers} share epsilon{deltas} evenly. Together they have the guarantee."),
+    "pure-only": ("proved", "The noise was held to pure privacy, which is more than was asked for."),
+    "lipschitz": (
+        "proved",
+        "One changed value changes {what}, before the noise, by at most {most}{how}.",
+    ),
+    "derived-count": ("proved", "The first count is the public total less the second one, at no cost."),
+    "group-noise": ("proved", "No quilt helps the values of some series: the noise hides such a series as a whole."),
+    # what was measured
+    "refuted": (
+        "measured",
+        "The published scale of {what} is NOT private under the laws that its theorem assumes: {loss}. It is not used.",
+    ),
+    "shares": (
+        "measured",
+        "The engine has confirmed each column alone for its share of epsilon. The guarantee of a row rests on the "
+        "bounded-column rule, not on these figures.",
+    ),
+    "kept-tells": ("measured", "From {kept}, which is kept, {determines} can be told (share {share})."),
+    "order-tells": ("measured", "The order of the rows tells more than a random one: {reasons}."),
+    "upper-bound": (
+        "measured",
+        "The loss of a unit that adds several rows of both signs is an upper bound: less noise might do.",
+    ),
+    "observed-exceeds": (
+        "measured",
+        "Under the observed frequencies of these rows the loss of {what} is {loss}: more than was asked for. The "
+        "guarantee is under the beliefs named here, not under these frequencies.",
+    ),
+    # what is not covered
+    "per-record": ("not covered", "Several records of one person: the guarantee is for one record."),
+    "learned": (
+        "not covered",
+        "What the numbers printed here tell: scale and losses were computed from the table.",
+    ),
+    "one-release": (
+        "not covered",
+        "A second release of {what} of the same {rows}: the scale rests on the randomness of {whose}.",
+    ),
+    "other-columns": (
+        "not covered",
+        "A release of another column of the same records: two columns can tell together what neither tells alone.",
+    ),
+    "other-answers": ("not covered", "A release of anything else about the same {rows}."),
+    "nulls": (
+        "not covered",
+        "That a value is missing: rows with a missing {entry} may have been left out.",
+    ),
+    "listed-pairs": ("not covered", "Records with a secret that no listed pair names."),
+    "kept": (
+        "not covered",
+        "Kept columns ({kept}), released as they were: they may tell the secret or a noisy value by themselves, and "
+        "given them the noisy values are not epsilon-private.",
+    ),
+    "other-knowledge": (
+        "not covered",
+        "A reader with another belief: one who knows more of a record, such as its other columns.",
+    ),
+    "class": (
+        "not covered",
+        "The removal of a whole class of rows, where that is the unit: only the row that is drawn from it is hidden.",
+    ),
+    "per-time": ("not covered", "Several times of one series together: the guarantee is for the state at one time."),
+    "impossible-starts": ("not covered", "What the given start makes impossible at a time is not hidden there."),
+    "observed-unknown": (
+        "not covered",
+        "The loss under the observed frequencies: there are too many pairs of secrets to compute it.",
+    ),
+    "absent-secrets": (
+        "not covered",
+        "{absent} of {of} secrets of the plan do not occur in these rows: {rest}.",
+    ),
+    # what was done to the values
+    "clipped": ("done", "Values were clipped before the noise: {ends}."),
+    "clipped-answers": ("done", "Values were clipped before they were added: {ends}."),
+    "after": ("done", "After the noise, at no cost: {done}."),
+    "frequencies": ("done", "Frequencies are counts divided by the public number of values."),
+    "warning-seed": (
+        "not covered",
+        "WARNING: the noise came from a seed. Whoever knows the seed can subtract it: this release is not private.",
+    ),
+    # technical
+    "grid": ("technical", "{grid}."),
+    "integer-noise": ("technical", "Discrete Laplace noise, drawn exactly, with AES-256 for its random bits."),
+}
+"""Kind and text per sentence; braces are filled in by `say`."""
+
+
+def say(key: str, /, **parts: object) -> Statement:
+    """A sentence with its parts filled in."""
+    kind, text = SENTENCES[key]
+    return Statement(key=key, kind=kind, text=text.format(**parts))
+
+
+def as_statement(plain: Mapping[str, str], /) -> Statement:
+    """The statement that a certificate's record holds, also one that this version does not know."""
+    return Statement(key=plain["key"], kind=cast(Kind, plain["kind"]), text=plain["text"])

@@ -1,0 +1,165 @@
+"""A certificate as titled rows of text."""
+
+from __future__ import annotations
+
+import math
+
+from puffer_frames.certificates.fields import Fields
+from puffer_frames.frames.stamps.fingerprint import fingerprint_text
+from puffer_frames.loss.outcome import measured_text
+from puffer_frames.noise.families import WORDS
+from puffer_frames.numbers.presentation import Rows, odds_text, plain, shown, shown_names
+
+_SYMBOLS = {noise.title: noise.symbol for noise in WORDS.values()} | {"discrete Laplace": "scale b"}
+_NO_NOISE = "NONE was added"
+_LABELS = {
+    "proved": "proved",
+    "measured": "measured",
+    "assumed": "assumes",
+    "not covered": "not covered",
+    "done": "done",
+}
+"""Kinds of statements in the order in which they are shown; technical ones come last."""
+_ON_GRID = 1e-6
+"""What the rounding of the values to the grid costs at most, as a share of the scale."""
+_EQUAL = 1.005
+"""Scales whose ratio is below this are as good as the same."""
+_ABOUT = ("issuer", "dataset", "created", "intended_use", "contact")
+
+
+def certificate_title(certificate: Fields, /) -> str:
+    """The first line."""
+    kind = "pure " if certificate.delta == 0 else ""
+    delta = "" if certificate.delta == 0 else f", delta = {plain(certificate.delta)}"
+    return f"Certificate of {kind}Pufferfish privacy, epsilon = {plain(certificate.epsilon)}{delta}"
+
+
+def certificate_rows(certificate: Fields, /) -> Rows:
+    """Labels and texts, in order: what is claimed, on what grounds, what is not covered, what it was made with."""
+    rows = [("protects", certificate.subject)]
+    if certificate.secret_values:
+        rows.append(("covers", _values_text(certificate)))
+    rows.append(("released", _released_text(certificate)))
+    if certificate.withheld:
+        rows.append(("not released", shown_names(certificate.withheld)))
+    whole = "all answers together" if certificate.answers else _what(certificate)
+    rows += [
+        ("meaning", odds_text(whole, epsilon=certificate.epsilon, delta=certificate.delta) + _scope(certificate)),
+        ("noise", _noise_text(certificate)),
+        *(("beside it", text) for text in _usefulness_texts(certificate)),
+        ("calibration", _calibration_text(certificate)),
+    ]
+    rows += _measured_rows(certificate)
+    for kind, label in _LABELS.items():
+        texts = [statement.text for statement in certificate.statements if statement.kind == kind]
+        rows += [(label if k == 0 else "", text) for k, text in enumerate(texts)]
+    if certificate.derived:
+        rows.append(("derived", "the frame or file with this record was changed after the release"))
+    given = [(name, getattr(certificate, name)) for name in _ABOUT]
+    rows += [(name.replace("_", " "), shown(text)) for name, text in given if text]
+    rows.append(
+        ("signature", "Ed25519" if certificate.signature else "none: a change to this record cannot be detected")
+    )
+    rows.append(("fingerprint", f"{fingerprint_text(certificate.fingerprint)}, puffer_frames {certificate.version}"))
+    known = (*_LABELS, "technical")
+    last = [s.text for s in certificate.statements if s.kind == "technical" or s.kind not in known]
+    return [*rows, *(("technical" if k == 0 else "", text) for k, text in enumerate(last))]
+
+
+def _what(certificate: Fields) -> str:
+    several = len(certificate.public) > 1
+    return "the released values of one row together" if several else "one released value"
+
+
+def _scope(certificate: Fields) -> str:
+    return "; this holds of the noisy values alone, not beside kept columns" if _has_kept(certificate) else ""
+
+
+def _has_kept(certificate: Fields) -> bool:
+    return bool(certificate.kept) and not certificate.answers
+
+
+def _values_text(certificate: Fields) -> str:
+    values = ", ".join(repr(label) for label in certificate.secret_values)
+    count, more = certificate.secret_count, certificate.secret_count - len(certificate.secret_values)
+    return f"{count:,} values: {values}" + (f" and {more:,} more" if more else "")
+
+
+def _released_text(certificate: Fields) -> str:
+    beside = "beside them" if certificate.answers else "as they were"
+    kept = f"; {beside}: {shown_names(certificate.kept)}" if certificate.kept else ""
+    return f"{shown_names(certificate.public)}, {certificate.rows:,} row{'s' * (certificate.rows != 1)}{kept}"
+
+
+def _noise_text(certificate: Fields) -> str:
+    if not any(certificate.scales.values()):
+        return _NO_NOISE
+    symbol = _SYMBOLS.get(certificate.noise, "scale gamma" if certificate.noise.endswith("-stable") else "scale")
+    scales = ", ".join(f"{shown(name)}: {symbol} = {scale:.6g}" for name, scale in certificate.scales.items())
+    errors = ", ".join(f"{shown(name)} {error:.4g}" for name, error in certificate.expected_error.items())
+    return f"{certificate.noise}, {scales}; mean absolute error {errors}"
+
+
+def _usefulness_texts(certificate: Fields) -> list[str]:
+    """The noise beside the column's spread, and beside the error of one constant."""
+    texts = []
+    for name, found in certificate.estimated.items():
+        of = f" of {shown(name)}" if len(certificate.scales) > 1 else " of the column"
+        spread = f"{'below' if found.spread_is_bound else 'about'} {found.spread:.2g}"
+        constant = f"{'below' if found.constant_error_is_bound else 'about'} {found.constant_error:.2g}"
+        text = (
+            f"the spread{of} (standard deviation) is {spread}; their median in place of every value would have a mean "
+            f"error {constant}. Both are estimated from the released values."
+        )
+        if certificate.expected_error.get(name, 0.0) > found.constant_error:
+            text += " The noise is larger than that error: single values are of no use; means of many may be."
+        texts.append(text)
+    return texts
+
+
+def _calibration_text(certificate: Fields) -> str:
+    asked = {name: scale for name, scale in certificate.published_scales.items() if scale is not None}
+    theorem = f"{certificate.theorem} ({certificate.source})"
+    numbers = f"{theorem} asks for {', '.join(f'{scale:.6g}' for scale in asked.values())}"
+    if certificate.calibration == "mechanism":
+        used = f"{theorem}: enough for what one changed value does to the counts"
+        ratio = _ratio(certificate, asked)
+        printed = ", ".join(f"{scale:.6g}" for scale in asked.values())
+        return f"{used}; as printed it asks for {printed}; {_smaller(ratio)}" if ratio > _EQUAL else used
+    exact = "exact: the smallest scale that the engine confirms"
+    if len(asked) < len(certificate.scales):
+        return f"{exact}; {theorem} has no condition for this request"
+    if certificate.calibration == "theorem":
+        used = "used as published, confirmed by the exact engine"
+        raised = any(certificate.scales[name] > scale * (1 + _ON_GRID) for name, scale in asked.items())
+        return f"{numbers}; {'raised to what the exact engine confirms' if raised else used}"
+    ratio = _ratio(certificate, asked)
+    return f"{exact}; {numbers}" + (f"; {_smaller(ratio)}" if _EQUAL < ratio < math.inf else "")
+
+
+def _ratio(certificate: Fields, asked: dict[str, float]) -> float:
+    """How much smaller the noise is than published, of the column where this is least."""
+    ratios = [asked[name] / scale if scale else math.inf for name, scale in certificate.scales.items() if name in asked]
+    return min(ratios, default=0.0)
+
+
+def _smaller(ratio: float) -> str:
+    return f"the noise is {ratio:.3g} times smaller than the published condition asks for, at the same epsilon"
+
+
+def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
+    """What the engine measured, a row per column and belief, and under the observed frequencies."""
+    rows = []
+    several = len(certificate.scales) > 1
+    label = "proved" if certificate.calibration == "mechanism" else "measured"
+    for column, beliefs in certificate.verified.items():
+        of = f" of {shown(column)} alone" if several else ""
+        for belief, found in beliefs.items():
+            loss = measured_text(found, delta=certificate.delta)
+            rows.append((label, f"{belief} belief: {loss}{of}"))
+    for column, found in certificate.observed.items():
+        if certificate.verified.get(column, {}).get("empirical") != found:
+            of = f" of {shown(column)} alone" if several else ""
+            loss = measured_text(found, delta=certificate.delta)
+            rows.append(("measured", f"observed frequencies of the released rows: {loss}{of}"))
+    return rows

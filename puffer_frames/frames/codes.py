@@ -1,0 +1,63 @@
+"""Entries of some rows of a column as numbers, whatever they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+from numpy.typing import NDArray
+
+from puffer_frames.priors.prior import FloatArray, IndexArray
+
+
+def codes_of(entries: nw.Series[Any], /) -> IndexArray:
+    """Numbers from 0, equal for equal entries, of which missing ones are one. What has no hash goes by its text."""
+    native = nw.to_native(entries.alias("entries"))  # Polars reads names like "^x$" as patterns
+    if isinstance(native, pd.Series):
+        try:
+            return np.asarray(native.factorize(use_na_sentinel=False)[0], dtype=np.int64)
+        except Exception:  # entries are objects of any kind: lists and arrays of theirs have no hash
+            return _text_codes(native.tolist())
+    assert isinstance(native, pl.Series)
+    if is_plain(entries):
+        return np.unique(native.hash().to_numpy(), return_inverse=True)[1]
+    return _text_codes(native.to_list())
+
+
+def is_plain(entries: nw.Series[Any], /) -> bool:
+    """Whether every engine can group by such entries."""
+    native = nw.to_native(entries)
+    if isinstance(native, pl.Series):
+        return is_plain_dtype(native.dtype)
+    return not isinstance(entries.dtype, (nw.Object, nw.Unknown, nw.List, nw.Struct, nw.Array))
+
+
+def is_plain_dtype(dtype: pl.DataType, /) -> bool:
+    """Whether Polars can group by entries of this dtype."""
+    return not (dtype.is_nested() or isinstance(dtype, (pl.Object, pl.Null)))
+
+
+def _text_codes(entries: list[Any]) -> IndexArray:
+    """By text, with the type's name: 1 and "1" differ."""
+    return pd.factorize(np.array([f"{type(entry).__name__} {entry}" for entry in entries], dtype=object))[0]
+
+
+def numbers_of(entries: nw.Series[Any], /) -> FloatArray | None:
+    """Numbers and times in their order, NaN where one is missing; None for entries of another kind.
+
+    Texts that nearly all differ have an order too: that of the alphabet.
+    """
+    entries, dtype = entries.alias("entries"), entries.dtype
+    if isinstance(dtype, nw.String):
+        texts = entries.to_polars()
+        return texts.rank("dense").cast(pl.Float64).to_numpy() if 2 * texts.n_unique() > len(texts) else None
+    temporal = isinstance(dtype, (nw.Date, nw.Datetime, nw.Duration, nw.Time))
+    if not (temporal or dtype.is_numeric() or isinstance(dtype, nw.Boolean)):
+        return None
+    plain = entries.to_polars()
+    physical = plain.to_physical() if temporal else plain
+    found: NDArray[np.float64] = physical.cast(pl.Float64, strict=False).to_numpy()
+    return found

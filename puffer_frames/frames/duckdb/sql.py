@@ -1,0 +1,70 @@
+"""Pieces of SQL for DuckDB, and how the rows of a relation are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import polars as pl
+import pyarrow as pa
+
+from puffer_frames.frames.found import Cells
+
+BATCH = 1 << 17
+"""Rows that are read together."""
+
+
+def selected(relation: Any, columns: Mapping[str, str], /) -> Any:
+    """Columns of a relation by their names: SQL, in which `#1` is the first column."""
+    return relation.project(", ".join(f'{sql} AS "{name}"' for name, sql in columns.items()))
+
+
+def read_one(relation: Any, asked: Mapping[str, str], /) -> dict[str, Any]:
+    """The one row of some aggregates, by their names."""
+    row: dict[str, Any] = read_table(
+        relation.aggregate(", ".join(f'{sql} AS "{name}"' for name, sql in asked.items()))
+    ).to_pylist()[0]
+    return row
+
+
+def read_table(relation: Any, /) -> pa.Table:
+    """All rows as an Arrow table."""
+    return relation.to_arrow_table()
+
+
+def read_batches(relation: Any, /) -> Iterator[pa.RecordBatch]:
+    """The rows in Arrow batches; nothing else may be asked of the connection before the end."""
+    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # its older name
+    yield from read(BATCH)
+
+
+def opened(table: pa.Table, /) -> nw.DataFrame[Any]:
+    """An Arrow table as narwhals has it."""
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return nw.from_native(frame, eager_only=True)
+
+
+def number_sql(value: float, /) -> str:
+    """A 64-bit float: DuckDB reads 0.1 as a decimal."""
+    return f"CAST('{float(value)!r}' AS DOUBLE)"
+
+
+def present_sql(column: str, /, *, floats: bool) -> str:
+    """Whether an entry is neither null nor NaN."""
+    return f"{column} IS NOT NULL AND NOT isnan({column})" if floats else f"{column} IS NOT NULL"
+
+
+def finite_sql(column: str, /, *, floats: bool) -> str:
+    """Whether an entry is a finite number."""
+    return f"isfinite({column})" if floats else f"{column} IS NOT NULL"
+
+
+def cell_sql(column: str, cells: Cells, /) -> str:
+    """Number of the cell of a column's value, as `cells.cell_of`."""
+    value = f"CAST({column} AS DOUBLE)"
+    if cells.domain is not None:
+        low, high = map(number_sql, cells.domain)
+        value = f"least(greatest({value}, {low}), {high})"
+    return f"CAST(floor({value} * {number_sql(1.0 / cells.width)}) AS BIGINT)"

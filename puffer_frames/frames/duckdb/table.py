@@ -1,0 +1,294 @@
+"""DuckDB relations: counts by SQL, and rows that pass through the mechanism in Arrow batches."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pyarrow as pa
+
+from puffer_frames.errors import ArgumentTypeError, CalibrationError, PufferWarning
+from puffer_frames.frames import summary
+from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
+from puffer_frames.frames.duckdb.looks import warn_of_kept_in_relation, warn_of_order_in_relation
+from puffer_frames.frames.duckdb.sql import (
+    cell_sql,
+    finite_sql,
+    number_sql,
+    opened,
+    present_sql,
+    read_batches,
+    read_one,
+    read_table,
+    selected,
+)
+from puffer_frames.frames.forked import check_process
+from puffer_frames.frames.found import Cells, Extent, FoundValues, other_rows
+from puffer_frames.frames.local.of_arrow import ArrowTable
+from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
+from puffer_frames.frames.noisy import NUMBER, NoiseStep
+from puffer_frames.frames.released import Released
+from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.summary import count_values
+from puffer_frames.noise.estimate import evenly
+from puffer_frames.noise.mechanism import Mechanism
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.summary import Summary
+
+Relation: TypeAlias = Any
+"""A duckdb.DuckDBPyRelation."""
+CHECK, GIVEN = "digest", "given"
+"""Columns beside those of the request: a hash of the row, and its number before it is made one of 64 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class DuckTable:
+    """A relation: a query that DuckDB runs anew whenever its rows are asked for.
+
+    The rows that come without a `row_id` are read once, into an Arrow table, and numbered as they come. From there on
+    they are released like that table: what a relation without ORDER BY does not promise, its order, is then fixed, and
+    it is looked at for what it tells. With a `row_id` nothing is held: SQL counts, and the noise is added batch by
+    batch; rows that change between two passes are an error.
+    """
+
+    relation: Relation
+    names: tuple[str, ...]
+
+    is_plan = False
+
+    @classmethod
+    def of(cls, relation: Relation, /) -> DuckTable:
+        """Look at the names alone."""
+        names = tuple(relation.columns)
+        check_column_names(names)
+        return cls(relation, names)
+
+    @property
+    def labels(self) -> Sequence[Name]:
+        """Text."""
+        return self.names
+
+    def in_memory(self) -> ArrowTable:
+        """Read once."""
+        return self._read(self.names)
+
+    run = in_memory
+
+    def fingerprint(self, *, like: str = "") -> str:
+        """Of the rows as they come."""
+        return self.in_memory().fingerprint(like=like)
+
+    def metadata(self) -> dict[str, Any] | None:
+        """A relation has no place for any."""
+        return None
+
+    def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:  # noqa: ARG002
+        """A relation has no place for any."""
+        raise ArgumentTypeError(
+            "the frame",
+            rule="one that a certificate can be attached to",
+            got="a DuckDB relation",
+            hint="Attach it to the rows: certificate.attach(relation.to_arrow_table()).",
+        )
+
+    def with_levels(self, *, known: Collection[str], rows: int) -> DuckTable:  # noqa: ARG002
+        """Its columns are not looked into before they are read."""
+        return self
+
+    def is_in_place(self, *, known: Collection[str]) -> bool:
+        """To be asked of the rows."""
+        return self.in_memory().is_in_place(known=known)
+
+    def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> Any:
+        """Numbered by `row_id`; or else, for a release, read once and numbered by position."""
+        check_process()
+        check_nulls(nulls)
+        roles.check_names(self.names)
+        if layout is not None and roles.row_id is None:
+            named = {*roles.secret, *roles.public, *roles.keep}
+            table = self._read([name for name in self.names if name in named])
+            return replace(table.complete(roles, nulls=nulls, layout=layout), names=self.names)
+        schema = self._schema([*roles.secret, *roles.public, *([] if roles.row_id is None else [roles.row_id])])
+        roles.check_dtypes(schema)
+        rows = selected(self.relation, self._columns(roles, schema))
+        if nulls == "drop":
+            for alias, name in roles.plain("secret", "public").items():
+                rows = rows.filter(present_sql(alias, floats=schema[name].is_float()))
+        seed = secrets.randbits(63)
+        found = _look(rows, roles, schema, seed=seed)
+        if not found["rows"] and nulls == "drop":
+            check_rows(len(read_table(self.relation.limit(1))))
+            raise no_complete_row()
+        check_rows(found["rows"])
+        if roles.row_id is not None:
+            roles.check_numbers(
+                missing=found["rows"] - found["given"],
+                repeated=found["numbered"] - found["numbers"],
+                outside=found["numbered"] < found["given"],
+            )
+        return DuckRows(
+            rows=rows, names=self.names, roles=roles, schema=schema, found=found, seed=seed, layout=layout or Layout()
+        )
+
+    def _read(self, names: Sequence[str]) -> ArrowTable:
+        check_process()
+        places = {f"c{k}": f"#{self.names.index(name) + 1}" for k, name in enumerate(names)}
+        return ArrowTable(read_table(selected(self.relation, places)).rename_columns(list(names)))
+
+    def _schema(self, names: Sequence[str]) -> Mapping[str, nw.dtypes.DType]:
+        """Dtypes as Arrow has them."""
+        places = {f"c{k}": f"#{self.names.index(name) + 1}" for k, name in enumerate(names)}
+        dtypes = opened(read_table(selected(self.relation, places).limit(0))).schema.dtypes()
+        return dict(zip(names, dtypes, strict=True))
+
+    def _columns(self, roles: Roles, schema: Mapping[str, nw.dtypes.DType]) -> dict[str, str]:
+        """SQL of the columns of `DuckRows`, by their place: names may differ in case alone. Floats are 64-bit ones."""
+        found = {}
+        for alias, name in roles.plain().items():
+            column = f"#{self.names.index(name) + 1}"
+            wide = not alias.startswith("keep_") and schema[name].is_float()
+            found[alias] = f"CAST({column} AS DOUBLE)" if wide else column
+        if roles.row_id is not None:
+            found[GIVEN] = f"#{self.names.index(roles.row_id) + 1}"
+            found[NUMBER] = f"TRY_CAST({found[GIVEN]} AS BIGINT)"
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuckRows:
+    """Complete rows of a relation: `secret_0`, ..., `public_0`, ..., `keep_0`, ..., and where it has one its number."""
+
+    rows: Relation
+    names: tuple[str, ...]
+    """The relation's own columns."""
+    roles: Roles
+    schema: Mapping[str, nw.dtypes.DType]
+    found: Mapping[str, Any]
+    """What one pass over the rows found."""
+    seed: int
+    """Of the hash of a row, by which a later pass is compared with the first."""
+    layout: Layout
+
+    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
+        """By SQL, whose results alone reach memory; raises CalibrationError where the rows change meanwhile."""
+        return {
+            name: count_values(self._values(k), secret=self.roles.secret, public=name, domain=domain.get(name))
+            for k, name in enumerate(self.roles.public)
+        }
+
+    def _values(self, k: int) -> FoundValues:
+        return FoundValues(
+            dtype=self.schema[self.roles.public[k]],
+            extent=Extent(
+                missing=self.found[f"missing_{k}"],
+                infinite=self.found[f"infinite_{k}"],
+                low=self.found[f"low_{k}"],
+                high=self.found[f"high_{k}"],
+                std=self._std(k),
+            ),
+            rows=self.found["rows"],
+            different=lambda: self.found[f"different_{k}"],
+            count=lambda cells, most: self._counted(k, cells, most),
+        )
+
+    def _std(self, k: int) -> float:
+        """Of a column of many rows, which may be counted in cells; scaled, so that no square is too large."""
+        ends = [abs(float(end)) for end in (self.found[f"low_{k}"], self.found[f"high_{k}"]) if end is not None]
+        if self.found["rows"] <= summary.EXACT_ROWS or not ends or not max(ends):
+            return 0.0
+        value, unit = f"public_{k}", 2.0 ** np.frexp(max(ends))[1]
+        finite = finite_sql(value, floats=self.schema[self.roles.public[k]].is_float())
+        scaled = f"CAST({value} AS DOUBLE) / {number_sql(unit)}"
+        found = read_one(self.rows, {"std": f"stddev_samp({scaled}) FILTER (WHERE {finite})"})["std"]
+        return float(found or 0.0) * float(unit)
+
+    def _counted(self, k: int, cells: Cells | None, most: int | None) -> nw.DataFrame[Any]:
+        """As `FoundValues.count`; all of them are those of the first pass."""
+        value = f"public_{k}" if cells is None else cell_sql(f"public_{k}", cells)
+        columns = {alias: alias for alias in self.roles.plain("secret")} | {"value": value}
+        counts = selected(self.rows, columns | {CHECK: self._hash()}).aggregate(
+            f"{', '.join(columns)}, count(*) AS count, sum({CHECK}) AS {CHECK}", ", ".join(columns)
+        )
+        found = opened(read_table(counts if most is None else counts.limit(most + 1)))
+        if (most is None or len(found) <= most) and sum(map(int, found[CHECK].to_list())) % 2**64 != self.found[CHECK]:
+            raise _changed("the counts")
+        return found.drop(CHECK)
+
+    def _hash(self) -> str:
+        return _hash_sql(self.roles, self.seed)
+
+    def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
+        """Of the order that DuckDB gives the rows now, and of the kept columns."""
+        found: list[PufferWarning] = []
+        if not self.layout.shuffle:
+            found += warn_of_order_in_relation(self.rows, self.roles, counts=counts)
+        if self.roles.keep:
+            found += warn_of_kept_in_relation(self.rows, self.roles, count=self.found["rows"])
+        return found
+
+    def release(self, mechanisms: Mapping[str, Mechanism], /) -> Released:
+        """One pass in Arrow batches, into an Arrow table.
+
+        Raises
+        ------
+        CalibrationError
+            Where the rows are no longer those that were counted.
+        """
+        plain = {name: alias for alias, name in self.roles.plain("public", "keep").items()}
+        names = [name for name in self.names if name in plain]
+        columns = {alias: alias for alias in (NUMBER, *(plain[name] for name in names))} | {CHECK: self._hash()}
+        step = NoiseStep(mechanisms={plain[name]: mechanism for name, mechanism in mechanisms.items()}, firsts=None)
+        batches = read_batches(selected(self.rows, columns))
+        table = pa.Table.from_batches(step.noise(self._checked(batches))).rename_columns(names)
+        if self.layout.shuffle:
+            order = next(iter(mechanisms.values())).key.permutation(self.found["rows"])
+            table = table.take(pa.array(order)).combine_chunks()
+        return Released(
+            frame=table,
+            rows=self.found["rows"],
+            sample={name: evenly(table[name].to_numpy()) for name in self.roles.public},
+            fingerprint=ArrowTable(table).fingerprint(),
+        )
+
+    def _checked(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The batches without their last column, by which they are compared with the first pass."""
+        rows = check = 0
+        for batch in batches:
+            rows += batch.num_rows
+            check += int(batch.column(CHECK).to_numpy().sum(dtype=np.uint64))
+            yield batch.select(batch.schema.names[:-1])
+        if (rows, check % 2**64) != (self.found["rows"], self.found[CHECK]):
+            raise _changed("the noise")
+
+
+def _hash_sql(roles: Roles, seed: int) -> str:
+    """64 bits of a row's secrets, public values and number, seeded so that nobody can compute them for a guess."""
+    names = [*roles.plain("secret", "public"), *([] if roles.row_id is None else [NUMBER])]
+    return f"hash({seed}, {', '.join(names)})"
+
+
+def _look(rows: Relation, roles: Roles, schema: Mapping[str, nw.dtypes.DType], *, seed: int) -> dict[str, Any]:
+    """What one pass finds: the number of rows, and of each public column what `FoundValues` asks for."""
+    asked = {"rows": "count(*)", CHECK: f"sum({_hash_sql(roles, seed)})"}
+    for k, name in enumerate(roles.public):
+        value, floats = f"public_{k}", schema[name].is_float()
+        finite = finite_sql(value, floats=floats)
+        asked |= {
+            f"missing_{k}": f"count(*) FILTER (WHERE NOT ({present_sql(value, floats=floats)}))",
+            f"infinite_{k}": f"count(*) FILTER (WHERE isinf({value}))" if floats else "0",
+            f"low_{k}": f"min({value}) FILTER (WHERE {finite})",
+            f"high_{k}": f"max({value}) FILTER (WHERE {finite})",
+            f"different_{k}": f"approx_count_distinct({value})",
+        }
+    if roles.row_id is not None:
+        asked |= {"given": f"count({GIVEN})", "numbered": f"count({NUMBER})", "numbers": f"count(DISTINCT {NUMBER})"}
+    found = read_one(rows, asked)
+    return found | {CHECK: int(found[CHECK] or 0) % 2**64}
+
+
+def _changed(where: str) -> CalibrationError:
+    return other_rows(where, hint="Write the relation to a table first (relation.to_table)")

@@ -1,0 +1,227 @@
+"""Whether columns that are released as they are determine the secret, or a public column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from puffer_frames.errors import KeptColumnWarning
+from puffer_frames.frames.order import CERTAIN, joined, look_at_runs, ranked, surprise
+from puffer_frames.priors.prior import FloatArray, IndexArray
+
+ROWS = 1 << 16
+"""Rows of a sample."""
+_ERRORS, _SUSPECT = 0.01, 0.05
+"""Share of the rows that a kept value may not tell; in a sample, up to which all rows are asked."""
+LEAST_ROWS = 20
+"""Rows with a kept value that comes twice, at least."""
+_OF_GUESS, _SUSPECT_OF_GUESS, _FEW_GUESSES = 0.5, 0.75, 8
+"""Errors, as a share of those of the most frequent target; in a sample, unless these are few."""
+_CHANCE = 10.0
+"""What is seen happens by chance with a probability of at most e to the minus this."""
+_MOST_SIZES = 64
+_TILTS = (1e-3, 1e-2, 0.05, 0.2)
+_FEW_CODES = 1 << 18
+"""Numbers up to here are counted faster than they are sorted."""
+RANKS = 0.995
+"""Rank correlation of a kept column that is a copy of a public one, or a monotone map of it."""
+_MOSTLY = 0.5
+"""Less than this share of rows with a kept value that comes twice: the values are nearly all different."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """How often the target is not the most frequent one of its kept value, over values of at least two rows.
+
+    It is made of how often each number of rows comes, so that it does not grow with the rows.
+    """
+
+    sizes: IndexArray
+    """Numbers of rows that a kept value has."""
+    groups: IndexArray
+    """Number of kept values with so many rows."""
+    errors: int
+    """Rows outside the most frequent target of their kept value."""
+    target_sizes: IndexArray
+    """Numbers of rows that a target has."""
+    targets: IndexArray
+    """Number of targets with so many rows."""
+
+    @classmethod
+    def of(cls, kept: IndexArray, targets: IndexArray, /) -> Evidence:
+        """From the numbers of the kept values and of the targets of rows."""
+        many = int(targets.max()) + 1
+        pairs, counts = _counted(kept * many + targets)
+        owners = pairs // many
+        starts = np.flatnonzero(np.diff(owners, prepend=-1))
+        sums, most = np.add.reduceat(counts, starts), np.maximum.reduceat(counts, starts)
+        sizes, groups = np.unique(sums, return_counts=True)
+        target_sizes, number = np.unique(np.bincount(targets), return_counts=True)
+        return cls(
+            sizes=sizes,
+            groups=groups,
+            errors=int((sums - most).sum()),
+            target_sizes=target_sizes[target_sizes > 0],
+            targets=number[target_sizes > 0],
+        )
+
+    @property
+    def rows(self) -> int:
+        """Rows with a kept value that comes at least twice."""
+        return int((self.sizes * self.groups)[self.sizes > 1].sum())
+
+    @property
+    def share(self) -> float:
+        """Share of these rows whose target is the most frequent one of their kept value."""
+        return 1.0 - self.errors / self.rows
+
+    @property
+    def constant(self) -> bool:
+        """Whether there is one target only."""
+        return int(self.targets.sum()) == 1
+
+    @property
+    def repeats(self) -> bool:
+        """Whether most rows have a kept value that comes twice."""
+        return self.rows >= _MOSTLY * int(self.sizes @ self.groups)
+
+    @property
+    def _guess(self) -> float:
+        """Errors of naming the target that is the most frequent of all."""
+        return self.rows * (1.0 - int(self.target_sizes.max()) / int(self.target_sizes @ self.targets))
+
+    def is_suspect(self) -> bool:
+        """Whether all rows should be asked, if this is a sample."""
+        if self.rows < LEAST_ROWS:
+            return False
+        guess = self._guess
+        few = self.errors <= _SUSPECT_OF_GUESS * guess or guess < _FEW_GUESSES
+        return self.constant or (self.errors <= _SUSPECT * self.rows and few)
+
+    def determines(self) -> bool:
+        """Whether the kept value tells the target, in all but a few rows, and more than chance explains."""
+        enough = self.rows >= LEAST_ROWS and not self.constant
+        few = enough and self.errors <= min(_ERRORS * self.rows, _OF_GUESS * self._guess)
+        return few and self._log_chance() <= -_CHANCE
+
+    def _log_chance(self) -> float:
+        r"""Logarithm of a bound on the probability of so few errors where the target does not depend on the kept value.
+
+        For the errors of a group of g rows,
+        :math:`E t^{g - \max_k n_k} \le \sum_k E t^{g - n_k} = \sum_k (p_k + t (1 - p_k))^g` for t up to 1; at most e
+        errors in all have a probability of at most :math:`t^{-e}` times the product over the groups.
+        """
+        repeated = self.sizes > 1
+        sizes, groups = self.sizes[repeated], self.groups[repeated]
+        largest = np.argsort(-(sizes * groups))[:_MOST_SIZES]
+        sizes, groups = sizes[largest].astype(np.float64), groups[largest]
+        shares = self.target_sizes / int(self.target_sizes @ self.targets)
+        best = 0.0
+        for tilt in _TILTS if self.errors else (0.0, *_TILTS):
+            logs = np.outer(sizes, np.log(shares + tilt * (1.0 - shares))) + np.log(self.targets)
+            top = logs.max(axis=1)
+            sums = top + np.log(np.exp(logs - top[:, None]).sum(axis=1))
+            bound = float(groups @ np.minimum(sums, 0.0)) - (self.errors * math.log(tilt) if self.errors else 0.0)
+            best = min(best, bound)
+        return best
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column in a sample."""
+
+    name: str
+    """As a warning calls it."""
+    codes: IndexArray
+    """Numbers of the entries, from 0."""
+    numbers: FloatArray | None
+    """Entries that are numbers or times, in their order."""
+
+
+def _counted(codes: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Different numbers, ascending, and how often each comes."""
+    if int(codes.max()) > _FEW_CODES:
+        return np.unique(codes, return_counts=True)
+    counts = np.bincount(codes)
+    found = np.flatnonzero(counts)
+    return found, counts[found]
+
+
+Ask = Callable[[Sequence[str], str], Evidence | None]
+"""Evidence of all rows, for the plain names of kept columns and a target; None where it cannot be had."""
+
+
+def look_at_kept(
+    kept: Mapping[str, Column], secrets: Mapping[str, Column], public: Mapping[str, Column], /, *, ask: Ask | None
+) -> Iterator[KeptColumnWarning]:
+    """What a sample of rows tells of kept columns, by their plain names; `ask` is None where it is all rows."""
+    seen, repeated = set[str](), list[str]()
+    targets = {**secrets, **public}
+    for own, target in product(kept, targets):
+        column, aim = kept[own], targets[target]
+        evidence = Evidence.of(column.codes, aim.codes)
+        if evidence.repeats and own not in repeated:
+            repeated.append(own)
+        found = _determined(evidence, [own], target, ask=ask)
+        if found is None and target in public:
+            found = _in_step(column.numbers, aim.numbers)
+        elif found is None and not evidence.repeats:
+            found = _sorts(column.numbers, aim.codes)
+        if found is not None:
+            seen.add(target)
+            yield KeptColumnWarning([column.name], determines=aim.name, share=found)
+    together, codes = _together({own: kept[own].codes for own in repeated})
+    for target, aim in targets.items() if len(together) > 1 else ():
+        found = None if target in seen else _determined(Evidence.of(codes, aim.codes), together, target, ask=ask)
+        if found is not None:
+            names = list(dict.fromkeys(kept[own].name for own in together))
+            yield KeptColumnWarning(names, determines=aim.name, share=found)
+
+
+def _together(columns: Mapping[str, IndexArray]) -> tuple[list[str], IndexArray]:
+    """Columns whose joint entries come twice in most rows, those of few values first, and numbers of these entries."""
+    names, codes = list[str](), np.zeros(0, dtype=np.int64)
+    for name in sorted(columns, key=lambda name: int(columns[name].max())):
+        more = joined([codes, columns[name]]) if names else columns[name]
+        counts = np.bincount(more)
+        if int(counts[counts > 1].sum()) < _MOSTLY * more.size:
+            break
+        names, codes = [*names, name], more
+    return names, codes
+
+
+def _determined(evidence: Evidence, kept: Sequence[str], target: str, *, ask: Ask | None) -> float | None:
+    """Share of the rows whose target the kept values tell, where they determine it."""
+    if ask is not None and evidence.is_suspect():
+        evidence = ask(kept, target) or evidence
+    return evidence.share if evidence.determines() else None
+
+
+def _in_step(kept: FloatArray | None, public: FloatArray | None) -> float | None:
+    """Rank correlation of two columns of numbers, where it is that of a copy."""
+    if kept is None or public is None:
+        return None
+    there = ~(np.isnan(kept) | np.isnan(public))
+    if np.count_nonzero(there) < LEAST_ROWS:
+        return None
+    one, other = ranked(kept[there]), ranked(public[there])
+    spread = math.sqrt(float((one * one).sum()) * float((other * other).sum()))
+    if not spread:
+        return None
+    rho = abs(float((one * other).sum())) / spread
+    largest = float(np.abs(one).max() * np.abs(other).max()) * one.size / spread
+    certain = surprise(rho * one.size, variance=one.size, largest=largest) >= CERTAIN
+    return rho if rho >= RANKS and certain else None
+
+
+def _sorts(kept: FloatArray | None, secrets: IndexArray) -> float | None:
+    """Share of neighbours with equal secrets, or with others, where rows sorted by the kept value have too many."""
+    if kept is None:
+        return None
+    there = ~np.isnan(kept)
+    ties = np.random.default_rng(0).permutation(np.count_nonzero(there))  # equal values come in no order
+    return look_at_runs(secrets[there][np.lexsort((ties, kept[there]))])

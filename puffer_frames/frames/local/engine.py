@@ -1,0 +1,141 @@
+"""Aggregates of frames in memory by the engine that does them fastest: Polars' streaming one, for pandas too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+from numpy.typing import NDArray
+
+from puffer_frames.frames.cells import cell_of
+from puffer_frames.frames.columns import Frame, to_floats
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.prior import FloatArray
+
+
+def count_groups(table: nw.DataFrame[Any], keys: Sequence[str], /, **changed: nw.Expr) -> nw.DataFrame[Any]:
+    """Number of rows per combination of the keys, in a column `count`.
+
+    Columns may be changed first, in the same pass: `name=expression`.
+    """
+    if not table.implementation.is_polars():
+        ready = table.with_columns(**changed) if changed else table
+        return ready.group_by(list(keys)).agg(nw.len().alias("count"))
+    plan = table.lazy().with_columns(**changed) if changed else table.lazy()
+    counted = plan.group_by(list(keys)).agg(nw.len().alias("count"))
+    return nw.from_native(counted.to_native().collect(engine="streaming"), eager_only=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalSecrets:
+    """The secrets of rows in memory.
+
+    Those of pandas are numbered once, which takes most of the time of a group-by, and counted as numbers.
+    """
+
+    columns: Mapping[str, nw.Series[Any]]
+    """`secret_0`, ..., or in Polars the numbers, `code`."""
+    labels: pd.DataFrame | None = None
+    """The secret of each number."""
+
+    @classmethod
+    def of(cls, frame: Frame, names: Sequence[str], /) -> LocalSecrets:
+        """Under plain names (Polars reads names like "^x$" as patterns), floats as 64-bit ones."""
+        columns = {f"secret_{k}": _plain(frame, name) for k, name in enumerate(names)}
+        if not frame.implementation.is_pandas():
+            return cls(columns=columns)
+        codes, labels = _numbered([nw.to_native(entries) for entries in columns.values()])
+        series = nw.from_native(pl.Series(codes), series_only=True)
+        return cls(columns={"code": series}, labels=labels.set_axis(list(columns), axis=1))
+
+    def runs(self, rows: int, /) -> int:
+        """Number of runs of equal secrets, none of them missing, among so many rows."""
+        changed = np.zeros(rows - 1, dtype=bool)
+        for entries in self.columns.values():
+            part = entries.alias("secret")
+            changed |= (part != part.shift(1)).fill_null(True).to_numpy().astype(bool)[1:]
+        return 1 + int(np.count_nonzero(changed))
+
+    def labelled(self, counted: nw.DataFrame[Any], /) -> nw.DataFrame[Any]:
+        """A table of counts with the secrets in place of their numbers."""
+        if self.labels is None:
+            return counted
+        table = self.labels.iloc[counted["code"].to_numpy()].reset_index(drop=True)
+        numbers = counted.select("value", "count").to_native().to_pandas(use_pyarrow_extension_array=True)
+        return nw.from_native(pd.concat([table, numbers], axis=1), eager_only=True)
+
+
+def _numbered(columns: Sequence[pd.Series[Any]]) -> tuple[NDArray[np.intp], pd.DataFrame]:
+    """Numbers of the rows of some columns, equal for equal rows, and a row for each number."""
+    codes, found = columns[0].factorize(use_na_sentinel=False)
+    labels = pd.DataFrame({0: found})
+    for entries in columns[1:]:
+        own, found = entries.factorize(use_na_sentinel=False)
+        codes, held = pd.factorize(codes * len(found) + own)
+        labels = labels.iloc[held // len(found)].reset_index(drop=True)
+        labels[labels.shape[1]] = found.take(held % len(found))
+    return codes, labels
+
+
+def _plain(frame: Frame, name: str, /) -> nw.Series[Any]:
+    """A column, floats as 64-bit ones."""
+    return frame[name].cast(nw.Float64) if frame.schema[name].is_float() else frame[name]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalValues:
+    """A public column and its secrets in memory."""
+
+    secrets: LocalSecrets
+    table: nw.DataFrame[Any]
+    """The columns of the secrets, and `value`."""
+
+    @classmethod
+    def of(cls, frame: Frame, secrets: LocalSecrets, public: str, /) -> LocalValues:
+        """A column of the frame, with the secrets of its rows."""
+        values = _plain(frame, public)
+        if secrets.labels is not None:
+            if values.null_count() and not values.dtype.is_float():
+                own = values.to_polars()
+            else:
+                own = pl.Series(values.to_numpy())
+            values = nw.from_native(own, series_only=True)
+        columns = {**secrets.columns, "value": values}
+        return cls(secrets, nw.from_dict(columns))
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.table)
+
+    def exceeds(self, different: int, /) -> bool:
+        """Whether the first rows have more different values already."""
+        return int(self.table["value"].head(2 * different).n_unique()) > different
+
+    def counted(self, _most: int, /) -> nw.DataFrame[Any]:
+        """Rows per secret and value."""
+        return self.secrets.labelled(count_groups(self.table, self.table.columns))
+
+    def in_cells(self, width: float, domain: Bounds | None, /) -> nw.DataFrame[Any]:
+        """Rows per secret and cell."""
+        counted = count_groups(self.table, self.table.columns, value=cell_of(width, domain))
+        return self.secrets.labelled(counted)
+
+    def ends(self, name: str, /) -> FloatArray:
+        """The smallest and the largest value."""
+        column = self.table["value"]
+        ends = nw.new_series("value", [column.min(), column.max()], column.dtype, backend=column.implementation)
+        missing = column.null_count() or (column.dtype.is_float() and column.is_nan().any())
+        if missing or not np.isfinite(ends.cast(nw.Float64).to_numpy()).all():
+            to_floats(column, np.ones(len(column), dtype=np.int64), name=name)  # counts what is wrong
+        return to_floats(ends, np.ones(2, dtype=np.int64), name=name)
+
+    def std(self) -> float:
+        """Standard deviation of the values."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(self.table["value"].std())

@@ -1,0 +1,129 @@
+"""What frames show to `order` and `kept`: rows in memory, and plans by the streaming engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from puffer_frames.errors import PufferWarning, RowOrderWarning
+from puffer_frames.frames import kept, order
+from puffer_frames.frames.codes import codes_of, is_plain, is_plain_dtype, numbers_of
+from puffer_frames.frames.columns import Frame
+from puffer_frames.frames.kept import Ask, Column, Evidence, look_at_kept
+from puffer_frames.frames.local.engine import LocalSecrets
+from puffer_frames.frames.order import WINDOW, Sample, joined, look_at_order, share_of_runs, window_places
+from puffer_frames.frames.roles import Roles
+
+Entries = Mapping[str, nw.Series[Any]]
+"""Columns by plain names: `secret_0`, ..., `public_0`, ..., `keep_0`, ..."""
+
+
+def warn_of_order(
+    frame: Frame, secrets: LocalSecrets, roles: Roles, /, *, counts: Sequence[int]
+) -> list[RowOrderWarning]:
+    """Of a frame in memory."""
+    places = window_places(len(frame), most=WINDOW * order.WINDOWS, windows=order.FEWER)
+    codes = joined([codes_of(entries[places]) for entries in secrets.columns.values()])
+    public = [numbers_of(frame[name][places]) for name in roles.public]
+    sample = Sample.of(codes, [values for values in public if values is not None], whole=places.size == len(frame))
+    runs = secrets.runs(len(frame)) if places.size == len(frame) else None
+    return order_warnings(sample, runs=runs, counts=counts, public=roles.public)
+
+
+def order_warnings(
+    sample: Sample, /, *, runs: int | None, counts: Sequence[int], public: Sequence[str]
+) -> list[RowOrderWarning]:
+    """One at most."""
+    found = look_at_order(sample, runs=runs, counts=counts, public=public)
+    share = share_of_runs(sample.runs(sum(counts)) if runs is None else runs, counts)
+    return [RowOrderWarning(found, share=share)] if found else []
+
+
+def warn_of_kept(frame: Frame, roles: Roles, /, *, keeps_index: bool) -> list[PufferWarning]:
+    """Of a frame in memory; a pandas index may be kept too."""
+    names = roles.plain("keep")
+    columns = {alias: frame[name] for alias, name in names.items()}
+    if keeps_index and frame.implementation.is_pandas():
+        index = frame.to_native().index
+        if not index.equals(pd.RangeIndex(len(index))):  # which is the order of the rows
+            columns |= {f"index_{k}": _level(index, k) for k in range(index.nlevels)}
+    if not columns:
+        return []
+    columns |= {alias: frame[name] for alias, name in roles.plain("secret", "public").items()}
+    places = window_places(len(frame), most=kept.ROWS, windows=kept.ROWS // WINDOW // 2)
+    whole = places.size == len(frame)
+
+    def ask(own: Sequence[str], target: str) -> Evidence | None:
+        asked = {name: columns[name] for name in (*own, target)}
+        if not all(map(is_plain, asked.values())):
+            return None
+        if frame.implementation.is_pandas():
+            return plan_evidence(
+                pl.LazyFrame({name: codes_of(entries) for name, entries in asked.items()}), own, target
+            )
+        return plan_evidence(
+            pl.LazyFrame({name: nw.to_native(entries) for name, entries in asked.items()}), own, target
+        )
+
+    sampled = {name: entries if whole else entries[places] for name, entries in columns.items()}
+    return kept_warnings(sampled, roles, names, ask=None if whole else ask)
+
+
+def warn_of_kept_in_plan(plan: pl.LazyFrame, roles: Roles, /, *, rows: int) -> list[PufferWarning]:
+    """Of a plan of so many rows whose columns have their plain names; its first rows are looked at."""
+    own, secrets, public = roles.plain("keep"), roles.plain("secret"), roles.plain("public")
+    columns = plan.select(*secrets, *public, *own)
+    first = columns.head(kept.ROWS).collect(engine="streaming")
+    if rows > kept.ROWS and any(first[name].n_unique() == 1 for name in secrets):  # as where rows are sorted
+        first = columns.gather_every(rows // kept.ROWS).collect(engine="streaming")
+    sample = {name: nw.from_native(first[name], series_only=True) for name in first.columns}
+    ask = None if rows <= kept.ROWS else lambda kept_, target: plan_evidence(columns, kept_, target)
+    return kept_warnings(sample, roles, own, ask=ask)
+
+
+def _level(index: Any, k: int) -> nw.Series[Any]:
+    """A level of a pandas index as a column."""
+    return nw.from_native(pd.Series(index.get_level_values(k)).reset_index(drop=True), series_only=True)
+
+
+def kept_warnings(
+    sample: Entries, roles: Roles, names: Mapping[str, str], /, *, ask: Ask | None
+) -> list[PufferWarning]:
+    """From some rows; `names` are those of the kept columns, and others are of the index."""
+    own = roles.plain("secret", "public") | dict(names)
+    columns = {
+        plain: Column(name=own.get(plain, "the index"), codes=codes_of(entries), numbers=numbers_of(entries))
+        for plain, entries in sample.items()
+    }
+    secrets, public = (
+        {name: column for name, column in columns.items() if name.startswith(role)} for role in ("secret_", "public_")
+    )
+    others = {name: column for name, column in columns.items() if name not in secrets and name not in public}
+    return list(look_at_kept(others, secrets, public, ask=ask))
+
+
+def plan_evidence(plan: pl.LazyFrame, own: Sequence[str], target: str, /) -> Evidence | None:
+    """Of all rows of a plan, by group-bys; None for entries that cannot be grouped."""
+    schema = plan.collect_schema()
+    if not all(is_plain_dtype(schema[name]) for name in (*own, target)):
+        return None
+    counts = plan.group_by(*own, target).agg(pl.len().alias("rows"))
+    sizes = counts.group_by(own).agg(pl.col("rows").sum().alias("size"), pl.col("rows").max().alias("most"))
+    errors = (pl.col("size") - pl.col("most")).sum().alias("errors")
+    targets = counts.group_by(target).agg(pl.col("rows").sum().alias("size"))
+    found = pl.collect_all(
+        [
+            sizes.group_by("size").agg(pl.len().alias("number"), errors),
+            targets.group_by("size").agg(pl.len().alias("number")),
+        ],
+        engine="streaming",
+    )
+    (size, number, wrong), (target_size, targets_of) = (
+        [np.asarray(column.to_numpy(), dtype=np.int64) for column in table] for table in found
+    )
+    return Evidence(sizes=size, groups=number, errors=int(wrong.sum()), target_sizes=target_size, targets=targets_of)

@@ -1,0 +1,60 @@
+"""pandas frames: labels of any kind, an index that may be data, and `attrs`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import pyarrow as pa
+
+from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_column_names
+from puffer_frames.frames.forked import check_process
+from puffer_frames.frames.levels import is_trivial, kept_levels, level_names, with_levels
+from puffer_frames.frames.local.table import LocalTable
+
+_KEY = "puffer_frames"
+
+
+@dataclass(frozen=True, slots=True)
+class PandasTable(LocalTable):
+    """A pandas.DataFrame."""
+
+    @property
+    def labels(self) -> Sequence[Name]:
+        """Of any kind."""
+        return list(self.native.columns)
+
+    def opened(self) -> Frame:
+        """With labels that are no text as text."""
+        check_process()
+        check_column_names(self.names)
+        plain = all(isinstance(label, str) for label in self.labels)
+        return nw.from_native(self.native if plain else self.native.set_axis(list(self.names), axis=1), eager_only=True)
+
+    def metadata(self) -> dict[str, Any] | None:
+        """From `attrs`."""
+        found = self.native.attrs.get(_KEY)
+        return found if isinstance(found, dict) else None
+
+    def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
+        """In `attrs`, which pandas takes along and writes to Parquet files."""
+        self.native.attrs = {**self.native.attrs, _KEY: metadata}
+        return self.native
+
+    def to_arrow(self) -> Any:
+        """With the index as columns, for every reader, unless it only numbers the rows."""
+        return pa.Table.from_pandas(self.native, preserve_index=bool(self.kept_levels()))
+
+    def kept_levels(self) -> tuple[str, ...]:
+        """None where the index is 0, 1, ..., n - 1 without a name."""
+        return kept_levels(self.native)
+
+    def with_levels(self, *, known: Collection[str], rows: int) -> PandasTable:
+        """With the levels of the index that are data."""
+        return PandasTable(with_levels(self.native, known=known, rows=rows))
+
+    def is_in_place(self, *, known: Collection[str]) -> bool:
+        """Whether an index that is no data is 0, 1, ..., n - 1."""
+        return is_trivial(self.native.index) or bool(set(level_names(self.native.index)) & set(known))

@@ -1,0 +1,216 @@
+"""A frame in memory, opened when its rows are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Self
+
+from puffer_frames.errors import PufferWarning
+from puffer_frames.frames.columns import Frame, Name, NativeFrame
+from puffer_frames.frames.local.answers import build_answers
+from puffer_frames.frames.local.engine import LocalSecrets, LocalValues
+from puffer_frames.frames.local.looks import warn_of_kept, warn_of_order
+from puffer_frames.frames.local.prepare import prepare, row_numbers
+from puffer_frames.frames.local.seal import Seal, changed
+from puffer_frames.frames.local.series import read_series
+from puffer_frames.frames.local.units import read_units
+from puffer_frames.frames.local.write import build_release, check_index
+from puffer_frames.frames.released import Released
+from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.stamps.fingerprint import fingerprint
+from puffer_frames.frames.summary import count_values
+from puffer_frames.noise.estimate import evenly
+from puffer_frames.noise.mechanism import Mechanism
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.noise.stream import Numbers
+from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.series_rows import SeriesRows
+from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.unit_rows import UnitRows
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTable:
+    """A frame in memory; what depends on its library is in the class of that library."""
+
+    native: NativeFrame
+    """As it was given."""
+
+    is_plan = False
+
+    @classmethod
+    def of(cls, frame: NativeFrame, /) -> Self:
+        """Nothing is looked at yet."""
+        return cls(frame)
+
+    @property
+    def labels(self) -> Sequence[Name]:
+        """Labels of the columns, as the frame has them."""
+        raise NotImplementedError
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The same as text."""
+        return tuple(str(name) for name in self.labels)
+
+    def opened(self) -> Frame:
+        """The frame as narwhals has it, its columns named by text.
+
+        Raises
+        ------
+        ArgumentError
+            For column labels that are equal as text.
+        ForkedProcessError
+            In a process that has no threads of Polars.
+        """
+        raise NotImplementedError
+
+    def as_given(self, frame: NativeFrame, /) -> NativeFrame:
+        """A native frame of the library that this one is opened with, as one of its own kind."""
+        return frame
+
+    def metadata(self) -> dict[str, Any] | None:
+        """What `with_metadata` attached, or None."""
+        raise NotImplementedError
+
+    def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
+        """The frame with a JSON-like dict attached."""
+        raise NotImplementedError
+
+    def to_arrow(self) -> Any:
+        """The frame as a PyArrow table, for a file."""
+        raise NotImplementedError
+
+    def kept_levels(self) -> tuple[str, ...]:
+        """The levels of its index, where a release that keeps it releases them."""
+        return ()
+
+    def with_levels(self, *, known: Collection[str], rows: int) -> Self:
+        """As `Table.with_levels`."""
+        raise NotImplementedError
+
+    def is_in_place(self, *, known: Collection[str]) -> bool:
+        """As `Table.is_in_place`."""
+        raise NotImplementedError
+
+    def run(self) -> Self:
+        """Its rows are there."""
+        return self
+
+    def in_memory(self) -> Self:
+        """It is."""
+        return self
+
+    def fingerprint(self, *, like: str = "") -> str:
+        """Of its columns."""
+        return fingerprint(self.opened(), like=like)
+
+    def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> LocalRows:
+        """Numbered by `row_id`, or else by position; a release requires a decision on a pandas index."""
+        opened = self.opened()
+        if layout is not None:
+            check_index(opened, layout.index)
+        frame = prepare(opened, roles, nulls=nulls)
+        read = [*roles.public, *roles.secret, *([roles.row_id] if roles.row_id is not None else [])]
+        return LocalRows(
+            seal=Seal.of(frame, read) if layout is not None else None,  # before anything is read
+            frame=frame,
+            table=self,
+            names=tuple(opened.columns),
+            roles=roles,
+            layout=layout or Layout(),
+            secrets=LocalSecrets.of(frame, roles.secret),
+            numbers=row_numbers(frame, roles),
+        )
+
+    def read_units(
+        self, *, unit: str | None, value: str | None, by: Sequence[str], nulls: str, low: float, high: float
+    ) -> UnitRows:
+        """The rows of every unit, as `units.read_units`."""
+        return read_units(self.opened(), unit=unit, value=value, by=by, nulls=nulls, low=low, high=high)
+
+    def read_series(
+        self, *, state: str, time: str, unit: str | None, states: Sequence[Secret] | None, nulls: str, gaps: str
+    ) -> SeriesRows:
+        """The series of every unit, as `series.read_series`."""
+        return read_series(self.opened(), state=state, time=time, unit=unit, states=states, nulls=nulls, gaps=gaps)
+
+    def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
+        """A small frame of this kind, with columns of labels, each like the column of that name, and of numbers."""
+        return self.as_given(build_answers(self.opened(), labels=labels, numbers=numbers, names=self.labels))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalRows:
+    """Complete rows in memory."""
+
+    seal: Seal | None
+    """Of the columns that are read more than once, where the rows are to be released."""
+    frame: Frame
+    table: LocalTable
+    """With all its rows."""
+    names: tuple[str, ...]
+    """Names of all columns of the frame."""
+    roles: Roles
+    layout: Layout
+    secrets: LocalSecrets
+    numbers: Numbers | None
+    """Numbers of the rows; None for 0, 1, ..., n - 1."""
+
+    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
+        """By group-bys of the frame's own library; raises CalibrationError where the secrets change meanwhile."""
+        found = {
+            name: count_values(
+                LocalValues.of(self.frame, self.secrets, name),
+                secret=self.roles.secret,
+                public=name,
+                domain=domain.get(name),
+            )
+            for name in self.roles.public
+        }
+        if any(one.rows_per_secret != other.rows_per_secret for one, other in pairwise(found.values())):
+            raise changed("the secrets")
+        return found
+
+    def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
+        """By windows of neighbouring rows; all rows where these raise suspicion."""
+        assert self.seal is not None
+        self.seal.check_columns(self.frame)
+        found = [] if self.layout.shuffle else warn_of_order(self.frame, self.secrets, self.roles, counts=counts)
+        return [*found, *warn_of_kept(self.frame, self.roles, keeps_index=self.layout.index == "keep")]
+
+    def release(self, mechanisms: Mapping[str, Mechanism], /) -> Released:
+        """In memory, one pass per column; the key of the release gives a random order too.
+
+        Raises
+        ------
+        CalibrationError
+            Where a column is no longer the one that was counted.
+        """
+        assert self.seal is not None
+        rows = len(self.frame)
+        key = next(iter(mechanisms.values())).key
+        columns = {
+            name: mechanism.prepared()(self.seal.floats(self.frame, name), self.numbers)
+            for name, mechanism in mechanisms.items()
+        }
+        self.seal.check(self.frame)
+        frame = build_release(
+            self.frame,
+            self.table.native,
+            columns=columns,
+            keep=self.roles.keep,
+            index=self.layout.index,
+            order=key.permutation(rows) if self.layout.shuffle else None,
+        )
+        released = self.table.of(self.table.as_given(frame))
+        levels = released.kept_levels() if self.layout.index == "keep" else ()
+        return Released(
+            frame=released.native,
+            rows=rows,
+            sample={name: evenly(values) for name, values in columns.items()},
+            fingerprint=(released.with_levels(known=levels, rows=rows) if levels else released).fingerprint(),
+            levels=levels,
+        )

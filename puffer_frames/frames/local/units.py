@@ -1,0 +1,135 @@
+"""The rows of units: whose record a row is, what it says, and in which group it is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
+from puffer_frames.frames.columns import Frame, check_rows, column, rows_text, to_floats
+from puffer_frames.frames.local.prepare import missing
+from puffer_frames.frames.roles import check_labels, check_numbers
+from puffer_frames.frames.summary import sort_key
+from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
+from puffer_frames.priors.unit_rows import UnitRows
+
+
+def read_units(
+    frame: Frame, /, *, unit: str | None, value: str | None, by: Sequence[str], nulls: str, low: float, high: float
+) -> UnitRows:
+    """Read the rows of every unit, with values clipped to [low, high].
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError, PriorError
+        For dtypes, missing values, an empty frame, and a unit in two groups.
+    """
+    check_rows(len(frame))
+    named = [*([unit] if unit is not None else []), *by]
+    complete = frame if nulls == "raise" else complete_rows(frame, [*named, *([value] if value is not None else [])])
+    n = len(complete)
+    values = np.zeros(n) if value is None else _values(complete, value).clip(low, high)
+    if unit is None:
+        codes, units = np.arange(n), list[Secret](range(n))
+    else:
+        codes, units = factorise(complete, unit)
+    order = np.lexsort((values, codes))
+    codes, values = codes[order], values[order]
+    starts = np.searchsorted(codes, np.arange(len(units) + 1))
+    groups, group_of = _groups(complete, by, order, starts)
+    return UnitRows(units=units, values=values, starts=starts, groups=groups, group_of=group_of)
+
+
+def factorise(frame: Frame, name: str, /) -> tuple[IndexArray, list[Secret]]:
+    """Number of each row's label, and the labels in ascending order.
+
+    Raises
+    ------
+    PriorError, ArgumentTypeError
+        For missing labels, and floats that are not integers.
+    """
+    check_labels(frame.schema[name], f"the column {name!r}")
+    entries = column(frame, name)
+    null = missing(entries)
+    if null.any():
+        raise PriorError(
+            f"the column {name!r}",
+            rule="without nulls",
+            got=rows_text(int(null.sum())) + " with one",
+            hint='Say nulls="drop" to leave those rows out, or give them a label of their own such as "unknown".',
+        )
+    if entries.dtype.is_float():
+        entries = _whole(entries, name)
+    native: Any = entries.to_native()
+    if isinstance(entries.dtype, (nw.Int128, nw.UInt128)):  # NumPy has no such integers
+        native = np.array(entries.to_list(), dtype=object)
+    codes, found = pd.factorize(native if isinstance(native, (pd.Series, np.ndarray)) else native.to_numpy())
+    labels = [plain_label(label) for label in (found.tolist() if hasattr(found, "tolist") else list(found))]
+    order = sorted(range(len(labels)), key=lambda k: sort_key(labels[k]))
+    rank = np.empty(len(labels), dtype=np.intp)
+    rank[order] = np.arange(len(labels))
+    return rank[codes], [labels[k] for k in order]
+
+
+def _whole(entries: nw.Series[Any], name: str) -> nw.Series[Any]:
+    floats = np.asarray(entries.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    if not (np.isfinite(floats).all() and (floats == np.rint(floats)).all() and (np.abs(floats) < 2.0**53).all()):
+        raise ArgumentTypeError(
+            f"the column {name!r}",
+            rule="of strings, categories, booleans or integers",
+            got="floats that are not integers",
+            hint="Convert it to strings or categories first.",
+        )
+    return entries.cast(nw.Int64)
+
+
+def plain_label(label: Any, /) -> Secret:
+    """A label as Python has it."""
+    plain: Secret = label.item() if isinstance(label, np.generic) else label
+    return plain
+
+
+def _values(frame: Frame, name: str) -> FloatArray:
+    check_numbers(frame.schema[name], name, role="value")
+    return to_floats(column(frame, name), np.ones(len(frame), dtype=np.int64), name=name, role="value")
+
+
+def complete_rows(frame: Frame, names: Sequence[str], /) -> Frame:
+    """The rows without a missing entry in the named columns; PriorError where there is none."""
+    whole = np.ones(len(frame), dtype=bool)
+    for name in names:
+        whole &= ~missing(column(frame, name))
+    if not whole.any():
+        raise PriorError(
+            "the frame",
+            rule="of at least one complete row",
+            got="rows that all miss an entry",
+            hint="Check how the file was read.",
+        )
+    return frame if whole.all() else frame.filter(whole.tolist())
+
+
+def _groups(
+    frame: Frame, by: Sequence[str], order: IndexArray, starts: IndexArray
+) -> tuple[list[tuple[Secret, ...]], NDArray[np.intp]]:
+    """Labels of the groups, and the group of every unit, which must be one."""
+    if not by:
+        return [()], np.zeros(starts.size - 1, dtype=np.intp)
+    parts = [factorise(frame, name) for name in by]
+    keys = np.stack([codes[order] for codes, _ in parts], axis=1)
+    found, group = np.unique(keys, axis=0, return_inverse=True)
+    group = group.reshape(-1)
+    first = group[starts[:-1]]
+    if (np.repeat(first, np.diff(starts)) != group).any():
+        raise ArgumentError(
+            "by",
+            rule="columns in which all rows of a unit agree",
+            got="a unit with rows in two groups",
+            hint="A unit may be counted once: give it the group of its first row, or leave by out.",
+        )
+    return [tuple(labels[c] for c, (_, labels) in zip(row, parts, strict=True)) for row in found], first

@@ -1,0 +1,99 @@
+"""The released frame: noisy columns in, secret out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.columns import Frame, NativeFrame, column
+from puffer_frames.frames.levels import check_level_names, is_trivial
+from puffer_frames.frames.local.own import own_array, own_index, own_labels, own_series
+from puffer_frames.priors.prior import FloatArray, IndexArray
+
+
+def float_values(frame: Frame, name: str, /) -> FloatArray:
+    """A checked public column as an array of 64-bit floats."""
+    return np.asarray(column(frame, name).cast(nw.Float64).to_numpy(), dtype=np.float64)
+
+
+def check_index(frame: Frame, index: str | None, /) -> None:
+    """Require a decision on a pandas index that is not 0, 1, ..., n - 1.
+
+    Raises
+    ------
+    ArgumentError
+        For a non-trivial index and no decision, and for a kept level with the name of a column.
+    """
+    if index is None and frame.implementation.is_pandas() and not is_trivial(frame.to_native().index):
+        raise ArgumentError(
+            "the index of the frame",
+            rule="0, 1, ..., n - 1, or decided on by the argument index",
+            got=f"other labels ({type(frame.to_native().index).__name__})",
+            hint='Write index="drop" to number the rows anew, or index="keep" to release the labels as they are.',
+        )
+    if index == "keep" and frame.implementation.is_pandas():
+        check_level_names(frame.to_native())
+
+
+def build_release(
+    frame: Frame,
+    native: NativeFrame,
+    /,
+    *,
+    columns: Mapping[str, FloatArray],
+    keep: Sequence[str],
+    index: str | None,
+    order: IndexArray | None,
+) -> NativeFrame:
+    """A new frame of the same library with the given columns and the kept ones, in the frame's order of columns.
+
+    The columns are 64-bit floats of the column's own dtype family (NumPy, nullable or pyarrow in pandas). `order`
+    rearranges the rows. `native` is the frame as it was given, with all its rows and labels. No memory is shared with
+    either: what is dropped is gone.
+    """
+    names = [name for name in frame.columns if name in columns or name in keep]
+    if frame.implementation.is_pandas():
+        return _pandas_release(frame, native, names, columns=columns, index=index, order=order)
+    ordered = {name: _own(values if order is None else values[order]) for name, values in columns.items()}
+    rows = frame.to_native()
+    return pl.DataFrame(
+        {name: pl.Series(ordered[name]) if name in ordered else own_series(rows[name], order) for name in names}
+    )
+
+
+def _pandas_release(
+    frame: Frame,
+    native: pd.DataFrame,
+    names: Sequence[str],
+    /,
+    *,
+    columns: Mapping[str, FloatArray],
+    index: str | None,
+    order: IndexArray | None,
+) -> pd.DataFrame:
+    rows, all_names = frame.to_native(), list(frame.columns)
+    places = [all_names.index(name) for name in names]
+    labels = own_index(rows.index, native.index, order) if index == "keep" else pd.RangeIndex(len(rows))
+    found: dict[int, pd.Series[Any]] = {}
+    for place, name in zip(places, names, strict=True):
+        if name in columns:
+            noisy = columns[name] if order is None else columns[name][order]
+            dtype = frame[name].cast(nw.Float64).to_native().dtype
+            found[place] = pd.Series(np.array(noisy), index=labels, dtype=dtype)
+        else:
+            values = own_array(rows.iloc[:, place], native.iloc[:, place], order)
+            found[place] = pd.Series(values, index=labels, dtype=values.dtype, copy=False)
+    released = pd.DataFrame(found, index=labels, copy=False)
+    released.columns = own_labels(native.columns[places])
+    return released
+
+
+def _own(values: FloatArray) -> FloatArray:
+    """Without noise they are still those of the frame."""
+    return values if values.flags.owndata else values.copy()

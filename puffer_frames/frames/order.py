@@ -1,0 +1,307 @@
+"""Whether the order of rows tells the secret, or a public column: what one sees in windows of neighbouring rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puffer_frames.priors.prior import FloatArray, IndexArray
+
+WINDOW = 128
+"""Neighbouring rows that are looked at together."""
+WINDOWS = 1024
+"""Frames of no more rows than these have are looked at as a whole."""
+FEWER = 256
+"""Most windows of larger ones."""
+CERTAIN = 12.5
+"""What is seen happens by chance with a probability of about e to the minus this: 5 standard deviations."""
+_CLUSTERED = 0.5
+"""Fewer than this share of the runs of a random order: the position tells the secret."""
+_HALF = 0.5
+"""Share of what a random order has, below which neighbours are too much or too little alike."""
+_DEVIATIONS = 4.0
+"""Of the number of repeats below that of a random order, whose lower tail is lighter than the normal one."""
+_LAGS = range(1, 17)
+"""Distances at which secrets are compared."""
+_BLOCKS, _BLOCK_ROWS = 64, 16
+"""Parts of the frame whose shares of secrets are compared, and the least rows in one."""
+_DRIFT = 0.05
+"""Least (chi-square - degrees of freedom) / rows that counts: phi-squared, about that of a correlation of 0.22."""
+_RARE = 16
+"""Secrets of fewer rows are counted as one."""
+_PARTS, _PART_ROWS = 8, 32
+"""Parts of the frame that are looked at by themselves, and the least rows in one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Rows of a frame in its order, by parts of the frame, windows in them, and places in these."""
+
+    secrets: IndexArray
+    """Numbers of the secrets, from 0, shape (parts, windows, rows of a window)."""
+    public: tuple[FloatArray, ...]
+    """Values of each public column, of the same shape."""
+
+    @classmethod
+    def of(cls, secrets: IndexArray, public: Sequence[FloatArray], /, *, whole: bool) -> Sample:
+        """From rows in whole windows, or all rows of a frame, which are one window; some last ones are left out."""
+        rows = secrets.size
+        length = rows if whole else WINDOW
+        parts = _PARTS if rows >= _PARTS * _PART_ROWS and (whole or rows >= _PARTS * WINDOW) else 1
+        windows = 1 if whole else rows // length // parts
+        shape = (parts, windows, length // parts if whole else length)
+
+        def shaped(entries: NDArray[Any]) -> NDArray[Any]:
+            return entries[: math.prod(shape)].reshape(shape)
+
+        return cls(secrets=shaped(secrets), public=tuple(map(shaped, public)))
+
+    def neighbours(self) -> tuple[int, int, int]:
+        """How many neighbours have equal secrets, of how many pairs of them, and how many rows are in two pairs."""
+        windows = self.secrets.reshape(-1, self.secrets.shape[-1])
+        pairs = windows[:, 1:] == windows[:, :-1]
+        return int(np.count_nonzero(pairs)), pairs.size, pairs.size - len(windows)
+
+    def runs(self, rows: int, /) -> int:
+        """Number of runs of equal secrets among so many rows that have as many as these in proportion."""
+        equal, pairs, _ = self.neighbours()
+        return 1 + round((pairs - equal) / pairs * (rows - 1))
+
+
+def window_places(rows: int, /, *, most: int, windows: int) -> IndexArray:
+    """Places of all rows, up to so many; else of those of so many windows, which are spread evenly over the frame."""
+    if rows <= most:
+        return np.arange(rows)
+    starts = np.arange(windows) * (rows - WINDOW) // (windows - 1)
+    return (starts[:, None] + np.arange(WINDOW)).ravel()
+
+
+class Windows:
+    """Takes windows from rows as they pass: all, until there are too many, then every second one of them, ...
+
+    Parameters
+    ----------
+    secrets : int
+        So many columns, which come first, are 64 bits of each entry of the secret; the others are public.
+    """
+
+    def __init__(self, secrets: int, /) -> None:
+        self._secrets = secrets
+        self._rows, self._step = 0, 1
+        self._taken: list[tuple[NDArray[Any], ...]] = []
+
+    def wanted(self, rows: int, /) -> IndexArray:
+        """Which of the next so many rows are to be taken, counted from the first of them."""
+        step = self._step
+        while self._rows + rows > WINDOW * (WINDOWS if step == 1 else FEWER * step):
+            step *= 2
+        if step > self._step:
+            self._step, self._taken = step, self._thinned(step)
+        first, last = self._rows // WINDOW, (self._rows + rows - 1) // WINDOW
+        numbers = np.arange(first + -first % step, last + 1, step)
+        places = (WINDOW * numbers[:, None] + np.arange(WINDOW)).ravel() - self._rows
+        return places[(places >= 0) & (places < rows)]
+
+    def _thinned(self, step: int) -> list[tuple[NDArray[Any], ...]]:
+        """What was taken, as one part, and of it the windows whose number is a multiple of the step."""
+        if not self._taken:
+            return []
+        whole = [np.concatenate(parts) for parts in zip(*self._taken, strict=True)]
+        stays = whole[0] // WINDOW % step == 0
+        return [tuple(entries[stays] for entries in whole)]
+
+    def take(self, wanted: IndexArray, columns: Sequence[NDArray[Any]], /, *, rows: int) -> None:
+        """Take the `wanted` ones of the next so many rows: their entries, column by column."""
+        self._taken.append((wanted + self._rows, *columns))
+        self._rows += rows
+
+    def sample(self) -> Sample:
+        """What was taken."""
+        _, *columns = (np.concatenate(parts) for parts in zip(*self._taken, strict=True))
+        bits, public = columns[: self._secrets], columns[self._secrets :]
+        secrets = joined([np.unique(column, return_inverse=True)[1] for column in bits])
+        return Sample.of(secrets, public, whole=self._step == 1)
+
+
+def look_at_order(
+    sample: Sample, /, *, runs: int | None, counts: Sequence[int], public: Sequence[str]
+) -> Mapping[str, str]:
+    """What the order tells, in words by reason: "runs", "repeats", "drift", "pattern" and "public".
+
+    Parameters
+    ----------
+    sample : Sample
+    runs : int, optional
+        Number of runs of equal secrets among all rows; by default what the neighbours in the sample tell of it.
+    counts : sequence of int
+        Number of all rows of each secret.
+    public : sequence of str
+        Names of the public columns of the sample.
+
+    Notes
+    -----
+    In a random order of the rows each is found with a probability far below 1 in 1,000 ("runs" is not a question of
+    chance: on few rows it may be one).
+    """
+    found = {}
+    rows = sum(counts)
+    equal, pairs, chained = sample.neighbours() if runs is None else (rows - runs, rows - 1, rows - 2)
+    share = share_of_runs(sample.runs(rows) if runs is None else runs, counts)
+    if share < _CLUSTERED:
+        found["runs"] = f"{share:.0%} of the runs of equal secrets that a random order has"
+    elif _few_repeats(equal, counts, pairs=pairs, chained=chained):
+        found["repeats"] = "secrets that change from row to row far more often than in a random order"
+    if _drifts(sample.secrets.ravel()):
+        found["drift"] = "shares of the secrets that change along the frame"
+    if not found and _has_pattern(sample.secrets):
+        found["pattern"] = "a pattern of secrets that comes again at a fixed distance"
+    alike = [repr(name) for k, name in enumerate(public) if _is_alike(sample.public[k])]
+    if alike:
+        found["public"] = f"neighbours whose values of {' and '.join(alike)} are alike"
+    return found
+
+
+def share_of_runs(runs: int, counts: Sequence[int], /) -> float:
+    """Number of runs of equal secrets, divided by that expected in a random order of so many rows of each."""
+    n = sum(counts)
+    return runs / (1 + n - sum(count * count for count in counts) / n)
+
+
+def look_at_runs(secrets: IndexArray, /) -> float | None:
+    """Share of neighbours with equal secrets where these are too many, of others where equal ones are too few."""
+    counts, pairs = np.bincount(secrets).tolist(), secrets.size - 1
+    equal = int(np.count_nonzero(secrets[1:] == secrets[:-1]))
+    if pairs < 1:
+        return None
+    if _few_repeats(equal, counts, pairs=pairs, chained=pairs - 1):
+        return 1.0 - equal / pairs
+    mean, variance = agreements(counts, pairs=pairs, chained=pairs - 1)
+    certain = equal > mean and surprise(equal - mean, variance=variance, largest=1.0) >= CERTAIN
+    return equal / pairs if certain and share_of_runs(secrets.size - equal, counts) < _CLUSTERED else None
+
+
+def _few_repeats(repeats: int, counts: Sequence[int], *, pairs: int, chained: int) -> bool:
+    """Whether fewer than half as many neighbours are equal as in a random order, more than chance explains."""
+    mean, variance = agreements(counts, pairs=pairs, chained=chained)
+    return repeats < _HALF * mean and mean - repeats >= _DEVIATIONS * math.sqrt(variance)
+
+
+def agreements(counts: Sequence[int], /, *, pairs: int, chained: int) -> tuple[float, float]:
+    """Mean and variance of the number of pairs of places with equal entries, when the entries are in a random order.
+
+    With so many entries of each kind; no place is in more than two pairs, and `chained` places are in two.
+    """
+    n = float(sum(counts))
+    if n < 4:
+        return 0.0, math.inf
+    c = np.asarray(counts, dtype=np.float64)
+    twos = c * (c - 1)
+    two = float(twos.sum()) / (n * (n - 1))
+    three = float((twos * (c - 2)).sum()) / (n * (n - 1) * (n - 2))
+    fours = float((twos * (c - 2) * (c - 3)).sum()) + float(twos.sum()) ** 2 - float((twos * twos).sum())
+    four = fours / (n * (n - 1) * (n - 2) * (n - 3))
+    apart = 0.5 * pairs * (pairs - 1) - chained
+    variance = pairs * two * (1 - two) + 2 * (chained * (three - two * two) + apart * (four - two * two))
+    return pairs * two, max(0.0, variance)
+
+
+def surprise(away: float, /, *, variance: float, largest: float) -> float:
+    """Exponent of Bernstein's bound on a sum that is so far from its mean; its terms are at most `largest` away."""
+    away = abs(away)
+    return 0.5 * away * away / (variance + largest * away / 3) if away else 0.0
+
+
+def _has_pattern(secrets: IndexArray) -> bool:
+    """Whether at one of the distances too few secrets agree, or too few differ: in all parts together, or in one."""
+    parts, windows, length = secrets.shape
+    counts = [np.bincount(part.ravel()) for part in secrets]
+    codes = secrets.astype(np.int16 if secrets.max() < 1 << 15 else np.int32)
+    for lag in _LAGS:
+        pairs, chained = windows * max(0, length - lag), windows * max(0, length - 2 * lag)
+        agree = [int(np.count_nonzero(part[:, lag:] == part[:, :-lag])) for part in codes]
+        if any(_differs(n, own, pairs=pairs, chained=chained) for n, own in zip(agree, counts, strict=True)):
+            return True
+        if _differs(sum(agree), np.bincount(secrets.ravel()), pairs=parts * pairs, chained=parts * chained):
+            return True
+    return False
+
+
+def _differs(agree: int, counts: IndexArray, *, pairs: int, chained: int) -> bool:
+    """Whether the pairs that agree, or those that do not, are less than half as many as in a random order."""
+    mean, variance = agreements(counts.tolist(), pairs=pairs, chained=chained)
+    few = agree < _HALF * mean or pairs - agree < _HALF * (pairs - mean)
+    return few and surprise(agree - mean, variance=variance, largest=1.0) >= CERTAIN
+
+
+def _drifts(secrets: IndexArray) -> bool:
+    """Whether the shares of the secrets differ between blocks of consecutive rows, by chi-square."""
+    n = secrets.size
+    blocks = min(_BLOCKS, n // _BLOCK_ROWS)
+    if blocks < 2:
+        return False
+    counts = np.bincount(secrets)
+    codes = np.where(counts < _RARE, 0, np.cumsum(counts >= _RARE))[secrets]  # rare ones together are 0
+    kinds = int(codes.max()) + 1
+    table = np.bincount(np.arange(n) * blocks // n * kinds + codes, minlength=blocks * kinds).reshape(blocks, kinds)
+    table = table[:, table.sum(axis=0) >= _RARE]
+    table = table[table.sum(axis=1) > 0]
+    n = int(table.sum())
+    if table.shape[1] < 2:
+        return False
+    rows, columns = table.sum(axis=1).astype(np.float64), table.sum(axis=0).astype(np.float64)
+    expected = np.outer(rows, columns) / n
+    square = float(((table - expected) ** 2 / expected).sum())
+    mean, variance = chi_square_moments(rows, columns)
+    certain = square - mean >= math.sqrt(2 * CERTAIN * variance) + CERTAIN * variance / mean  # bound of a gamma law
+    return certain and square - (rows.size - 1) * (columns.size - 1) >= _DRIFT * n
+
+
+def chi_square_moments(rows: FloatArray, columns: FloatArray, /) -> tuple[float, float]:
+    """Exact mean and variance of chi-square over all tables with these sums of rows and columns (Dawson, 1954)."""
+    n = float(rows.sum())
+
+    def parts(sums: FloatArray) -> tuple[float, float]:
+        m = sums.size
+        return (m - 1) * (n - m) / (n - 1), (float((n / sums).sum()) - m * m) / (n - 2)
+
+    (v, w), (v_, w_) = parts(rows), parts(columns)
+    mean = n / (n - 1) * (rows.size - 1) * (columns.size - 1)
+    return mean, 2 * n / (n - 3) * (v - w) * (v_ - w_) + n * n / (n - 1) * w * w_
+
+
+def _is_alike(values: FloatArray) -> bool:
+    """Whether neighbours are alike in a public column: in all parts together, or in one."""
+    ranks = ranked(values.ravel()).reshape(values.shape)
+    return alike(ranks.reshape(-1, values.shape[-1])) or any(map(alike, ranks))
+
+
+def alike(ranks: FloatArray, /) -> bool:
+    """Whether neighbours in windows have like ranks, by von Neumann's ratio: mean squared step / (2 variance)."""
+    own = ranks - ranks.mean()
+    squares, steps = own * own, np.diff(own)
+    variance = float(squares.mean())
+    if variance <= 0.0 or not steps.size:
+        return False
+    ratio = float((steps * steps).mean()) / (2 * variance)
+    largest = float(squares.max()) / variance
+    return ratio < _HALF and surprise(steps.size * (1 - ratio), variance=steps.size, largest=largest) >= CERTAIN
+
+
+def joined(columns: Sequence[IndexArray], /) -> IndexArray:
+    """Numbers of the joint entries of some columns, from theirs."""
+    codes = columns[0]
+    for more in columns[1:]:
+        codes = np.unique(codes * (int(more.max()) + 1) + more, return_inverse=True)[1]
+    return codes
+
+
+def ranked(values: FloatArray, /) -> FloatArray:
+    """Ranks, less about their mean; equal values share one."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: FloatArray = (np.cumsum(counts) - 0.5 * (counts + values.size))[places]
+    return ranks

@@ -1,0 +1,1 @@
+"""Lazy Polars frames: plans that are counted, released, collected and written."""

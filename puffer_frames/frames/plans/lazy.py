@@ -1,0 +1,222 @@
+"""Polars plans: summaries by the streaming engine, and a released plan."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import polars as pl
+
+from puffer_frames.errors import ArgumentError, PufferWarning
+from puffer_frames.frames import summary
+from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
+from puffer_frames.frames.forked import check_process
+from puffer_frames.frames.found import FoundValues
+from puffer_frames.frames.local.looks import order_warnings, warn_of_kept_in_plan
+from puffer_frames.frames.local.of_polars import PolarsTable
+from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
+from puffer_frames.frames.plans.blocks import NUMBER
+from puffer_frames.frames.plans.compared import Compared
+from puffer_frames.frames.plans.source import Source, Watch
+from puffer_frames.frames.plans.survey import Survey, survey
+from puffer_frames.frames.released import Released
+from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
+from puffer_frames.frames.summary import count_values
+from puffer_frames.noise.mechanism import Mechanism
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.summary import Summary
+
+_UNORDERED = re.compile(
+    r"^\s*(UNIQUE\[maintain_order: false|AGGREGATE\[maintain_order: false|UNION\[maintain_order: false|MERGE.SORTED"
+    r"|[A-Z ]*JOIN\b|SORT BY (?!\[maintain_order: true))",
+    flags=re.MULTILINE,
+)
+"""Steps of a plan that may give their rows in another order in every run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LazyTable:
+    """A plan whose columns are named by position: Polars reads names like "^x$" as patterns."""
+
+    plan: pl.LazyFrame
+    names: tuple[str, ...]
+    schema: Mapping[str, nw.dtypes.DType]
+
+    is_plan = True
+
+    @classmethod
+    def of(cls, plan: pl.LazyFrame, /) -> LazyTable:
+        """Look at the schema alone."""
+        check_process()
+        schema = nw.from_native(plan).collect_schema()
+        check_column_names(schema.names())
+        return cls(plan=plan, names=tuple(schema.names()), schema=dict(schema))
+
+    @property
+    def labels(self) -> Sequence[Name]:
+        """Text."""
+        return self.names
+
+    def in_memory(self) -> PolarsTable:
+        """Collected."""
+        return PolarsTable(self.plan.collect())
+
+    run = in_memory
+
+    def fingerprint(self, *, like: str = "") -> str:
+        """Of the collected rows."""
+        return self.in_memory().fingerprint(like=like)
+
+    def metadata(self) -> dict[str, Any] | None:
+        """From the attribute."""
+        return attribute_of(self.plan)
+
+    def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
+        """As an attribute."""
+        return put_attribute(self.plan, metadata)
+
+    def with_levels(self, *, known: Collection[str], rows: int) -> LazyTable:  # noqa: ARG002
+        """Its columns are not looked into before it is run."""
+        return self
+
+    def is_in_place(self, *, known: Collection[str]) -> bool:
+        """To be asked of the rows."""
+        return self.in_memory().is_in_place(known=known)
+
+    @staticmethod
+    def _check(layout: Layout) -> None:
+        """The rows of a plan come in their order."""
+        if layout.shuffle:
+            raise ArgumentError(
+                "shuffle",
+                rule="False for a lazy frame, whose rows are never in memory together",
+                got="True",
+                hint="Collect the frame first.",
+            )
+
+    def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> LazyRows:
+        """Numbered by `row_id`, or else by position, for which the plan must give its rows in one order."""
+        named = roles.row_id is not None
+        if layout is not None:
+            self._check(layout)
+        check_nulls(nulls)
+        roles.check_names(self.names)
+        roles.check_dtypes(self.schema)
+        if layout is not None and not named and _UNORDERED.search(self.plan.explain(optimized=False)):
+            raise ArgumentError(
+                "the plan",
+                rule="one whose rows come in the same order in every run, or given a row_id",
+                got="one with a group_by, unique, join or sort",
+                hint='Name a column that numbers the rows (row_id="id"), or collect the frame first.',
+            )
+        secrets, values = roles.plain("secret"), roles.plain("public")
+        columns = [*(secrets | values).items(), *([(NUMBER, roles.row_id)] if roles.row_id is not None else [])]
+        columns += roles.plain("keep").items()
+        rows = self.plan.select(self._named(name, alias) for alias, name in columns)
+        if nulls == "drop":
+            rows = rows.filter(*(_present(name, rows) for name in (*secrets, *values)))
+        given = rows
+        if named:
+            rows = rows.with_columns(pl.col(NUMBER).cast(pl.Int64, strict=False))
+        found = survey(
+            rows.select(*secrets, *values, *([NUMBER] * named)),
+            secrets=len(secrets),
+            public=len(values),
+            few=summary.EXACT_ROWS // 2,
+            ordered=not named,
+        )
+        if found is None:
+            check_rows(int(self.plan.select(pl.len()).collect().item()) if nulls == "drop" else 0)
+            raise no_complete_row()
+        if named and (found.unnumbered or found.repeated):
+            missing = int(given.select(pl.col(NUMBER).null_count()).collect(engine="streaming").item())
+            roles.check_numbers(missing=missing, repeated=found.repeated, outside=missing < found.unnumbered)
+        return LazyRows(rows=rows, names=self.names, roles=roles, survey=found)
+
+    def _named(self, name: str, alias: str) -> pl.Expr:
+        entries = pl.nth(self.names.index(name))
+        if self.schema[name].is_float() and not alias.startswith("keep_"):
+            entries = entries.cast(pl.Float64)
+            if alias.startswith("secret_"):
+                entries = pl.when(entries == 0.0).then(0.0).otherwise(entries)  # of zeros there are two
+        return entries.alias(alias)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LazyRows:
+    """Complete rows of a plan: columns `secret_0`, ..., `public_0`, ..., perhaps `NUMBER`, and `keep_0`, ..."""
+
+    rows: pl.LazyFrame
+    names: tuple[str, ...]
+    """The frame's own columns."""
+    roles: Roles
+    survey: Survey
+    """What one run found, and every other must repeat."""
+
+    def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
+        """Of what the survey counted, or else by group-bys of the streaming engine."""
+        return {
+            name: count_values(self._values(k), secret=self.roles.secret, public=name, domain=domain.get(name))
+            for k, name in enumerate(self.roles.public)
+        }
+
+    def _values(self, k: int) -> FoundValues:
+        columns, watch = [*self.roles.plain("secret"), f"public_{k}"], Watch()
+        compared = Compared(rows=self.rows, checked=self._checked(), trace=self.survey.trace)
+        different = self.rows.select(pl.col(f"public_{k}").approx_n_unique())  # decides on no count, but how to count
+        table = nw.from_native(compared.plan(columns, over=watch.over).rename({f"public_{k}": "value"}))
+        return FoundValues(
+            dtype=table.collect_schema()["value"],
+            extent=self.survey.extents[k],
+            rows=self.survey.trace.rows,
+            different=lambda: different.collect(engine="streaming").item(),
+            count=lambda cells, most: _counted(nw.to_native(cells.of(table) if cells else table), most, watch=watch),
+            before=self.survey.counted[k],
+        )
+
+    def _checked(self) -> int:
+        """How many columns the trace is of."""
+        return len(self.roles.secret) + len(self.roles.public) + (self.roles.row_id is not None)
+
+    def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
+        """Of windows that the survey took, and the first rows of kept columns; of all, where these raise suspicion."""
+        found: list[PufferWarning] = []
+        if self.survey.sample is not None:
+            runs, public = self.survey.trace.runs, self.roles.public
+            found += order_warnings(self.survey.sample, runs=runs, counts=counts, public=public)
+        if self.roles.keep:
+            found += warn_of_kept_in_plan(self.rows, self.roles, rows=self.survey.trace.rows)
+        return found
+
+    def release(self, mechanisms: Mapping[str, Mechanism], /) -> Released:
+        """A plan whose noise is drawn in every run, the same in each."""
+        given = self.roles.plain("public", "keep")
+        plain = {name: alias for alias, name in given.items()}
+        source = Source(
+            rows=self.rows,
+            columns={plain[name]: name for name in self.names if name in plain},
+            moves={plain[name]: mechanism.prepared() for name, mechanism in mechanisms.items()},
+            checked=self._checked(),
+            named=self.roles.row_id is not None,
+            trace=self.survey.trace,
+        )
+        return Released(frame=source.plan(), rows=self.survey.trace.rows, sample={}, fingerprint="")
+
+
+def _present(name: str, rows: pl.LazyFrame) -> pl.Expr:
+    there = pl.col(name).is_not_null()
+    return there & pl.col(name).is_not_nan() if rows.collect_schema()[name].is_float() else there
+
+
+def _counted(table: pl.LazyFrame, most: int | None, *, watch: Watch) -> nw.DataFrame[Any]:
+    """As `FoundValues.count`, of compared rows."""
+    counts = table.group_by(table.collect_schema().names()).agg(pl.len().alias("count"))
+    some = counts if most is None else counts.head(most + 1)
+    found = watch.result(lambda: some.collect(engine="streaming"))
+    if not watch.ended:
+        raise AssertionError("rows must be counted to their end")
+    return nw.from_native(found, eager_only=True)

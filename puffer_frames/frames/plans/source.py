@@ -1,0 +1,200 @@
+"""A released plan: a source of rows for Polars that draws the noise in every run, the same in each."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from puffer_frames.errors import CalibrationError, UncoveredFrameError
+from puffer_frames.frames.forked import check_process
+from puffer_frames.frames.local.own import own_series
+from puffer_frames.frames.plans.blocks import NUMBER, ahead
+from puffer_frames.frames.plans.compared import Compared
+from puffer_frames.frames.plans.trace import Trace
+from puffer_frames.frames.stamps.fingerprint import Fingerprint
+from puffer_frames.frames.stamps.parquet import as_file_metadata
+from puffer_frames.frames.stamps.whole_file import replacing
+from puffer_frames.noise.estimate import evenly
+from puffer_frames.noise.mechanism import Move
+from puffer_frames.noise.stream import Rows
+from puffer_frames.priors.prior import FloatArray
+
+_ATTRIBUTE = "_puffer_frames_source"
+_SAMPLED = 1 << 10
+"""So many values of a batch, at most, are kept to estimate what the noise hides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A released plan, as Polars reads it: it holds the raw rows and the key of the release."""
+
+    rows: pl.LazyFrame
+    columns: Mapping[str, str]
+    """Names of the released columns, in their order, by those of `rows`."""
+    moves: Mapping[str, Move]
+    """What is done to the noisy ones."""
+    checked: int
+    """How many of the first columns of `rows` are compared with the earlier run."""
+    named: bool
+    trace: Trace
+
+    def plan(self, watch: Watch | None = None, /) -> pl.LazyFrame:
+        """The released plan."""
+        schema = self.rows.collect_schema()
+        released = {own: pl.Float64() if name in self.moves else schema[name] for name, own in self.columns.items()}
+        watched = watch or Watch()
+
+        def read(
+            with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, _batch: int | None
+        ) -> Iterator[pl.DataFrame]:
+            for batch in watched.over(self._batches(n_rows)):
+                wanted = batch if predicate is None else batch.filter(predicate)
+                yield wanted if with_columns is None else _only(wanted, with_columns)
+
+        found = register_io_source(read, schema=released, is_pure=True)
+        setattr(found, _ATTRIBUTE, self)
+        return found
+
+    def __reduce__(self) -> NoReturn:
+        """The key of a release is in memory only."""
+        raise UncoveredFrameError(
+            "a released plan",
+            rule="run, not saved: it holds the raw rows and the key",
+            got="an attempt to serialize it",
+            hint="Write what it gives: released.puffer.sink_parquet(path).",
+        )
+
+    def _batches(self, most: int | None) -> Iterator[pl.DataFrame]:
+        """Released rows, at most so many; with row numbers in no order, nothing before all rows were compared."""
+        if most is not None and self.named:
+            yield pl.concat(list(self._moved(None))).head(most)
+            return
+        left = self.trace.rows if most is None else min(most, self.trace.rows)
+        for batch in self._moved(most):
+            yield batch.head(left)
+            left -= len(batch)
+            if left <= 0 and most is not None:
+                return
+
+    def _moved(self, most: int | None) -> Iterator[pl.DataFrame]:
+        """Released rows: one thread makes the next ones while these are used; more would wait for one another."""
+        held, given = deque[pl.DataFrame](), 0
+        for sure, moved in ahead(map(self._move, self._compared(most))):
+            held.append(moved)
+            while held and given + len(held[0]) <= sure:
+                given += len(held[0])
+                yield held.popleft()
+        yield from held
+
+    def _compared(self, most: int | None) -> Iterator[tuple[int, Rows, pl.DataFrame]]:
+        """How many rows so far are sure to be those of the earlier run; the numbers and the entries of the next."""
+        compared, first = Compared(rows=self.rows, checked=self.checked, trace=self.trace), 0
+        for sure, batch in compared.batches([*self.columns, *([NUMBER] * self.named)], most=most):
+            numbers = batch[NUMBER].to_numpy() if self.named else range(first, first + len(batch))
+            first += len(batch)
+            yield sure, numbers, batch
+
+    def _move(self, compared: tuple[int, Rows, pl.DataFrame]) -> tuple[int, pl.DataFrame]:
+        """The rows as they are released."""
+        sure, numbers, batch = compared
+        return sure, pl.DataFrame({own: self._column(batch[name], numbers) for name, own in self.columns.items()})
+
+    def _column(self, entries: pl.Series, numbers: Rows) -> pl.Series:
+        move = self.moves.get(entries.name)
+        return pl.Series(move(entries.cast(pl.Float64).to_numpy(), numbers)) if move else entries
+
+
+def _only(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Some columns of the rows; where there are none, still as many rows, which `select` would forget."""
+    if names:
+        return rows.select(rows[name] for name in names)
+    found = rows[:, :1].clone()
+    found.drop_in_place(found.columns[0])
+    return found
+
+
+class Watch:
+    """Sees the batches of a run, and keeps the error that ends it: Polars may wrap it in one of its own."""
+
+    def __init__(self, seen: Callable[[pl.DataFrame], None] | None = None, /) -> None:
+        self.ended = False
+        """Whether the last run came to its end."""
+        self._seen = seen
+        self._error: CalibrationError | None = None
+
+    def over(self, batches: Iterator[pl.DataFrame], /) -> Iterator[pl.DataFrame]:
+        """The same batches."""
+        self.ended = False
+        try:
+            for batch in batches:
+                if self._seen is not None:
+                    self._seen(batch)
+                yield batch
+        except CalibrationError as error:
+            self._error = error
+            raise
+        self.ended = True
+
+    def run(self, source: Source, execute: Callable[[pl.LazyFrame], Any], /) -> Any:
+        """What `execute` makes of the released plan."""
+        return self.result(lambda: execute(source.plan(self)))
+
+    def result(self, execute: Callable[[], Any], /) -> Any:
+        """What `execute` makes of a plan over the batches."""
+        try:
+            return execute()
+        except pl.exceptions.PolarsError:
+            if self._error is None:
+                raise
+            raise self._error from None
+
+
+def collect_plan(frame: pl.LazyFrame, /) -> pl.DataFrame | None:
+    """The rows of a released plan; None for any other frame."""
+    source = _source_of(frame)
+    if source is None:
+        return None
+    rows: pl.DataFrame = Watch().run(source, lambda plan: plan.collect(engine="streaming"))
+    return pl.DataFrame({column.name: own_series(column) for column in rows})
+
+
+def sink_plan(
+    frame: pl.LazyFrame, path: str | Path, metadata: Callable[[str, Mapping[str, FloatArray]], dict[str, Any]], /
+) -> bool:
+    """Write a released plan to a Parquet file, in one pass; False for any other frame.
+
+    `metadata` gets the fingerprint of the rows, and some of the noisy values. A run that fails leaves no file.
+    """
+    source = _source_of(frame)
+    if source is None:
+        return False
+    taken = Fingerprint()
+    parts: dict[str, list[FloatArray]] = {source.columns[name]: [] for name in source.moves}
+
+    def seen(batch: pl.DataFrame) -> None:
+        taken.update(nw.from_native(batch, eager_only=True))
+        for name, sample in parts.items():
+            sample.append(evenly(batch[name].to_numpy(), most=_SAMPLED).copy())
+
+    def entry(_context: object) -> dict[str, str]:
+        sample = {name: np.concatenate(values) for name, values in parts.items()}
+        return as_file_metadata(metadata(taken.hexdigest(), sample))
+
+    watch = Watch(seen)
+    with replacing(path) as file:  # Polars writes to a descriptor of its own, which a late thread may still use
+        watch.run(source, lambda plan: plan.sink_parquet(file, metadata=entry, engine="streaming"))
+    return True
+
+
+def _source_of(frame: object) -> Source | None:
+    check_process()
+    found = getattr(frame, _ATTRIBUTE, None)
+    return found if isinstance(found, Source) else None

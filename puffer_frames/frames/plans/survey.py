@@ -1,0 +1,242 @@
+"""One run of a plan: how its rows are recognised, what its public columns hold, and counts where these are few."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from puffer_frames.frames.found import Counted, Extent
+from puffer_frames.frames.order import Sample, Windows
+from puffer_frames.frames.plans import blocks
+from puffer_frames.frames.plans.blocks import in_batches
+from puffer_frames.frames.plans.tally import Codes, Tally
+from puffer_frames.frames.plans.trace import Bits, Marker, Marking, Trace
+from puffer_frames.priors.prior import IndexArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What one run says."""
+
+    trace: Trace
+    extents: tuple[Extent, ...]
+    """Of each public column."""
+    counted: tuple[Counted | None, ...]
+    """Rows per secret and value of each public column, where they could be counted at once."""
+    unnumbered: int
+    """Rows without a number, where a column numbers them."""
+    repeated: int
+    """Rows with the number of another."""
+    sample: Sample | None
+    """Windows of neighbouring rows, where rows have an order."""
+
+
+def survey(plan: pl.LazyFrame, /, *, secrets: int, public: int, few: int, ordered: bool) -> Survey | None:
+    """Run a plan once: its columns are the secrets, the public columns, and the numbers of rows that are not ordered.
+
+    None for a plan without rows. A column with more than `few` different values is counted in cells.
+    """
+    marker, names = Marker(ordered=ordered), plan.collect_schema().names()
+    batches = in_batches(plan.select(*names, *marker.marked(plan, names)))
+    begin = _begin(batches)
+    if not begin:
+        return None
+    looker = _Looker.of(pl.concat(begin), marker, secrets=secrets, public=public, few=few)
+    marking, seen, numbers, windows = Marking(marker), list[_Seen](), _Numbers(), Windows(secrets)
+    for batch in chain(_emptied(begin), batches):
+        bits, part = looker.look(batch)
+        marking.take(bits)
+        seen.append(part)
+        if not ordered:
+            numbers.take(batch[:, len(names) - 1])
+        else:
+            _take(windows, batch, bits, secrets=secrets, public=public)
+    between = sum(one.ends[1] != other.ends[0] for one, other in pairwise(seen))
+    return Survey(
+        trace=Trace(
+            marker=marker,
+            rows=marking.rows,
+            marks=marking.end(),
+            runs=1 + between + sum(part.changes for part in seen),
+        ),
+        extents=tuple(_extent(parts) for parts in zip(*(part.columns for part in seen), strict=True)),
+        counted=tuple(tally.counted() if tally else None for tally in looker.tallies),
+        unnumbered=numbers.missing,
+        repeated=numbers.repeated(),
+        sample=windows.sample() if ordered else None,
+    )
+
+
+def _take(windows: Windows, batch: pl.DataFrame, bits: Sequence[Bits], *, secrets: int, public: int) -> None:
+    """Copy the rows of some windows: a batch is not kept."""
+    wanted = windows.wanted(len(batch))
+    values = [_numbers(batch[:, secrets + k], bits[secrets + k], wanted) for k in range(public)]
+    windows.take(wanted, [*(column[wanted] for column in bits[:secrets]), *values], rows=len(batch))
+
+
+def _numbers(values: pl.Series, bits: Bits, wanted: IndexArray) -> NDArray[Any]:
+    """Wanted entries of a column in their order, or for booleans perhaps in the opposite one, from their bits."""
+    if values.dtype in (pl.Int128, pl.UInt128):
+        return values[wanted].cast(pl.Float64).to_numpy()
+    return bits[wanted].view(np.float64 if values.dtype.is_float() else np.int64)
+
+
+def _begin(batches: Iterator[pl.DataFrame]) -> deque[pl.DataFrame]:
+    """The first batches, which say how the rows are counted: some `BLOCK` of rows."""
+    begin, rows = deque[pl.DataFrame](), 0
+    while rows < blocks.BLOCK and (batch := next(batches, None)) is not None:
+        begin.append(batch)
+        rows += len(batch)
+    return begin
+
+
+def _emptied(batches: deque[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    """The batches, none kept: each may be a part of a much larger block of memory."""
+    while batches:
+        yield batches.popleft()
+
+
+class _Numbers:
+    """The numbers of the rows: eight bytes a row, less than a hash table of them takes."""
+
+    def __init__(self) -> None:
+        self.missing = 0
+        self._parts: list[NDArray[np.int64]] = []
+
+    def take(self, numbers: pl.Series, /) -> None:
+        """Take in the next ones."""
+        self.missing += numbers.null_count()
+        self._parts.append(np.array(numbers.drop_nulls().to_numpy(), dtype=np.int64))
+
+    def repeated(self) -> int:
+        """How many are those of another row; to be asked once."""
+        numbers = np.concatenate([np.zeros(0, dtype=np.int64), *self._parts])
+        self._parts = []
+        numbers.sort()
+        return int(np.count_nonzero(numbers[1:] == numbers[:-1]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """What a batch holds of a public column."""
+
+    missing: int
+    infinite: int
+    low: Any
+    high: Any
+    finite: int
+    mean: float
+    squares: float
+    """Sum of the squared distances from the mean."""
+
+    @classmethod
+    def of(cls, values: pl.Series, /) -> _Column:
+        floats, finite = values.cast(pl.Float64), values
+        mean = _mean(floats)
+        missing, infinite = values.null_count(), 0
+        if values.dtype.is_float() and not math.isfinite(mean):
+            missing += int(values.is_nan().sum())
+            infinite = int(values.is_infinite().sum())
+        if missing or infinite:
+            finite = values.filter(values.is_finite() if values.dtype.is_float() else values.is_not_null())
+            floats = finite.cast(pl.Float64)
+            mean = _mean(floats)
+        variance: Any = floats.var(ddof=0)
+        return cls(
+            missing=missing,
+            infinite=infinite,
+            low=finite.min(),
+            high=finite.max(),
+            finite=len(finite),
+            mean=mean,
+            squares=float(variance or 0.0) * len(finite),
+        )
+
+    def joined(self, more: _Column, /) -> _Column:
+        finite = self.finite + more.finite
+        share = more.finite / finite if finite else 0.0
+        away = more.mean - self.mean
+        return _Column(
+            missing=self.missing + more.missing,
+            infinite=self.infinite + more.infinite,
+            low=min((end for end in (self.low, more.low) if end is not None), default=None),
+            high=max((end for end in (self.high, more.high) if end is not None), default=None),
+            finite=finite,
+            mean=self.mean + share * away,
+            squares=self.squares + more.squares + away * away * share * self.finite,
+        )
+
+
+def _mean(values: pl.Series, /) -> float:
+    found: Any = values.mean()
+    return float(found or 0.0)
+
+
+def _extent(parts: Iterable[_Column]) -> Extent:
+    whole = reduce(_Column.joined, parts)
+    return Extent(
+        missing=whole.missing,
+        infinite=whole.infinite,
+        low=whole.low,
+        high=whole.high,
+        std=math.sqrt(whole.squares / (whole.finite - 1)) if whole.finite > 1 else 0.0,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What a batch says."""
+
+    ends: tuple[int, int]
+    """Bits of the secrets of the first and the last row."""
+    changes: int
+    """Rows whose secret is another one than that of the row before."""
+    columns: Sequence[_Column]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Looker:
+    """Looks at the batches of a plan, each by itself."""
+
+    secrets: int
+    public: int
+    columns: int
+    """The frame's own ones in a batch; those for `Marker.bits` follow."""
+    marker: Marker
+    tallies: tuple[Tally | None, ...]
+
+    @classmethod
+    def of(cls, first: pl.DataFrame, marker: Marker, /, *, secrets: int, public: int, few: int) -> _Looker:
+        """By what the first rows hold."""
+        columns, own = first.width // 2, first[:, :secrets]
+        keys = marker.key_of([marker.bits(first[:, columns + k]) for k in range(secrets)])
+        codes = None if any(column.null_count() for column in own) else Codes.of(own, keys)
+        values = [first[:, secrets + k] for k in range(public)]
+        tallies = tuple(Tally.of(column, codes, few=few) if codes else None for column in values)
+        return cls(secrets=secrets, public=public, columns=columns, marker=marker, tallies=tallies)
+
+    def look(self, batch: pl.DataFrame, /) -> tuple[list[Bits], _Seen]:
+        """The bits of the batch's columns, and what they say; its rows are counted."""
+        values = [batch[:, self.secrets + k].rechunk() for k in range(self.public)]
+        bits = [self.marker.bits(batch[:, self.columns + k]) for k in range(self.columns)]
+        keys = self.marker.key_of(bits[: self.secrets])
+        columns = [_Column.of(column) for column in values]
+        for tally, column, found in zip(self.tallies, values, columns, strict=True):
+            if tally and found.finite == len(column):
+                tally.take(column, keys, low=found.low, high=found.high)
+            elif tally:
+                tally.give_up()
+        return bits, _Seen(
+            ends=(int(keys[0]), int(keys[-1])),
+            changes=int(np.count_nonzero(keys[1:] != keys[:-1])),
+            columns=columns,
+        )

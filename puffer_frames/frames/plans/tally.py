@@ -1,0 +1,167 @@
+"""Rows per secret and value, counted while a plan is looked at: for few secrets, and values near those that come first.
+
+What does not suit is not counted here, but by a pass of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from puffer_frames.frames.cells import cell_width
+from puffer_frames.frames.found import Counted
+from puffer_frames.frames.plans.trace import Bits
+from puffer_frames.priors.prior import IndexArray
+
+CHUNK = 1 << 15
+"""Rows whose numbers stay in the processor's cache."""
+_SLOT_BITS = 16
+_MULTIPLIERS = [np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93)]
+_MOST_COUNTS = 1 << 19
+_MOST_BESIDE = 1 << 16
+"""Rows whose values lie beside the counts, at most."""
+_EXACT = 1 << 52
+
+Numbers: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Codes:
+    """Numbers 0, 1, ... of the secrets of some rows, by a table that 64 bits of a secret point into."""
+
+    rows: pl.DataFrame
+    """A row of each secret, in the order of their codes."""
+    multiplier: np.uint64
+    bits: Bits
+    """Those of the secret in each slot; in an empty one, bits that do not point there."""
+    codes: IndexArray
+    """Code of the secret in each slot."""
+
+    @classmethod
+    def of(cls, secrets: pl.DataFrame, bits: Bits, /) -> Codes | None:
+        """For the secrets of these rows; None where there are too many."""
+        place = pl.int_range(pl.len()).alias("place")
+        firsts = secrets.select(place, pl.all()).unique(secrets.columns, keep="first")["place"].to_numpy()
+        for multiplier in _MULTIPLIERS:
+            slots = _slots(bits[firsts], multiplier)
+            if np.unique(slots).size == slots.size:
+                taken, codes = np.zeros(1 << _SLOT_BITS, np.uint64), np.zeros(1 << _SLOT_BITS, np.int64)
+                taken[0] = 1  # 0 points there, and 1 does not
+                taken[slots], codes[slots] = bits[firsts], np.arange(slots.size)
+                return cls(rows=secrets[firsts], multiplier=multiplier, bits=taken, codes=codes)
+        return None
+
+    def __call__(self, bits: Bits, /) -> IndexArray | None:
+        """Codes of the rows; None where a secret is new."""
+        slots = _slots(bits, self.multiplier)
+        return self.codes.take(slots) if np.array_equal(self.bits.take(slots), bits) else None
+
+
+def _slots(bits: Bits, multiplier: np.uint64) -> IndexArray:
+    slots = bits * multiplier
+    slots >>= np.uint64(64 - _SLOT_BITS)
+    return slots.view(np.int64)
+
+
+class Tally:
+    """Counts the rows of a plan by secret and whole number, or cell.
+
+    Parameters
+    ----------
+    codes : Codes
+        Of the secrets.
+    first, cells : int
+        Number of the first cell, and how many are counted; values beside them are kept.
+    width : float
+        Of the cells, a power of two; 1 for whole numbers.
+    exact : DataType or None
+        Dtype of the values where the cells are the values themselves.
+    """
+
+    def __init__(self, codes: Codes, /, *, first: int, cells: int, width: float, exact: pl.DataType | None) -> None:
+        self._codes, self._first, self._cells, self._width, self._exact = codes, first, cells, width, exact
+        self._counts = np.zeros(len(codes.rows) * cells, dtype=np.int64)
+        self._beside: list[Numbers] = []
+        self._left = _MOST_BESIDE
+
+    @classmethod
+    def of(cls, values: pl.Series, codes: Codes, /, *, few: int) -> Tally | None:
+        """For a column that begins with these values; None where it does not suit.
+
+        More than `few` different values are counted in cells, of half the width that these values ask for.
+        """
+        low, high = _ends(values)
+        if low is None or not -_EXACT < low <= high < _EXACT:
+            return None
+        exact = values.n_unique() <= few
+        if exact and values.dtype.is_float():
+            return None
+        width = 1.0 if exact else 0.5 * cell_width(float(low), float(high), std=_std(values))
+        span = float(high) - float(low)
+        margin = span if exact else 0.5 * span
+        first, last = (math.floor(end / width) for end in (float(low) - margin, float(high) + margin))
+        cells = last - first + 1
+        if max(-first, last) >= _EXACT or len(codes.rows) * cells > _MOST_COUNTS:
+            return None
+        return cls(codes, first=first, cells=cells, width=width, exact=values.dtype if exact else None)
+
+    def take(self, values: pl.Series, secrets: Bits, /, *, low: float, high: float) -> None:
+        """Count rows with finite values from low to high, if that is possible."""
+        far = _EXACT * self._width
+        if self._left < 0 or not -far < low <= high < far:
+            self.give_up()
+            return
+        inside = self._first * self._width <= low <= high < (self._first + self._cells) * self._width
+        plain = values.cast(pl.Float64 if self._exact is None else pl.Int64).to_numpy()
+        for start in range(0, plain.size, CHUNK):
+            codes = self._codes(secrets[start : start + CHUNK])
+            if codes is None:
+                self.give_up()
+                return
+            part = plain[start : start + CHUNK]
+            if self._exact is None:
+                scaled = part * (1.0 / self._width)
+                part = np.floor(scaled, out=scaled).astype(np.int64)
+            self._add(codes, part - self._first, inside=inside)
+
+    def give_up(self) -> None:
+        """Count nothing any more."""
+        self._left = -1
+
+    def _add(self, codes: IndexArray, cells: Numbers, *, inside: bool) -> None:
+        if not inside:
+            outside = (cells < 0) | (cells >= self._cells)
+            beside = np.stack([codes[outside], cells[outside] + self._first])
+            codes, cells = codes[~outside], cells[~outside]
+            self._beside.append(beside)
+            self._left -= beside.shape[1]
+        codes *= self._cells
+        codes += cells
+        np.add.at(self._counts, codes, 1)
+
+    def counted(self) -> Counted | None:
+        """The counts; None where some rows could not be counted."""
+        if self._left < 0:
+            return None
+        held = np.flatnonzero(self._counts)
+        beside = np.concatenate([np.zeros((2, 0), dtype=np.int64), *self._beside], axis=1)
+        pairs, others = np.unique(beside, axis=1, return_counts=True)
+        cells = np.concatenate([held % self._cells + self._first, pairs[1]])
+        rows = self._codes.rows[np.concatenate([held // self._cells, pairs[0]])]
+        value = pl.Series("value", cells).cast(pl.Int64 if self._exact is None else self._exact)
+        table = rows.with_columns(value, pl.Series("count", np.concatenate([self._counts[held], others])))
+        return Counted(table=table, width=self._width if self._exact is None else None)
+
+
+def _ends(values: pl.Series) -> tuple[Any, Any]:
+    return values.min(), values.max()
+
+
+def _std(values: pl.Series) -> float:
+    found: Any = values.cast(pl.Float64).std()
+    return float(found or 0.0)

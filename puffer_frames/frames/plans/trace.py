@@ -1,0 +1,180 @@
+"""What identifies the rows of a plan, so that one that changes between two runs is noticed."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from puffer_frames.errors import CalibrationError
+from puffer_frames.frames.gmac import BYTES, Gmac, new_key
+from puffer_frames.frames.plans import blocks
+from puffer_frames.frames.stamps.unordered import spread
+
+Bits: TypeAlias = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marker:
+    """How the entries of rows become the marks of their blocks: codes under keys of its own."""
+
+    ordered: bool
+    """Whether rows in another order are others."""
+    key: bytes = field(default_factory=new_key, repr=False)
+    """Of the codes of ordered rows."""
+    seed: int = field(default_factory=lambda: secrets.randbits(64), repr=False)
+    """Of the hashes, and what stands for a missing number."""
+
+    def key_of(self, columns: Sequence[Bits], /) -> Bits:
+        """64 bits of all entries of a row; for one column these are its own."""
+        return columns[0] if len(columns) == 1 else self.hashed(columns)
+
+    def hashed(self, columns: Sequence[Bits], /) -> Bits:
+        """A keyed hash of 64 bits of the entries of each row."""
+        found = np.full(columns[0].size, self.seed, dtype=np.uint64)
+        for bits in columns:
+            found = spread(found ^ bits)
+        return found
+
+    def marked(self, plan: pl.LazyFrame, names: Sequence[str], /) -> list[pl.Expr]:
+        """Columns for the plan, made of its own with these names, that `bits` takes: numbers, or keyed hashes."""
+        schema = plan.collect_schema()
+        return [self._marked(pl.col(name), schema[name]).alias(f"bits_{k}") for k, name in enumerate(names)]
+
+    def _marked(self, entries: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+        if not (dtype.is_float() or dtype.is_integer()) or dtype in (pl.Int128, pl.UInt128):
+            return (entries if dtype == pl.Boolean else entries.cast(pl.String)).hash(self.seed)
+        wide = pl.Float64 if dtype.is_float() else pl.UInt64 if dtype == pl.UInt64 else pl.Int64
+        return entries.cast(wide, strict=False)
+
+    def bits(self, marked: pl.Series, /) -> Bits:
+        """64 bits for each entry, those of equal entries equal."""
+        if not marked.null_count():
+            return marked.to_numpy().view(np.uint64)
+        found = marked.fill_null(0).to_numpy().view(np.uint64).copy()
+        found[marked.is_null().to_numpy()] = self.seed
+        return found
+
+
+class Marking:
+    """Marks the rows of a run as they come.
+
+    Ordered rows have a mark per block of `BLOCK` of them: GMAC codes of 128 bits, one of each column. Others have one
+    mark in all: the sum of a hash of 64 bits of every row. `places` are those of the columns in the plan, by default
+    0, 1, ...
+    """
+
+    def __init__(self, marker: Marker, /, *, places: Sequence[int] | None = None) -> None:
+        self.rows = 0
+        self._marker = marker
+        self._places = places
+        self._marks: list[bytes] = []
+        self._open: list[Gmac] = []
+        self._sum = 0
+
+    def take(self, columns: Sequence[Bits], /) -> None:
+        """Take in the next rows, by the `bits` of their columns."""
+        start, end = 0, columns[0].size
+        if not self._marker.ordered:
+            self._sum += int(self._marker.hashed(columns).sum(dtype=np.uint64))
+            self.rows += end
+            return
+        while start < end:
+            if not self._open:
+                places = range(len(columns)) if self._places is None else self._places
+                self._open = [Gmac(self._marker.key, len(self._marks) << 32 | place) for place in places]
+            stop = min(end, start + blocks.BLOCK - self.rows % blocks.BLOCK)
+            for code, bits in zip(self._open, columns, strict=True):
+                code.take(bits[start:stop])
+            self.rows += stop - start
+            start = stop
+            if not self.rows % blocks.BLOCK:
+                self._close()
+
+    def marks(self) -> tuple[bytes, ...]:
+        """Of the blocks that are whole."""
+        return tuple(self._marks)
+
+    def end(self) -> tuple[bytes, ...]:
+        """Of all rows."""
+        if not self._marker.ordered:
+            return ((self._sum % 2**64).to_bytes(8, "big"),)
+        if self._open:
+            self._close()
+        return self.marks()
+
+    def _close(self) -> None:
+        self._marks.append(b"".join(code.code() for code in self._open))
+        self._open = []
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """What one run of a plan left: the same for every run that gives the same rows, in the same order if it matters."""
+
+    marker: Marker
+    rows: int
+    """Number of rows."""
+    marks: tuple[bytes, ...]
+    runs: int
+    """Number of runs of equal secrets."""
+
+    def marks_of(self, places: Sequence[int] | None, /) -> tuple[bytes, ...]:
+        """The marks of some columns of ordered rows, or of all."""
+        if places is None:
+            return self.marks
+        return tuple(b"".join(mark[BYTES * k : BYTES * (k + 1)] for k in places) for mark in self.marks)
+
+
+class Guard:
+    """Compares a run of a plan with the trace of an earlier one: all columns, or for ordered rows those of `places`."""
+
+    def __init__(self, trace: Trace, /, *, places: Sequence[int] | None = None) -> None:
+        self._trace = trace
+        self._marks = trace.marks_of(places)
+        self._marking = Marking(trace.marker, places=places)
+        self._seen = 0
+
+    def see(self, columns: Sequence[Bits], /) -> int:
+        """Take in the next rows; how many of all so far are known to be the same, block by block.
+
+        Rows in no order count as known: they are compared at the end.
+
+        Raises
+        ------
+        CalibrationError
+            Where a block is another one than in the earlier run.
+        """
+        self._marking.take(columns)
+        if not self._trace.marker.ordered:
+            return self._marking.rows
+        self._compare(self._marking.marks())
+        return self._seen * blocks.BLOCK
+
+    def end(self) -> None:
+        """Raise CalibrationError where rows are missing, or others than in the earlier run."""
+        marks = self._marking.end()
+        self._compare(marks)
+        if self._marking.rows != self._trace.rows or len(marks) != len(self._marks):
+            raise self._changed()
+
+    def _compare(self, marks: Sequence[bytes]) -> None:
+        if tuple(marks[self._seen :]) != self._marks[self._seen : len(marks)]:
+            raise self._changed()
+        self._seen = len(marks)
+
+    def _changed(self) -> CalibrationError:
+        ordered = self._trace.marker.ordered
+        rows = "rows in the same order" if ordered else "rows"
+        other_way = ', or name a column that numbers the rows (row_id="id")' if ordered else ""
+        return CalibrationError(
+            "the plan",
+            rule=f"one that gives the same {rows} in every run",
+            got="other rows than when the noise was calibrated",
+            hint=f"Collect the frame first{other_way}.",
+        )

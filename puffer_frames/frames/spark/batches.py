@@ -1,0 +1,63 @@
+"""What is done to a partition of a Spark frame, Arrow batch by Arrow batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from puffer_frames.frames.columns import Frame
+from puffer_frames.frames.stamps.unordered import RowSums
+
+CHECK = "check"
+"""Column beside the released ones: of a hash of the original row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumStep:
+    """Adds up what identifies the rows of a partition: one row of numbers."""
+
+    names: Sequence[str]
+    """Names of the released columns; a column `CHECK` may follow them."""
+
+    def sums(self, batches: Iterator[pa.RecordBatch], /) -> Iterator[pa.RecordBatch]:
+        """One row of the columns `rows`, `check` and the sums of the lanes."""
+        parts, check = [RowSums.of(_opened([], []))], 0
+        for batch in batches:
+            columns = batch.columns
+            if len(columns) > len(self.names):
+                check ^= int(np.bitwise_xor.reduce(columns.pop().to_numpy(zero_copy_only=False), initial=0))
+            parts.append(RowSums.of(_opened(columns, self.names)))
+        total = RowSums.joined(parts)
+        numbers = (total.rows, check, *(_signed(value) for value in total.sums))
+        yield pa.RecordBatch.from_pydict({k: [value] for k, value in zip(self.columns(), numbers, strict=True)})
+
+    @staticmethod
+    def columns() -> list[str]:
+        """Names of the numbers."""
+        return ["rows", CHECK, *(f"sum_{k}" for k in range(len(RowSums.joined([]).sums)))]
+
+
+def totals(numbers: pa.Table, /) -> tuple[RowSums, int]:
+    """The sums of all partitions, and the check of the original rows."""
+    parts = [
+        RowSums(int(rows), tuple(value % 2**64 for value in sums))
+        for rows, _, *sums in zip(*(column.to_pylist() for column in numbers.columns), strict=True)
+    ]
+    check: NDArray[np.int64] = numbers.column(CHECK).to_numpy()
+    return RowSums.joined(parts), int(np.bitwise_xor.reduce(check, initial=0))
+
+
+def _opened(columns: Sequence[pa.Array], names: Sequence[str]) -> Frame:
+    frame: Any = pl.from_arrow(pa.Table.from_arrays(list(columns), names=list(names)))
+    return nw.from_native(frame, eager_only=True)
+
+
+def _signed(value: int) -> int:
+    return value - 2**64 if value >= 2**63 else value

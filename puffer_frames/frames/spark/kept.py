@@ -1,0 +1,115 @@
+"""Kept columns of Spark frames: what they determine, by native aggregates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
+from pyspark.sql.types import BooleanType, DateType, NumericType, TimestampNTZType, TimestampType
+
+from puffer_frames.errors import KeptColumnWarning
+from puffer_frames.frames.kept import LEAST_ROWS, RANKS, Evidence
+from puffer_frames.frames.roles import Roles
+
+SparkFrame: TypeAlias = Any
+_MOST_CELLS, _CELL_ROWS = 1024, 4
+"""Kept numbers that are nearly all different are counted in cells of equal width: at most so many, of so many rows."""
+_UNGROUPED = ("map", "variant")
+
+
+def warn_of_kept_in_spark(rows: SparkFrame, roles: Roles, /) -> Iterator[KeptColumnWarning]:
+    """Of rows with columns `secret_0`, ..., `public_0`, ..., `keep_0`, ...; the driver gets aggregates alone."""
+    if not roles.keep:
+        return
+    targets = roles.plain("secret", "public")
+    rows = rows.select(*targets, *(_groupable(rows, f"keep_{k}") for k in range(len(roles.keep))))
+    sizes, seen, repeated = {name: _sizes_of(rows, name) for name in targets}, set[str](), dict[int, int]()
+    numbers = _look_at_numbers(rows, roles)
+    for k, name in enumerate(roles.keep):
+        for target, aim in targets.items():
+            evidence = _evidence(rows, [k], target, sizes=sizes[target])
+            if evidence.repeats:
+                repeated[k] = int(evidence.groups.sum())
+            share = evidence.share if evidence.determines() else None
+            if share is None and f"low_{k}" in numbers:
+                share = _by_numbers(rows, k, target, found=evidence, numbers=numbers)
+            if share is not None:
+                seen.add(target)
+                yield KeptColumnWarning([name], determines=aim, share=share)
+    together = sorted(repeated, key=repeated.__getitem__)  # those of few values first
+    first = next(iter(targets))
+    while len(together) > 1 and not _evidence(rows, together, first, sizes=sizes[first]).repeats:
+        together.pop()
+    for target in [target for target in targets if target not in seen and len(together) > 1]:
+        evidence = _evidence(rows, together, target, sizes=sizes[target])
+        if evidence.determines():
+            names = [roles.keep[k] for k in together]
+            yield KeptColumnWarning(names, determines=targets[target], share=evidence.share)
+
+
+def _groupable(rows: SparkFrame, name: str) -> Any:
+    """A column, as text where Spark cannot group by it, or by what is in it."""
+    kind = rows.schema[name].dataType.simpleString()
+    return F.col(name).cast("string").alias(name) if any(word in kind for word in _UNGROUPED) else F.col(name)
+
+
+def _number(rows: SparkFrame, name: str) -> Any:
+    """A column of numbers or times as 64-bit floats; None for another one."""
+    kind, column = rows.schema[name].dataType, F.col(name)
+    if isinstance(kind, DateType):
+        return F.unix_date(column).cast("double")
+    if isinstance(kind, TimestampNTZType):
+        return column.cast("timestamp").cast("double")
+    return column.cast("double") if isinstance(kind, (NumericType, BooleanType, TimestampType)) else None
+
+
+def _sizes_of(rows: SparkFrame, target: str) -> list[Any]:
+    """How often each number of rows comes among the values of a column."""
+    counted = rows.groupBy(target).agg(F.count(F.lit(1)).alias("size"))
+    return _arrays(counted.groupBy("size").agg(F.count(F.lit(1)).alias("number")))
+
+
+def _evidence(rows: SparkFrame, kept: Sequence[int], target: str, *, sizes: Sequence[Any]) -> Evidence:
+    """Of some kept columns together, from the `_sizes_of` the target."""
+    keys = [f"keep_{k}" for k in kept]
+    groups = rows.groupBy(*keys, target).agg(F.count(F.lit(1)).alias("rows")).groupBy(*keys)
+    of_sizes = groups.agg(F.sum("rows").alias("size"), F.max("rows").alias("most")).groupBy("size")
+    size, number, wrong = _arrays(of_sizes.agg(F.count(F.lit(1)), F.sum(F.col("size") - F.col("most"))))
+    return Evidence(sizes=size, groups=number, errors=int(wrong.sum()), target_sizes=sizes[0], targets=sizes[1])
+
+
+def _look_at_numbers(rows: SparkFrame, roles: Roles) -> dict[str, float]:
+    """In one pass: ends of kept numbers, `low_0`, `high_0`, ...; correlations with public ones, `public_0_0`, ..."""
+    asked = list[Any]()
+    for k, own in enumerate(_number(rows, f"keep_{k}") for k in range(len(roles.keep))):
+        if own is None:
+            continue
+        asked += [F.min(own).alias(f"low_{k}"), F.max(own).alias(f"high_{k}")]
+        for j in range(len(roles.public)):
+            asked.append(F.corr(own, F.col(f"public_{j}").cast("double")).alias(f"public_{j}_{k}"))
+    (found,) = rows.agg(*asked).toArrow().to_pylist() if asked else ({},)
+    return {name: float(value or 0.0) for name, value in found.items()}
+
+
+def _by_numbers(
+    rows: SparkFrame, k: int, target: str, /, *, found: Evidence, numbers: Mapping[str, float]
+) -> float | None:
+    """What numbers tell beyond the evidence of equal ones: affine copies; secrets that come in cells of them."""
+    if target.startswith("public_"):
+        rho = abs(numbers[f"{target}_{k}"])
+        return rho if int(found.groups.sum()) >= LEAST_ROWS and rho >= RANKS else None
+    low, span = numbers[f"low_{k}"], numbers[f"high_{k}"] - numbers[f"low_{k}"]
+    if found.repeats or not 0.0 < span < math.inf:
+        return None
+    cells = min(_MOST_CELLS, int(found.sizes @ found.groups) // _CELL_ROWS)
+    cell = F.floor((_number(rows, f"keep_{k}") - F.lit(low)) * F.lit(cells / span))
+    sizes = (found.target_sizes, found.targets)
+    evidence = _evidence(rows.withColumn(f"keep_{k}", cell), [k], target, sizes=sizes)
+    return evidence.share if evidence.determines() else None
+
+
+def _arrays(table: SparkFrame) -> list[Any]:
+    return [np.array(column.to_numpy(zero_copy_only=False), dtype=np.int64) for column in table.toArrow().columns]

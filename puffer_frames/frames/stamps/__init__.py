@@ -1,0 +1,1 @@
+"""What ties a certificate to values, and carries it along: fingerprints, metadata, Parquet files."""

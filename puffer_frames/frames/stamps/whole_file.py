@@ -1,0 +1,130 @@
+"""A file that is written whole or not at all."""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from io import FileIO
+from pathlib import Path
+
+from puffer_frames.errors import ArgumentError
+
+_NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+@contextmanager
+def replacing(path: str | Path, /) -> Iterator[FileIO]:
+    """A file to write that takes the place of `path` at the end of the block; where that fails, all is as before.
+
+    A link is followed, and the new file has the mode of the one that it replaces. On Linux it has no name until it is
+    whole, so that nothing is left of a process that is killed.
+
+    Raises
+    ------
+    ArgumentError
+        For a folder, a device and whatever else is not a file.
+    OSError
+        Where the file cannot be written there.
+    """
+    place = Path(os.path.realpath(path))
+    old = _status(place)
+    descriptor = _unnamed(place.parent)
+    if descriptor is not None:
+        with FileIO(descriptor, "wb") as file:
+            _make_like(file, old)
+            yield file
+            _name(descriptor, place)
+        return
+    with _hidden(place) as name:
+        with FileIO(os.open(name, _NEW, 0o666), "wb") as file:
+            _make_like(file, old)
+            yield file
+        name.replace(place)
+
+
+def _status(place: Path) -> os.stat_result | None:
+    """That of the file that is there; None for none."""
+    try:
+        found = place.stat()
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        raise ArgumentError(
+            "the path",
+            rule="that of a file, new or to replace",
+            got=next((name for test, name in _KINDS if test(found.st_mode)), "something else"),
+            hint='Name a file in a local folder: "released.parquet".',
+        )
+    os.close(os.open(place, os.O_WRONLY))  # what may not be written may not be replaced
+    return found
+
+
+def _make_like(file: FileIO, old: os.stat_result | None) -> None:
+    if old is not None and hasattr(os, "fchown"):
+        with suppress(PermissionError):
+            os.fchown(file.fileno(), old.st_uid, old.st_gid)
+        os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
+
+
+def _unnamed(folder: Path) -> int | None:
+    """The descriptor of a new file without a name; None where the system or the file system has none."""
+    if not hasattr(os, "O_TMPFILE") or not Path("/proc/self/fd").is_dir():
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666)
+    except OSError as error:
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
+            return None
+        raise
+
+
+def _name(descriptor: int, place: Path) -> None:
+    """Give a file its name, which another file may have: to that of a moment, and from it to its own."""
+    folder = os.open(place.parent, os.O_RDONLY)
+    try:
+        try:
+            _link(descriptor, folder, place.name)
+        except FileExistsError:
+            moment = _other_name()
+            _link(descriptor, folder, moment)
+            try:
+                os.replace(moment, place.name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                os.unlink(moment, dir_fd=folder)
+                raise
+    finally:
+        os.close(folder)
+
+
+def _link(descriptor: int, folder: int, name: str) -> None:
+    os.link(f"/proc/self/fd/{descriptor}", name, dst_dir_fd=folder, follow_symlinks=True)
+
+
+@contextmanager
+def _hidden(place: Path) -> Iterator[Path]:
+    """A name in the same folder, whose file is gone at the end of the block or of Python."""
+    name = place.with_name(_other_name())
+    remove = partial(name.unlink, missing_ok=True)
+    atexit.register(remove)
+    try:
+        yield name
+    finally:
+        remove()
+        atexit.unregister(remove)
+
+
+def _other_name() -> str:
+    return f".{secrets.token_hex(8)}.partial"

@@ -1,0 +1,213 @@
+"""Exact law of a count of states in a Markov chain, given the state at one time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.loss.atoms.discrete import DiscreteLoss, largest_ratio
+from puffer_frames.loss.atoms.scaled import NOTHING
+from puffer_frames.loss.atoms.tilted import Law, TooSteepError, convolver, normalised
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.markov import MarkovChain
+from puffer_frames.priors.pairs import Pair
+from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
+
+LONGEST = 2000
+"""Longest series; the tables have (states x length^2) entries."""
+_LEAST = 2.0**-500
+"""Least share of a state in the probability of a count up to a time: below, products would leave the floats."""
+_CHUNK = 1 << 20
+"""Entries of the largest temporary table."""
+
+
+class CountLoss(DiscreteLoss):
+    """Loss of pairs of states at the same time: the states of a time are neighbouring rows, all of whose pairs count.
+
+    References
+    ----------
+    docs/theory.md, section 3, "All pairs at once".
+    """
+
+    _starts: IndexArray
+
+    @classmethod
+    def of_times(
+        cls, secrets: Sequence[Secret], rows: Law, starts: IndexArray, /, *, pairs: tuple[Pair, ...], error: float
+    ) -> CountLoss:
+        """The laws of counts 0, 1, ... as rows; `starts` is where each time begins, and the end of the last."""
+        engine = cls.__new__(cls)
+        positions = np.arange(rows.mantissas.shape[1], dtype=np.float64)
+        engine._prepare_table(list(secrets), positions, *rows, pairs=pairs, error=error)
+        engine._starts = starts
+        return engine
+
+    def pure(self, scale: float, /) -> WorstCase:
+        """Largest |log f_i/f_j| over the pairs and over y: the highest less the lowest density of every time."""
+        lower, upper, pair = 0.0, -np.inf, (self._secrets[0], self._secrets[1])
+        most = max(1, _CHUNK // self._positions.size)
+        at = 0
+        while at < self._starts.size - 1:
+            end = max(at + 1, int(np.searchsorted(self._starts, self._starts[at] + most, side="right")) - 1)
+            log_f, error = self._log_densities(slice(int(self._starts[at]), int(self._starts[end])), scale)
+            groups = self._starts[at:end] - self._starts[at]
+            highest, lowest = (ufunc.reduceat(log_f, groups, axis=0) for ufunc in (np.maximum, np.minimum))
+            low, high, place = largest_ratio(highest, lowest, error)
+            lower = max(lower, low)
+            if high > upper:
+                upper, (time, y) = high, divmod(place, self._positions.size)
+                of_time = slice(int(self._starts[at + time]), int(self._starts[at + time + 1]))
+                column = log_f[of_time.start - self._starts[at] : of_time.stop - self._starts[at], y]
+                ends = int(column.argmax()), int(column.argmin())
+                first, second = sorted(ends if ends[0] != ends[1] else (0, 1))
+                pair = self._secrets[of_time.start + first], self._secrets[of_time.start + second]
+            at = end
+        return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=pair)
+
+
+def count_loss(chains: Sequence[MarkovChain], counted: Sequence[bool], /, *, length: int) -> DiscreteLoss | None:
+    r"""Privacy loss of one count, of "X_i = s" against "X_i = t" for every i and all states.
+
+    The law of :math:`F = \sum_i 1[X_i \in C]` given :math:`X_i = s` is the convolution of the law of the count up to i
+    (a forward recursion over states and counts) and of the one after i (a backward recursion).
+
+    Parameters
+    ----------
+    chains : sequence of MarkovChain
+        Beliefs, each with a stationary or given start.
+    counted : sequence of bool, shape (states,)
+        Which states are counted.
+    length : int
+        Number of values, T.
+
+    Returns
+    -------
+    DiscreteLoss or None
+        None where no time has two possible states.
+
+    Raises
+    ------
+    ArgumentError
+        For a series of more than 2,000 values, a chain with any start, or one with probabilities so far apart that
+        floats with exponents of their own lose some.
+
+    Notes
+    -----
+    **Cost**: O(T^2 k^2) for the recursions and O(T^3 k) for the convolutions, some times that where probabilities lie
+    below 1e-120. **Rounding**: `count_rounding`, which the loss holds.
+    """
+    if length > LONGEST:
+        raise ArgumentError(
+            'the length of a series for mechanism="exact"',
+            rule=f"at most {LONGEST:,}",
+            got=f"{length:,}",
+            hint='Use mechanism="quilt".',
+        )
+    secrets: list[Secret] = []
+    laws: list[Law] = []
+    pairs: list[Pair] = []
+    ends = [0]
+    weights = np.asarray(counted, dtype=bool)
+    for number, chain in enumerate(chains):
+        if isinstance(chain.initial, str) and chain.initial == "any":
+            raise ArgumentError(
+                'initial for mechanism="exact"',
+                rule='"stationary", "estimated" or a law',
+                got="'any'",
+                hint='Use mechanism="quilt", or give the law of the first state.',
+            )
+        start = chain.stationary if isinstance(chain.initial, str) else np.asarray(chain.initial)
+        try:
+            for i, (possible, law) in enumerate(_laws(chain.transition, start, weights, length)):
+                states = [(number, i, int(s)) for s in possible]
+                if len(states) < 2:
+                    continue
+                secrets += states
+                laws.append(law)
+                ends.append(len(secrets))
+                pairs += [(states[a], states[b]) for a in range(len(states)) for b in range(a + 1, len(states))]
+        except TooSteepError as steep:
+            raise ArgumentError(
+                "the chain",
+                rule="one without a probability 1e-120 times as large as those of neighbouring counts or states",
+                got="a smaller one, which floats would lose",
+                hint='Use mechanism="quilt".',
+            ) from steep
+    if not pairs:
+        return None
+    rows = Law(np.concatenate([law.mantissas for law in laws]), np.concatenate([law.exponents for law in laws]))
+    error = count_rounding(chains, length=length)
+    return CountLoss.of_times(secrets, rows, np.array(ends, dtype=np.intp), pairs=tuple(pairs), error=error)
+
+
+def count_rounding(chains: Sequence[MarkovChain], /, *, length: int) -> float:
+    """What rounding can change of the log of a probability: sums of positive terms, `length` steps deep.
+
+    Each step of a recursion adds one rounding per state and some, the convolution one per term and some; the start has
+    at most 64 for each pair of states.
+    """
+    states = chains[0].states
+    return 2 * UNIT_ROUNDOFF * (length * (states + 4) + 64 * states**2 + 32)
+
+
+def _laws(
+    transition: FloatArray, start: FloatArray, weights: NDArray[np.bool_], length: int
+) -> list[tuple[IndexArray, Law]]:
+    """For each time the states that are possible then, and a law of the count for each of them."""
+    after = _backward(transition, weights, length)
+    up_to = _forward(transition, start, weights, length)
+    convolve = convolver()
+    found = []
+    for i in range(length):
+        possible = np.flatnonzero(up_to[i].mantissas.any(axis=1))
+        before, rest = (Law(law.mantissas[possible], law.exponents[possible]) for law in (up_to[i], after[-1 - i]))
+        joint = convolve(before, rest, length + 1)
+        top = joint.exponents.max(axis=1, keepdims=True)
+        reached = np.ldexp(joint.mantissas, joint.exponents - top).sum(axis=1, keepdims=True)
+        found.append((possible, normalised(joint.mantissas / reached, joint.exponents - top)))
+    return found
+
+
+def _forward(transition: FloatArray, start: FloatArray, weights: NDArray[np.bool_], length: int) -> list[Law]:
+    """P(X_i = x, count of the first i = c) for i = 1, ..., T, each of shape (states, T + 1)."""
+    table = np.zeros((start.size, length + 1))
+    table[np.arange(start.size), weights.astype(int)] = start
+    laws = [normalised(table)]
+    for _ in range(length - 1):
+        laws.append(_shifted(_step(transition.T, laws[-1]), weights))
+    return laws
+
+
+def _backward(transition: FloatArray, weights: NDArray[np.bool_], length: int) -> list[Law]:
+    """P(count of the next r = c | X = x) for r = 0, ..., T - 1, each of shape (states, T + 1)."""
+    table = np.zeros((transition.shape[0], length + 1))
+    table[:, 0] = 1.0
+    laws = [normalised(table)]
+    for _ in range(length - 1):
+        laws.append(_step(transition, _shifted(laws[-1], weights)))
+    return laws
+
+
+def _shifted(law: Law, weights: NDArray[np.bool_]) -> Law:
+    """One more in the count of the counted states; the last entry is still 0."""
+    mantissas, exponents = law.mantissas.copy(), law.exponents.copy()
+    for table in (mantissas, exponents):
+        table[weights] = np.roll(table[weights], 1, axis=1)
+    return Law(mantissas, exponents)
+
+
+def _step(matrix: FloatArray, law: Law) -> Law:
+    """`matrix @ law`: the exponents of a count are taken out, and no state may be too far below the others."""
+    tops = law.exponents.max(axis=0)
+    table = np.ldexp(law.mantissas, np.maximum(law.exponents - tops, NOTHING))
+    moved = matrix @ table
+    held = (matrix > 0).astype(np.float64) @ (law.mantissas > 0) > 0
+    smallest = min(float(part[part > 0].min()) for part in (matrix, table))
+    if smallest < _LEAST or not (held == (moved > 0)).all() or (table[law.mantissas > 0] < _LEAST).any():
+        raise TooSteepError
+    return normalised(moved, np.where(moved > 0, tops, NOTHING))

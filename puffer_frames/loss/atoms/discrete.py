@@ -1,0 +1,279 @@
+"""Exact privacy loss of discrete priors under Laplace noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from puffer_frames.errors import CalibrationError
+from puffer_frames.loss.atoms.positive_part import positive_part, raw_positive_part
+from puffer_frames.loss.atoms.recursion import AtomDensities, log_densities
+from puffer_frames.loss.atoms.scaled import LEAST, NOTHING, filled, fits_floats, scaled_weights
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.pairs import Pair, Pairs
+from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
+
+_CHUNK = 1 << 21
+"""Entries of the largest temporary table."""
+_PAIRS_CHUNK = 1 << 17
+"""The same for pairs, whose many passes should stay in the cache."""
+
+MOST_SECRETS = 10_000
+"""With more, fifty million pairs would be compared one by one; the pure loss over all pairs has no limit."""
+
+_Error: TypeAlias = Callable[[FloatArray], FloatArray]
+
+
+class DiscreteLoss:
+    r"""Privacy loss of several discrete priors, prepared once and evaluated at many scales.
+
+    Between neighbouring atoms :math:`f_i/f_j` is monotone (a Moebius function of :math:`e^{2y/b}`), and constant
+    beyond the outermost ones. So the pure loss is attained at an atom, and each interval holds at most one
+    crossing of :math:`f_i = e^\varepsilon f_j`.
+
+    Parameters
+    ----------
+    priors : mapping of secret to Prior
+        Atoms only.
+    pairs : "all" or tuple of pairs
+        Already checked (`puffer_frames.priors.pairs.check_pairs`).
+
+    Notes
+    -----
+    **Cost** per evaluation, for m secrets and n distinct atoms of all of them: pure loss O(m n) for all pairs;
+    hockey stick O(p n) for p pairs.
+
+    References
+    ----------
+    docs/theory.md, section 3, "Atoms only"; docs/theory.md, section 3, "All pairs at once".
+    """
+
+    def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs) -> None:
+        means = np.concatenate([prior.means for prior in priors.values()])
+        given = np.concatenate([prior.weights for prior in priors.values()])
+        sizes = np.array([prior.means.size for prior in priors.values()])
+        starts = np.append(0, np.cumsum(sizes))
+        positions, places = np.unique(means, return_inverse=True)
+
+        if float(given.min()) < LEAST:
+            mantissas = np.zeros((sizes.size, positions.size))
+            exponents = np.full(mantissas.shape, NOTHING, dtype=np.intp)
+            for k, prior in enumerate(priors.values()):
+                place = places[starts[k] : starts[k + 1]]
+                mantissas[k, place], exponents[k, place] = scaled_weights(prior)
+            self._prepare_table(list(priors), positions, mantissas, exponents, pairs=pairs)
+            return
+
+        def weights(rows: slice) -> FloatArray:
+            first, last, _ = rows.indices(sizes.size)
+            table = np.zeros((last - first, positions.size))
+            inside = slice(starts[first], starts[last])
+            table[np.repeat(np.arange(last - first), sizes[first:last]), places[inside]] = given[inside]
+            return table
+
+        self._prepare(list(priors), positions, weights, pairs)
+
+    @classmethod
+    def of_table(
+        cls,
+        secrets: Sequence[Secret],
+        positions: FloatArray,
+        table: FloatArray,
+        exponents: IndexArray | None = None,
+        /,
+        *,
+        pairs: Pairs,
+        error: float = 0.0,
+    ) -> DiscreteLoss:
+        """Priors as the rows of a table of weights, shape (secrets, positions), at ascending positions.
+
+        With exponents of the same shape the weights are `table * 2**exponents`. They are right up to a factor of
+        `exp(error)`, for which the brackets pay.
+        """
+        engine = cls.__new__(cls)
+        engine._prepare_table(list(secrets), positions, table, exponents, pairs=pairs, error=error)
+        return engine
+
+    def _prepare_table(
+        self,
+        secrets: list[Secret],
+        positions: FloatArray,
+        table: FloatArray,
+        exponents: IndexArray | None,
+        *,
+        pairs: Pairs,
+        error: float = 0.0,
+    ) -> None:
+        if exponents is not None and fits_floats(table, exponents):
+            table, exponents = np.ldexp(table, np.where(table > 0, exponents, 0)), None
+        close = None if exponents is None else filled(table, exponents)
+        self._prepare(secrets, positions, lambda rows: table[rows], pairs, exponents=close, error=error)
+
+    def _prepare(
+        self,
+        secrets: list[Secret],
+        positions: FloatArray,
+        weights: Callable[[slice], FloatArray],
+        pairs: Pairs,
+        *,
+        exponents: IndexArray | None = None,
+        error: float = 0.0,
+    ) -> None:
+        self._secrets = secrets
+        self._positions = positions
+        self._weights = weights
+        self._table_of_exponents = exponents
+        self._error = error
+        self._pairs = pairs
+        number = {secret: i for i, secret in enumerate(secrets)}
+        self._numbers = number
+        if pairs == "all":
+            self._ends: tuple[IndexArray, IndexArray] | None = None
+        else:
+            self._ends = (np.array([number[a] for a, _ in pairs]), np.array([number[b] for _, b in pairs]))
+
+    def _exponents(self, rows: slice) -> IndexArray | None:
+        return None if self._table_of_exponents is None else self._table_of_exponents[rows]
+
+    def _pair_numbers(self) -> tuple[IndexArray, IndexArray]:
+        if self._ends is None:
+            if len(self._secrets) > MOST_SECRETS:
+                raise CalibrationError(
+                    "the secrets whose pairs are compared one by one",
+                    rule=f"at most {MOST_SECRETS:,} for observed frequencies with a delta above 0",
+                    got=f"{len(self._secrets):,}",
+                    hint='Take delta 0, theorem="gaussian" with beliefs="fitted", or list the pairs that matter.',
+                )
+            first, second = np.triu_indices(len(self._secrets), k=1)
+            self._ends = (first.astype(np.intp), second.astype(np.intp))
+        return self._ends
+
+    @property
+    def span(self) -> float:
+        """Distance between the outermost atoms."""
+        return float(self._positions[-1] - self._positions[0])
+
+    @property
+    def resolution(self) -> float:
+        """Smallest distance between two atoms: far below it, noise no longer mixes them."""
+        return float(np.diff(self._positions).min()) if self._positions.size > 1 else 0.0
+
+    def only(self, pair: Pair, /) -> DiscreteLoss:
+        """The same for one of the pairs."""
+        rows = [slice(self._numbers[s], self._numbers[s] + 1) for s in pair]
+        table = np.concatenate([self._weights(row) for row in rows])
+        exponents = [found[0] for row in rows if (found := self._exponents(row)) is not None]
+        held = table.any(axis=0)
+        return DiscreteLoss.of_table(
+            pair,
+            self._positions[held],
+            table[:, held],
+            np.stack(exponents)[:, held] if exponents else None,
+            pairs=(pair,),
+            error=self._error,
+        )
+
+    def pure(self, scale: float, /) -> WorstCase:
+        """Largest |log f_i/f_j| over the pairs and over y; with scale 0, of the weights themselves."""
+        if self._pairs == "all":
+            return self._pure_of_all(scale)
+        log_f, error = self._log_densities(slice(None), scale)
+        lower, upper, worst = 0.0, -math.inf, 0
+        for k, (i, j) in enumerate(zip(*self._pair_numbers(), strict=True)):
+            low, high, _ = largest_ratio(np.maximum(log_f[i], log_f[j]), np.minimum(log_f[i], log_f[j]), error)
+            lower = max(lower, low)
+            if high > upper:
+                upper, worst = high, k
+        return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=self._pair(worst))
+
+    def _pure_of_all(self, scale: float) -> WorstCase:
+        """sup_y (max_i log f_i - min_j log f_j): one density per secret, no loop over pairs."""
+        n = self._positions.size
+        highest, lowest = np.full(n, -np.inf), np.full(n, np.inf)
+        at_highest, at_lowest = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
+        step = max(1, _CHUNK // n)
+        for start in range(0, len(self._secrets), step):
+            log_f, error = self._log_densities(slice(start, start + step), scale)
+            above, below = log_f.argmax(axis=0), log_f.argmin(axis=0)
+            most, least = log_f[above, np.arange(n)], log_f[below, np.arange(n)]
+            higher, lower_ = most > highest, least < lowest
+            highest[higher], at_highest[higher] = most[higher], start + above[higher]
+            lowest[lower_], at_lowest[lower_] = least[lower_], start + below[lower_]
+        low, high, at = largest_ratio(highest, lowest, error)
+        pair = self._secrets[at_highest[at]], self._secrets[at_lowest[at]]
+        if pair[0] == pair[1]:  # every prior is the same
+            pair = self._secrets[0], self._secrets[1]
+        return WorstCase(bracket=Bracket(lower=low, upper=high), pair=pair)
+
+    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
+        """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
+        lower = upper = -math.inf
+        worst = 0
+        part = self._positive_parts(scale, epsilon)
+        first, second = self._pair_numbers()
+        for chunk in self._pair_chunks():
+            for i, j in ((first[chunk], second[chunk]), (second[chunk], first[chunk])):
+                low, high = part(i, j)
+                lower = max(lower, float(low.max()))
+                if high.max() > upper:
+                    upper, worst = float(high.max()), chunk.start + int(high.argmax())
+        return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=self._pair(worst))
+
+    def _positive_parts(
+        self, scale: float, epsilon: float
+    ) -> Callable[[IndexArray, IndexArray], tuple[FloatArray, FloatArray]]:
+        if scale:
+            return partial(positive_part, self._tables(slice(None), scale), epsilon=epsilon)
+        weights = self._plain(slice(None))
+        return lambda i, j: raw_positive_part(weights[i], weights[j], epsilon=epsilon, error=self._error)
+
+    def _pair(self, k: int) -> Pair:
+        first, second = self._pair_numbers()
+        return self._secrets[int(first[k])], self._secrets[int(second[k])]
+
+    def _tables(self, rows: slice, scale: float) -> AtomDensities:
+        return log_densities(
+            self._positions, self._weights(rows), self._exponents(rows), scale=scale, weights_error=self._error
+        )
+
+    def _plain(self, rows: slice) -> FloatArray:
+        """The weights as floats: those below 2**-1022 are right within 2**-1074."""
+        exponents = self._exponents(rows)
+        return self._weights(rows) if exponents is None else np.ldexp(self._weights(rows), exponents)
+
+    def _log_densities(self, rows: slice, scale: float) -> tuple[FloatArray, _Error]:
+        """Log 2b f at the atoms (log weight where the scale is 0) and its rounding error as a function of it."""
+        if scale:
+            tables = self._tables(rows, scale)
+            return tables.log_f, tables.error
+        with np.errstate(divide="ignore"):
+            logs = np.log(self._weights(rows))
+        exponents = self._exponents(rows)
+        if exponents is not None:
+            logs += exponents * math.log(2.0)
+        return logs, lambda value: self._error + 4 * UNIT_ROUNDOFF * (1 + np.abs(value))
+
+    def _pair_chunks(self) -> Iterator[slice]:
+        step = max(1, _PAIRS_CHUNK // self._positions.size)
+        pairs = self._pair_numbers()[0].size
+        for start in range(0, pairs, step):
+            yield slice(start, min(start + step, pairs))
+
+
+def largest_ratio(highest: FloatArray, lowest: FloatArray, error: _Error) -> tuple[float, float, int]:
+    """Bounds of max(highest - lowest), and where the upper one is; empty places (-inf twice) do not count."""
+    with np.errstate(invalid="ignore"):
+        ratio = highest - lowest
+        slack = error(highest) + error(lowest) + UNIT_ROUNDOFF * ratio
+        upper, lower = ratio + slack, ratio - slack
+    unbounded = np.isposinf(ratio)
+    upper[np.isnan(ratio)] = lower[np.isnan(ratio)] = 0.0
+    upper[unbounded] = lower[unbounded] = np.inf
+    at = int(upper.argmax())
+    return max(0.0, float(lower.max())), float(upper.max()), at

@@ -1,0 +1,1 @@
+"""The loss of Laplace noise under mixtures of Gaussians."""

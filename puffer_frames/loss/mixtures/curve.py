@@ -1,0 +1,307 @@
+"""The log-density of a prior plus noise on a cell: bounds of its slope and of its curvature."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from puffer_frames.noise.convolution import central_sharpness, convolve, survival
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, subtraction_error
+from puffer_frames.priors.prior import FloatArray, IndexArray
+
+_TAIL_WIDTHS = 9.0
+"""Beyond the mean by std^2/b and this many stds, a component is an exponential to 1e-18 of itself."""
+_RAW_TAIL_WIDTHS = 38.5
+"""Without noise, the mass of a Gaussian beyond this many stds is below 1e-300."""
+_FARTHEST = 1e150
+_NEGLIGIBLE = -45.0
+"""Logarithm of a share of the tail that rounding hides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Points:
+    """A curve at some positions. Tables have the shape (components, points)."""
+
+    y: FloatArray
+    """Positions."""
+    log_f: FloatArray
+    """Logarithm of the density, up to a constant of the scale, shape (points,)."""
+    error: FloatArray
+    """Bound of the rounding error of `log_f`, shape (points,)."""
+    terms: FloatArray
+    """Logarithm of each weighted component."""
+    steepest: FloatArray
+    """Upper bound of the score just right of the point."""
+    flattest: FloatArray
+    """Lower bound of the score just left of the point."""
+    log_sharpness: FloatArray
+    """See `ConvolvedComponents`."""
+
+    def take(self, index: IndexArray, /) -> Points:
+        """Some of the points."""
+        return Points(
+            y=self.y[index],
+            log_f=self.log_f[index],
+            error=self.error[index],
+            terms=self.terms[:, index],
+            steepest=self.steepest[:, index],
+            flattest=self.flattest[:, index],
+            log_sharpness=self.log_sharpness[:, index],
+        )
+
+    def join(self, other: Points, /) -> Points:
+        """These points followed by others."""
+        return Points(
+            y=np.concatenate((self.y, other.y)),
+            log_f=np.concatenate((self.log_f, other.log_f)),
+            error=np.concatenate((self.error, other.error)),
+            terms=np.concatenate((self.terms, other.terms), axis=1),
+            steepest=np.concatenate((self.steepest, other.steepest), axis=1),
+            flattest=np.concatenate((self.flattest, other.flattest), axis=1),
+            log_sharpness=np.concatenate((self.log_sharpness, other.log_sharpness), axis=1),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellBounds:
+    """Bounds on cells, each of shape (cells,)."""
+
+    least_slope: FloatArray
+    """Lower bound of (log f)'."""
+    most_slope: FloatArray
+    """Upper bound of (log f)'."""
+    least_bend: FloatArray
+    """Lower bound of (log f)''."""
+    most_bend: FloatArray
+    """Upper bound of (log f)''."""
+    main_mean: FloatArray
+    """Mean of a component that dominates the cell."""
+    main_std: FloatArray
+    """Its standard deviation."""
+    rest: FloatArray
+    """Upper bound of the distance of (log f)' from the score of that component."""
+
+
+class Curve:
+    """Log-density of a mixture of Gaussians and atoms plus Laplace noise of one scale.
+
+    Parameters
+    ----------
+    weights, means, stds : array, shape (components,)
+        Positive weights of any sum; standard deviations, 0 for an atom.
+    scale : float
+        Laplace scale b; 0 for the mixture itself, which must then have no atom.
+    centre : float
+        Subtracted from every mean: positions are distances from it.
+    """
+
+    def __init__(
+        self, weights: FloatArray, means: FloatArray, stds: FloatArray, /, *, scale: float, centre: float
+    ) -> None:
+        self.scale = scale
+        self.weights = weights[:, None]
+        self.means = (means - centre)[:, None]
+        self.stds = stds[:, None]
+        self._log_weights = np.log(self.weights)
+        self._displaced = 2.0 * subtraction_error(means, centre)
+        self._central = central_sharpness(self.stds, scale=scale)
+
+    def marks(self) -> FloatArray:
+        """Positions where cells should end: means, and steps away from them at the widths of component and noise."""
+        steps = np.array([0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 9.0, 14.0, 20.0, 30.0])
+        widths = np.unique(np.concatenate([self.stds[:, 0], [self.scale]]))
+        offsets = np.concatenate([np.outer(widths[widths > 0], steps).ravel(), [0.0]])
+        return np.concatenate([(self.means + sign * offsets).ravel() for sign in (-1, 1)])
+
+    def reach(self) -> tuple[float, float]:
+        """Positions beyond which the tails are exponentials; without noise, where one component is left alone, which
+        may be infinitely far.
+        """
+        if self.scale:
+            far = self.stds * (self.stds / self.scale + _TAIL_WIDTHS)
+            return float((self.means - far).min()), float((self.means + far).max())
+        widest = float(self.stds.max())
+        ends = []
+        for sign in (-1.0, 1.0):
+            means = sign * self.means[:, 0]
+            mean = float(means[self.stds[:, 0] == widest].max())
+            step = _RAW_TAIL_WIDTHS * widest
+            end = max(mean, float(means.max())) + step
+            while self._others(sign * end, sign * mean, widest, sign) > _NEGLIGIBLE:
+                step *= 2.0
+                end += step
+                if end > _FARTHEST * float(self.stds.min()):  # squares would leave the floats
+                    return -math.inf, math.inf
+            ends.append(sign * end)
+        return ends[0], ends[1]
+
+    def extent(self) -> tuple[float, float]:
+        """Positions beyond which the mixture itself has a mass below 1e-300."""
+        far = _RAW_TAIL_WIDTHS * self.stds
+        return float((self.means - far).min()), float((self.means + far).max())
+
+    def _others(self, y: float, mean: float, std: float, sign: float) -> float:
+        """Largest log-ratio of another component to the one that dominates the tail; inf while one still grows."""
+        log_density = self._log_weights - np.log(self.stds) - 0.5 * np.square((y - self.means) / self.stds)
+        dominant = (self.means == mean) & (self.stds == std)
+        if dominant.all():
+            return -math.inf
+        growth = sign * ((y - mean) / std**2 - (y - self.means) / self.stds**2)
+        if (growth[~dominant] > 0).any():
+            return math.inf
+        return float(log_density[~dominant].max() - log_density[dominant].max())
+
+    def at(self, y: FloatArray, /) -> Points:
+        """Evaluate the curve."""
+        z = y - self.means
+        components = convolve(z, self.stds, scale=self.scale)
+        terms = components.log_density + self._log_weights
+        log_f = np.logaddexp.reduce(terms, axis=0)
+        with np.errstate(invalid="ignore"):  # NaN where every logarithm has left the floats: `refine` stops there
+            error = (np.exp(terms - log_f) * components.error()).sum(axis=0)
+        error += UNIT_ROUNDOFF * (8.0 * len(terms) + 8.0 * np.abs(log_f))
+        error += self._displaced * np.abs(components.score_left).max(axis=0)
+        if self.scale:
+            relative = components.error() * (1 - (components.score_left * self.scale) ** 2) + 4 * UNIT_ROUNDOFF
+            slack = relative / self.scale
+        else:
+            slack = 8 * UNIT_ROUNDOFF * np.abs(components.score_left)
+        return Points(
+            y=y,
+            log_f=log_f,
+            error=error,
+            terms=terms,
+            steepest=components.score_right + slack,
+            flattest=components.score_left - slack,
+            log_sharpness=components.log_sharpness,
+        )
+
+    def bounds(self, left: Points, right: Points, /) -> CellBounds:
+        r"""Slope and curvature between neighbouring points; no atom lies strictly inside a cell.
+
+        Each component is log-concave, so its score s_m lies between its values at the ends, and its posterior
+        weight is bounded by its ratio to the component that dominates at an end. With the weights pi_m(y),
+        :math:`(\log f)' = \sum \pi_m s_m` and
+        :math:`(\log f)'' = \sum \pi_m s_m' + \mathrm{Var}_\pi(s)`; for Laplace noise
+        :math:`s_m' = (1 - \rho_m)/b^2 - s_m^2` with the sharpness rho_m, unimodal about the mean, and always
+        :math:`-1/\sigma_m^2 \le s_m' \le 0`.
+        """
+        h = right.y - left.y
+        most, least = left.steepest, right.flattest
+        if len(self.means) == 1:
+            bend = self._bend(left, right)[0]
+            none = np.zeros_like(h)
+            return CellBounds(
+                least_slope=least[0],
+                most_slope=most[0],
+                least_bend=bend,
+                most_bend=none,
+                main_mean=none + self.means[0],
+                main_std=none + self.stds[0],
+                rest=none,
+            )
+        share, anchors = self._shares(left, right, h)
+        columns = np.arange(h.size)
+        most_slope, least_slope = most.max(axis=0), least.min(axis=0)
+        variance = 0.25 * np.square(most_slope - least_slope)
+        for anchor in anchors:
+            top, bottom = most[anchor, columns], least[anchor, columns]
+            most_slope = np.minimum(most_slope, top + (share * np.maximum(most - top, 0.0)).sum(axis=0))
+            least_slope = np.maximum(least_slope, bottom - (share * np.maximum(bottom - least, 0.0)).sum(axis=0))
+            middle = 0.5 * (top + bottom)
+            deviation = np.maximum(np.abs(most - middle), np.abs(least - middle))
+            variance = np.minimum(variance, (share * np.square(deviation)).sum(axis=0))
+        bend = self._bend(left, right)
+        least_bend = np.maximum(bend.min(axis=0), (share * bend).sum(axis=0))
+        main = anchors[0]
+        apart = np.maximum(most - least[main, columns], most[main, columns] - least)
+        apart[main, columns] = 0.0
+        return CellBounds(
+            least_slope=least_slope,
+            most_slope=most_slope,
+            least_bend=least_bend,
+            most_bend=variance,
+            main_mean=self.means[main, 0],
+            main_std=self.stds[main, 0],
+            rest=(share * apart).sum(axis=0),
+        )
+
+    def _bend(self, left: Points, right: Points) -> FloatArray:
+        """Lower bound of the derivative of each component's score, at most 0."""
+        if self.scale == 0:
+            return np.broadcast_to(-1.0 / self.stds**2, left.terms.shape)
+        sharpest = np.exp(np.minimum(np.maximum(left.log_sharpness, right.log_sharpness), 700.0))
+        inside = (left.y < self.means) & (right.y > self.means)
+        sharpest = np.where(inside, self._central, sharpest) * (1 + 1e-9)
+        score = np.maximum(np.abs(left.steepest), np.abs(right.flattest)) * self.scale
+        with np.errstate(divide="ignore", over="ignore"):  # the square of a scale may overflow
+            by_sharpness = np.minimum((1.0 - sharpest - np.square(score)) / self.scale / self.scale, 0.0)
+            by_width = -1.0 / self.stds**2
+        return np.maximum(by_sharpness, by_width)
+
+    def _shares(self, left: Points, right: Points, h: FloatArray) -> tuple[FloatArray, list[IndexArray]]:
+        """Upper bounds of the posterior weights on each cell, and the components that dominate at its ends."""
+        columns = np.arange(h.size)
+        most, least = left.steepest, right.flattest
+        log_share = np.zeros_like(left.terms)
+        anchors = [left.terms.argmax(axis=0), right.terms.argmax(axis=0)]
+        slack = 64.0 * UNIT_ROUNDOFF * (8.0 + np.abs(left.terms) + np.abs(right.terms))
+        for anchor in anchors:
+            at_left = left.terms - left.terms[anchor, columns]
+            at_right = right.terms - right.terms[anchor, columns]
+            rising = most - least[anchor, columns]
+            falling = least - most[anchor, columns]
+            log_share = np.minimum(log_share, wedge(at_left, at_right, falling, rising, h) + slack)
+            log_share[anchor, columns] = 0.0
+        return np.exp(log_share), anchors
+
+    @property
+    def normaliser(self) -> float:
+        """Density is exp(log_f) divided by this."""
+        return 2.0 * self.scale if self.scale else math.sqrt(2.0 * math.pi)
+
+    def mass(self, a: FloatArray, b: FloatArray, /) -> FloatArray:
+        """P(a < Y < b) of intervals, infinite ends included; a tail is not computed from its complement."""
+        lower, upper = a - self.means, b - self.means
+        beyond_a, beyond_b = self._survival(np.abs(lower)), self._survival(np.abs(upper))
+        inside = np.where(upper <= 0, beyond_b - beyond_a, 1.0 - beyond_a - beyond_b)
+        total: FloatArray = (self.weights * np.where(lower >= 0, beyond_a - beyond_b, inside)).sum(axis=0)
+        return total
+
+    def mass_error(self, a: FloatArray, b: FloatArray, /) -> float:
+        """Bound of the rounding error of the sum of the masses."""
+        lower, upper = a - self.means, b - self.means
+        tails = np.stack([self._survival(np.abs(lower)), self._survival(np.abs(upper))])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = 16.0 - 8.0 * np.nan_to_num(np.log(tails), neginf=-750.0)
+        straddles = 4.0 * ((lower < 0) & (upper > 0))
+        each = UNIT_ROUNDOFF * ((relative * tails).sum(axis=0) + straddles)
+        ends = np.concatenate((a, b))
+        at_ends = self.at(ends[np.isfinite(ends)])  # a displaced component moves its ends: by the density there
+        with np.errstate(over="ignore"):
+            heights = float(np.exp(at_ends.log_f + at_ends.error).sum()) / self.normaliser
+        moved = self._displaced * heights if self._displaced else 0.0
+        return float((self.weights * each).sum()) + moved
+
+    def _survival(self, z: FloatArray) -> FloatArray:
+        finite = np.where(np.isinf(z), 0.0, z)
+        return np.where(np.isinf(z), 0.0, survival(finite, self.stds, scale=self.scale))
+
+
+def wedge(at_left: FloatArray, at_right: FloatArray, least: FloatArray, most: FloatArray, h: FloatArray) -> FloatArray:
+    """Upper bound on a cell of width h of a function with these end values and a slope between `least` and `most`."""
+    spread = most - least
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.clip(np.nan_to_num((at_right - at_left - least * h) / spread), 0.0, h)
+    peak = np.minimum(at_left + most * t, at_right - least * (h - t))
+    return np.maximum(np.maximum(at_left, at_right), peak)
+
+
+def parabola(at_left: FloatArray, at_right: FloatArray, bend: FloatArray, h: FloatArray) -> FloatArray:
+    """Upper bound on a cell of width h of a function with these end values and a second derivative >= -bend."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        rise, arch = np.abs(at_right - at_left), np.where(bend > 0, 0.5 * bend * h**2, 0.0)
+        above = np.where(rise < arch, 0.25 * (arch - rise) ** 2 / arch, 0.0)
+    return np.maximum(at_left, at_right) + above

@@ -1,0 +1,187 @@
+"""Exact privacy loss of mixtures of Gaussians and atoms under Laplace noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from puffer_frames.loss.atoms.discrete import DiscreteLoss
+from puffer_frames.loss.atoms.positive_part import raw_positive_part
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.mixtures.curve import Curve
+from puffer_frames.loss.mixtures.refine import largest_log_ratio, positive_mass
+from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.numbers.progress import watched
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.pairs import Pair, Pairs
+from puffer_frames.priors.prior import FloatArray, Prior, Secret
+
+_TOLERANCE = 1e-8
+"""Relative width that the brackets aim for."""
+_NO_NOISE = 1e-40
+"""Below this fraction of the narrowest component the noise is bounded by none at all: its squares leave the floats."""
+_ORDINARY = 300
+"""Values beyond 2**300 or below 2**-300 are measured in another unit, a power of two, to keep squares in range."""
+
+
+class MixtureLoss:
+    r"""Privacy loss of several priors, at least one with a Gaussian component, evaluated at many scales.
+
+    Every pair is a branch and bound over the real line (`refine`) with proved bounds of slope and curvature of the
+    log-density on a cell (`curve`); never a plain grid.
+
+    Parameters
+    ----------
+    priors : mapping of secret to Prior
+    pairs : "all" or tuple of pairs
+        Already checked (`puffer_frames.priors.pairs.check_pairs`).
+
+    Notes
+    -----
+    **Cost** per evaluation of one pair of K components each: some hundred to some thousand cells, O(K) each. Pairs
+    that cannot be the worst are left early.
+
+    References
+    ----------
+    docs/theory.md, section 3, "Gaussian components".
+    """
+
+    def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs) -> None:
+        self._given = dict(priors)
+        largest = max(float(max(np.abs(prior.means).max(), prior.stds.max())) for prior in priors.values())
+        exponent = math.frexp(largest)[1]
+        self._unit = math.ldexp(1.0, exponent - 1) if abs(exponent) > _ORDINARY else 1.0
+        priors = {s: replace(p, means=p.means / self._unit, stds=p.stds / self._unit) for s, p in priors.items()}
+        self._priors = dict(priors)
+        secrets = list(priors)
+        self._pairs = list(combinations(secrets, 2)) if pairs == "all" else list(pairs)
+        self._discrete = {
+            pair: DiscreteLoss({s: priors[s] for s in pair}, pairs=(pair,))
+            for pair in self._pairs
+            if all(priors[s].is_discrete for s in pair)
+        }
+        means = np.sort(np.concatenate([prior.means for prior in priors.values()]))
+        widths = np.concatenate([prior.stds for prior in priors.values()])
+        self._finest = float(widths[widths > 0].min()) * _NO_NOISE
+        self._centre = float(means[means.size // 2])
+        self.span = (float(means[-1] - means[0]) + float(widths.max())) * self._unit
+        gaps = np.diff(means)
+        self.resolution = float(np.concatenate([gaps[gaps > 0], widths[widths > 0]]).min()) * self._unit
+
+    def only(self, pair: Pair, /) -> DiscreteLoss | MixtureLoss:
+        """The same for one of the pairs."""
+        if pair in self._discrete and self._unit == 1.0:
+            return self._discrete[pair]
+        return MixtureLoss({s: self._given[s] for s in pair}, pairs=(pair,))
+
+    @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
+    def pure(self, scale: float, /) -> WorstCase:
+        """Largest |log f_i/f_j| over the pairs and over y."""
+        scale = scale / self._unit
+        if 0 < scale < self._finest:
+            return self.pure(0.0).at_most()
+        lower, upper, worst = 0.0, 0.0, self._pairs[0]
+        curves = self._curves(scale)
+        for pair in watched(self._pairs, label="pairs of secrets"):
+            p, q = (self._priors[s] for s in pair)
+            if p == q:
+                continue
+            if pair in self._discrete:
+                bracket = self._discrete[pair].pure(scale).bracket
+                low, high = bracket.lower, bracket.upper
+            elif scale == 0:
+                low, high = _raw_log_ratio(p, q, centre=self._centre)
+            else:
+                low, high = largest_log_ratio(curves[pair[0]], curves[pair[1]], tolerance=_TOLERANCE, floor=lower)
+            lower = max(lower, low)
+            if high > upper:
+                upper, worst = high, pair
+        return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=worst)
+
+    @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
+    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
+        """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
+        scale = scale / self._unit
+        if 0 < scale < self._finest:
+            return self.hockey_stick(0.0, epsilon=epsilon).at_most()
+        lower, upper, worst = 0.0, 0.0, self._pairs[0]
+        curves = self._curves(scale)
+        for pair in watched(self._pairs, label="pairs of secrets"):
+            if self._priors[pair[0]] == self._priors[pair[1]]:
+                continue
+            if pair in self._discrete:
+                bracket = self._discrete[pair].hockey_stick(scale, epsilon=epsilon).bracket
+                orders = [(bracket.lower, bracket.upper)]
+            else:
+                orders = [self._ordered(i, j, curves, scale, epsilon, lower) for i, j in (pair, pair[::-1])]
+            for low, high in orders:
+                lower = max(lower, low)
+                if high > upper:
+                    upper, worst = high, pair
+        return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=worst)
+
+    def _curves(self, scale: float) -> dict[Secret, Curve]:
+        return {s: _curve(prior, scale=scale, centre=self._centre) for s, prior in self._priors.items() if scale}
+
+    def _ordered(
+        self, i: Secret, j: Secret, curves: Mapping[Secret, Curve], scale: float, epsilon: float, floor: float
+    ) -> tuple[float, float]:
+        if scale == 0:
+            return _raw_positive_mass(self._priors[i], self._priors[j], epsilon=epsilon, centre=self._centre)
+        return positive_mass(curves[i], curves[j], epsilon=epsilon, tolerance=_TOLERANCE, floor=floor)
+
+
+def _curve(prior: Prior, *, scale: float, centre: float) -> Curve:
+    """The curve of a prior; without noise, of its Gaussian components alone."""
+    used = (prior.stds > 0) | (scale > 0)
+    return Curve(prior.weights[used], prior.means[used], prior.stds[used], scale=scale, centre=centre)
+
+
+def _atoms(p: Prior, q: Prior) -> tuple[FloatArray, FloatArray]:
+    """Weights of both priors at the atoms of either."""
+    places = np.unique(np.concatenate([prior.means[prior.stds == 0] for prior in (p, q)]))
+    tables = np.zeros((2, places.size))
+    for row, prior in zip(tables, (p, q), strict=True):
+        atom = prior.stds == 0
+        row[np.searchsorted(places, prior.means[atom])] = prior.weights[atom]
+    return tables[0], tables[1]
+
+
+def _raw_log_ratio(p: Prior, q: Prior, *, centre: float) -> tuple[float, float]:
+    """Bounds of the pure loss without noise: of the ratio of the atoms' weights and of that of the densities."""
+    a, b = _atoms(p, q)
+    if ((a > 0) != (b > 0)).any() or p.stds.any() != q.stds.any():
+        return math.inf, math.inf
+    ratio = np.abs(np.log(a / b))
+    lower = upper = float(ratio.max(initial=0.0))
+    if p.stds.any():
+        if any(_dominant(p, sign) != _dominant(q, sign) for sign in (-1, 1)):
+            return math.inf, math.inf
+        curves = (_curve(prior, scale=0.0, centre=centre) for prior in (p, q))
+        low, high = largest_log_ratio(*curves, tolerance=_TOLERANCE)
+        lower, upper = max(lower, low), max(upper, high)
+    return lower, upper * (1 + 8 * UNIT_ROUNDOFF)
+
+
+def _dominant(prior: Prior, sign: int) -> tuple[float, float]:
+    """Standard deviation and mean of the component that dominates a tail."""
+    widest = prior.stds == prior.stds.max()
+    return float(prior.stds.max()), float((sign * prior.means[widest]).max())
+
+
+def _raw_positive_mass(p: Prior, q: Prior, *, epsilon: float, centre: float) -> tuple[float, float]:
+    """Bounds of the hockey stick without noise: atoms and densities apart."""
+    a, b = _atoms(p, q)
+    atoms = raw_positive_part(a, b, epsilon=epsilon)
+    lower, upper = float(atoms[0]), float(atoms[1])
+    if p.stds.any() and q.stds.any():
+        low, high = positive_mass(
+            *(_curve(prior, scale=0.0, centre=centre) for prior in (p, q)), epsilon=epsilon, tolerance=_TOLERANCE
+        )
+        return lower + low, upper + high
+    alone = float(p.weights[p.stds > 0].sum())
+    return lower + alone * (1 - 64 * UNIT_ROUNDOFF), upper + alone * (1 + 64 * UNIT_ROUNDOFF)

@@ -1,0 +1,1 @@
+"""The loss of other noise: Gaussian and stable."""

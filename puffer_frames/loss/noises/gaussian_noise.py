@@ -1,0 +1,181 @@
+"""Exact privacy loss under Gaussian noise: the components are widened, and nothing else is added."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from puffer_frames.loss.atoms.discrete import DiscreteLoss
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.mixtures.curve import Curve
+from puffer_frames.loss.mixtures.mixture import MixtureLoss
+from puffer_frames.loss.mixtures.refine import first_points, positive_mass
+from puffer_frames.loss.mixtures.shared_width import SharedWidthCurve
+from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.noise.gaussian import shift_hockey_stick
+from puffer_frames.numbers.progress import watched
+from puffer_frames.priors.pairs import Pair, Pairs
+from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.priors.transport import w_infinity, w_infinity_bounds
+
+MOST_ATOMS = 4096
+"""Priors with more atoms are measured on this many cells, which the result pays for."""
+_FEW = 24
+"""Up to this many atoms each has bounds of its own."""
+_TOLERANCE = 1e-8
+_SHIFTS = 9.0
+"""A shift of mu standard deviations is (9 mu, d)-private with d near 1e-19."""
+_ROUND_UP = 1 + 1e-9
+NO_NOISE = 1e-100
+"""Below this fraction of the span of the priors the noise is bounded by none at all: squares leave the floats."""
+
+
+class GaussianNoiseLoss:
+    r"""Privacy loss of several priors under Gaussian noise of any scale theta.
+
+    A component N(mu, sigma^2) plus the noise is N(mu, sigma^2 + theta^2), an atom N(mu, theta^2): so every question is
+    one about Gaussian mixtures without noise (`MixtureLoss` at scale 0).
+
+    Parameters
+    ----------
+    priors : mapping of secret to Prior
+    pairs : "all" or tuple of pairs
+
+    Notes
+    -----
+    **Cost** per evaluation of one pair: some hundred cells, O(K) each for K components. A prior of more than 4,096
+    atoms is replaced by one on the centres of as many cells of width h. The shift of h/2 is :math:`(\eta, d)`-private
+    by the analytic Gaussian mechanism, so that (epsilon, delta) of the cells gives
+    :math:`(\varepsilon + 2\eta, e^\eta \delta + d (1 + e^{\varepsilon + \eta}))` of the values: the upper bound pays
+    for that, the lower one is 0.
+
+    References
+    ----------
+    [D24] section VI-B (16); docs/theory.md, section 6; [BW18].
+    """
+
+    def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs) -> None:
+        self._given, self._pairs = dict(priors), pairs
+        means = np.concatenate([prior.means for prior in priors.values()])
+        widths = np.concatenate([prior.stds for prior in priors.values()])
+        low, high = float(means.min()), float(means.max())
+        self.span = (high - low + float(widths.max())) or 1.0
+        gaps = np.diff(np.unique(means))
+        finest = float(min(gaps.min(initial=self.span), widths[widths > 0].min(initial=self.span)))
+        self.resolution = max(finest, self.span * NO_NOISE)
+        self._cell, self._unit = 0.0, math.ldexp(1.0, math.frexp(self.span)[1])
+        low, high = low / self._unit, high / self._unit
+        self._centre = low
+        self._priors = {
+            s: replace(p, means=p.means / self._unit, stds=p.stds / self._unit) for s, p in self._given.items()
+        }
+        self._discrete = all(prior.is_discrete for prior in priors.values())
+        largest = max(prior.means.size for prior in priors.values())
+        if self._discrete and largest > MOST_ATOMS:
+            self._cell = (high - low) / MOST_ATOMS
+            self._priors = {s: _on_cells(p, low=low, width=self._cell) for s, p in self._priors.items()}
+        listed = list(combinations(priors, 2) if pairs == "all" else pairs)
+        if self._discrete:
+            bounds = _distance_bounds(self._priors, listed)
+            self._distances = dict(sorted(bounds.items(), key=lambda item: -item[1]))
+            self._exact: dict[Pair, float] = {}
+
+    def only(self, pair: Pair, /) -> GaussianNoiseLoss:
+        """The same for one of the pairs, on the same cells."""
+        if not self._cell:
+            return GaussianNoiseLoss({s: self._given[s] for s in pair}, pairs=(pair,))
+        two = copy(self)
+        two._given, two._priors = ({s: priors[s] for s in pair} for priors in (self._given, self._priors))
+        two._pairs, two._distances = (pair,), {pair: self._distances[pair]}
+        return two
+
+    @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
+    def pure(self, scale: float, /) -> WorstCase:
+        """Largest pure loss over the pairs: mostly infinite, and not asked for of many atoms."""
+        if scale <= self.span * NO_NOISE:
+            raw = self._raw().pure(0.0)
+            return raw.at_most() if scale else raw
+        if self._discrete and max(prior.means.size for prior in self._priors.values()) > _FEW:
+            return WorstCase(bracket=Bracket(lower=0.0, upper=math.inf), pair=next(iter(self._distances)))
+        return self._widened(scale / self._unit).pure(0.0)
+
+    @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
+    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
+        """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
+        if scale <= self.span * NO_NOISE:
+            raw = self._raw().hockey_stick(0.0, epsilon=epsilon)
+            return raw.at_most() if scale else raw
+        scale = scale / self._unit
+        if not self._discrete:
+            return self._widened(scale).hockey_stick(0.0, epsilon=epsilon)
+        if not self._cell:
+            return self._of_atoms(scale, epsilon)
+        shift = 0.5 * self._cell / scale * _ROUND_UP
+        eta = _SHIFTS * shift
+        if 2 * eta >= epsilon:
+            return WorstCase(bracket=Bracket(lower=0.0, upper=1.0), pair=next(iter(self._distances)))
+        on_cells = self._of_atoms(scale, epsilon - 2 * eta)
+        lost = shift_hockey_stick(shift, epsilon=eta) * (1 + math.exp(epsilon - eta))
+        upper = min(1.0, (math.exp(eta) * on_cells.bracket.upper + lost) * _ROUND_UP)
+        return replace(on_cells, bracket=Bracket(lower=0.0, upper=upper))
+
+    def _of_atoms(self, scale: float, epsilon: float) -> WorstCase:
+        """Pairs by falling distance; a pair can have no more than the shift by its distance."""
+        lower, upper, worst = 0.0, 0.0, next(iter(self._distances))
+        curves: dict[Secret, Curve] = {}
+        for pair, distance in watched(self._distances.items(), label="pairs of secrets"):
+            if _of_shift(distance / scale, epsilon) <= lower:
+                break
+            if pair not in self._exact:
+                self._exact[pair] = w_infinity(*(self._priors[s] for s in pair))
+            most = _of_shift(self._exact[pair] / scale, epsilon)
+            if most <= lower:
+                continue
+            for s in pair:
+                curves[s] = curves.get(s) or self._curve(self._priors[s], scale)
+            a, b = (curves[s] for s in pair)
+            at_a, at_b = first_points(a, b)
+            for p, q, first in ((a, b, (at_a, at_b)), (b, a, (at_b, at_a))):
+                low, high = positive_mass(p, q, epsilon=epsilon, tolerance=_TOLERANCE, floor=lower, first=first)
+                lower = max(lower, low)
+                if min(high, most) > upper:
+                    upper, worst = min(high, most), pair
+        return WorstCase(bracket=Bracket(lower=min(lower, upper), upper=upper), pair=worst)
+
+    def _curve(self, prior: Prior, scale: float) -> Curve:
+        if prior.means.size > _FEW:
+            return SharedWidthCurve(prior.weights, prior.means, std=scale, centre=self._centre)
+        return Curve(prior.weights, prior.means, np.full_like(prior.means, scale), scale=0.0, centre=self._centre)
+
+    def _widened(self, scale: float) -> MixtureLoss:
+        return MixtureLoss({s: _widen(p, scale) for s, p in self._priors.items()}, pairs=self._pairs)
+
+    def _raw(self) -> DiscreteLoss | MixtureLoss:
+        return (DiscreteLoss if self._discrete else MixtureLoss)(self._given, pairs=self._pairs)
+
+
+def _widen(prior: Prior, scale: float) -> Prior:
+    return replace(prior, stds=np.hypot(prior.stds, scale))
+
+
+def _of_shift(shift: float, epsilon: float) -> float:
+    return shift_hockey_stick(shift * _ROUND_UP, epsilon=epsilon) * _ROUND_UP
+
+
+def _distance_bounds(priors: Mapping[Secret, Prior], pairs: Sequence[Pair]) -> dict[Pair, float]:
+    """Upper bounds of the W-infinity distances of the pairs."""
+    number = {secret: k for k, secret in enumerate(priors)}
+    bounds = w_infinity_bounds(list(priors.values()))
+    return {(a, b): float(bounds[number[a], number[b]]) for a, b in pairs}
+
+
+def _on_cells(prior: Prior, *, low: float, width: float) -> Prior:
+    """The prior with every mean moved to the centre of its cell."""
+    places = np.minimum(np.floor((prior.means - low) / width), MOST_ATOMS - 1)
+    levels, total = prior.levels
+    return Prior._assemble(low + (places + 0.5) * width, prior.stds, np.asarray(levels), total)

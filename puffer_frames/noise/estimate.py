@@ -1,0 +1,105 @@
+"""What a released column still tells: its spread, and the error of one constant, estimated from released values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from puffer_frames.noise.family import Noise
+from puffer_frames.priors.prior import FloatArray
+
+FEWEST_ROWS = 50
+"""From fewer released values nothing is estimated."""
+MOST_VALUES = 1 << 15
+"""So many released values are enough."""
+_DIGITS = 2
+_NODES = 96
+"""Points of the integral."""
+_FINE = 5
+"""Points of the kernel's table per radian of its fastest wave."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usefulness:
+    """What the mean absolute noise of a column can be compared with, in its units, rounded to two digits."""
+
+    spread: float
+    """Standard deviation of the column without noise."""
+    spread_is_bound: bool
+    """True where it is smaller than that, and the noise hides how small."""
+    constant_error: float
+    """Mean absolute error of publishing one constant, the median of the released values, for every row."""
+    constant_error_is_bound: bool
+    """True where it is smaller than that, and the noise hides how small."""
+
+
+def evenly(values: FloatArray, /, *, most: int = MOST_VALUES) -> FloatArray:
+    """At most so many values, evenly spread over the array."""
+    return values[:: max(1, -(-values.size // most))]
+
+
+def usefulness(released: FloatArray, noise: Noise | None, /) -> Usefulness | None:
+    r"""Estimate spread and error of a constant from released values, which tells nothing that these do not.
+
+    .. math:: \operatorname{Var} X = \operatorname{Var} Y - \operatorname{Var} N, \qquad
+        E|X - c| = \frac{2}{\pi} \int_0^\infty \frac{1 - \operatorname{Re} \varphi_Y(t) e^{-itc} / \varphi_N(t)}{t^2} dt
+
+    Parameters
+    ----------
+    released : array
+        Released values without further processing; a sample of them, evenly spread, will do.
+    noise : Noise, optional
+        None is returned for one whose tails have no variance, and for fewer than 50 values.
+
+    Notes
+    -----
+    The integral is cut where the noise hides the rest: beyond, the characteristic function of X is taken as 0, which
+    adds at most a few hundredths of a Laplace scale (a fifth of a Gaussian one, for columns without any spread). A
+    figure below two standard errors is given as a bound. **Cost**: some milliseconds.
+    """
+    sample = evenly(released)
+    if noise is None or sample.size < FEWEST_ROWS or not np.isfinite(sample).all():
+        return None
+    unit = noise.at(1.0)
+    if unit.variance == math.inf:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        units = (sample - np.median(sample)) / noise.scale  # in units of the noise, about the constant
+        squares = (units - units.mean()) ** 2
+        variance = _with_error(squares - unit.variance)
+        distance = _with_error(_distance_kernel(units, unit))
+        figures = [noise.scale * figure for figure in (math.sqrt(max(variance[0], 0.0)), distance[0])]
+    if not all(map(math.isfinite, (*figures, variance[0]))):
+        return None
+    return Usefulness(
+        spread=_rounded(figures[0]),
+        spread_is_bound=variance[1],
+        constant_error=_rounded(figures[1]),
+        constant_error_is_bound=distance[1],
+    )
+
+
+def _with_error(terms: FloatArray) -> tuple[float, bool]:
+    """The mean of the terms, or an upper bound of it, two standard errors above, where it is not clear of 0."""
+    mean, error = float(terms.mean()), float(terms.std()) / math.sqrt(terms.size)
+    return (mean, False) if mean > 2 * error else (max(mean, 0.0) + 2 * error, True)
+
+
+def _distance_kernel(y: FloatArray, noise: Noise) -> FloatArray:
+    """Terms whose mean estimates E|X|, for noise of scale 1: a function of |y|, read from a table."""
+    floor = 2.0 / math.sqrt(y.size)  # of the characteristic function of the noise, below which it hides the rest
+    end = noise.last_frequency(floor)
+    step = end / _NODES
+    t = np.asarray((np.arange(_NODES) + 0.5) * step, dtype=np.float64)
+    weight = noise.inverse_characteristic(t) * step / t**2
+    far = math.pi / (2 * step)
+    table = np.linspace(0.0, far, round(_FINE * far * end))
+    terms = (float((step / t**2).sum()) + 1 / end - np.cos(np.outer(table, t)) @ weight) * (2 / math.pi)
+    found: FloatArray = np.where(np.abs(y) < far, np.interp(np.abs(y), table, terms), np.abs(y))
+    return found
+
+
+def _rounded(figure: float) -> float:
+    return float(f"{figure:.{_DIGITS}g}")

@@ -1,0 +1,48 @@
+"""What a release does to the values of one column: the domain, the noise, and what costs nothing after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from puffer_frames.noise.adding import add_noise
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.postprocessing import Bounds, postprocess
+from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows
+from puffer_frames.priors.prior import FloatArray
+
+Move: TypeAlias = Callable[[FloatArray, Rows | None], FloatArray]
+"""From values, and the numbers of their rows (by default 0, ..., n - 1), to released values."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mechanism:
+    """The noise of one column of one release; it can be sent to another process, and holds the key."""
+
+    column: str
+    """Name of the column."""
+    noise: Noise | None
+    """With its scale; None for none."""
+    key: ReleaseKey
+    """Key of the release."""
+    domain: Bounds | None
+    """Public bounds, to which values are clipped before the noise."""
+    bounds: Bounds | None
+    """Bounds to clip the released values to."""
+    to_integers: bool
+    """Whether the released values are rounded."""
+
+    def prepared(self) -> Move:
+        """The function from values to released ones: that of a row depends on its value and its number alone."""
+        stream = self.key.stream(Purpose.NOISE, self.column)
+        sampler = self.noise.sampler() if self.noise is not None else None
+
+        def move(values: FloatArray, rows: Rows | None) -> FloatArray:
+            if self.domain is not None:
+                values = values.clip(*self.domain)
+            if sampler is not None:
+                values = add_noise(values, sampler, stream=stream, rows=rows)
+            return postprocess(values, bounds=self.bounds, to_integers=self.to_integers)
+
+        return move

@@ -1,0 +1,75 @@
+"""What is done to released values with public constants: it costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from numbers import Real
+from typing import TypeAlias
+
+import numpy as np
+
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.numbers.arguments import as_float
+from puffer_frames.priors.prior import FloatArray
+
+Bounds: TypeAlias = tuple[float, float]
+BoundsArgument: TypeAlias = Sequence[float] | Mapping[Hashable, Sequence[float]] | None
+
+
+def check_bounds(bounds: BoundsArgument, /, *, role: str, columns: Sequence[str], finite: bool) -> dict[str, Bounds]:
+    """Return (low, high) per column; a single pair holds for every column.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        For an unknown column, or bounds that are not two numbers in ascending order.
+    """
+    if bounds is None:
+        return {}
+    if finite and not isinstance(bounds, Mapping):
+        raise ArgumentTypeError(
+            role,
+            rule="a mapping of column to (low, high)",
+            got=f"a {type(bounds).__name__}",
+            hint=f"Write {role}={{{next(iter(columns), 'column')!r}: (0, 100)}}.",
+        )
+    given = bounds if isinstance(bounds, Mapping) else dict.fromkeys(columns, bounds)
+    checked: dict[str, Bounds] = {}
+    for label, pair in given.items():
+        name = str(label)
+        if name not in columns:
+            raise ArgumentError(
+                role, rule="bounds for public columns", got=f"bounds for {label!r}", hint="Name public columns only."
+            )
+        numbers = list(pair) if isinstance(pair, Sequence) and not isinstance(pair, str) else []
+        if len(numbers) != 2 or not all(isinstance(n, Real) and not isinstance(n, bool) for n in numbers):
+            raise ArgumentTypeError(
+                role,
+                rule="(low, high) or a mapping of column to (low, high)",
+                got="others",
+                hint=f"Write {role}=(0, 100).",
+            )
+        low, high = as_float(numbers[0]), as_float(numbers[1])
+        if not low < high or (finite and not (np.isfinite(low) and np.isfinite(high))):
+            raise ArgumentError(
+                role,
+                rule="two numbers with low < high" + (", both finite" if finite else ""),
+                got=f"({low:g}, {high:g})",
+                hint=f"Write {role}=(0, 100) with what anybody knows of the column, not its observed extremes.",
+            )
+        checked[name] = (low, high)
+    return checked
+
+
+def postprocess(values: FloatArray, /, *, bounds: Bounds | None, to_integers: bool) -> FloatArray:
+    """Round to integers, then clip to the bounds."""
+    rounded = np.rint(values) if to_integers else values
+    clipped: FloatArray = rounded if bounds is None else rounded.clip(*bounds)
+    return clipped
+
+
+def in_words(bounds: Mapping[str, Bounds], *, to_integers: bool) -> str:
+    """What was done, for the certificate; empty where nothing was."""
+    parts = ["rounded to integers"] if to_integers else []
+    parts += [f"{name} clipped to [{low:g}, {high:g}]" for name, (low, high) in bounds.items()]
+    return " and ".join(parts)

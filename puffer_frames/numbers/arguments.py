@@ -1,0 +1,91 @@
+"""Checks of the numbers of a request."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from numbers import Real
+
+import numpy as np
+
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
+
+
+def check_epsilon(epsilon: float, /, *, zero_allowed: bool = False) -> float:
+    """Return epsilon as a float; raise ArgumentError unless it is finite and positive."""
+    value = _number(epsilon, "epsilon")
+    if not math.isfinite(value) or value < 0 or (value == 0 and not zero_allowed):
+        rule = "finite and at least 0" if zero_allowed else "finite and greater than 0"
+        raise ArgumentError("epsilon", rule=rule, got=f"{value:g}", hint="Values from 0.1 to 2 are usual.")
+    return value
+
+
+def check_delta(delta: float, /) -> float:
+    """Return delta as a float; raise ArgumentError unless 0 <= delta < 1."""
+    value = _number(delta, "delta")
+    if not 0 <= value < 1:
+        raise ArgumentError(
+            "delta",
+            rule="at least 0 and less than 1",
+            got=f"{value:g}",
+            hint="Use 0 for pure privacy, or a number far below 1 / (number of rows).",
+        )
+    return value
+
+
+def check_scale(scale: float, /) -> float:
+    """Return the scale as a float; raise ArgumentError unless it is finite and at least 0."""
+    value = _number(scale, "scale")
+    if not (math.isfinite(value) and value >= 0):
+        raise ArgumentError(
+            "scale", rule="finite and at least 0", got=f"{value:g}", hint="Give the Laplace scale b, 0 for no noise."
+        )
+    return value
+
+
+_EXAMPLES = {"epsilon": "1.0", "delta": "1e-6", "scale": "1.0"}
+
+
+def _number(value: float, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ArgumentTypeError(
+            name, rule="a number", got=f"a {type(value).__name__}", hint=f"Write {name}={_EXAMPLES.get(name, '0.5')}."
+        )
+    return as_float(value)
+
+
+def check_word(word: object, name: str, known: Sequence[str], /) -> str:
+    """Return one of the known words, the first of which is the default; raise ArgumentError for anything else."""
+    if not isinstance(word, str) or word not in known:
+        listed = ", ".join(f'"{one}"' for one in known[:-1]) + f' or "{known[-1]}"'
+        raise ArgumentError(
+            name,
+            rule=listed if len(known) < 3 else f"one of {listed}",
+            got=repr(word) if isinstance(word, str) else f"a {type(word).__name__}",
+            hint=f'Leave it out for "{known[0]}".',
+        )
+    return word
+
+
+def check_flag(value: object, name: str, /) -> bool:
+    """Return a truth value; raise ArgumentTypeError for anything else."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ArgumentTypeError(name, rule="True or False", got=f"a {type(value).__name__}", hint="Leave it out.")
+    return bool(value)
+
+
+def as_float(value: float, /) -> float:
+    """A real number as a float: infinite where it is beyond the largest one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def check_probability(number: float, name: str, /) -> Fraction:
+    """Return a probability as the fraction that it prints as; raise ArgumentError unless it is from 0 to 1."""
+    value = _number(number, name)
+    if not 0 <= value <= 1:
+        raise ArgumentError(name, rule="a probability", got=f"{value:g}", hint="Give a number from 0 to 1.")
+    return Fraction(str(value))

@@ -1,0 +1,112 @@
+"""Titled rows of label and text, for terminals and notebooks."""
+
+from __future__ import annotations
+
+import html
+import math
+import textwrap
+from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, Decimal, localcontext
+from typing import TypeAlias
+
+Rows: TypeAlias = Sequence[tuple[str, str]]
+
+_WIDTH = 100
+_DIGITS = 6
+_LARGEST = 30.0
+"""Beyond this epsilon, odds are no figure that anybody reads."""
+
+
+def shown(name: str, /) -> str:
+    """A name with escapes for what a terminal or a page would not print as it is: control characters and the like."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(name))
+
+
+def shown_names(names: Iterable[str], /) -> str:
+    """Names in a list."""
+    return ", ".join(map(shown, names))
+
+
+def plain(number: float, /) -> str:
+    """A number with all its digits: rounded, an epsilon or a bound would be another one."""
+    return repr(float(number)).removesuffix(".0")
+
+
+def odds_text(what: str, /, *, epsilon: float, delta: float) -> str:
+    """What epsilon and delta mean for whoever looks at `what`."""
+    factor = f"e^{plain(epsilon)}"
+    if epsilon < _LARGEST:
+        factor += f" = {1 + math.expm1(epsilon):,.{_decimals(math.expm1(epsilon))}f}"
+    if delta:
+        return (
+            f"whatever is looked for in {what}: its probability under one secret is at most {factor} times that under "
+            f"another, plus {plain(delta)}"
+        )
+    return (
+        f"{what} can change the odds of one secret against another by at most {factor}: a reader who gave 50 % can "
+        f"come to at most {_percent(epsilon)}"
+    )
+
+
+def _percent(epsilon: float) -> str:
+    """The probability that odds of e^epsilon : 1 are, with as many digits as tell it from 50 % and from 100 %."""
+    rest = 100 / (1 + math.exp(min(epsilon, _LARGEST)))
+    return f"{100 - rest:.{max(_decimals(50 - rest), _decimals(rest) - 1)}f} %"
+
+
+def _decimals(number: float) -> int:
+    """Decimal places that show two digits of a number, at least the whole ones."""
+    return max(0, 1 - math.floor(math.log10(number))) if number > 0 else 0
+
+
+def as_text(title: str, rows: Rows, /) -> str:
+    """Rows under a title, labels in one column, long texts wrapped; line breaks of a text are kept."""
+    margin = max(len(label) for label, _ in rows) + 4
+    lines = [title]
+    for label, text in rows:
+        head = f"  {label:<{margin - 2}}"
+        for part in text.splitlines() or [""]:
+            preformatted = part != part.lstrip() or "  " in part
+            wrapped = [part] if preformatted else textwrap.wrap(part, _WIDTH - margin, break_on_hyphens=False) or [""]
+            for line in wrapped:
+                lines.append((head + line).rstrip())
+                head = " " * margin
+    return "\n".join(lines)
+
+
+def as_html(title: str, rows: Rows, /) -> str:
+    """The same as a table for notebooks."""
+    body = "".join(
+        '<tr><th style="text-align:left;vertical-align:top;white-space:nowrap">'
+        f'{html.escape(label)}</th><td style="text-align:left;white-space:pre-wrap">{html.escape(text)}</td></tr>'
+        for label, text in rows
+    )
+    return f"<table><caption style='text-align:left;font-weight:bold'>{html.escape(title)}</caption>{body}</table>"
+
+
+def bracket_text(lower: float, upper: float, /) -> str:
+    """A number known from both sides, to the digits that both share (at least four)."""
+    if lower == upper:
+        return f"{upper:.6g}"
+    if lower == 0:
+        return f"at most {_rounded_up(upper)}"
+    for digits in range(12, 3, -1):
+        if f"{lower:.{digits}g}" == f"{upper:.{digits}g}":
+            return f"{upper:.{min(digits, 6)}g}"
+    return f"between {lower:.6g} and {_rounded_up(upper)}"
+
+
+def _rounded_up(number: float) -> str:
+    """Six digits, the last one raised where rounding would make the number smaller."""
+    if not 0 < number < math.inf:
+        return f"{number:.6g}"
+    with localcontext(prec=_DIGITS, rounding=ROUND_CEILING):
+        return f"{float(+Decimal(number)):.{_DIGITS}g}"
+
+
+def pairs_text(pairs: str | Sequence[tuple[object, object]], /) -> str:
+    """The protected pairs in words."""
+    if isinstance(pairs, str):
+        return "every pair of values"
+    shown = ", ".join(f"{a!r} / {b!r}" for a, b in pairs[:6])
+    return shown + (f" and {len(pairs) - 6} more pairs" if len(pairs) > 6 else "")

@@ -1,0 +1,51 @@
+"""Arithmetic that rounds to the private side."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNIT_ROUNDOFF = 2.0**-53
+"""Largest relative error of one operation on 64-bit floats."""
+LARGEST = math.nextafter(math.inf, 0.0)
+"""The largest float."""
+
+
+def up(exact: Fraction | Decimal, /) -> float:
+    """Smallest float that is at least the given number."""
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf
+    if math.isinf(nearest):
+        return nearest
+    return math.nextafter(nearest, math.inf) if Fraction(nearest) < Fraction(exact) else nearest
+
+
+def nearest(exact: Fraction, /) -> float:
+    """The float nearest to a number; beyond the range of floats the largest one, with the number's sign."""
+    try:
+        return float(exact)
+    except OverflowError:
+        return LARGEST if exact > 0 else -LARGEST
+
+
+def subtract_up(high: float, low: float, /) -> float:
+    """`high - low` rounded towards infinity."""
+    return up(Fraction(high) - Fraction(low))
+
+
+def divide_up(numerator: float, denominator: float, /) -> float:
+    """`numerator / denominator` rounded towards infinity."""
+    return up(Fraction(numerator) / Fraction(denominator))
+
+
+def subtraction_error(numbers: NDArray[np.float64], centre: float, /) -> float:
+    """Largest rounding error of `numbers - centre`: the rest of Knuth's two-sum, which is exact."""
+    rounded = numbers - centre
+    back = rounded - numbers
+    return float(np.abs((numbers - (rounded - back)) - (centre + back)).max())

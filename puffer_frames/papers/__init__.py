@@ -1,0 +1,37 @@
+"""The published conditions, by paper: pure functions from priors to a scale. Those that no verb uses are here alone."""
+
+from puffer_frames.papers.bernoulli import bernoulli_exact_scale, bernoulli_scale
+from puffer_frames.papers.bounded import bounded_scales
+from puffer_frames.papers.gaussian import gaussian_scale, tau_star, tau_star_bound, translation_scale
+from puffer_frames.papers.kantorovich import kantorovich_scale
+from puffer_frames.papers.mixture import mixture_scale, ubm_scale
+from puffer_frames.papers.quilt.scales import quilt_approx_scale, quilt_scale
+from puffer_frames.papers.users import (
+    bernoulli_neighbour_scale,
+    bernoulli_presence_scale,
+    gaussian_presence_scale,
+    presence_bound_scale,
+    presence_scale,
+    value_scale,
+)
+
+__all__ = [
+    "bernoulli_exact_scale",
+    "bernoulli_neighbour_scale",
+    "bernoulli_presence_scale",
+    "bernoulli_scale",
+    "bounded_scales",
+    "gaussian_presence_scale",
+    "gaussian_scale",
+    "kantorovich_scale",
+    "mixture_scale",
+    "presence_bound_scale",
+    "presence_scale",
+    "quilt_approx_scale",
+    "quilt_scale",
+    "tau_star",
+    "tau_star_bound",
+    "translation_scale",
+    "ubm_scale",
+    "value_scale",
+]

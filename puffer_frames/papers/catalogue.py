@@ -1,0 +1,191 @@
+"""The published theorems by the names that users give them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.laplace import Laplace
+from puffer_frames.numbers.arguments import check_word
+from puffer_frames.numbers.rounding import subtract_up
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.bernoulli import bernoulli_scale
+from puffer_frames.papers.bounded import bounded_scales
+from puffer_frames.papers.gaussian import gaussian_scale, translation_scale
+from puffer_frames.papers.kantorovich import kantorovich_scale
+from puffer_frames.papers.mixture import mixture_scale
+from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.prior import Prior, Secret
+
+
+class PublishedScale(Protocol):
+    """A published condition, solved for the scale; None where the condition does not exist."""
+
+    def __call__(self, priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Theorem:
+    """A sufficient condition and what there is to say of it."""
+
+    name: str
+    """What a certificate calls it; of one for columns the argument `theorem`."""
+    source: str
+    """Paper key and number."""
+    condition: str = ""
+    """The scale it asks for, in words."""
+    model: str = ""
+    """The priors that it assumes, in words."""
+    scale: PublishedScale | None = None
+    """The function that computes the scale of Laplace noise, for which it is published, from priors; None where it
+    rests on something else than priors."""
+    discrete: bool = False
+    """True where its priors are the observed frequencies, with no model."""
+    coupled: bool = False
+    """True where it rests on a coupling within a distance, so that it holds for every noise (docs/theory.md, section 4,
+    "Any noise")."""
+
+    def scale_for(
+        self, priors: Mapping[Secret, Prior], target: Target, /, *, noise: Noise, pairs: Pairs
+    ) -> float | None:
+        """The scale that it asks for of a noise; None where it has no condition."""
+        if self.scale is None:
+            return None
+        if noise == PUBLISHED_FOR:
+            return self.scale(priors, target, pairs=pairs)
+        if not self.coupled:
+            return None
+        distance = self.scale(priors, Target(epsilon=1.0, delta=target.delta), pairs=pairs)
+        return None if distance is None else noise.hide(distance, target)
+
+
+PUBLISHED_FOR = Laplace()
+"""The noise that the theorems are published for."""
+
+
+def _kantorovich(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
+    return kantorovich_scale(priors, epsilon=target.epsilon, pairs=pairs)  # pure privacy is more than any delta
+
+
+def _bernoulli(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
+    return bernoulli_scale(priors, epsilon=target.epsilon, pairs=pairs)
+
+
+def _translation(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
+    return translation_scale(priors, epsilon=target.epsilon, pairs=pairs)
+
+
+def _gaussian(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
+    return gaussian_scale(priors, epsilon=target.epsilon, delta=target.delta, pairs=pairs)
+
+
+def _units_gaussian(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float | None:
+    single = all(prior.means.size == 1 for prior in priors.values())
+    return _gaussian(priors, target, pairs=pairs) if single else None
+
+
+def _mixture(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float | None:
+    if not target.delta:
+        return None
+    return mixture_scale(priors, epsilon=target.epsilon, delta=target.delta, pairs=pairs)
+
+
+def _bounded(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
+    del pairs
+    ends = [(float(prior.means[0]), float(prior.means[-1])) for prior in priors.values()]
+    width = subtract_up(max(high for _, high in ends), min(low for low, _ in ends))
+    return bounded_scales({0: width}, epsilon=target.epsilon)[0]
+
+
+KANTOROVICH = Theorem(
+    name="kantorovich",
+    source="[SWC17] section 3, [D22], [DLYZ] Prop. 2",
+    condition="largest W-infinity distance / epsilon",
+    model="the observed frequencies of each secret",
+    scale=_kantorovich,
+    discrete=True,
+    coupled=True,
+)
+BERNOULLI = Theorem(
+    name="bernoulli",
+    source="[DLYZ] Lemma 5",
+    condition="distance of the two values / epsilon",
+    model="the observed frequencies of each secret",
+    scale=_bernoulli,
+    discrete=True,
+    coupled=True,
+)
+TRANSLATION = Theorem(
+    name="translation",
+    source="[D24] Remark 1",
+    condition="largest difference of means / epsilon",
+    model="a Gaussian per secret, one variance for all",
+    scale=_translation,
+    coupled=True,
+)
+GAUSSIAN = Theorem(
+    name="gaussian",
+    source="[D24] Theorem 1; at delta 0 its pure form, E exp(|Z|/b) = e^epsilon",
+    condition="from differences of means and of standard deviations",
+    model="a Gaussian per secret",
+    scale=_gaussian,
+)
+MIXTURE = Theorem(
+    name="gmm",
+    source="[D24] Theorem 2",
+    condition="mean component distance under the optimal W2 plan / epsilon",
+    model="a Gaussian mixture per secret",
+    scale=_mixture,
+)
+BOUNDED = Theorem(
+    name="bounded",
+    source="sum of |X - X'| / b over the columns, any coupling",
+    condition="number of columns x range / epsilon",
+    model="values within the range, jointly whatever they are",
+    scale=_bounded,
+    discrete=True,
+    coupled=True,
+)
+
+# For what one unit adds to a sum or count
+
+REPORTED_VALUES = Theorem(name="reports", source="[DLYZ] Theorem 1", scale=_kantorovich, coupled=True)
+REPORTED_ABSENCE = Theorem(name="reports", source="[DLYZ] Theorem 2", scale=_kantorovich, coupled=True)
+PRESENCE = Theorem(name="presence", source="[DLYZ] Theorem 3 (13)")
+LARGEST_CONTRIBUTION = Theorem(name="largest contribution", source="[DLYZ] (14)", coupled=True)
+REPLACEMENT = Theorem(name="replacement", source="[DLYZ] Theorem 4", scale=_kantorovich, coupled=True)
+GAUSSIAN_UNITS = Theorem(name="gaussian", source="[D24] Theorem 1; pure form", scale=_units_gaussian)
+
+# For a state of a series
+
+QUILT = Theorem(name="Markov quilt, exact influences", source="[SWC17] MQMExact")
+QUILT_APPROX = Theorem(name="Markov quilt, influences bounded by mixing", source="[SWC17] MQMApprox")
+EXACT_COUNT = Theorem(name="exact law of one count", source="docs/theory.md, section 10")
+GROUP = Theorem(name="group privacy of a whole piece", source="[SWC17] section 5")
+
+THEOREMS: Mapping[str, Theorem] = {t.name: t for t in (TRANSLATION, GAUSSIAN, MIXTURE, KANTOROVICH, BERNOULLI, BOUNDED)}
+"""Those of columns, by the argument `theorem`."""
+MECHANISMS: Mapping[str, Theorem] = {
+    "quilt": QUILT,
+    "quilt-approx": QUILT_APPROX,
+    "exact": EXACT_COUNT,
+    "group": GROUP,
+}
+"""Those of series, by the argument `mechanism`."""
+
+
+def check_theorem(name: str, /, *, noise: Noise = PUBLISHED_FOR) -> str:
+    """Return the name of a theorem or "auto"; raise ArgumentError for another, or one that this noise has not."""
+    check_word(name, "theorem", ("auto", *THEOREMS))
+    if noise.coupled_only and name != "auto" and not THEOREMS[name].coupled:
+        known = ", ".join(f'"{known}"' for known, theorem in THEOREMS.items() if theorem.coupled)
+        raise ArgumentError(
+            "theorem",
+            rule=f'"auto" or one of a coupling within a distance ({known}) with {noise.name} noise',
+            got=repr(name),
+            hint='Use theorem="kantorovich".',
+        )
+    return name

@@ -1,0 +1,316 @@
+"""Gaussian priors: translations, Theorem 1 of [D24], and pure privacy in closed form."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import lambertw, log_ndtr, ndtri
+
+from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.numbers.arguments import check_delta, check_epsilon
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, divide_up, subtract_up
+from puffer_frames.priors.bands import Bands, largest_loss
+from puffer_frames.priors.pairs import check_pairs
+from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
+
+_ROUND_UP = 1 + 32 * UNIT_ROUNDOFF
+_ROOT_TOLERANCE = 1e-12
+
+
+def tau_star(delta: float, /) -> float:
+    r"""Quantile of |Z|, Z standard normal, that is exceeded with probability delta.
+
+    .. math:: \tau^*(\delta) = \Phi^{-1}(1 - \delta/2)
+
+    Parameters
+    ----------
+    delta : float
+        Greater than 0, less than 1.
+
+    Returns
+    -------
+    float
+        Rounded up.
+
+    Raises
+    ------
+    ArgumentError
+        For a delta out of range (at 0 it is infinite).
+
+    References
+    ----------
+    [D24] (20).
+
+    Examples
+    --------
+    >>> round(tau_star(0.05), 6)
+    1.959964
+    """
+    return -float(ndtri(0.5 * _positive(delta))) * _ROUND_UP
+
+
+def tau_star_bound(delta: float, /) -> float:
+    r"""Upper bound of `tau_star` by the Lambert W function.
+
+    .. math:: \tau^*(\delta) \le \sqrt{W\left(\frac{2}{\pi \delta^2}\right)}
+
+    Parameters
+    ----------
+    delta : float
+        Greater than 0, less than 1.
+
+    Returns
+    -------
+    float
+        Rounded up; within 1 % of `tau_star` for delta below 1e-9.
+
+    Raises
+    ------
+    ArgumentError
+        For a delta out of range.
+
+    Notes
+    -----
+    **Proof**: :math:`\delta/2 = \Phi(-\tau) \le e^{-\tau^2/2} / (\tau \sqrt{2\pi})`, so
+    :math:`\tau^2 e^{\tau^2} \le 2 / (\pi \delta^2)`, and W is increasing.
+
+    Examples
+    --------
+    >>> tau_star(1e-5) < tau_star_bound(1e-5) < 1.01 * tau_star(1e-5) + 0.02
+    True
+    """
+    delta = _positive(delta)
+    argument = 2.0 / (math.pi * delta * delta) if delta > 1e-150 else math.inf
+    if math.isinf(argument):  # W(v) <= log v for v >= e
+        return math.sqrt(math.log(2.0 / math.pi) - 2.0 * math.log(delta)) * _ROUND_UP
+    return math.sqrt(float(lambertw(argument).real)) * _ROUND_UP
+
+
+def translation_scale(
+    priors: Mapping[Secret, Prior], /, *, epsilon: float, pairs: str | Iterable[Sequence[Secret]] = "all"
+) -> float:
+    r"""Published Laplace scale for priors that are shifts of one another.
+
+    .. math:: b = \max_{(i, j)} |\mu_i - \mu_j| / \varepsilon
+
+    Parameters
+    ----------
+    priors : mapping of secret to Prior
+        Equal up to a shift: the same weights, standard deviations and distances between components.
+    epsilon : float
+        Greater than 0.
+    pairs : "all" or iterable of pairs of secrets
+
+    Returns
+    -------
+    float
+        Laplace scale b, in units of the column.
+
+    Raises
+    ------
+    ArgumentError
+        For an epsilon or a secret out of range.
+    PriorError
+        For priors that are not shifts of one another.
+
+    Notes
+    -----
+    **Guarantee**: pure epsilon-Pufferfish privacy; the epsilons of several releases add. **Rounding**: up.
+    **Cost**: a range of the means where all pairs are asked for.
+
+    References
+    ----------
+    [D24] Remark 1.
+
+    Examples
+    --------
+    >>> translation_scale({"s": Prior.gaussian(0, 3), "t": Prior.gaussian(2, 3)}, epsilon=0.5)
+    4.0
+    """
+    epsilon = check_epsilon(epsilon)
+    checked = check_pairs(pairs, list(priors))
+    if not _are_shifts(list(priors.values())):
+        raise PriorError(
+            "the priors of the translation theorem",
+            rule="shifts of one another",
+            got="priors of different shapes",
+            hint='Use theorem="gaussian", or "auto".',
+        )
+    where = {secret: float(prior.means[0]) for secret, prior in priors.items()}
+    if checked == "all":
+        return divide_up(subtract_up(max(where.values()), min(where.values())), epsilon)
+    return divide_up(max(subtract_up(*sorted((where[a], where[b]), reverse=True)) for a, b in checked), epsilon)
+
+
+def _are_shifts(priors: Sequence[Prior]) -> bool:
+    """Whether the priors are the same up to their first means."""
+    if any(prior.means.size != priors[0].means.size for prior in priors):
+        return False
+    stds, means, weights = (np.stack([getattr(p, name) for p in priors]) for name in ("stds", "means", "weights"))
+    shapes = means - means[:, :1]
+    alike = (stds == stds[0]).all() and (shapes == shapes[0]).all()
+    return bool(alike and np.allclose(weights, weights[0], rtol=1e-12, atol=0))
+
+
+def gaussian_scale(
+    priors: Mapping[Secret, Prior],
+    /,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    pairs: str | Iterable[Sequence[Secret]] = "all",
+) -> float:
+    r"""Published Laplace scale for Gaussian priors; for delta = 0 the pure closed form.
+
+    .. math::
+        b &= \max_{(i, j)} \left( |\mu_i - \mu_j| + \tau^*(\delta) |\sigma_i - \sigma_j| \right) / \varepsilon
+        \qquad (\delta > 0) \\
+        b &: \; \log E\, e^{|Z|/b} = \varepsilon, \quad Z \sim N(\mu_i - \mu_j, |\sigma_i^2 - \sigma_j^2|)
+        \qquad (\delta = 0)
+
+    Parameters
+    ----------
+    priors : mapping of secret to Prior
+        One Gaussian (or one atom) each.
+    epsilon : float
+        Greater than 0.
+    delta : float
+        From 0 to less than 1.
+    pairs : "all" or iterable of pairs of secrets
+
+    Returns
+    -------
+    float
+        Laplace scale b, in units of the column; 0 for equal priors.
+
+    Raises
+    ------
+    ArgumentError
+        For an epsilon, delta or secret out of range.
+    PriorError
+        For a prior with several components.
+
+    Notes
+    -----
+    **Guarantee**: (epsilon, delta)-Pufferfish privacy under the Gaussian priors. For delta > 0 several releases have
+    (sum of epsilons, largest delta); the pure form does not add up. **Rounding**: up. **Cost**: for all pairs and
+    delta > 0 two ranges; for delta = 0 a search in bands of standard deviations, mostly some hundred roots; for
+    listed pairs a loop over them that a bound makes short.
+
+    References
+    ----------
+    [D24] Theorem 1 for delta > 0; docs/theory.md, section 3, "Pure epsilon for Gaussian priors", for delta = 0.
+
+    Examples
+    --------
+    >>> priors = {"s": Prior.gaussian(0, 1), "t": Prior.gaussian(1, 2)}
+    >>> round(gaussian_scale(priors, epsilon=0.5, delta=1e-3), 3), round(gaussian_scale(priors, epsilon=0.5), 5)
+    (8.581, 3.64336)
+    """
+    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+    checked = check_pairs(pairs, list(priors))
+    if any(prior.means.size != 1 for prior in priors.values()):
+        raise PriorError(
+            "the priors of the gaussian theorem",
+            rule="of one component each",
+            got="a mixture of several",
+            hint='Use theorem="gmm", or "auto".',
+        )
+    means = np.array([prior.means[0] for prior in priors.values()])
+    stds = np.array([prior.stds[0] for prior in priors.values()])
+    number = {secret: k for k, secret in enumerate(priors)}
+    listed = None
+    if checked != "all":
+        listed = np.array([number[a] for a, _ in checked]), np.array([number[b] for _, b in checked])
+    if delta == 0:
+        return _pure_scale(means, stds, listed, epsilon=epsilon)
+    tau = tau_star(delta)
+    if listed is None:  # max of |x| + tau |y| over pairs is the larger range of mean +- tau std
+        widest = max(float(np.ptp(means + tau * stds)), float(np.ptp(means - tau * stds)))
+        rounding = 4 * UNIT_ROUNDOFF * float(np.abs(means).max() + tau * stds.max()) if widest else 0.0
+        return (widest + rounding) / epsilon * _ROUND_UP
+    i, j = listed
+    return float((np.abs(means[i] - means[j]) + tau * np.abs(stds[i] - stds[j])).max()) / epsilon * _ROUND_UP
+
+
+def log_moment(mean: float, variance: float, t: float, /) -> float:
+    r"""Log E exp(t |Z|) for Z ~ N(mean, variance) and t >= 0.
+
+    .. math:: E e^{t|Z|} = e^{mt + vt^2/2} \Phi(m/\sqrt v + \sqrt v t) + e^{-mt + vt^2/2} \Phi(-m/\sqrt v + \sqrt v t)
+    """
+    if variance == 0:
+        return abs(mean) * t
+    std = math.sqrt(variance)
+    centre, shift = abs(mean) / std, std * t
+    up = abs(mean) * t + float(log_ndtr(centre + shift))
+    down = -abs(mean) * t + float(log_ndtr(shift - centre))
+    return 0.5 * variance * t * t + float(np.logaddexp(up, down))
+
+
+def _pure_scale(
+    means: FloatArray, stds: FloatArray, pairs: tuple[IndexArray, IndexArray] | None, *, epsilon: float
+) -> float:
+    """Largest root over the pairs; a pair is solved only where the largest one so far does not cover it."""
+    extent = float(max(np.abs(means).max(), stds.max()))
+    unit = math.ldexp(1.0, math.frexp(extent)[1] - 1) if extent else 1.0  # keeps squares in range
+    means, stds = means / unit, stds / unit
+
+    def solve(distance: float, narrow: float, wide: float, level: float) -> float:
+        variance = (wide - narrow) * (wide + narrow)
+        covered = not (distance or variance) or (level > 0 and log_moment(distance, variance, 1 / level) <= epsilon)
+        return level if covered else _root(distance, variance, epsilon=epsilon)
+
+    def of_pair(i: int, j: int, level: float) -> float:
+        narrow, wide = sorted((float(stds[i]), float(stds[j])))
+        return solve(abs(float(means[i] - means[j])), narrow, wide, level)
+
+    if pairs is None:  # log E exp(t |Z|) grows with the distance and with the difference of the variances
+        _, largest, _ = largest_loss(
+            Bands(means, stds),
+            bound=lambda pair, level: solve(pair.distance, pair.narrow.low_std, pair.wide.high_std, level),
+            blur=lambda band: (band.high_std - band.low_std) * (band.high_std + band.low_std),
+            measure=lambda i, j: (of_pair(i, j, 0.0),) * 2,
+            guesses=[],
+            tolerance=_ROOT_TOLERANCE,
+            enough=math.inf,
+        )
+        return largest * unit
+    largest = 0.0
+    for i, j in zip(*pairs, strict=True):
+        largest = max(largest, of_pair(i, j, largest))
+    return largest * unit
+
+
+def _root(mean: float, variance: float, *, epsilon: float) -> float:
+    """Scale b with log E exp(|Z|/b) = epsilon, on the private side.
+
+    |m| t + v t^2/2 <= log E exp(t|Z|) <= |m| t + v t^2/2 + log(2 Phi(sqrt(v) t)) brackets the root.
+    """
+    if variance == 0:
+        return divide_up(mean, epsilon)
+
+    def beyond(log_t: float) -> float:
+        return log_moment(mean, variance, math.exp(log_t)) - epsilon
+
+    highest = (math.sqrt(mean * mean + 2 * variance * epsilon) + mean) / variance
+    highest = min(highest, 2 * epsilon / (math.sqrt(mean * mean + 2 * variance * epsilon) + mean)) * (1 + 1e-9)
+    high = math.log(highest)
+    low = high - 1.0
+    while beyond(low) > 0:
+        low -= 1.0
+    root = float(brentq(beyond, low, high, xtol=_ROOT_TOLERANCE, rtol=1e-14)) if beyond(high) > 0 else high
+    step = _ROOT_TOLERANCE
+    while beyond(root) > -32 * UNIT_ROUNDOFF * (1 + epsilon):
+        root -= step
+        step *= 2
+    return math.exp(-root) * _ROUND_UP
+
+
+def _positive(delta: float) -> float:
+    delta = check_delta(delta)
+    if delta == 0:
+        raise ArgumentError("delta", rule="greater than 0", got="0", hint="For pure privacy use gaussian_scale.")
+    return delta

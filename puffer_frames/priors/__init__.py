@@ -1,0 +1,1 @@
+"""Laws of the public values: priors, pairs, chains, fits, and the plain records that frames hand over."""

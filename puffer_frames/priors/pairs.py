@@ -1,0 +1,88 @@
+"""The pairs of secrets that must be indistinguishable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Literal, TypeAlias
+
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.priors.prior import Secret
+
+Pair: TypeAlias = tuple[Secret, Secret]
+Pairs: TypeAlias = Literal["all"] | tuple[Pair, ...]
+
+
+def check_pairs(pairs: str | Iterable[Sequence[Secret]], secrets: Sequence[Secret], /) -> Pairs:
+    """Return "all", or the given unordered pairs without repetitions.
+
+    Parameters
+    ----------
+    pairs : "all" or iterable of pairs of secrets
+    secrets : sequence
+        The secrets that have a prior.
+
+    Raises
+    ------
+    ArgumentError
+        For an unknown secret, a pair of equal secrets, no pair at all, or fewer than two secrets.
+    ArgumentTypeError
+        Where `pairs` is not a list of pairs.
+    """
+    if len(secrets) < 2:
+        raise ArgumentError(
+            "the secret",
+            rule="of at least two different values",
+            got=f"{len(secrets)}",
+            hint="With one value there is nothing to hide: choose another column.",
+        )
+    if isinstance(pairs, str):
+        if pairs == "all":
+            return "all"
+        raise _not_pairs(repr(pairs))
+    known = {secret: secret for secret in secrets}
+    listed: dict[frozenset[Secret], Pair] = {}
+    try:
+        given = [pair if isinstance(pair, str) else tuple(pair) for pair in pairs]
+        hash(tuple(given))
+    except TypeError:
+        raise _not_pairs(f"a {type(pairs).__name__} of something else") from None
+    for pair in given:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise _not_pairs("an entry that is not a pair")
+        for secret in pair:
+            if secret not in known:
+                raise _unknown(secret, secrets)
+        first, second = known[pair[0]], known[pair[1]]
+        if first == second:
+            raise ArgumentError(
+                "a pair",
+                rule="two different secrets",
+                got=f"{first!r} twice",
+                hint="Leave it out: a secret is not distinguished from itself.",
+            )
+        listed.setdefault(frozenset((first, second)), (first, second))
+    if not listed:
+        raise _not_pairs("no pair")
+    return tuple(listed.values())
+
+
+def _not_pairs(got: str) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        "pairs",
+        rule='"all" or a list of pairs of secret values',
+        got=got,
+        hint='Write pairs=[("a", "b")], or leave it out for all pairs.',
+    )
+
+
+def _unknown(secret: Secret, secrets: Sequence[Secret]) -> ArgumentError:
+    by_name = {str(s): s for s in secrets}
+    near = [by_name[name] for name in get_close_matches(str(secret), by_name, n=3)] or list(secrets)[:5]
+    shown = ", ".join(repr(s) for s in near)
+    return ArgumentError(
+        "every secret of pairs",
+        rule="a value of the secret with a prior",
+        got=repr(secret),
+        hint=f"Known values are, for example, {shown}.",
+    )

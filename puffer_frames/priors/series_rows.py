@@ -1,0 +1,85 @@
+"""Series of states: rows ordered by time, in pieces between gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puffer_frames.priors.prior import IndexArray, Secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesRows:
+    """States in the order of time, piece after piece."""
+
+    states: Sequence[Secret]
+    """Names of the states, ascending."""
+    codes: IndexArray
+    """Number of the state of each row, shape (rows,)."""
+    starts: IndexArray
+    """Where each piece begins, and the end of the last, shape (pieces + 1,)."""
+    units: Sequence[Secret]
+    """Names of the units; one, None, without a column of units."""
+    unit_of: IndexArray
+    """Number of the unit of each piece."""
+    skipped: IndexArray
+    """Times without a state before each piece, shape (pieces,): since the piece before it; for the first of a unit
+    since the unit's first row, with or without a state."""
+    bridged: bool
+    """Whether the chain runs on through the gaps; otherwise each piece starts anew, independent of the others."""
+
+    @property
+    def lengths(self) -> IndexArray:
+        """Number of rows of each piece."""
+        return np.diff(self.starts)
+
+    def extents(self, *, from_start: bool = False) -> list[tuple[int, int]]:
+        """The different (times from first to last, rows) of stretches that depend on no other, longest first.
+
+        The first time is that of the first state; `from_start`: that of the unit's first row, with or without a state,
+        as a law of the first state asks for.
+        """
+        if self.bridged:
+            rows = np.bincount(self.unit_of, self.lengths, minlength=len(self.units)).astype(np.int64)
+            missing_times = self.skipped if from_start else np.where(self._begins, 0, self.skipped)
+            times = rows + np.bincount(self.unit_of, missing_times, minlength=len(self.units)).astype(np.int64)
+        else:
+            rows = times = self.lengths
+        return sorted({(int(t), int(n)) for t, n in zip(times, rows, strict=True)}, reverse=True)
+
+    def bridges(self, *, from_start: bool) -> int:
+        """How many gaps the chain runs on through; those before the first state of a unit only with `from_start`."""
+        return int(((self.skipped > 0) & (from_start | ~self._begins)).sum()) if self.bridged else 0
+
+    def transitions(self) -> NDArray[np.int64]:
+        """How often each state was followed by each, within pieces."""
+        inside = np.ones(self.codes.size - 1, dtype=bool)
+        inside[self.starts[1:-1] - 1] = False
+        counts = np.zeros((len(self.states), len(self.states)), dtype=np.int64)
+        np.add.at(counts, (self.codes[:-1][inside], self.codes[1:][inside]), 1)
+        return counts
+
+    def first_states(self) -> NDArray[np.int64]:
+        """How often each state begins a stretch that depends on no other.
+
+        Where the chain runs on through gaps, a unit whose first row has no state begins with none.
+        """
+        starts = self.starts[:-1]
+        if self.bridged:
+            starts = starts[self._begins & (self.skipped == 0)]
+        return np.bincount(self.codes[starts], minlength=len(self.states))
+
+    def counts(self) -> NDArray[np.int64]:
+        """How often each state occurs in each unit, shape (units, states)."""
+        unit = np.repeat(self.unit_of, self.lengths)
+        table = np.zeros((len(self.units), len(self.states)), dtype=np.int64)
+        np.add.at(table, (unit, self.codes), 1)
+        return table
+
+    @property
+    def _begins(self) -> NDArray[np.bool_]:
+        """Which pieces are the first of a unit."""
+        return np.append(True, self.unit_of[1:] != self.unit_of[:-1])

@@ -1,0 +1,39 @@
+"""How often each public value occurs with each secret: all that the numeric half sees of a table."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puffer_frames.priors.prior import FloatArray, Secret
+
+Counts = tuple[FloatArray, NDArray[np.int64]]
+"""Distinct values, ascending, and how often each occurs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """Counts of the public values per secret, sorted by secret and by value. It does not grow with the rows."""
+
+    counts: Mapping[Secret, Counts]
+    """Different values, or centres of cells, and how many rows have each."""
+    radius: float
+    """How far a value may be from the one that it was counted as: half the width of a cell, or 0."""
+
+    @property
+    def rows_per_secret(self) -> dict[Secret, int]:
+        """Number of rows of each secret."""
+        return {secret: int(counts.sum()) for secret, (_, counts) in self.counts.items()}
+
+    def checksum(self) -> str:
+        """SHA-256 of the counts: equal for frames with the same rows in any order and any library."""
+        digest = hashlib.sha256(f"{self.radius!r};".encode())
+        for secret, (values, counts) in self.counts.items():
+            digest.update(f"{secret!r}:{values.size};".encode())
+            digest.update(values.astype("<f8").tobytes())
+            digest.update(counts.astype("<i8").tobytes())
+        return digest.hexdigest()

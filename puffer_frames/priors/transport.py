@@ -1,0 +1,254 @@
+"""Optimal transport in one dimension: the W-infinity distance between priors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puffer_frames.errors import PriorError
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, subtract_up, up
+from puffer_frames.priors.prior import FloatArray, IndexArray, Prior
+
+_GRID = 4096
+_FEW_LEVELS = 1 << 14
+_ROWS_PER_ATOM = 4
+"""Priors with no more rows per atom than this are compared row by row: those of one total then share their levels."""
+_FEW_UNITS = 64
+_LARGEST_TOTAL = 1 << 50
+"""The grid times a denominator stays a 64-bit integer up to here."""
+_COARSE = 256
+"""Levels of a grid for bounds of many pairs; more next to 0 and 1."""
+_FINEST = 1200
+"""Levels of a grid of quantiles are multiples of 2**-1200: every float from 0 to 1/2 with room to spare."""
+
+
+def w_infinity(p: Prior, q: Prior, /) -> float:
+    r"""Kantorovich distance of order infinity between two discrete priors.
+
+    .. math:: W_\infty(p, q) = \sup_{0 < u \le 1} |F_p^{-1}(u) - F_q^{-1}(u)|
+
+    Parameters
+    ----------
+    p, q : Prior
+        Discrete priors.
+
+    Returns
+    -------
+    float
+        The distance, in units of the column, rounded up.
+
+    Raises
+    ------
+    PriorError
+        For a prior with a Gaussian component: the distance is computed between atoms only.
+
+    Notes
+    -----
+    **Cost**: O(n log n) for n atoms. **Rounding**: the cumulative levels are compared as exact fractions.
+
+    References
+    ----------
+    [D22]; [DLYZ] Prop. 2; docs/theory.md, section 4, "W-infinity from quantiles": the published scan can miss the
+    supremum.
+
+    Examples
+    --------
+    >>> w_infinity(Prior.empirical([0]), Prior.empirical([10])) >= 10
+    True
+    """
+    return w_infinity_diameter([p, q])
+
+
+def shift_distance(p: Prior, q: Prior, /) -> float:
+    """Distance of two priors that are shifts of one another, rounded up; infinite where they are not."""
+    alike = p.stds.shape == q.stds.shape and np.array_equal(p.stds, q.stds) and np.array_equal(p.weights, q.weights)
+    if not alike or (p.means - p.means[0] != q.means - q.means[0]).any():
+        return math.inf
+    return subtract_up(*sorted((float(p.means[0]), float(q.means[0])), reverse=True))
+
+
+def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
+    r"""Largest W-infinity distance over all pairs of the priors, without a loop over pairs.
+
+    .. math:: \max_{i,j} W_\infty = \sup_u \left( \max_i F_i^{-1}(u) - \min_j F_j^{-1}(u) \right)
+
+    Raises
+    ------
+    PriorError
+        For a prior with a Gaussian component.
+
+    Notes
+    -----
+    **Cost**: one pass over the m priors, and O(d L) for d different totals of rows where there are few rows per atom;
+    else O(m L) for the L cumulative levels that can hold the largest distance.
+    """
+    for prior in priors:
+        if not prior.is_discrete:
+            raise PriorError(
+                "the priors of a W-infinity distance",
+                rule="discrete (atoms only)",
+                got=repr(prior),
+                hint="Use Prior.empirical, or a theorem for Gaussian priors.",
+            )
+    moved = 2 * Fraction(max(prior.radius for prior in priors))  # both ends may be off
+    levels = [prior.levels[0] for prior in priors]
+    totals = [prior.levels[1] for prior in priors]
+    if sum(totals) <= _ROWS_PER_ATOM * sum(level.size for level in levels):  # as rows, sorted within each prior
+        rows = np.concatenate([prior.means for prior in priors])
+        if sum(totals) > rows.size:
+            rows = np.repeat(rows, np.concatenate(levels).astype(np.int64))
+        steps = _steps_of_rows(rows, np.append(0, np.cumsum(totals)))
+    else:
+        steps = [Steps(np.cumsum(p.levels[0]), p.levels[1], p.means, p.means) for p in priors]
+    highest, lowest = _widest(steps)
+    return up(Fraction(highest) - Fraction(lowest) + moved)
+
+
+def w_infinity_bounds(priors: Sequence[Prior], /) -> FloatArray:
+    """Upper bounds of the W-infinity distances of all pairs of discrete priors, shape (priors, priors).
+
+    Between two levels of a grid the distance of the quantiles is at most that between the highest of the one at the end
+    and the lowest of the other at the start. **Cost**: O(m^2 L) for m priors and a grid of L levels.
+    """
+    grid = np.array([level << 400 for level in range(_COARSE + 1)], dtype=object)
+    tails = np.array([_COARSE << k for k in range(0, 400, 2)], dtype=object)
+    grid, of = np.unique(np.concatenate([grid, tails, (_COARSE << 400) - tails])), _COARSE << 400
+    ends, starts = [], []
+    for prior in priors:
+        counts, total = np.cumsum(prior.levels[0]).astype(object), int(prior.levels[1])
+        ends.append(prior.means[np.searchsorted(counts, -(-grid[1:] * total // of))])
+        starts.append(prior.means[np.searchsorted(counts, grid[:-1] * total // of + 1)])
+    high, low = np.stack(ends), np.stack(starts)
+    one_way = np.stack([(row - low).max(axis=1) for row in high])
+    moved = 2 * max(prior.radius for prior in priors)
+    bounds: FloatArray = np.maximum(one_way, one_way.T) * (1 + 4 * UNIT_ROUNDOFF) + moved
+    return bounds
+
+
+def rows_diameter(values: FloatArray, starts: IndexArray, /) -> float:
+    """`w_infinity_diameter` of the observed frequencies of many units' rows.
+
+    Parameters
+    ----------
+    values : array, shape (rows,)
+        Unit after unit, ascending within a unit.
+    starts : array, shape (units + 1,)
+        Where each unit's rows begin, and the end of the last.
+
+    Notes
+    -----
+    Units with the same number of rows have the same levels: their quantiles are the columns of a table. **Cost**:
+    O(rows + d L) for d different numbers of rows and L different levels.
+    """
+    return subtract_up(*_widest(_steps_of_rows(values, starts)))
+
+
+def _steps_of_rows(values: FloatArray, starts: IndexArray) -> list[Steps]:
+    """One entry for all units with the same number of rows."""
+    sizes = np.diff(starts)
+    steps = []
+    for size in np.unique(sizes):
+        places = starts[:-1][sizes == size]
+        if places.size <= _FEW_UNITS:  # no table of them
+            units = [values[place : place + size] for place in places]
+            high, low = reduce(np.maximum, units), reduce(np.minimum, units)
+        else:
+            table = values[places[:, None] + np.arange(size)]
+            high, low = table.max(axis=0), table.min(axis=0)
+        steps.append(Steps(np.arange(1, size + 1), int(size), high, low))
+    return steps
+
+
+class Steps(NamedTuple):
+    """Quantile functions with steps at the same levels: the highest and the lowest of them."""
+
+    counts: NDArray[Any]
+    """Numerators of the levels, ascending to `total`."""
+    total: int
+    """Their denominator."""
+    high: FloatArray
+    """Highest value at each level."""
+    low: FloatArray
+    """Lowest value at each level."""
+
+
+def _widest(steps: Sequence[Steps]) -> tuple[float, float]:
+    """The ends of the widest gap between two quantile functions at one level.
+
+    Between two neighbours of a grid of levels the gap is at most that between the highest value at the end and the
+    lowest at the start, and at least the gap at the end. Only the cells that can hold the widest gap are looked at
+    level by level.
+    """
+    levels = sum(step.counts.size for step in steps)
+    if levels <= max(_FEW_LEVELS, _GRID // 16 * len(steps)):
+        return _widest_of(steps)
+    grid, of = _grid(steps)
+    ends = np.stack([np.searchsorted(s.counts, -(-grid[1:] * s.total // of)) for s in steps])
+    starts = np.stack([np.searchsorted(s.counts, grid[:-1] * s.total // of + 1) for s in steps])
+    highest = np.max([s.high[end] for s, end in zip(steps, ends, strict=True)], axis=0)
+    at_least = highest - np.min([s.low[end] for s, end in zip(steps, ends, strict=True)], axis=0)
+    at_most = highest - np.min([s.low[start] for s, start in zip(steps, starts, strict=True)], axis=0)
+    best = (-math.inf, 0.0, 0.0)
+    for cell in np.argsort(-at_most, kind="stable"):
+        if at_most[cell] <= best[0] or at_most[cell] < at_least.max():
+            break
+        parts = [
+            Steps(s.counts[a : b + 1], s.total, s.high[a : b + 1], s.low[a : b + 1])
+            for s, a, b in zip(steps, starts[:, cell], ends[:, cell], strict=True)
+        ]
+        high, low = _widest_of(parts, up_to=(int(grid[cell + 1]), of))
+        best = max(best, (high - low, high, low))
+    return best[1], best[2]
+
+
+def _grid(steps: Sequence[Steps]) -> tuple[NDArray[Any], int]:
+    """Numerators of levels from 0 to 1, and their denominator: even ones, or the quantiles of very fine levels.
+
+    Of sums of many rows most levels lie next to 0 and to 1: there the cells are as narrow as the floats allow.
+    """
+    if max(step.total for step in steps) <= _LARGEST_TOTAL:
+        return np.arange(_GRID + 1), _GRID
+    low = np.concatenate([(s.counts[2 * s.counts <= s.total] / s.total).astype(np.float64) for s in steps])
+    high = np.concatenate([((s.total - c) / s.total).astype(np.float64) for s in steps for c in (s.counts,)])
+    cuts = {0, 1 << _FINEST}
+    for side, mirrored in ((low, False), (high[(high > 0) & (high < 0.5)], True)):
+        side.sort()
+        for level in side[:: max(1, side.size // (_GRID // 2))].tolist():
+            numerator = int(math.ldexp(level, 52 - math.frexp(level)[1])) << _FINEST - 52 + math.frexp(level)[1]
+            cuts.add((1 << _FINEST) - numerator if mirrored else numerator)
+    return np.array(sorted(cuts), dtype=object), 1 << _FINEST
+
+
+def _widest_of(steps: Sequence[Steps], *, up_to: tuple[int, int] = (1, 1)) -> tuple[float, float]:
+    """The same at every level up to a fraction; the steps begin at or below the first level in question."""
+    small = up_to[1] <= _GRID and not any(s.counts.dtype == object for s in steps)
+    end = np.array([up_to[0]], dtype=np.int64 if small else object)
+    *levels, last = _comparable([*((s.counts, s.total) for s in steps), (end, up_to[1])])
+    merged = np.unique(np.concatenate([*levels, last]))
+    merged = merged[merged <= last[0]]
+    highest, lowest = np.full(merged.size, -np.inf), np.full(merged.size, np.inf)
+    for own, step in zip(levels, steps, strict=True):
+        at = np.minimum(np.searchsorted(own, merged), own.size - 1)
+        np.maximum(highest, step.high[at], out=highest)
+        np.minimum(lowest, step.low[at], out=lowest)
+    widest = int(np.argmax(highest - lowest))
+    return float(highest[widest]), float(lowest[widest])
+
+
+def _comparable(fractions: Sequence[tuple[NDArray[Any], int]]) -> list[NDArray[Any]]:
+    """Fractions (numerators, denominator) as numbers of the same order and with the same ties.
+
+    Two different fractions C/n and C'/n' differ by at least 1/(n n'); while n n' < 2**53 their correctly rounded
+    quotients differ too, and equal ones have equal quotients. Otherwise exact integers are used.
+    """
+    totals = sorted(total for _, total in fractions)
+    if totals[-1] * totals[-2 if len(totals) > 1 else -1] < 2**53:
+        return [counts / total for counts, total in fractions]
+    common = math.lcm(*totals)
+    return [counts.astype(object) * (common // total) for counts, total in fractions]

@@ -1,0 +1,1 @@
+"""From priors to a confirmed scale, for every verb."""

@@ -1,0 +1,253 @@
+"""One way to a scale: a theorem proposes it, the engines confirm it for every belief, and what they say is measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from puffer_frames.errors import CalibrationError, UnsoundTheoremWarning, warn
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.outcome import Loss, Verification
+from puffer_frames.noise.family import Noise
+from puffer_frames.numbers.arguments import check_word
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import Theorem
+from puffer_frames.priors.pairs import Pair
+from puffer_frames.scales.beliefs import Belief
+from puffer_frames.scales.search import is_private, loss_of, smallest_scale_of
+
+_ROUNDING_STEPS = 24
+"""A scale at the very edge of privacy is raised by at most 2**(_ROUNDING_STEPS - 48) of itself."""
+_EDGE = 2.0**-10
+"""A loss that is proved to be beyond the request by more than this share is not at the edge."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A scale for one column or answer, and why."""
+
+    theorem: Theorem
+    """The theorem that proposed a scale, and what there is to say of it."""
+    published_scale: float | None
+    """Scale that the theorem asks for; None where its condition does not exist."""
+    published_loss: Verification | None = None
+    """What the engine measured at the published scale, under the belief that the theorem assumes; None: not judged."""
+    scale: float
+    """Scale to use: confirmed by the engine for every belief, or proved by the theorem."""
+    scale_per_belief: Mapping[str, float] = field(default_factory=dict)
+    """The scale that each belief alone needs; under "theorem", the published one or what it is raised to."""
+    none_needed: bool = False
+    """Whether every belief would be satisfied without noise."""
+    binding_belief: str
+    """The belief that needs the largest scale."""
+    worst_pair: Pair = (None, None)
+    """The pair with the largest loss at the scale under the binding belief; of a series none."""
+    verified: Mapping[str, Verification]
+    """What the engine measured at the scale, per belief."""
+    adds_up: bool
+    """Whether the scale rests on an almost-sure coupling under every belief, so that epsilons of releases add."""
+    remarks: frozenset[str] = frozenset()
+    """What its statements say of it beside: "upper bound", "pure only", "group noise"."""
+
+    # Of a column
+
+    priors: Belief = field(default_factory=dict)
+    """The priors that the theorem assumes."""
+    beliefs: Mapping[str, Belief] = field(default_factory=dict)
+    """Priors per secret, per belief that the guarantee covers."""
+    empirical: Belief = field(default_factory=dict)
+    """The observed frequencies."""
+    observed: Verification | None = None
+    """What the engine measured under the observed frequencies, whatever was asked for; None where there are too many
+    pairs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What a theorem proposes, and the engines that may confirm it."""
+
+    theorem: Theorem
+    engines: Mapping[str, Loss]
+    """One per belief that the guarantee covers."""
+    published: float | None
+    """The scale that the theorem asks for; None where it has no condition."""
+    on_grid: float | None
+    """The same for what unrounded values must meet."""
+    own: Loss | None = None
+    """The engine of the priors that the theorem assumes, which judges the published scale; None: it is not judged."""
+    adds_up_from: float
+    """From this scale on the epsilons of several releases add; infinite where no coupling says so."""
+    remarks: frozenset[str] = frozenset()
+    """As in `Choice`."""
+
+
+def check_calibration(calibration: str, /) -> str:
+    """Return "exact" or "theorem"; raise ArgumentError for another word."""
+    return check_word(calibration, "calibration", ("exact", "theorem"))
+
+
+def choose(
+    proposal: Proposal,
+    target: Target,
+    /,
+    *,
+    asked: Target,
+    noise: Noise,
+    calibration: str,
+    allow_zero_noise: bool,
+    quoted: Target | None = None,
+) -> Choice:
+    """Find the scale that every belief confirms.
+
+    Parameters
+    ----------
+    proposal : Proposal
+    target : Target
+        What was asked for, or the share of it.
+    asked : Target
+        What the engines, which know nothing of the grid of the noise, must confirm.
+    calibration : str
+        "exact": the smallest confirmed scale. "theorem": the published one, raised where it is not confirmed.
+    allow_zero_noise : bool
+        Whether a scale of 0 may be the answer.
+    quoted : Target, optional
+        Where the losses are measured; by default as `asked`.
+
+    Raises
+    ------
+    CalibrationError
+        Where no noise at all would be added and `allow_zero_noise` is false, and for "theorem" where the published
+        condition does not exist.
+
+    Warns
+    -----
+    UnsoundTheoremWarning
+        For "theorem", where the engine refutes the published scale under the theorem's own priors.
+    """
+    published, engines = proposal.published, proposal.engines
+    require_finite(published or 0.0, target)
+    judged = None
+    if proposal.own is not None and published is not None:
+        judged = measure(proposal.own, published, target)[0]
+    scales = _scales(proposal, target, asked=asked, noise=noise, calibration=calibration)
+    binding = max(scales, key=lambda name: scales[name])
+    scale, measured = _confirmed_by_all(engines, scales[binding], asked, quoted=quoted or asked)
+    if calibration == "theorem" and judged is not None and published is not None:
+        _warn_if_refuted(proposal.theorem, published, judged, target, scale=scale)
+    require_noise(scale, engines, target, allow_zero_noise=allow_zero_noise)
+    _, by_pure, by_stick = measured[binding]
+    free = calibration == "theorem" and all(is_private(engine, 0.0, asked) for engine in engines.values())
+    return Choice(
+        theorem=proposal.theorem,
+        published_scale=published,
+        published_loss=judged,
+        scale=scale,
+        scale_per_belief=scales,
+        none_needed=scale == 0 or free,
+        binding_belief=binding,
+        worst_pair=by_stick if target.delta else by_pure,
+        verified={name: verification for name, (verification, _, _) in measured.items()},
+        adds_up=proposal.adds_up_from <= scale,
+        remarks=proposal.remarks,
+    )
+
+
+def _scales(proposal: Proposal, target: Target, *, asked: Target, noise: Noise, calibration: str) -> dict[str, float]:
+    """The scale that each belief alone needs."""
+    if calibration == "exact":
+        return {name: smallest_scale_of(engine, asked) for name, engine in proposal.engines.items()}
+    if proposal.published is None:
+        raise CalibrationError(
+            "the request",
+            rule="one for which the theorem has a condition",
+            got=f"theorem {proposal.theorem.name!r} with {noise.title} noise at delta {target.delta:g}",
+            hint='Leave calibration="exact"'
+            + (", or ask for a delta above 0." if noise.takes_delta and not target.delta else "."),
+        )
+    proposed = max(proposal.published, proposal.on_grid or 0.0)
+    return {name: confirmed(engine, proposed, asked) for name, engine in proposal.engines.items()}
+
+
+def require_noise(scale: float, beliefs: Iterable[str], target: Target, /, *, allow_zero_noise: bool) -> None:
+    """Raise CalibrationError for a scale of 0 that was not allowed by name."""
+    if scale == 0 and not allow_zero_noise:
+        raise CalibrationError(
+            "the request",
+            rule="one that needs noise",
+            got=f"a column that is already private at epsilon {target.epsilon:g} and delta {target.delta:g} for these "
+            f"pairs, under the belief: {', '.join(beliefs)}",
+            hint="Try a smaller epsilon or delta, or say allow_zero_noise=True to release the values as they are.",
+        )
+
+
+def measure(engine: Loss, scale: float, target: Target, /) -> tuple[Verification, Pair, Pair]:
+    """What the engine says of a scale, and the pairs with the largest pure loss and the largest hockey stick."""
+    pure, epsilon = engine.pure(scale), target.epsilon
+    if pure.bracket.upper <= epsilon:  # then f_i - e^epsilon f_j is nowhere positive
+        none = Bracket(lower=0.0, upper=0.0)
+        return Verification(pure_loss=pure.bracket, hockey_stick=none, epsilon=epsilon), pure.pair, pure.pair
+    stick = engine.hockey_stick(scale, epsilon=epsilon)
+    return Verification(pure_loss=pure.bracket, hockey_stick=stick.bracket, epsilon=epsilon), pure.pair, stick.pair
+
+
+def confirmed(engine: Loss, published: float, target: Target, /) -> float:
+    """The published scale, or the smallest one above it that the engine confirms.
+
+    At the very edge of privacy (two point masses, say) the upper bound of the loss exceeds epsilon by its rounding
+    error alone; a few steps of relative size 2**-48 and more mend that.
+    """
+    found = loss_of(engine, published, target).bracket
+    if found.upper <= target.most:
+        return published
+    raised = published
+    at_the_edge = found.lower <= target.most * (1 + _EDGE)
+    for k in range(_ROUNDING_STEPS if published and at_the_edge else 0):
+        raised = math.nextafter(published * (1 + 2.0 ** (k - 48)), math.inf)
+        if is_private(engine, raised, target):
+            return raised
+    smallest = smallest_scale_of(engine, target)
+    if smallest >= published:
+        return smallest
+    raised = published * (1 + 2.0 ** (_ROUNDING_STEPS - 48))
+    while not is_private(engine, raised, target):  # a wide bracket hides that the loss falls
+        raised *= 1.5
+        require_finite(raised, target)
+    return raised
+
+
+def require_finite(scale: float, target: Target, /) -> None:
+    """Raise CalibrationError for a scale beyond the range of floats."""
+    if math.isinf(scale):
+        raise CalibrationError(
+            "the request",
+            rule="satisfiable by a scale in the range of floats",
+            got=f"a larger one at epsilon {target.epsilon:g}",
+            hint="Ask for a larger epsilon, or divide the column by a constant first.",
+        )
+
+
+def _confirmed_by_all(
+    engines: Mapping[str, Loss], scale: float, asked: Target, *, quoted: Target
+) -> tuple[float, dict[str, tuple[Verification, Pair, Pair]]]:
+    """The scale, raised where an engine that needs less does not confirm it, and what every engine says of it."""
+    while True:
+        measured = {name: measure(engine, scale, quoted) for name, engine in engines.items()}
+        doubtful = [name for name, (found, _, _) in measured.items() if not found.confirms(asked)]
+        if not doubtful or len(engines) == 1:  # the only one has confirmed it
+            return scale, measured
+        scale = max(confirmed(engines[name], scale, asked) for name in doubtful)
+
+
+def _warn_if_refuted(
+    theorem: Theorem, published: float, measured: Verification, target: Target, *, scale: float
+) -> None:
+    if not measured.refutes(target):
+        return
+    if target.delta:
+        found = f"delta {measured.hockey_stick.lower:.6g}"
+        asked = f"delta {target.delta:g} at epsilon {target.epsilon:g}"
+    else:
+        found = f"a pure loss of {measured.pure_loss.lower:.6g}"
+        asked = f"a pure loss of at most {target.epsilon:g}"
+    warn(UnsoundTheoremWarning(theorem.name, published_scale=published, measured=found, requested=asked, scale=scale))

@@ -1,0 +1,206 @@
+"""The scale of one public column, or of several that are released together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
+from puffer_frames.loss.engine import privacy_loss
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.rounding import subtract_up, up
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.bounded import bounded_scales
+from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
+from puffer_frames.papers.gaussian import translation_scale
+from puffer_frames.papers.kantorovich import kantorovich_scale
+from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.priors.summary import Counts
+from puffer_frames.scales.beliefs import Belief, check_within, learn, name_beliefs
+from puffer_frames.scales.choice import Choice, Proposal, choose, measure, require_noise
+
+BeliefsArgument = str | Belief | Iterable[str | Belief]
+
+
+def choose_column(
+    counts: Mapping[Secret, Counts],
+    target: Target,
+    /,
+    *,
+    noise: Noise,
+    pairs: Pairs,
+    theorem: str,
+    components: int | None,
+    beliefs: BeliefsArgument,
+    domain: Bounds | None,
+    radius: float,
+    calibration: str,
+    allow_zero_noise: bool,
+) -> Choice:
+    """The scale of one column.
+
+    Parameters
+    ----------
+    counts : mapping of secret to (values, counts)
+        Of the secrets that the pairs name.
+    target, noise, pairs, theorem, components, beliefs, domain, calibration, allow_zero_noise
+        As in `puffer_frames.privatize`.
+    radius : float
+        How far a value may be from the one it was counted as.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        For beliefs that are none, or lie outside the domain.
+    CalibrationError
+        As `choose`.
+    """
+    chosen, assumed, empirical = learn(
+        counts, theorem=theorem, components=components, coupled=noise.coupled_only, radius=radius
+    )
+    covered = name_beliefs(beliefs, fitted=assumed, empirical=empirical, secrets=list(counts))
+    if domain is not None:
+        check_within((belief for name, belief in covered.items() if name.startswith("given")), domain)
+    engines = {name: privacy_loss(belief, pairs=pairs, noise=noise) for name, belief in covered.items()}
+    own = next((engines[name] for name, belief in covered.items() if belief is assumed), None)
+    asked = noise.unrounded(target)
+    distance = max(_distance(belief, pairs=pairs) for belief in covered.values())
+    published = chosen.scale_for(assumed, target, noise=noise, pairs=pairs)
+    proposal = Proposal(
+        theorem=chosen,
+        engines=engines,
+        published=published,
+        on_grid=None
+        if published is None or calibration == "exact"
+        else chosen.scale_for(assumed, asked, noise=noise, pairs=pairs),
+        own=own or privacy_loss(assumed, pairs=pairs, noise=noise),
+        adds_up_from=noise.hide_on_grid(distance, target) if distance < math.inf else math.inf,
+    )
+    choice = choose(
+        proposal, target, asked=asked, noise=noise, calibration=calibration, allow_zero_noise=allow_zero_noise
+    )
+    seen = next((choice.verified[name] for name, belief in covered.items() if belief is empirical), None)
+    return replace(
+        choice,
+        priors=assumed,
+        beliefs=covered,
+        empirical=empirical,
+        observed=seen or measure_observed(empirical, choice.scale, asked, pairs=pairs, noise=noise),
+    )
+
+
+def measure_observed(
+    empirical: Belief, scale: float, target: Target, /, *, pairs: Pairs, noise: Noise
+) -> Verification | None:
+    """What the engine says of a scale under observed frequencies; None where there are too many pairs of secrets."""
+    try:
+        return measure(privacy_loss(empirical, pairs=pairs, noise=noise), scale, target)[0]
+    except CalibrationError:
+        return None
+
+
+def choose_columns(
+    counts: Mapping[str, Mapping[Secret, Counts]],
+    target: Target,
+    /,
+    *,
+    domain: Mapping[str, Bounds],
+    radius: Mapping[str, float],
+    noise: Noise,
+    pairs: Pairs,
+    allow_zero_noise: bool,
+) -> dict[str, Choice]:
+    """Scales for several columns by the bounded-column rule, each confirmed by the engine for its share.
+
+    Parameters
+    ----------
+    counts : mapping of column to mapping of secret to (values, counts)
+        Of the secrets that the pairs name.
+    target : Target
+        Split evenly over the columns: given the coupling the noises compose as in differential privacy.
+    domain : mapping of column to (low, high)
+        Public bounds; a column without them has its observed range.
+    radius : mapping of column to float
+        How far a value may be from the one it was counted as.
+    noise, pairs, allow_zero_noise
+        As in `puffer_frames.privatize`.
+
+    Raises
+    ------
+    CalibrationError
+        Where every column is constant, unless `allow_zero_noise`.
+    """
+    ranges = {name: range_of(groups, domain.get(name), radius=radius[name]) for name, groups in counts.items()}
+    share = target.share(len(counts))
+    if noise == PUBLISHED_FOR:
+        published = bounded_scales(ranges, epsilon=target.epsilon)
+    else:
+        published = {name: noise.hide(width, share) for name, width in ranges.items()}
+    require_noise(max(published.values()), ["empirical"], target, allow_zero_noise=allow_zero_noise)
+    asked, found = noise.unrounded(share), {}
+    for name, groups in counts.items():
+        priors = {secret: Prior.empirical(*pair, radius=radius[name]) for secret, pair in groups.items()}
+        belief = "any prior on the domain" if name in domain else "any prior within the observed range"
+        engine = privacy_loss(priors, pairs=pairs, noise=noise)
+        proposal = Proposal(
+            theorem=BOUNDED,
+            engines={belief: engine},
+            published=published[name],
+            on_grid=noise.hide_on_grid(ranges[name], share),
+            adds_up_from=0.0,
+        )
+        choice = choose(proposal, share, asked=asked, noise=noise, calibration="theorem", allow_zero_noise=True)
+        found[name] = replace(
+            choice,
+            published_loss=measure(engine, published[name], asked)[0],
+            none_needed=choice.scale == 0,
+            priors=priors,
+            beliefs={belief: priors},
+            verified={"empirical": choice.verified[belief]},  # the theorem proves the belief
+            empirical=priors,
+            observed=choice.verified[belief],
+        )
+    return found
+
+
+def check_several(*, theorem: str, components: int | None, beliefs: object) -> None:
+    """Raise ArgumentError for what only a single public column has."""
+    if theorem not in ("auto", "bounded") or components is not None:
+        raise ArgumentError(
+            "theorem",
+            rule='"auto" or "bounded" for several public columns',
+            got=repr(theorem),
+            hint="Leave it out, or release one column.",
+        )
+    words = [beliefs] if isinstance(beliefs, str) or not isinstance(beliefs, (tuple, list)) else list(beliefs)
+    if not words or any(word not in ("fitted", "empirical") for word in words):
+        raise ArgumentError(
+            "beliefs",
+            rule="left out for several public columns",
+            got="others",
+            hint="The bounded-column rule holds for every prior within the domain: give domain={column: (low, high)}.",
+        )
+
+
+def range_of(groups: Mapping[Secret, Counts], bounds: tuple[float, float] | None, /, *, radius: float) -> float:
+    """Largest difference of two values: that of the public bounds, or else of the values seen."""
+    if bounds:
+        return subtract_up(bounds[1], bounds[0])
+    low = min(float(values.min()) for values, _ in groups.values())
+    high = max(float(values.max()) for values, _ in groups.values())
+    return up(Fraction(high) - Fraction(low) + 2 * Fraction(radius))
+
+
+def _distance(priors: Belief, *, pairs: Pairs) -> float:
+    """Distance of the almost-sure coupling of these priors, infinite where there is none: docs/theory.md, section 9."""
+    if all(prior.is_discrete for prior in priors.values()):
+        return kantorovich_scale(priors, epsilon=1.0, pairs=pairs)
+    try:
+        return translation_scale(priors, epsilon=1.0, pairs=pairs)
+    except PriorError:
+        return math.inf

@@ -1,0 +1,103 @@
+"""A plan on other rows than those that it was made from: are they still within the guarantee?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from puffer_frames.errors import CalibrationError
+from puffer_frames.loss.outcome import Verification, measured_text
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.summary import Summary
+from puffer_frames.scales.beliefs import observed_belief
+from puffer_frames.scales.columns import measure_observed, range_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """What was measured on rows that the plan was not made from."""
+
+    observed: Mapping[str, Verification]
+    """The loss under their own observed frequencies, per column; none of a column where it could not be computed."""
+    exceeded: Mapping[str, str]
+    """Columns whose loss is more than was asked for, or not known to be less, and what it is, in words."""
+    absent: int
+    """How many secrets of the plan these rows lack."""
+
+
+def measure_batch(
+    summaries: Mapping[str, Summary],
+    /,
+    *,
+    scales: Mapping[str, float],
+    known: Mapping[Secret, int],
+    pairs: Pairs,
+    domain: Mapping[str, Bounds],
+    target: Target,
+    noise: Noise,
+) -> Batch:
+    """Measure rows by a plan.
+
+    Parameters
+    ----------
+    summaries : mapping of column to Summary
+        Of the rows.
+    scales : mapping of column to float
+        Of the plan, as are `known` (its secrets), `pairs`, `domain`, `target` and `noise`.
+
+    Raises
+    ------
+    CalibrationError
+        For a secret that the plan does not know: nothing was calibrated for it.
+
+    Notes
+    -----
+    Several columns are held to their shares, and to their range: the bounded-column rule holds for values within it.
+    """
+    first = next(iter(summaries.values()))
+    strange = [secret for secret in first.counts if secret not in known]
+    if strange:
+        raise CalibrationError(
+            "the secrets of the frame",
+            rule="secrets of the plan",
+            got=f"{strange[0]!r}" + (f" and {len(strange) - 1} more" if len(strange) > 1 else ""),
+            hint="Calibrate a frame that has these secrets too, or leave out their rows.",
+        )
+    named = known if pairs == "all" else dict.fromkeys(secret for pair in pairs for secret in pair)
+    present = [secret for secret in named if secret in first.counts]
+    listed: Pairs = "all" if pairs == "all" else tuple(p for p in pairs if p[0] in present and p[1] in present)
+    observed, exceeded = {}, {}
+    share = target.share(len(summaries))
+    asked = noise.unrounded(share)
+    for name, summary in summaries.items():
+        counts = {secret: summary.counts[secret] for secret in present}
+        if len(summaries) > 1 and counts:
+            width = range_of(counts, domain.get(name), radius=summary.radius)
+            if noise.hide_on_grid(width, share) > scales[name]:
+                exceeded[name] = "a wider range than the plan was made for"
+        if len(present) < 2 or not listed:
+            continue
+        belief = observed_belief(counts, radius=summary.radius)
+        found = measure_observed(belief, scales[name], asked, pairs=listed, noise=noise)
+        if found is None:
+            exceeded[name] = "a loss that cannot be computed: too many pairs of secrets"
+            continue
+        observed[name] = found
+        if name not in exceeded and not found.confirms(asked):
+            exceeded[name] = measured_text(found, delta=share.delta)
+    return Batch(observed=observed, exceeded=exceeded, absent=len(named) - len(present))
+
+
+def check_drift(batch: Batch, target: Target, /) -> None:
+    """Raise CalibrationError where the rows are not within the guarantee."""
+    for name, found in batch.exceeded.items():
+        raise CalibrationError(
+            f"the loss of column {name!r} under the frequencies of these rows",
+            rule=f"within {target}",
+            got=found,
+            hint="Calibrate these rows, or say allow_drift=True: the certificate then states the loss.",
+        )

@@ -1,0 +1,167 @@
+"""What of a unit stays hidden in a sum or count: the engine and the published condition of each kind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.loss.atoms.rows import RowsLoss
+from puffer_frames.loss.engine import privacy_loss
+from puffer_frames.loss.outcome import Loss
+from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss
+from puffer_frames.noise.family import Noise
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import (
+    GAUSSIAN_UNITS,
+    LARGEST_CONTRIBUTION,
+    PRESENCE,
+    PUBLISHED_FOR,
+    REPLACEMENT,
+    REPORTED_ABSENCE,
+    REPORTED_VALUES,
+    Theorem,
+)
+from puffer_frames.papers.users import presence_scale, value_scale
+from puffer_frames.priors.pairs import Pair, Pairs
+from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.priors.transport import rows_diameter, w_infinity, w_infinity_diameter
+from puffer_frames.priors.unit_laws import UnitLaws
+
+MOST_UNITS = 400
+"""Units up to here have a prior each, and their pairs are compared one by one."""
+
+Condition = Callable[[Target], float | None]
+"""The scale that a theorem asks for; None where it has no condition."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protection:
+    """One statistic whose units are to be protected."""
+
+    engine: Loss
+    """The exact loss of the protected pairs."""
+    theorem: Theorem
+    """The theorem that proposes a scale."""
+    published: Condition
+    """The scale that it asks for."""
+    distance: float
+    """Distance of an almost-sure coupling of every pair; infinite where there is none."""
+    fixed: bool = False
+    """Whether what a unit adds is one of two values, with no randomness that several releases could average away."""
+    upper_bound: bool = False
+    """Whether the engine's pure loss is an upper bound of the exact one, so that less noise might do."""
+    pure_only: bool = False
+    """Whether the engine knows the pure loss alone, to which a request with delta is then held."""
+
+    @property
+    def remarks(self) -> frozenset[str]:
+        """As in `scales.choice.Choice`."""
+        words = {"upper bound": self.upper_bound, "pure only": self.pure_only}
+        return frozenset(word for word, holds in words.items() if holds)
+
+
+def of_values(pairs: Sequence[tuple[float, float | None]], /, *, rows: float, noise: Noise) -> Protection:
+    """Which of two declared values a unit reports in each of its rows, or none (None)."""
+    priors: dict[Secret, Prior] = {ABSENT: NOTHING}
+    listed: list[Pair] = []
+    for pair in pairs:
+        for value in pair:
+            if value is not None:
+                priors[value] = Prior.gaussian(rows * value, 0.0)
+        listed.append((pair[0], ABSENT if pair[1] is None else pair[1]))
+    named = {secret for pair in listed for secret in pair}
+    distance = value_scale([tuple(None if v is None else rows * v for v in pair) for pair in pairs], epsilon=1.0)
+    return Protection(
+        engine=privacy_loss({s: p for s, p in priors.items() if s in named}, pairs=tuple(listed), noise=noise),
+        theorem=REPORTED_ABSENCE if ABSENT in named else REPORTED_VALUES,
+        published=_hide(distance, noise),
+        distance=distance,
+        fixed=True,
+    )
+
+
+def of_presence(laws: UnitLaws, /, *, noise: Noise) -> Protection:
+    """Present with its law, or absent."""
+    distance = float(laws.largest().max())
+    if noise == PUBLISHED_FOR:
+        engine = PresenceLoss(laws)
+        return Protection(
+            engine=engine,
+            theorem=PRESENCE,
+            published=lambda target: presence_scale(laws, epsilon=target.epsilon),
+            distance=distance,
+            upper_bound=not engine.is_exact,
+        )
+    if len(laws) <= MOST_UNITS:
+        priors = laws.priors()
+    else:  # a coupling within the largest contribution holds for every noise
+        priors = {"the largest contribution": Prior.gaussian(_finite(distance, noise), 0.0)}
+    pairs = tuple((unit, ABSENT) for unit in priors)
+    return Protection(
+        engine=privacy_loss({**priors, ABSENT: NOTHING}, pairs=pairs, noise=noise),
+        theorem=LARGEST_CONTRIBUTION,
+        published=_hide(distance, noise),
+        distance=distance,
+    )
+
+
+def of_replacement(laws: UnitLaws, pairs: Pairs, /, *, noise: Noise) -> Protection:
+    """The law of one unit or that of another."""
+    if pairs == "all" and len(laws) > MOST_UNITS:
+        return _of_many(laws, noise)
+    named = list(laws.units) if pairs == "all" else list(dict.fromkeys(unit for pair in pairs for unit in pair))
+    numbers = {unit: k for k, unit in enumerate(laws.units)}
+    priors = {unit: laws.prior(numbers[unit]) for unit in named}
+    engine = privacy_loss(priors, pairs=pairs, noise=noise)
+    if all(prior.is_discrete for prior in priors.values()):
+        distance = (
+            w_infinity_diameter(list(priors.values()))
+            if pairs == "all"
+            else max(w_infinity(priors[a], priors[b]) for a, b in pairs)
+        )
+        return Protection(engine=engine, theorem=REPLACEMENT, published=_hide(distance, noise), distance=distance)
+    return Protection(
+        engine=engine,
+        theorem=GAUSSIAN_UNITS,
+        published=lambda target: GAUSSIAN_UNITS.scale_for(priors, target, noise=noise, pairs=pairs),
+        distance=math.inf,
+    )
+
+
+def _of_many(laws: UnitLaws, noise: Noise) -> Protection:
+    """All pairs of so many units that they are not compared one by one."""
+    rows = laws.is_discrete and not laws.given and bool((laws.copies == 1).all())
+    if not (rows and noise == PUBLISHED_FOR):
+        raise ArgumentError(
+            "the units whose laws must be indistinguishable",
+            rule=f"at most {MOST_UNITS}, unless their laws are observed frequencies of one row each and the noise is "
+            "Laplace",
+            got=f"{len(laws):,}",
+            hint='List the pairs that matter, or take laws="empirical" with contribution="draw".',
+        )
+    distance = rows_diameter(laws.means, laws.starts)
+    return Protection(
+        engine=RowsLoss(laws.units, laws.means, laws.starts),
+        theorem=REPLACEMENT,
+        published=_hide(distance, noise),
+        distance=distance,
+        pure_only=True,
+    )
+
+
+def _hide(distance: float, noise: Noise) -> Condition:
+    """The scale that hides a distance, where there is one."""
+    return lambda target: None if math.isinf(distance) else noise.hide(distance, target)
+
+
+def _finite(distance: float, noise: Noise) -> float:
+    if math.isinf(distance):
+        raise ArgumentError(
+            "laws",
+            rule=f"of bounded contributions with {noise.title} noise and more than {MOST_UNITS} units",
+            got="Gaussian laws",
+            hint='Leave noise="laplace", or take laws="empirical".',
+        )
+    return distance

@@ -1,0 +1,186 @@
+"""Smallest private scale: bracketing and root-finding that end on the private side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+
+from scipy.optimize import brentq
+
+from puffer_frames.errors import CalibrationError
+from puffer_frames.loss.engine import privacy_loss
+from puffer_frames.loss.outcome import Loss, WorstCase
+from puffer_frames.noise.families import NoiseArgument, noise_family
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.pairs import Pair, check_pairs
+from puffer_frames.priors.prior import Prior, Secret
+
+RELATIVE_TOLERANCE = 1e-8
+"""The scale returned is at most this fraction above one that the engine does not confirm."""
+
+_FINEST = 1e-3
+"""Below this fraction of the distance of two atoms, noise leaves the loss as it is without noise."""
+
+_SMALLEST = 1e-300
+_RAISES = 8
+_FAR = 1e6
+"""Stands for the log of a ratio that is 0 or infinite."""
+
+
+def smallest_scale(
+    priors: Mapping[Secret, Prior],
+    /,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    pairs: str | Iterable[Sequence[Secret]] = "all",
+    noise: NoiseArgument = "laplace",
+) -> float:
+    r"""Smallest scale of the noise that makes every pair of secrets (epsilon, delta)-indistinguishable.
+
+    .. math:: \min \{ b \ge 0 : \delta^*(\varepsilon, b) \le \delta \text{ for every pair, both orders} \}
+
+    and :math:`\varepsilon^*(b) \le \varepsilon` in its place where delta is 0.
+
+    Parameters
+    ----------
+    priors : mapping of secret to Prior
+        At least two secrets.
+    epsilon : float
+        Greater than 0.
+    delta : float
+        From 0 (pure) to less than 1.
+    pairs : "all" or iterable of pairs of secrets
+    noise : "laplace", "gaussian" or a noise such as Stable(alpha=1.7)
+        Gaussian noise needs a delta, stable noise has none. With stable noise the smallest scale is found for discrete
+        priors of up to 1,024 atoms a pair; others are held to the loss of a shift by their W-infinity distance.
+
+    Returns
+    -------
+    float
+        Laplace scale b, Gaussian scale (standard deviation) or stable scale gamma, in units of the column; 0 where the
+        raw column is already private.
+
+    Raises
+    ------
+    ArgumentError
+        For an epsilon, delta, secret or noise out of range.
+    CalibrationError
+        Where no finite scale is confirmed, and for more pairs than can be compared one by one.
+
+    Notes
+    -----
+    **Guarantee**: the loss engine's upper bound holds at the returned scale, for one release. **Rounding**: the scale
+    is the upper end of a bracket of relative width 1e-8. **Cost**: 10 to 40 evaluations of the engine for one pair and
+    a few for all.
+
+    References
+    ----------
+    docs/theory.md, section 3, "Monotone": noise of a larger scale is post-processing of that of a smaller one.
+
+    Examples
+    --------
+    >>> from puffer_frames import Prior
+    >>> b = smallest_scale({"s": Prior.bernoulli(0.2), "t": Prior.bernoulli(0.9)}, epsilon=1.0)
+    >>> round(b, 6)
+    0.690757
+    """
+    target, family = Target.of(epsilon, delta), noise_family(noise)
+    family.check(target)
+    return smallest_scale_of(privacy_loss(priors, pairs=check_pairs(pairs, list(priors)), noise=family), target)
+
+
+def is_private(loss: Loss, scale: float, target: Target, /) -> bool:
+    """True where the engine confirms (epsilon, delta)-privacy of every pair at this scale."""
+    return loss_of(loss, scale, target).bracket.upper <= target.most
+
+
+def smallest_scale_of(loss: Loss, target: Target, /) -> float:
+    """`smallest_scale` for a prepared engine.
+
+    The scale of all pairs is that of the pair that binds. So one pair is searched alone; while another one still
+    has too large a loss at the scale found, that one is searched next. Each round raises the scale. Where a pair is a
+    little less private among the others than alone, which is rounding, so does the tolerance, some times.
+    """
+    worst = loss_of(loss, 0.0, target)
+    scale, searched, raised = 0.0, set[Pair](), 0
+    while worst.bracket.upper > target.most:
+        if worst.pair in searched and scale and raised < _RAISES:
+            scale, raised = scale * (1 + RELATIVE_TOLERANCE / 2), raised + 1
+        else:
+            alone = worst.pair not in searched
+            searched.add(worst.pair)
+            scale = max(scale, _search(loss.only(worst.pair) if alone else loss, target))
+        worst = loss_of(loss, scale, target)
+    return scale
+
+
+def loss_of(loss: Loss, scale: float, target: Target, /) -> WorstCase:
+    """The pure loss where delta is 0, else the hockey stick."""
+    return loss.hockey_stick(scale, epsilon=target.epsilon) if target.delta else loss.pure(scale)
+
+
+def _search(loss: Loss, target: Target) -> float:
+    """Smallest confirmed scale; 0 where the engine confirms that no noise is needed."""
+    most = target.most
+
+    @cache
+    def beyond(log_scale: float) -> float:
+        """Log of the loss relative to the one asked for, nearly a straight line; its sign is that of the difference."""
+        upper = loss_of(loss, math.exp(log_scale), target).bracket.upper
+        relative = abs(math.log(upper) - math.log(most)) if 0 < upper < math.inf else _FAR
+        return math.copysign(max(relative, _SMALLEST), upper - most) if upper != most else 0.0
+
+    if is_private(loss, 0.0, target):
+        return 0.0
+    low, high = _bracket(
+        beyond,
+        start=math.log(max(loss.span / target.epsilon, _SMALLEST)),
+        floor=math.log(max(loss.resolution * _FINEST, _SMALLEST)),
+    )
+    return math.exp(_tighten(beyond, low, high))
+
+
+def _bracket(beyond: Callable[[float], float], *, start: float, floor: float) -> tuple[float, float]:
+    """Logarithms of a scale that is not confirmed and of one that is, a factor of 4 apart."""
+    step = math.log(4.0)
+    high = start
+    while beyond(high) > 0:
+        high += step
+        if high > start + 60 * step or high > 700:
+            if beyond(high) == _FAR:
+                raise CalibrationError(
+                    "the request",
+                    rule="satisfiable by a finite scale",
+                    got="a loss that is infinite, or has no bound, at every scale",
+                    hint='Take noise="laplace", or priors of observed frequencies.',
+                )
+            raise CalibrationError(
+                "the request",
+                rule="satisfiable by a finite scale",
+                got="a loss that stays above epsilon at every scale tried",
+                hint="Ask for a larger epsilon, or for fewer decimal places in delta.",
+            )
+    low = high - step
+    while low > floor and beyond(low) <= 0:
+        high, low = low, low - step
+    return low, high
+
+
+def _tighten(beyond: Callable[[float], float], low: float, high: float) -> float:
+    """Logarithm of a confirmed scale within the tolerance of one that is not.
+
+    Brent's method finds the root fast but may end on either side; probes around it then move the ends, and
+    bisection finishes where they do not suffice.
+    """
+    tolerance = RELATIVE_TOLERANCE / 2
+    if beyond(low) > 0:
+        root = float(brentq(beyond, low, high, xtol=tolerance / 4, rtol=1e-14, maxiter=60, disp=False))
+        for probe in (root + tolerance / 2, root - tolerance / 2):
+            if low < probe < high:
+                low, high = (low, probe) if beyond(probe) <= 0 else (probe, high)
+    while high - low > tolerance:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if beyond(middle) <= 0 else (middle, high)
+    return high

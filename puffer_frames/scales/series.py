@@ -1,0 +1,251 @@
+"""The noise that hides every state of a correlated series, by mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.loss.atoms.counts import count_loss
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.noise.family import Noise
+from puffer_frames.numbers.rounding import divide_up
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import EXACT_COUNT, MECHANISMS, PUBLISHED_FOR
+from puffer_frames.papers.quilt.nodes import Quilt, QuiltScale
+from puffer_frames.papers.quilt.scales import approx_quilts, exact_quilts, largest_over
+from puffer_frames.priors.markov import MarkovChain
+from puffer_frames.priors.series_rows import SeriesRows
+from puffer_frames.scales.choice import Choice, measure
+from puffer_frames.scales.search import smallest_scale_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedCounts:
+    """Which counts of a histogram get noise."""
+
+    released: tuple[int, ...]
+    """Numbers of the states that are released."""
+    derived: bool
+    """Whether the second of two counts is the public total less the first, at no cost."""
+    several: bool
+    """Whether more than one is released."""
+
+    @classmethod
+    def of(cls, rows: SeriesRows, released: Sequence[int], /) -> ReleasedCounts:
+        """For some of the states."""
+        derived = len(rows.states) == 2 and len(released) == 2
+        return cls(released=tuple(released), derived=derived, several=len(released) > 1)
+
+    @property
+    def bins(self) -> int:
+        """How many counts get noise."""
+        return 1 if self.derived else len(self.released)
+
+    @property
+    def lipschitz(self) -> int:
+        """How much all of them together change where one value does."""
+        return 1 if self.bins == 1 else 2
+
+
+def choose_noise(
+    chains: list[MarkovChain],
+    rows: SeriesRows,
+    counts: ReleasedCounts,
+    target: Target,
+    /,
+    *,
+    mechanism: str,
+    belief: str,
+    noise: Noise,
+) -> Choice:
+    """The scale of a mechanism, for pieces of every length and all chains.
+
+    Raises
+    ------
+    ArgumentError
+        For the exact mechanism with several counts, another noise or too long a series.
+
+    Notes
+    -----
+    The published scale is the Laplace scale of a count that [SWC17] asks for as printed: for "quilt-approx" with
+    2 r(a) + r(b) whatever the start, and the printed r(t). There is none for the exact loss of a count, and for other
+    noise, of which it says nothing.
+    """
+    if mechanism == "exact":
+        return _exact(chains, rows, counts, target, belief=belief, noise=noise)
+    asked = target
+    for _ in range(counts.bins):  # each coordinate is put on the grid of the noise
+        asked = noise.unrounded(asked)
+    extents = rows.extents(from_start=_has_law(chains))
+    noise_of = partial(_scale, bins=counts.bins, noise=noise, target=asked)
+    quilts = _quilts(chains, extents, noise_of, mechanism=mechanism, epsilon=asked.epsilon)
+    scale = max(map(noise_of, quilts))
+    loss, published = math.inf if noise.needs_delta else target.epsilon, None
+    if noise == PUBLISHED_FOR:
+        printed = quilts
+        if mechanism == "quilt-approx":
+            as_printed = partial(approx_quilts, epsilon=target.epsilon, rule="published", factor=2.0)
+            printed = _over_extents(chains, extents, as_printed, epsilon=target.epsilon)
+        most = counts.lipschitz
+        published = max(divide_up(most * quilt.card, target.epsilon - quilt.influence) for quilt in printed)
+        used = max(quilt.influence + most * quilt.card / scale for quilt in quilts) * (1 + 2**-50)
+        loss = min(target.epsilon, used)
+    whole = {observed for _, observed in rows.extents()}
+    alone = mechanism != "group" and any(quilt.influence == 0 and quilt.card in whole for quilt in quilts)
+    return Choice(
+        theorem=MECHANISMS[mechanism],
+        published_scale=published,
+        scale=scale,
+        binding_belief=belief,
+        verified={
+            belief: Verification(
+                pure_loss=Bracket(lower=0.0, upper=loss),
+                hockey_stick=Bracket(lower=0.0, upper=target.delta if noise.needs_delta else 0.0),
+                epsilon=target.epsilon,
+            )
+        },
+        adds_up=True,
+        remarks=frozenset({"group noise"} if alone else ()),
+    )
+
+
+def _quilts(
+    chains: list[MarkovChain],
+    extents: list[tuple[int, int]],
+    noise_of: Callable[[Quilt], float],
+    *,
+    mechanism: str,
+    epsilon: float,
+) -> tuple[Quilt, ...]:
+    """The quilts in use: those of the mechanism, or the whole stretch where it needs no more noise."""
+    whole = Quilt(card=max(n for _, n in extents), influence=0.0)
+    if mechanism == "group":
+        return (whole,)
+    scales: dict[str, Callable[..., QuiltScale]] = {
+        "quilt": partial(exact_quilts, epsilon=epsilon),
+        "quilt-approx": partial(approx_quilts, epsilon=epsilon, rule="tight"),
+    }
+    quilts = _over_extents(chains, extents, scales[mechanism], epsilon=epsilon)
+    if not quilts:
+        raise _nothing_to_hide()
+    if noise_of(whole) <= max(map(noise_of, quilts)):  # quilts are chosen for Laplace noise
+        return (whole,)
+    return quilts
+
+
+def _scale(quilt: Quilt, *, bins: int, noise: Noise, target: Target) -> float:
+    """Scale of the noise of a count that hides card values up to what the quilt tells of them."""
+    epsilon = target.epsilon
+    room = math.nextafter(epsilon - quilt.influence, -math.inf) if quilt.influence else epsilon
+    return noise.hide_counts(quilt.card, Target(epsilon=room, delta=target.delta), bins=bins)
+
+
+def _over_extents(
+    chains: list[MarkovChain],
+    extents: list[tuple[int, int]],
+    scale_of: Callable[..., QuiltScale],
+    *,
+    epsilon: float,
+) -> tuple[Quilt, ...]:
+    """Quilts for stretches of all these (times, rows), longest first.
+
+    Times without a row are nodes of the chain like others: a quilt may hold them, and counting them among the nodes
+    near a value only adds to the noise. Where one quilt serves every node of the longest stretch, it serves the nodes
+    of a shorter one too: a side that does not fit is left out, and neither the number of nodes near it nor the
+    influence grows. For the same reason it serves stretches that are independent.
+    """
+    sigma, used = 0.0, dict[Quilt, None]()
+    homogeneous = all(isinstance(chain.initial, str) for chain in chains)
+    for times, observed in extents:
+        if observed / epsilon <= sigma:  # all its rows together need no more
+            used[Quilt(card=observed, influence=0.0)] = None
+            continue
+        found = largest_over(chains, partial(scale_of, length=times, most=observed))
+        if found.sigma > observed / epsilon:
+            found = QuiltScale(sigma=observed / epsilon, quilts=(Quilt(card=observed, influence=0.0),))
+        sigma = max(sigma, found.sigma)
+        used.update(dict.fromkeys(found.quilts))
+        if homogeneous and len(found.quilts) <= len(chains) and found.quilts[0].card < observed:
+            break
+    return tuple(used)
+
+
+def _exact(
+    chains: list[MarkovChain], rows: SeriesRows, counts: ReleasedCounts, target: Target, *, belief: str, noise: Noise
+) -> Choice:
+    _check_exact(chains, rows, counts, noise)
+    asked = noise.unrounded(target.pure)
+    counted = [k == counts.released[-1] for k in range(len(rows.states))]
+    scale, engines = 0.0, []
+    for length, _ in rows.extents():
+        if length / asked.epsilon <= scale:
+            break  # the whole piece changes the count by its length at most
+        loss = count_loss(chains, counted, length=length)
+        if loss is None:
+            continue
+        engines.append(loss)
+        scale = max(scale, smallest_scale_of(engines[-1], asked))
+    if not engines:
+        raise _nothing_to_hide()
+    if scale == 0:
+        raise CalibrationError(
+            "the chain",
+            rule="one under which a count depends on the state at some time",
+            got="one whose counts are the same whatever the state",
+            hint='Use mechanism="quilt", or another chain.',
+        )
+    brackets = [measure(engine, scale, target)[0].pure_loss for engine in engines]
+    return Choice(
+        theorem=EXACT_COUNT,
+        published_scale=None,
+        scale=scale,
+        binding_belief=belief,
+        verified={
+            belief: Verification(
+                pure_loss=max(brackets, key=lambda bracket: bracket.upper),
+                hockey_stick=Bracket(lower=0.0, upper=0.0),
+                epsilon=target.epsilon,
+            )
+        },
+        adds_up=False,
+    )
+
+
+def _check_exact(chains: list[MarkovChain], rows: SeriesRows, counts: ReleasedCounts, noise: Noise) -> None:
+    """Raise ArgumentError for what has no exact law of a count."""
+    gaps = rows.bridges(from_start=_has_law(chains))
+    if gaps:
+        raise ArgumentError(
+            'mechanism="exact"',
+            rule="for series without gaps",
+            got=f"{gaps} gap{'s' * (gaps > 1)}",
+            hint='Use mechanism="quilt", or say gaps="independent" where the series start anew after a gap.',
+        )
+    if noise != PUBLISHED_FOR or (counts.several and len(rows.states) != 2):
+        raise ArgumentError(
+            'mechanism="exact"',
+            rule="for one count and Laplace noise",
+            got=f"{len(counts.released)} counts and {noise.title} noise",
+            hint='Name one state (bins=["a"]), or use mechanism="quilt".',
+        )
+
+
+def _has_law(chains: list[MarkovChain]) -> bool:
+    """Whether the law of the first state is known: then it matters how long before the first row seen that was.
+
+    A stationary law is that of every time, and whatever the law of the first state is, "any" covers a later one.
+    """
+    return any(not isinstance(chain.initial, str) for chain in chains)
+
+
+def _nothing_to_hide() -> CalibrationError:
+    return CalibrationError(
+        "the chain",
+        rule="one that leaves the state open at some time",
+        got="one in which every state follows from the first",
+        hint='Give another law of the first state (initial="stationary"), or a floor to the transition probabilities.',
+    )

@@ -1,0 +1,162 @@
+"""The scales of the statistics that an aggregate releases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.noise.family import Noise
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.pairs import Pairs, check_pairs
+from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.priors.unit_laws import UnitLaws
+from puffer_frames.priors.unit_rows import UnitRows
+from puffer_frames.scales.choice import Choice, Proposal, choose
+from puffer_frames.scales.protection import Protection, of_presence, of_replacement, of_values
+
+LawsArgument = str | Mapping[Secret, Prior]
+DeclaredValues = tuple[tuple[float, float | None], ...]
+
+
+def choose_scales(
+    rows: UnitRows,
+    target: Target,
+    /,
+    *,
+    asked: tuple[str, ...],
+    protect: str,
+    pairs: str | Iterable[Sequence[Any]],
+    values: DeclaredValues | None,
+    laws: LawsArgument,
+    belief: str,
+    added: bool,
+    noise: Noise,
+    calibration: str,
+    integer: bool,
+    allow_zero_noise: bool,
+) -> dict[str, Choice]:
+    """The scale of each statistic that is asked for; several share the target evenly.
+
+    Parameters
+    ----------
+    rows : UnitRows
+    target : Target
+    asked : tuple of str
+        The queries.
+    values : tuple of pairs of values, optional
+        Those that a unit may report, where these are protected.
+    belief : str
+        How the laws of the units are called.
+    added : bool
+        Whether a unit adds all its rows.
+    protect, pairs, laws, noise, calibration, integer, allow_zero_noise
+        As in `puffer_frames.aggregate`.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError, CalibrationError
+        As `aggregate`.
+    """
+    statistics = tuple(dict.fromkeys("sum" if name == "mean" else name for name in asked))
+    counted = "count" in statistics and not (protect == "replacement" and not added)
+    noisy = max(1, len([name for name in statistics if name != "count"]) + counted)
+    share, found = target.share(noisy), {}
+    checked = _checked_pairs(pairs, list(laws) if isinstance(laws, Mapping) else rows.units, protect=protect)
+    for statistic in statistics:
+        if values is not None and statistic == "sum":
+            most = float(np.diff(rows.starts).max()) if added else 1.0
+            protection = of_values(values, rows=most, noise=noise)
+        else:
+            contributions = _laws(rows, laws, statistic=statistic, added=added)
+            if protect == "replacement":
+                protection = of_replacement(contributions, checked, noise=noise)
+            else:
+                protection = of_presence(contributions, noise=noise)
+        found[statistic] = _choose(
+            protection,
+            share,
+            belief=belief,
+            noise=noise,
+            calibration=calibration,
+            integer=integer,
+            allow_zero_noise=allow_zero_noise,
+        )
+    return found
+
+
+def _choose(
+    protection: Protection,
+    target: Target,
+    *,
+    belief: str,
+    noise: Noise,
+    calibration: str,
+    integer: bool,
+    allow_zero_noise: bool,
+) -> Choice:
+    held = target.pure if protection.pure_only else target
+    asked = held if integer else noise.unrounded(held)  # integers are on their grid already
+    distance, adds_up_from = protection.distance, 0.0
+    if not protection.fixed:
+        adds_up_from = noise.hide_on_grid(distance, target) if distance < math.inf else math.inf
+    proposal = Proposal(
+        theorem=protection.theorem,
+        engines={belief: protection.engine},
+        published=protection.published(target),
+        on_grid=protection.published(Target(epsilon=asked.epsilon, delta=target.delta)),
+        adds_up_from=adds_up_from,
+        remarks=protection.remarks,
+    )
+    return choose(
+        proposal,
+        target,
+        asked=asked,
+        quoted=target,
+        noise=noise,
+        calibration=calibration,
+        allow_zero_noise=allow_zero_noise,
+    )
+
+
+def _checked_pairs(pairs: str | Iterable[Sequence[Any]], units: Sequence[Secret], *, protect: str) -> Pairs:
+    """Pairs of units, for "replacement" alone."""
+    if protect == "replacement":
+        return check_pairs(pairs, units)
+    if protect == "presence" and not (isinstance(pairs, str) and pairs == "all"):
+        raise ArgumentError(
+            "pairs",
+            rule='left out for protect="presence"',
+            got="pairs",
+            hint="Every unit is protected against absence.",
+        )
+    return "all"
+
+
+def _laws(rows: UnitRows, laws: LawsArgument, *, statistic: str, added: bool) -> UnitLaws:
+    """Law of every unit's contribution to a sum, or to a count (a point mass)."""
+    if statistic == "count":
+        sizes = np.diff(rows.starts).astype(float) if added else np.ones(len(rows.units))
+        return UnitLaws.of_rows(rows.units, sizes, np.arange(sizes.size + 1), added=False)
+    if isinstance(laws, Mapping):
+        unknown = next((unit for unit in rows.units if unit not in laws), None)
+        if unknown is not None or not all(isinstance(law, Prior) for law in laws.values()):
+            raise ArgumentError(
+                "laws",
+                rule="a mapping with a Prior for every unit of the frame",
+                got=f"none for {unknown!r}" if unknown is not None else "something else than a Prior",
+                hint="Write laws={unit: Prior.empirical([...]), ...}.",
+            )
+        if any(law.radius for law in laws.values()):
+            raise ArgumentError(
+                "laws",
+                rule="of exact values (radius 0)",
+                got="a Prior with a radius",
+                hint="Leave radius out of Prior.empirical.",
+            )
+        return UnitLaws.of_priors(laws)
+    make = UnitLaws.of_rows if laws == "empirical" else UnitLaws.of_gaussians
+    return make(rows.units, rows.values, rows.starts, added=added)

@@ -1,1 +1,0 @@
-"""The published conditions: pure functions from priors to a scale."""

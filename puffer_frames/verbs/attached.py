@@ -1,0 +1,264 @@
+"""Certificates where they are found: attached to a frame, or in a Parquet file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from puffer_frames.certificates.record import Certificate, Verdict
+from puffer_frames.certificates.signature import PublicKey
+from puffer_frames.errors import UncoveredFrameError
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.compare import require_rows
+from puffer_frames.frames.plans.source import collect_plan, sink_plan
+from puffer_frames.frames.stamps.parquet import read_parquet_metadata, write_parquet_file
+from puffer_frames.frames.table import open_table
+from puffer_frames.noise.estimate import evenly
+from puffer_frames.numbers.arguments import check_flag
+
+
+def certificate_of(frame: NativeFrame, /) -> Certificate:
+    """The certificate attached to a frame of any kind; `frame.puffer.certificate` where the frame has an accessor.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table or pyspark.sql.DataFrame
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    UncoveredFrameError
+        Where there is none, where the frame has a column that it does not know, and for a Polars plan, which is no
+        release until it is collected or written.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, puffer_frames
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.1)
+    >>> certificate_of(released).epsilon
+    0.1
+    """
+    certificate = _attached(frame)
+    certificate.require_known(frame)
+    require_rows(frame)
+    return certificate
+
+
+def write_parquet(frame: NativeFrame, path: str | Path, /, *, derived: bool = False) -> None:
+    """Write a release to a Parquet file, with its certificate in the file's metadata.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table
+        With its certificate attached; a plan is run.
+    path : str or Path
+        Of a regular file, or of none yet. A run that fails leaves what was there.
+    derived : bool
+        Write a frame with other values, rows or order than the release too; the file's certificate then says so.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    UncoveredFrameError
+        Where no certificate is attached, for a column that it does not know, and for a derived frame without
+        `derived=True`.
+    ArgumentError
+        For a path that is something else than a file.
+
+    Notes
+    -----
+    pandas' own `to_parquet` keeps the certificate too; Polars' `write_parquet` does not.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, puffer_frames, tempfile
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.1)
+    >>> path = tempfile.mkdtemp() + "/released.parquet"
+    >>> released.puffer.write_parquet(path)
+    >>> puffer_frames.read_certificate(path).verify(path)
+    'intact, unsigned'
+    """
+    table = open_table(frame)
+    if table.is_plan:
+        sink_parquet(frame, path)
+    else:
+        certificate = certificate_of(frame).for_frame(frame, derived=check_flag(derived, "derived"))
+        write_parquet_file(table.in_memory().to_arrow(), path, certificate.to_dict())
+
+
+def collect(frame: NativeFrame, /) -> NativeFrame:
+    """Run a released plan, and attach its certificate to the rows.
+
+    Parameters
+    ----------
+    frame : polars.LazyFrame
+        What `privatize` returned for a lazy frame, before any other step.
+
+    Returns
+    -------
+    polars.DataFrame
+
+    Raises
+    ------
+    UncoveredFrameError
+        For another frame.
+    CalibrationError
+        Where the plan does not give the rows that the noise was calibrated for.
+
+    Notes
+    -----
+    The noise of a row is the same in every run. **Cost**: one run of the plan, with the streaming engine.
+
+    Examples
+    --------
+    >>> import numpy as np, polars as pl, puffer_frames
+    >>> rng = np.random.default_rng(0)
+    >>> people = pl.LazyFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.1)
+    >>> released.puffer.collect().puffer.verify()
+    'intact, unsigned'
+    """
+    rows = collect_plan(frame)
+    if rows is None:
+        raise _no_plan()
+    certificate = _attached(frame)
+    sample = {name: evenly(rows[name].to_numpy()) for name in certificate.public}
+    return certificate.of_values(open_table(rows).fingerprint(), sample).put_on(rows)
+
+
+def sink_parquet(frame: NativeFrame, path: str | Path, /) -> None:
+    """Write a released plan to a Parquet file with its certificate in the metadata, in one pass.
+
+    Parameters
+    ----------
+    frame : polars.LazyFrame
+        What `privatize` returned for a lazy frame, before any other step.
+    path : str or Path
+        Of a file in a local folder. A run that fails leaves no file.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    UncoveredFrameError, CalibrationError
+        As `collect`.
+
+    Notes
+    -----
+    **Cost**: one run of the plan with the streaming engine; memory for some batches of rows.
+
+    Examples
+    --------
+    >>> import numpy as np, polars as pl, puffer_frames, tempfile
+    >>> rng = np.random.default_rng(0)
+    >>> people = pl.LazyFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> path = tempfile.mkdtemp() + "/released.parquet"
+    >>> people.puffer.privatize(secret="group", public="score", epsilon=0.1).puffer.sink_parquet(path)
+    >>> puffer_frames.read_certificate(path).verify(path)
+    'intact, unsigned'
+    """
+    found = open_table(frame).metadata()
+    if found is None:
+        raise _no_plan()
+    certificate = Certificate.from_dict(found)
+    if not sink_plan(frame, path, lambda value, sample: certificate.of_values(value, sample).to_dict()):
+        raise _no_plan()
+
+
+def read_certificate(path: str | Path, /) -> Certificate:
+    """Read the certificate from the metadata of a Parquet file.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    UncoveredFrameError
+        Where the file holds none.
+    FileNotFoundError
+        Where there is no such file.
+    """
+    plain = read_parquet_metadata(path)
+    if plain is None:
+        raise UncoveredFrameError(
+            "the Parquet file",
+            rule="one with a certificate in its metadata",
+            got="a file without one",
+            hint="Write releases with released.puffer.write_parquet(path).",
+        )
+    return Certificate.from_dict(plain)
+
+
+def verify(
+    frame: NativeFrame, certificate: Certificate | None = None, /, *, public_key: PublicKey | None = None
+) -> Verdict:
+    """Compare a frame with a certificate, by default the attached one.
+
+    Parameters
+    ----------
+    frame : pandas, Polars, PyArrow or Spark frame
+    certificate : Certificate, optional
+    public_key : Ed25519PublicKey or bytes, optional
+        Of whoever signed the certificate; or PEM.
+
+    Returns
+    -------
+    "intact", "intact, unsigned", "intact, signature not checked", "derived", "uncovered" or "forged"
+        See `Certificate.verify`.
+
+    Raises
+    ------
+    UncoveredFrameError
+        Where no certificate is given and none is attached, and for a plan that was not run.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, puffer_frames
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.1)
+    >>> verify(released), verify(released.round(1)), verify(released.assign(raw=people["score"]))
+    ('intact, unsigned', 'derived', 'uncovered')
+    """
+    if certificate is not None:
+        return certificate.verify(frame, public_key=public_key)
+    attached = _attached(frame)
+    require_rows(frame)
+    return attached.verify(frame, public_key=public_key)
+
+
+def _no_plan() -> UncoveredFrameError:
+    return UncoveredFrameError(
+        "the frame",
+        rule="a lazy frame that privatize returned",
+        got="another one",
+        hint="Run the release itself, and go on from what it gives: released.puffer.collect().filter(...).",
+    )
+
+
+def _attached(frame: NativeFrame) -> Certificate:
+    plain = open_table(frame).metadata()
+    if plain is None:
+        raise UncoveredFrameError(
+            "the frame",
+            rule="a release with its certificate attached",
+            got="a frame without one",
+            hint="Polars and Spark forget it at every operation: keep it and use certificate.attach(frame).",
+        )
+    return Certificate.from_dict(plain)

@@ -1,0 +1,241 @@
+"""A calibration: which theorem, which scale, what was verified, and the release that it allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.table import CompleteRows, open_table
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.noise.family import Noise
+from puffer_frames.numbers.arguments import check_flag
+from puffer_frames.numbers.presentation import as_html, as_text
+from puffer_frames.priors.pairs import Pair, Pairs
+from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.priors.summary import Summary
+from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.drift import Batch, check_drift, measure_batch
+from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
+from puffer_frames.verbs.calibration_text import plan_rows, plan_title
+from puffer_frames.verbs.plan import Plan
+from puffer_frames.verbs.release_rows import release_rows
+from puffer_frames.verbs.request import Request, RowsRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Calibration:
+    """The plan of a release. Deterministic: the same table and request give the same plan.
+
+    It holds exact statistics of every secret. Keep it with the data; publish the certificate.
+    """
+
+    plan: Plan
+    """What is to be released, with which noise, and why."""
+    checksum: str
+    """SHA-256 of the counts it was made from."""
+
+    @classmethod
+    def of(cls, request: Request, rows: CompleteRows, /) -> Calibration:
+        """From the rows that a request is for."""
+        summaries = rows.summaries(request.domain)
+        return cls(plan=Plan.of(request, summaries), checksum=_checksum(summaries))
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy parameter epsilon."""
+        return self.plan.request.target.epsilon
+
+    @property
+    def delta(self) -> float:
+        """Privacy parameter delta; 0 is pure privacy."""
+        return self.plan.request.target.delta
+
+    @property
+    def secret(self) -> tuple[str, ...]:
+        """Names of the secret columns."""
+        return self.plan.request.secret
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """Names of the columns to release."""
+        return self.plan.request.public
+
+    @property
+    def pairs(self) -> Pairs:
+        """The word "all", or the protected pairs of secrets."""
+        return self.plan.pairs
+
+    @property
+    def calibration(self) -> str:
+        """How the scale was found: "exact" or "theorem"."""
+        return self.plan.calibration
+
+    @property
+    def noise(self) -> Noise:
+        """The family of the noise."""
+        return self.plan.request.noise
+
+    @property
+    def scales(self) -> Mapping[str, float]:
+        """Scale of the noise per released column, in its units."""
+        return self.plan.scales
+
+    @property
+    def scale(self) -> float:
+        """The scale, where one column is released.
+
+        Raises
+        ------
+        ArgumentError
+            Where there are several, as for the other attributes of a single column: use `scales` or `choices`.
+        """
+        return self.choice.scale
+
+    @property
+    def choices(self) -> Mapping[str, Choice]:
+        """The scale and why, per column; its parts are attributes of the calibration where there is one column."""
+        return self.plan.choices
+
+    @property
+    def choice(self) -> Choice:
+        """The scale and why, where one column is released."""
+        if len(self.choices) > 1:
+            raise ArgumentError(
+                "the number of public columns",
+                rule="one for this attribute",
+                got=str(len(self.choices)),
+                hint="Use the mappings scales and choices.",
+            )
+        return next(iter(self.choices.values()))
+
+    @property
+    def theorem(self) -> str:
+        """Name of the theorem."""
+        return next(iter(self.choices.values())).theorem.name
+
+    @property
+    def published_scale(self) -> float | None:
+        """Scale that the theorem asks for, in units of the column; None where its condition does not exist."""
+        return self.choice.published_scale
+
+    @property
+    def published_loss(self) -> Verification | None:
+        """What the engine measured at the published scale, under the priors that the theorem assumes."""
+        return self.choice.published_loss
+
+    @property
+    def scale_per_belief(self) -> Mapping[str, float]:
+        """The scale that each belief alone needs."""
+        return self.choice.scale_per_belief
+
+    @property
+    def binding_belief(self) -> str:
+        """The belief that needs the largest scale."""
+        return self.choice.binding_belief
+
+    @property
+    def worst_pair(self) -> Pair:
+        """The pair of secrets with the largest loss under the binding belief."""
+        return self.choice.worst_pair
+
+    @property
+    def verified(self) -> Mapping[str, Verification]:
+        """What the engine measured at the scale, per belief."""
+        return self.choice.verified
+
+    @property
+    def priors(self) -> Mapping[Secret, Prior]:
+        """Prior per secret that the theorem assumes."""
+        return self.choice.priors
+
+    @property
+    def beliefs(self) -> Mapping[str, Mapping[Secret, Prior]]:
+        """Priors per secret, per belief that the guarantee covers."""
+        return self.choice.beliefs
+
+    @property
+    def rows_per_secret(self) -> Mapping[Secret, int]:
+        """Rows of each secret, complete ones."""
+        return self.plan.rows_per_secret
+
+    @property
+    def rows(self) -> int:
+        """Rows of the frame it was made from, complete ones."""
+        return sum(self.rows_per_secret.values())
+
+    @property
+    def expected_error(self) -> Mapping[str, float]:
+        """Mean absolute noise per released column, in its units."""
+        return {name: self.plan.error_of(scale) for name, scale in self.scales.items()}
+
+    @method_takes(ReleaseArguments)
+    def release(self, frame: NativeFrame, arguments: ReleaseArguments, /) -> NativeFrame:
+        """Draw noise once and return the released frame with its certificate attached.
+
+        Parameters
+        ----------
+        frame : pandas, Polars or Spark frame
+            The one that the calibration was made from, with its rows in any order.
+        keep, index, shuffle, clip, round, rng, row_id, about
+            As in `puffer_frames.privatize`.
+        allow_other_frame : bool
+            Release a frame with other rows than those calibrated on; the guarantee is then under the beliefs
+            learned from the first frame. The loss under the frequencies of the new rows is measured, and is in the
+            certificate.
+        allow_drift : bool
+            Release such a frame even where that loss is more than was asked for; the certificate says so.
+
+        Raises
+        ------
+        CalibrationError
+            Where the frame is another one than that of the calibration, has a secret that the plan does not know, or
+            has drifted: its loss is more than was asked for.
+        ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError
+            As `puffer_frames.privatize`.
+        """
+        other_rows = check_flag(arguments.allow_other_frame, "allow_other_frame")
+        drift = check_flag(arguments.allow_drift, "allow_drift")
+        request = self.plan.request
+        table = open_table(frame)
+        asked = RowsRequest.of(arguments, table.labels, secret=request.secret, public=request.public)
+        rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
+        summaries = rows.summaries(request.domain)
+        same = _checksum(summaries) == self.checksum
+        if not same and not other_rows:
+            raise CalibrationError(
+                "the frame",
+                rule="the one that the calibration was made from",
+                got="a frame with other rows",
+                hint="Calibrate this frame, or say allow_other_frame=True to use the beliefs learned from the first.",
+            )
+        batch = None if same else self._measure(summaries)
+        if batch is not None and not drift:
+            check_drift(batch, request.target)
+        counts = summaries[request.public[0]].rows_per_secret
+        return release_rows(self.plan, rows, asked, rows_per_secret=counts, batch=batch)
+
+    def _measure(self, summaries: Mapping[str, Summary]) -> Batch:
+        request = self.plan.request
+        return measure_batch(
+            summaries,
+            scales=self.scales,
+            known=self.rows_per_secret,
+            pairs=self.pairs,
+            domain=request.domain,
+            target=request.target,
+            noise=request.noise,
+        )
+
+    def __str__(self) -> str:
+        return as_text(plan_title(self.plan), plan_rows(self.plan))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(plan_title(self.plan), plan_rows(self.plan))
+
+
+def _checksum(summaries: Mapping[str, Summary]) -> str:
+    return "".join(summary.checksum() for summary in summaries.values())

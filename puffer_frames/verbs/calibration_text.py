@@ -1,0 +1,128 @@
+"""A plan as titled rows of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from puffer_frames.loss.outcome import measured_text
+from puffer_frames.numbers.presentation import Rows, odds_text, pairs_text, shown, shown_names
+from puffer_frames.papers.catalogue import PUBLISHED_FOR
+from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.beliefs import Belief
+from puffer_frames.scales.choice import Choice
+from puffer_frames.verbs.plan import Plan
+
+_SHOWN_SECRETS = 12
+
+
+def plan_title(plan: Plan, /) -> str:
+    """The first line."""
+    delta = "pure" if plan.request.target.delta == 0 else f"delta = {plan.request.target.delta:g}"
+    columns = f"release {shown_names(plan.request.public)}, hide {shown_names(plan.request.secret)}"
+    return f"Plan: {columns}; epsilon = {plan.request.target.epsilon:g}, {delta}"
+
+
+def plan_rows(plan: Plan, /) -> Rows:
+    """Labels and texts, in order."""
+    whole = "the released values of one row together" if len(plan.request.public) > 1 else "one released value"
+    rows = [
+        ("pairs", pairs_text(plan.pairs)),
+        ("meaning", odds_text(whole, epsilon=plan.request.target.epsilon, delta=plan.request.target.delta)),
+    ]
+    for name, choice in plan.choices.items():
+        if len(plan.choices) > 1:
+            rows.append(("column", shown(name)))
+        rows += _column_rows(plan, choice)
+    rows.append(("secrets", _secrets_text(plan)))
+    rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
+    return rows
+
+
+def _column_rows(plan: Plan, choice: Choice) -> list[tuple[str, str]]:
+    scale, published = choice.scale, choice.published_scale
+    exact = "smallest confirmed" if plan.calibration == "exact" else "published, raised where not confirmed"
+    ratio = f", {published / scale:.2f} times smaller than published" if published and 0 < scale < published else ""
+    theorem, pair = choice.theorem, choice.worst_pair
+    spread, constant = spread_of(choice.empirical, plan.rows_per_secret)
+    error = plan.error_of(scale)
+    useless = ". The noise is larger than that error: single values are of no use" if error > constant else ""
+    rows = [
+        ("theorem", f"{theorem.name}: {theorem.model} ({theorem.source})"),
+        ("published scale", _published_text(plan, choice)),
+        ("scale used", f"{scale:.6g} ({exact}{ratio})"),
+        ("expected error", f"{error:.6g} (mean absolute {plan.request.noise.title} noise)"),
+        (
+            "beside it",
+            f"spread of the column (standard deviation) {spread:.4g}; the median in place of every value has a mean "
+            f"error of {constant:.4g}{useless}",
+        ),
+        ("worst pair", f"{pair[0]!r} / {pair[1]!r}, {choice.binding_belief} belief"),
+    ]
+    for belief, need in choice.scale_per_belief.items():
+        others = [other for name, other in choice.scale_per_belief.items() if name != belief]
+        binds = ", binds" if others and need > max(others) else ""
+        verb = "needs" if plan.calibration == "exact" else "confirms"
+        measured = choice.verified.get(belief)
+        loss = "" if measured is None else f"; measured: {_loss(plan, choice, belief)}"
+        rows.append((f"{belief} belief", f"{verb} {need:.6g}{binds}{loss}" if measured else "proved by the theorem"))
+    if not set(choice.beliefs) & {"empirical"}:
+        rows.append(("observed law", _observed_text(plan, choice)))
+    return rows
+
+
+def _loss(plan: Plan, choice: Choice, belief: str) -> str:
+    return measured_text(choice.verified[belief], delta=plan.request.target.delta)
+
+
+def _observed_text(plan: Plan, choice: Choice) -> str:
+    """The loss under the observed frequencies, where no belief is that."""
+    found = choice.observed
+    if found is None:
+        return "not measured: too many pairs of secrets"
+    loss = f"measured: {measured_text(found, delta=plan.request.target.delta)}"
+    if len(plan.request.public) > 1:
+        return f"{loss} of this column alone"
+    confirmed = found.confirms(plan.request.target)
+    return loss if confirmed else f"{loss}: MORE than was asked for; the guarantee is under the beliefs above alone"
+
+
+def _published_text(plan: Plan, choice: Choice) -> str:
+    if choice.published_scale is None or choice.published_loss is None:
+        return "none: the theorem has no condition for this noise and delta"
+    refuted = choice.published_loss.refutes(plan.request.target)
+    loss = measured_text(choice.published_loss, delta=plan.request.target.delta)
+    confirmed = choice.published_loss.confirms(plan.request.target)
+    verdict = "NOT private" if refuted else "sound" if confirmed else "sound up to rounding"
+    published_for = plan.request.noise == PUBLISHED_FOR
+    condition = choice.theorem.condition if published_for else "for a shift by the largest distance of two priors"
+    asked = f"{choice.published_scale:.6g} ({condition})"
+    return f"{asked}; {verdict} under its own priors: {loss}"
+
+
+def _secrets_text(plan: Plan) -> str:
+    priors = next(iter(plan.choices.values())).priors
+    listed = list(priors.items())[:_SHOWN_SECRETS]
+    names = [repr(secret) for secret, _ in listed]
+    width = max(len(name) for name in names)
+    lines = [f"{'':<{width}}  {'rows':>9}  {'parts':>7}  {'mean':>12}  {'std':>12}"]
+    for name, (secret, prior) in zip(names, listed, strict=True):
+        n = plan.rows_per_secret[secret]
+        lines.append(f"{name:<{width}}  {n:>9,}  {prior.means.size:>7,}  {prior.mean:>12.6g}  {prior.std:>12.6g}")
+    if len(priors) > len(listed):
+        lines.append(f"and {len(priors) - len(listed)} more")
+    return "\n".join(lines)
+
+
+def spread_of(empirical: Belief, rows: Mapping[Secret, int], /) -> tuple[float, float]:
+    """Standard deviation of a column, and the mean error of its median in place of every value."""
+    values = np.concatenate([prior.means for prior in empirical.values()])
+    weights = np.concatenate([prior.weights * rows[secret] for secret, prior in empirical.items()])
+    order = np.argsort(values, kind="stable")
+    values, weights = values[order], weights[order] / weights.sum()
+    median = values[min(int(np.searchsorted(np.cumsum(weights), 0.5)), values.size - 1)]
+    unit = float(np.abs(values - median).max()) or 1.0  # squares of huge and tiny values stay in range
+    away = (values - median) / unit
+    variance = float(weights @ away**2) - float(weights @ away) ** 2
+    return unit * max(variance, 0.0) ** 0.5, unit * float(weights @ np.abs(away))

@@ -1,0 +1,187 @@
+"""Checks of a request for aggregates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any, cast
+
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.frames.roles import check_distinct
+from puffer_frames.noise.family import Noise
+from puffer_frames.numbers.arguments import as_float
+from puffer_frames.papers.catalogue import PUBLISHED_FOR
+from puffer_frames.priors.prior import Prior, Secret
+
+QUERIES = ("sum", "count", "mean")
+PROTECTIONS = ("presence", "value", "value-or-absence", "replacement")
+
+
+def check_queries(query: str | Sequence[str], /, *, protect: str, divisor: float | None) -> tuple[str, ...]:
+    """The queries of a request; sum and count too for a mean without a public divisor."""
+    listed = (query,) if isinstance(query, str) else tuple(query) if isinstance(query, Sequence) else (None,)
+    if not listed or any(name not in QUERIES for name in listed) or len(set(listed)) < len(listed):
+        raise ArgumentError(
+            "query",
+            rule='"sum", "count", "mean" or ("sum", "count")',
+            got=repr(query) if isinstance(query, str) else f"a {type(query).__name__} of other words",
+            hint='Leave it out for "sum".',
+        )
+    if "count" in listed and protect == "value":
+        raise ArgumentError(
+            "query",
+            rule='"sum" or "mean" for protect="value"',
+            got="'count'",
+            hint='A unit\'s value does not change a count: say protect="presence".',
+        )
+    if divisor is not None and "mean" not in listed:
+        raise ArgumentError(
+            "divisor", rule='given for query="mean" only', got=f"one for {listed[0]!r}", hint="Leave it out."
+        )
+    if divisor is not None:
+        positive = isinstance(divisor, Real) and not isinstance(divisor, bool) and 0 < as_float(divisor) < math.inf
+        if not positive:
+            raise ArgumentError(
+                "divisor",
+                rule="a positive number",
+                got=_shown(divisor),
+                hint="Give the public head count, for example 100.",
+            )
+    if "mean" in listed and divisor is None:
+        if protect in ("value", "replacement"):
+            raise ArgumentError(
+                "divisor",
+                rule=f'given for query="mean" and protect="{protect}"',
+                got="none",
+                hint="Give a public head count, or ask for the sum.",
+            )
+        return ("sum", "count", "mean")
+    return listed
+
+
+def _shown(argument: object) -> str:
+    return repr(argument) if isinstance(argument, (int, float)) else f"a {type(argument).__name__}"
+
+
+def check_laws(laws: object, /) -> None:
+    """Raise ArgumentError for what names no laws."""
+    if not isinstance(laws, Mapping) and not (isinstance(laws, str) and laws in ("empirical", "gaussian")):
+        raise ArgumentError(
+            "laws",
+            rule='"empirical", "gaussian" or a mapping of unit to Prior',
+            got=repr(laws) if isinstance(laws, str) else f"a {type(laws).__name__}",
+            hint='Leave it out for "empirical".',
+        )
+
+
+def check_count(asked: tuple[str, ...], /, *, protect: str, added: bool) -> None:
+    """Raise ArgumentError for a count that cannot change."""
+    if "count" in asked and protect == "replacement" and not added:
+        raise ArgumentError(
+            "query",
+            rule='"sum" or "mean" for protect="replacement", where each unit adds one row',
+            got="'count'",
+            hint="A count of units needs no noise, for it is the same whichever law a unit has: leave it out, or say "
+            "allow_zero_noise=True.",
+        )
+
+
+def check_integer(asked: tuple[str, ...], /, *, noise: Noise, delta: float) -> None:
+    """Raise ArgumentError for what has no noise on the integers."""
+    if noise != PUBLISHED_FOR or delta or "mean" in asked:
+        raise ArgumentError(
+            "integer",
+            rule="for sums and counts with Laplace noise and delta 0",
+            got="mean" if "mean" in asked else f"{noise.title} noise and delta {delta:g}",
+            hint="Leave it out, and round the answers: that costs nothing.",
+        )
+
+
+def check_integer_belief(laws: object, /, *, pairs: object, protect: str) -> None:
+    """Noise on the integers hides integers alone: laws of other values, and pairs of values, are refused."""
+    listed = not isinstance(pairs, str) and protect in ("value", "value-or-absence")
+    if not (isinstance(laws, str) and laws == "empirical") or listed:
+        raise ArgumentError(
+            "integer",
+            rule='left out unless laws="empirical", and pairs of values are given by domain',
+            got="pairs of values" if listed else "other laws",
+            hint="Leave it out, and round the answers: that costs nothing.",
+        )
+
+
+def check_names(names: Mapping[str, tuple[str, ...]], /, *, asked: tuple[str, ...]) -> None:
+    """Raise ArgumentError for a sum of nothing, and a column with two roles."""
+    if not names["value"] and set(asked) != {"count"}:
+        raise ArgumentError("value", rule="the name of a column", got="none", hint='Write value="column".')
+    check_distinct(names)
+
+
+def check_support(laws: Mapping[Secret, Prior], /, *, low: float, high: float) -> None:
+    """Laws of what a unit adds hold only values that it can add."""
+    for law in laws.values():
+        if isinstance(law, Prior) and law.is_discrete and not (low <= law.means.min() and law.means.max() <= high):
+            raise ArgumentError(
+                "laws",
+                rule="of values within the domain",
+                got="a Prior with others",
+                hint="Widen the domain, or clip the values of the Prior.",
+            )
+
+
+def check_values(
+    pairs: str | Iterable[Sequence[Any]], domain: Sequence[float] | None, /, *, absence: bool
+) -> tuple[tuple[float, float | None], ...]:
+    """The declared pairs of values, or the extremes of the domain.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        Where neither is given, and for pairs of something else.
+    """
+    if isinstance(pairs, str):
+        if pairs == "all" and domain is not None:
+            low, high = domain
+            return ((low, None), (high, None)) if absence else ((low, high),)
+        raise ArgumentError(
+            "the values that a unit may report",
+            rule="declared by domain or pairs",
+            got="neither" if pairs == "all" else f"pairs={pairs!r}",
+            hint="Write domain=(0, 100) with what anybody knows of the column, not its observed extremes.",
+        )
+    listed = [_value_pair(pair, absence=absence) for pair in pairs] if isinstance(pairs, Iterable) else []
+    good = [pair for pair in listed if pair is not None]
+    if not listed or len(good) < len(listed):
+        raise ArgumentTypeError(
+            "pairs",
+            rule="pairs of a value and None (absent)" if absence else "pairs of two different values",
+            got=f"a {type(pairs).__name__}" + (" with another entry" if listed else ""),
+            hint="Write pairs=[(5, None)]." if absence else "Write pairs=[(3, 5)].",
+        )
+    low, high = (-math.inf, math.inf) if domain is None else domain
+    if not all(low <= value <= high for pair in good for value in pair if value is not None):
+        raise ArgumentError(
+            "pairs",
+            rule="of values within the domain",
+            got="others",
+            hint="A value is clipped to the domain before it is added: widen it, or leave pairs out.",
+        )
+    return tuple(good)
+
+
+def _value_pair(pair: object, *, absence: bool) -> tuple[float, float | None] | None:
+    """A value and another one, or None for absent; None for what is no such pair."""
+    entries: list[Any] = list(pair) if isinstance(pair, Iterable) and not isinstance(pair, str) else []
+    if absence and len(entries) == 2 and entries[0] is None:
+        entries.reverse()
+    numbers: list[Any] = entries[:1] if absence else entries
+    if len(entries) != 2 or (absence and entries[1] is not None):
+        return None
+    if not all(_is_finite(v) for v in numbers):
+        return None
+    first, second = float(numbers[0]), None if absence else float(numbers[1])
+    return None if first == second else (first, second)
+
+
+def _is_finite(number: Any) -> bool:
+    return isinstance(number, Real) and not isinstance(number, bool) and math.isfinite(as_float(cast(float, number)))

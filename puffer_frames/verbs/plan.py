@@ -1,0 +1,106 @@
+"""The plan of a release: from summaries of the table to a scale per column, without seeing a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from puffer_frames.noise.family import Noise
+from puffer_frames.priors.pairs import Pairs, check_pairs
+from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.summary import Summary
+from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_weakness
+from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.columns import check_several, choose_column, choose_columns
+from puffer_frames.verbs.request import Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is to be released, with which noise, and why. It holds exact statistics of every secret."""
+
+    request: Request
+    pairs: Pairs
+    """"all", or the protected pairs of secrets."""
+    choices: Mapping[str, Choice]
+    """The scale and why, per column."""
+    rows_per_secret: Mapping[Secret, int]
+    """Rows of each secret."""
+
+    @classmethod
+    def of(cls, request: Request, summaries: Mapping[str, Summary], /) -> Plan:
+        """The plan for a table with these summaries, one per public column.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError, PriorError, CalibrationError
+            As `puffer_frames.calibrate`.
+        """
+        first = summaries[request.public[0]]
+        pairs = check_pairs(request.pairs, list(first.counts))
+        rows = first.rows_per_secret
+        named = _named(pairs, rows)
+        choices = _choices(request, summaries, pairs=pairs, named=named)
+        warn_of_weakness(request.target, rows=sum(rows.values()))
+        warn_of_few_rows({label: rows[label] for label in named})
+        return cls(request=request, pairs=pairs, choices=choices, rows_per_secret=rows)
+
+    @property
+    def calibration(self) -> str:
+        """How the scale was found; of several columns always by the theorem."""
+        return "theorem" if len(self.choices) > 1 else self.request.calibration
+
+    @property
+    def scales(self) -> dict[str, float]:
+        """Scale of the noise per released column, in its units."""
+        return {name: choice.scale for name, choice in self.choices.items()}
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """The values of the secret that the pairs name."""
+        return tuple(_named(self.pairs, self.rows_per_secret))
+
+    def noise(self, scale: float, /) -> Noise | None:
+        """The noise of a scale; None for none."""
+        return self.request.noise.at(scale) if scale else None
+
+    def error_of(self, scale: float, /) -> float:
+        """Mean absolute noise of a scale."""
+        noise = self.noise(scale)
+        return 0.0 if noise is None else noise.expected_absolute_error
+
+
+def _named(pairs: Pairs, rows: Mapping[Secret, int]) -> list[Secret]:
+    return list(rows) if pairs == "all" else list(dict.fromkeys(secret for pair in pairs for secret in pair))
+
+
+def _choices(
+    request: Request, summaries: Mapping[str, Summary], *, pairs: Pairs, named: list[Secret]
+) -> dict[str, Choice]:
+    counts = {c: {label: summary.counts[label] for label in named} for c, summary in summaries.items()}
+    if len(request.public) > 1:
+        check_several(theorem=request.theorem, components=request.components, beliefs=request.beliefs)
+        return choose_columns(
+            counts,
+            request.target,
+            domain=request.domain,
+            radius={c: summary.radius for c, summary in summaries.items()},
+            noise=request.noise,
+            pairs=pairs,
+            allow_zero_noise=request.allow_zero_noise,
+        )
+    name = request.public[0]
+    choice = choose_column(
+        counts[name],
+        request.target,
+        noise=request.noise,
+        pairs=pairs,
+        theorem=request.theorem,
+        components=request.components,
+        beliefs=request.beliefs,
+        domain=request.domain.get(name),
+        radius=summaries[name].radius,
+        calibration=request.calibration,
+        allow_zero_noise=request.allow_zero_noise,
+    )
+    return {name: choice}

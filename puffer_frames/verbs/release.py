@@ -1,0 +1,193 @@
+"""Record-level release: one noisy value per row."""
+
+from __future__ import annotations
+
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.table import open_table
+from puffer_frames.verbs.arguments import CalibrateArguments, PrivatizeArguments, takes
+from puffer_frames.verbs.calibration import Calibration
+from puffer_frames.verbs.plan import Plan
+from puffer_frames.verbs.release_rows import release_rows
+from puffer_frames.verbs.request import Request, RowsRequest
+
+
+@takes(PrivatizeArguments)
+def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFrame:
+    r"""Release a column with just enough noise to keep another one secret.
+
+    Learns the law of the public column given each secret, finds the smallest noise that makes every pair
+    of secrets (epsilon, delta)-indistinguishable from one released value, adds the noise and drops the secret.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, pyspark.sql.DataFrame or \
+    duckdb.DuckDBPyRelation
+        Never changed. Lazy Polars and Spark frames are never collected.
+    secret : column name or several
+        Column to protect: strings, categories, booleans, integers, whole floats. Several columns: their joint value.
+    public : column name or several
+        Column of numbers or booleans to release. Several columns are released jointly: Laplace noise of scale (number
+        of columns) x range / epsilon on each, which needs no model of how they depend on one another.
+    epsilon : float
+        Greater than 0.
+    delta : float
+        0 for pure privacy, or far below 1 / (number of rows).
+    pairs : "all" or iterable of pairs of secret values
+        Which secrets must be indistinguishable.
+    theorem : str
+        "auto", "translation", "gaussian", "gmm", "kantorovich" or "bernoulli": the published condition, and with it
+        the model of the public column given the secret. "auto" takes no model for up to 256 distinct values, or more
+        than 100 secrets (bernoulli, kantorovich), else Gaussian mixtures of up to 5 components by BIC.
+    calibration : str
+        "exact": the smallest scale that the engine confirms. "theorem": the published scale, raised where the
+        engine does not confirm it.
+    noise : "laplace", "gaussian" or a noise such as Stable(alpha=1.7)
+        Laplace noise has light tails, and for two known values the least error at usual epsilons. Gaussian noise needs
+        delta > 0; it earns its place with many columns or releases. Stable noise (delta 0) is the sum of equally stable
+        shares of many contributors; its tail is heavy, its mean error can be below that of Laplace noise where laws
+        overlap: compare `expected_error`. With it the theorems of a coupling within a distance hold (translation,
+        kantorovich, bernoulli), and the exact search is one of observed frequencies.
+    beliefs : "fitted", "empirical", mapping of secret to Prior, or several of these
+        The adversaries: the fitted model, the observed frequencies, side knowledge. The scale satisfies all. A mapping
+        adds to the two words; to ask for some of them alone, name these: ("empirical", mapping), or ("only", mapping)
+        for nothing but the mapping. The loss under the observed frequencies is measured in any case.
+    components : int, optional
+        Number of components with theorem="gmm"; by default by BIC.
+    keep : column name or several
+        Further columns to release as they are, outside the guarantee.
+    nulls : "raise" or "drop"
+        What to do with rows whose secret or public value is missing (null or NaN).
+    domain : mapping of column to (low, high)
+        Public bounds of public columns, to which values are clipped before anything else.
+    index : None, "keep" or "drop"
+        What to do with a pandas index other than 0, 1, ..., n - 1.
+    shuffle : bool
+        Release the rows in random order. Not with index="keep", which would tell their order.
+    clip : (low, high), or mapping of column to (low, high)
+        Bounds to clip the released values to. Use public constants; costs nothing.
+    round : bool
+        Round the released values to integers; costs nothing.
+    allow_zero_noise : bool
+        Allow a release without noise where none is needed.
+    row_id : column name, optional
+        Column of integers that numbers the rows, each differently: the noise of a row follows its number wherever the
+        row stands. It is not released unless kept. By default rows are numbered by position, for which a lazy frame
+        must give its rows in one order, and the rows of a Spark frame are materialised.
+    about : mapping, optional
+        What the certificate says of the release: any of "issuer", "dataset", "intended_use" and "contact", each a text,
+        and "created", a datetime with a time zone.
+    rng : None, int or numpy.random.Generator
+        None for fresh noise. A seed makes the noise reproducible, hence not private; for tests.
+
+    Returns
+    -------
+    pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table or pyspark.sql.DataFrame
+        The public column as 64-bit floats and the kept ones, in the frame's order, with a certificate attached
+        (`released.puffer.certificate`, or `certificate_of(released)`); of a lazy frame a plan, to be run by
+        `released.puffer.collect()` or `released.puffer.sink_parquet(path)`.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        For a column that is not there.
+    ArgumentError, ArgumentTypeError
+        For an argument or dtype out of range.
+    PriorError
+        For an empty frame, nulls, NaN, infinities, or integers beyond 2**53.
+    CalibrationError
+        Where no noise would be added, unless `allow_zero_noise`, for calibration="theorem" where the theorem has
+        no condition (gmm at delta 0), and where the rows of a lazy or Spark frame change from pass to pass.
+
+    Warns
+    -----
+    RowOrderWarning
+        Where the order of the rows tells the secret or a public column, and they are not shuffled: equal secrets that
+        are clustered, or keep apart, or come in a pattern; shares of the secrets that change along the frame;
+        neighbours with similar public values. Not for rows without an order: of a Spark frame, or a plan with `row_id`.
+    KeptColumnWarning
+        Where a kept column (or index) determines the secret, or a public column, in all but 1 % of the rows: a copy,
+        other labels or a finer code of it, or a number in whose order equal secrets or the public values come. Where
+        several do so together only.
+    WeakGuaranteeWarning
+        For an epsilon above 10, and a delta of 1 / (number of rows) or more.
+    FewRowsWarning
+        For secrets of fewer than 20 rows.
+    UnsoundTheoremWarning
+        For calibration="theorem", where the published scale is not private under the priors that it assumes.
+
+    Notes
+    -----
+    **Guarantee**: for each record, each pair of secrets and each set B,
+    :math:`P(Y \in B \mid s_i) \le e^\varepsilon P(Y \in B \mid s_j) + \delta` under every one of the
+    beliefs: laws of the public value given the secret. Not claimed: anything of kept columns, of several rows of one
+    unit, of a second release. **Cost**: one group-by, one pass of noise, the fit (which does not grow with the rows),
+    and 10 to 40 evaluations of the loss engine, each linear in (secrets x distinct values).
+
+    **Lazy frames**: the result is a plan that holds the raw rows and the key. Every run of it draws the same noise, and
+    compares the rows with those of this call before it gives them on. Calibration takes some streaming passes.
+
+    **Spark**: the result is a plan; its noise is a function of the key and the number of a row, so a task that is
+    retried or computed again draws the same. Without `row_id` the secret, public and kept columns are materialised
+    once: in the checkpoint directory where the session has one, else in memory and on disk of the executors, and then
+    the release cannot be computed again once one of these is lost. With `row_id` nothing is materialised, and rows that
+    change between the passes of this function are an error. The fingerprint of the certificate takes a pass over the
+    release of its own.
+
+    **DuckDB**: the result is a PyArrow table. A relation without `row_id` is read once and numbered as its rows come.
+
+    References
+    ----------
+    [KM14]; docs/theory.md, sections 1 to 4.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, puffer_frames
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.1, rng=7)
+    >>> list(released.columns), round(released.puffer.certificate.scales["score"], 3)
+    (['score'], 2.205)
+    """
+    table = open_table(frame)
+    request = Request.of(arguments, table.labels)
+    asked = RowsRequest.of(arguments, table.labels, secret=request.secret, public=request.public)
+    rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
+    plan = Plan.of(request, rows.summaries(request.domain))
+    return release_rows(plan, rows, asked, rows_per_secret=plan.rows_per_secret)
+
+
+@takes(CalibrateArguments)
+def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibration:
+    """Plan a release without drawing noise; print the result to read the plan.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table or pyspark.sql.DataFrame
+    secret, public, epsilon, delta, pairs, theorem, calibration, noise, beliefs, components, nulls, domain, \
+    allow_zero_noise
+        As in `privatize`.
+
+    Returns
+    -------
+    Calibration
+        Deterministic; its `release(frame)` draws the noise.
+
+    Raises
+    ------
+    ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError, CalibrationError
+        As `privatize`.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, puffer_frames
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.1)
+    >>> plan.theorem, plan.published_scale, round(plan.scale, 3)
+    ('kantorovich', 10.0, 2.205)
+    """
+    table = open_table(frame)
+    request = Request.of(arguments, table.labels)
+    roles = Roles(secret=request.secret, public=request.public)
+    return Calibration.of(request, table.complete(roles, nulls=request.nulls, layout=None))

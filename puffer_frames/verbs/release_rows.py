@@ -1,0 +1,108 @@
+"""From a plan and checked rows to a released frame with its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from puffer_frames.certificates.build import of_choices
+from puffer_frames.certificates.of_release import ReleaseFacts, release_statements
+from puffer_frames.certificates.record import MOST_VALUES, Certificate
+from puffer_frames.errors import warn
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.table import CompleteRows
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.mechanism import Mechanism
+from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.numbers.presentation import pairs_text, shown_names
+from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.drift import Batch
+from puffer_frames.verbs.plan import Plan
+from puffer_frames.verbs.request import Request, RowsRequest
+
+
+def release_rows(
+    plan: Plan,
+    rows: CompleteRows,
+    asked: RowsRequest,
+    /,
+    *,
+    rows_per_secret: Mapping[Secret, int],
+    batch: Batch | None = None,
+) -> NativeFrame:
+    """Release rows that have been checked against the plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    rows : CompleteRows
+    asked : RowsRequest
+    rows_per_secret : mapping of secret to int
+        Of the rows that are released.
+    batch : Batch, optional
+        What was measured on other rows than those that the plan was made from.
+    """
+    request, drawing = plan.request, asked.drawing
+    key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
+    for warning in warnings:
+        warn(warning)
+    noises = {name: plan.noise(scale) for name, scale in plan.scales.items()}
+    released = rows.release(_mechanisms(request, asked, noises, key=key))
+    kept = asked.roles.keep + released.levels
+    facts = ReleaseFacts(
+        choices=plan.choices,
+        target=request.target,
+        noise=request.noise,
+        pairs=plan.pairs,
+        domain=request.domain,
+        nulls=request.nulls,
+        secrets=len(plan.secrets),
+        batch=batch,
+        keep=kept,
+        warnings=warnings,
+        done=asked.done,
+        seeded=drawing.seeded,
+    )
+    secrets = tuple(rows_per_secret) if plan.pairs == "all" else plan.secrets
+    found = {name: choice.observed for name, choice in plan.choices.items() if choice.observed is not None}
+    certificate = Certificate(
+        **of_choices(
+            plan.choices,
+            request.target,
+            noises=noises,
+            family=request.noise.title,
+            calibration=plan.calibration,
+            seeded=drawing.seeded,
+        ),
+        subject=f"{shown_names(request.secret)} of each record, {pairs_text(plan.pairs)}",
+        answers=False,
+        secret=request.secret,
+        secret_values=secrets[:MOST_VALUES],
+        secret_count=len(secrets),
+        public=request.public,
+        kept=kept,
+        withheld=tuple(name for name in rows.names if name not in (*request.public, *kept)),
+        pairs=plan.pairs,
+        beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
+        observed=found if batch is None else batch.observed,
+        statements=release_statements(facts),
+        rows=released.rows,
+        fingerprint="",
+    )
+    return certificate.said(drawing.about).of_values(released.fingerprint, released.sample).put_on(released.frame)
+
+
+def _mechanisms(
+    request: Request, asked: RowsRequest, noises: Mapping[str, Noise | None], *, key: ReleaseKey
+) -> dict[str, Mechanism]:
+    """What is done to the values of each column."""
+    return {
+        name: Mechanism(
+            column=name,
+            noise=noise,
+            key=key,
+            domain=request.domain.get(name),
+            bounds=asked.bounds.get(name),
+            to_integers=asked.to_integers,
+        )
+        for name, noise in noises.items()
+    }

@@ -1,0 +1,138 @@
+"""Checked requests: what the arguments of a verb ask for, before a row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from puffer_frames.certificates.about import check_about
+from puffer_frames.frames.columns import Name, as_names, as_row_id
+from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.noise.families import noise_family
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
+from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
+from puffer_frames.numbers.arguments import check_flag, check_word
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import check_theorem
+from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.beliefs import Belief, check_components
+from puffer_frames.scales.choice import check_calibration
+from puffer_frames.verbs.arguments import CalibrateArguments, DrawArguments, GuaranteeArguments, LayoutArguments
+
+
+def check_guarantee(arguments: GuaranteeArguments, /) -> tuple[Target, Noise]:
+    """What is asked for, and the noise that is to meet it; raises ArgumentError, ArgumentTypeError."""
+    target, noise = Target.of(arguments.epsilon, arguments.delta), noise_family(arguments.noise)
+    noise.check(target)
+    check_word(arguments.nulls, "nulls", ("raise", "drop"))
+    return target, noise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """How the noise of one release is drawn, and what its certificate says of it."""
+
+    rng: RandomSource = field(repr=False)
+    about: Mapping[str, str]
+
+    @classmethod
+    def of(cls, arguments: DrawArguments, /) -> Drawing:
+        """Raises ArgumentError, ArgumentTypeError."""
+        return cls(rng=check_rng(arguments.rng), about=check_about(arguments.about))
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise can be drawn again."""
+        return self.rng is not None
+
+    def key(self) -> ReleaseKey:
+        """A key for one release."""
+        return ReleaseKey.of(self.rng)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsRequest:
+    """How released rows are to look."""
+
+    roles: Roles
+    layout: Layout
+    bounds: Mapping[str, Bounds]
+    """To clip the released values to, per column."""
+    to_integers: bool
+    drawing: Drawing
+
+    @classmethod
+    def of(
+        cls, arguments: LayoutArguments, labels: Sequence[Name], /, *, secret: tuple[str, ...], public: tuple[str, ...]
+    ) -> RowsRequest:
+        """Raises ColumnNotFoundError, ArgumentError, ArgumentTypeError."""
+        kept, numbered = as_names(arguments.keep, labels, role="keep"), as_row_id(arguments.row_id, labels)
+        check_flag(arguments.shuffle, "shuffle")
+        return cls(
+            roles=Roles(secret=secret, public=public, keep=kept, row_id=numbered),
+            layout=Layout(index=arguments.index, shuffle=arguments.shuffle),
+            bounds=check_bounds(arguments.clip, role="clip", columns=public, finite=False),
+            to_integers=check_flag(arguments.round, "round"),
+            drawing=Drawing.of(arguments),
+        )
+
+    @property
+    def done(self) -> str:
+        """What is done after the noise, in words."""
+        return in_words(self.bounds, to_integers=self.to_integers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What `calibrate` is asked for, apart from the frame."""
+
+    secret: tuple[str, ...]
+    """Names of the secret columns."""
+    public: tuple[str, ...]
+    """Names of the columns to release."""
+    target: Target
+    noise: Noise
+    pairs: str | Iterable[Sequence[Secret]]
+    """"all", or pairs of secrets, checked against the secrets of the table."""
+    theorem: str
+    """Name of the theorem, or "auto"."""
+    calibration: str
+    """"exact" or "theorem"."""
+    beliefs: str | Belief | Iterable[str | Belief]
+    """The adversaries."""
+    components: int | None
+    """Number of components of a mixture; None for BIC."""
+    nulls: str
+    """"raise", or "drop" for rows with a missing value."""
+    domain: Mapping[str, Bounds]
+    """Public bounds per column, to which values are clipped before the noise."""
+    allow_zero_noise: bool
+    """Whether a release without noise is allowed."""
+
+    @classmethod
+    def of(cls, arguments: CalibrateArguments, labels: Sequence[Name], /) -> Request:
+        """Check what can be checked before a row is read.
+
+        Raises
+        ------
+        ColumnNotFoundError, ArgumentError, ArgumentTypeError
+            For an argument out of range.
+        """
+        public = as_names(arguments.public, labels, role="public")
+        target, noise = check_guarantee(arguments)
+        theorem = check_theorem(arguments.theorem, noise=noise)
+        return cls(
+            secret=as_names(arguments.secret, labels, role="secret"),
+            public=public,
+            target=target,
+            noise=noise,
+            pairs=arguments.pairs,
+            theorem=theorem,
+            calibration=check_calibration(arguments.calibration),
+            beliefs=arguments.beliefs,
+            components=check_components(arguments.components, theorem=theorem),
+            nulls=arguments.nulls,
+            domain=check_bounds(arguments.domain, role="domain", columns=public, finite=True),
+            allow_zero_noise=check_flag(arguments.allow_zero_noise, "allow_zero_noise"),
+        )

@@ -1,0 +1,68 @@
+"""Exact totals of units, and the noisy answers to the queries of an aggregate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+
+from puffer_frames.noise.stream import Purpose, ReleaseKey
+from puffer_frames.noise.totals import AnswerNoise, AnswerRow, answer_row, exact_sum, quotient_row, with_noise
+from puffer_frames.priors.prior import IndexArray
+from puffer_frames.priors.unit_rows import UnitRows
+
+
+def noisy_answers(
+    rows: UnitRows,
+    noises: Mapping[str, AnswerNoise | None],
+    /,
+    *,
+    asked: tuple[str, ...],
+    added: bool,
+    divisor: float | None,
+    key: ReleaseKey,
+) -> list[AnswerRow]:
+    """A row per group and query."""
+    noisy = {}
+    for statistic, noise in noises.items():
+        exact = _counts(rows, added=added) if statistic == "count" else _sums(rows, added=added, key=key)
+        noisy[statistic] = with_noise(exact, noise, stream=key.stream(Purpose.NOISE, statistic))
+    table = []
+    for group in range(len(rows.groups)):
+        for name in asked:
+            if name == "mean" and divisor is None:
+                table.append(quotient_row(noisy["sum"][group], noisy["count"][group]))
+                continue
+            statistic = "sum" if name == "mean" else name
+            by = Fraction(divisor) if name == "mean" and divisor is not None else Fraction(1)
+            table.append(answer_row(noisy[statistic][group], noises[statistic], by=by))
+    return table
+
+
+def _counts(rows: UnitRows, *, added: bool) -> list[Fraction]:
+    weights = np.diff(rows.starts) if added else np.ones(len(rows.units), dtype=np.intp)
+    counts = np.zeros(len(rows.groups), dtype=np.int64)
+    np.add.at(counts, rows.group_of, weights)
+    return [Fraction(int(count)) for count in counts]
+
+
+def _sums(rows: UnitRows, *, added: bool, key: ReleaseKey) -> list[Fraction]:
+    """Sum of what the units of each group add, without rounding error that could depend on the others."""
+    if added:
+        contributions, group = rows.values, np.repeat(rows.group_of, np.diff(rows.starts))
+    else:
+        contributions, group = rows.values[rows.starts[:-1] + _drawn(rows, key=key)], rows.group_of
+    order = np.argsort(group, kind="stable")
+    ends = np.searchsorted(group[order], np.arange(len(rows.groups) + 1))
+    ordered = contributions[order]
+    return [exact_sum(ordered[ends[k] : ends[k + 1]].tolist()) for k in range(len(rows.groups))]
+
+
+def _drawn(rows: UnitRows, *, key: ReleaseKey) -> IndexArray:
+    """One row of each unit: a random word times the number of rows, its high half; uniform up to rows / 2**64."""
+    words = key.stream(Purpose.ROW_OF_A_UNIT).words(range(len(rows.units)))
+    sizes = np.diff(rows.starts).astype(np.uint64)
+    half = np.uint64(32)
+    low = (words & np.uint64(0xFFFFFFFF)) * sizes >> half
+    return (((words >> half) * sizes + low) >> half).astype(np.intp)

@@ -1,0 +1,135 @@
+"""A process that was forked after Polars had started its threads gets an error; others work."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
+
+BEGIN = """
+import os, sys, time
+import pandas as pd, polars as pl, pyarrow as pa
+import puffer_frames
+from puffer_frames import privatize, verify
+from puffer_frames.frames import forked
+
+forked.LIMIT = 2.0
+data = {"group": ["a", "b", "b", "a"] * 50, "x": [1, 2, 3, 3] * 50, "id": list(range(200))}
+asked = {"secret": "group", "public": "x", "epsilon": 0.5, "rng": 1}
+
+def say(text):  # in one piece, whoever else writes
+    os.write(1, f"{text}\\n".encode())
+
+def start(work):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+            say("done")
+        except Exception as error:
+            say(type(error).__name__)
+        finally:
+            os._exit(0)
+    return pid
+
+def end(pid):
+    assert os.waitpid(pid, 0)[1] == 0
+
+def child(work):
+    end(start(work))
+"""
+
+USED = {
+    "a release": "privatize(pd.DataFrame(data), **asked)",
+    "the usual engine": "pl.DataFrame(data).group_by('group').len()",
+    "the streaming engine": "pl.LazyFrame(data).group_by('group').len().collect(engine='streaming')",
+    "batches of a plan": "list(pl.LazyFrame(data).collect_batches(engine='streaming'))",
+}
+
+VERBS = """
+frame, table = pl.DataFrame(data), pd.DataFrame(data)
+plan = table.puffer.calibrate(secret="group", public="x", epsilon=0.5)
+released = plan.release(table, rng=1)
+lazily = pl.LazyFrame(data).puffer.privatize(**asked)
+certificate, path = released.puffer.certificate, sys.argv[1] + "/x.parquet"
+released.puffer.write_parquet(path)
+chain = [[0.6, 0.4], [0.4, 0.6]]
+
+def verbs():
+    for number, verb in enumerate([
+        lambda: privatize(table, **asked),
+        lambda: privatize(frame, **asked),
+        lambda: privatize(frame.lazy(), **asked),
+        lambda: privatize(pa.table(data), **asked),
+        lambda: frame.puffer.calibrate(secret="group", public="x", epsilon=0.5),
+        lambda: plan.release(table),
+        lambda: table.puffer.aggregate(unit="id", value="x", query="sum", epsilon=1.0, domain=(0, 5)),
+        lambda: table.puffer.histogram(state="group", time="id", epsilon=1.0, chain=chain),
+        lambda: verify(released),
+        lambda: certificate.verify(released),
+        lambda: certificate.verify(path),
+        lambda: released.puffer.write_parquet(path),
+        lambda: lazily.puffer.collect(),
+        lambda: lazily.puffer.sink_parquet(path),
+    ]):
+        try:
+            verb()
+            say(f"{number} done")
+        except puffer_frames.PufferError as error:
+            say(f"{number} {type(error).__name__}")
+"""
+
+
+def says(code, *args):
+    """The lines that a process prints: it must not wait for ever."""
+    said = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, *args], capture_output=True, text=True, check=True, timeout=100
+    )
+    return said.stdout.splitlines()
+
+
+def test_a_child_of_a_process_that_has_used_polars():
+    """Each in a child of its own, that has used nothing before; they wait at the same time."""
+    code = f"{BEGIN}\nstarted = []\n"
+    for name, used in USED.items():
+        code += f"""
+def use():
+    {used}
+    child(lambda: privatize(pd.DataFrame(data), **asked))
+    say({name!r})
+
+started.append(start(use))
+"""
+    said = says(f"{code}\nfor pid in started:\n    end(pid)")
+    assert sorted(said) == sorted([*["ForkedProcessError", "done"] * len(USED), *USED])
+
+
+def test_a_child_of_a_process_that_has_only_imported_it():
+    code = f"{BEGIN}\nchild(lambda: print(privatize(pl.DataFrame(data), **asked)['x'].sum()))\nchild(lambda: None)\n"
+    code += "print(privatize(pl.DataFrame(data), **asked)['x'].sum())"
+    there, done, again, here = says(code)
+    assert (done, again) == ("done", "done")
+    assert there == here
+
+
+def test_a_child_of_a_child_that_works():
+    """It has used Polars itself."""
+    code = f"{BEGIN}\ndef work():\n    privatize(pl.DataFrame(data), **asked)\n    child(work)\nchild(work)"
+    assert says(code) == ["ForkedProcessError", "done"]
+
+
+def test_every_verb_says_so_at_once(tmp_path):
+    start = time.monotonic()
+    said = says(f"{BEGIN}{VERBS}\nchild(verbs)", str(tmp_path))
+    assert said == [f"{number} ForkedProcessError" for number in range(14)] + ["done"]
+    assert time.monotonic() - start < 30  # it waits once
+
+
+def test_a_child_ends_as_usual():
+    """The thread that never comes back does not hold the process up."""
+    code = f"{BEGIN}\n{USED['a release']}\n"
+    code += "if os.fork() == 0:\n    privatize(pd.DataFrame(data), **asked)\nelse:\n    print(os.wait()[1] >> 8)"
+    assert says(code) == ["1"]

@@ -1,0 +1,339 @@
+"""Kept columns that determine the secret or a public column are warned about, others are not."""
+
+import datetime
+import itertools
+import math
+import warnings
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from conftest import build_frame, table, without_spark
+
+import puffer_frames
+from puffer_frames import KeptColumnWarning
+from puffer_frames.frames import kept
+from puffer_frames.frames.kept import Evidence
+from puffer_frames.frames.local.looks import plan_evidence
+
+ROWS = 1000
+RNG = np.random.default_rng(21)
+GROUP = RNG.integers(0, 3, ROWS)
+SCORE = RNG.integers(0, 8, ROWS) + GROUP
+REAL = RNG.normal(size=ROWS) + GROUP
+LETTER = np.array(["a", "b", "c"])[GROUP]
+FLAG = RNG.integers(0, 2, ROWS)
+DAY = datetime.date(2020, 1, 1)
+
+
+def some_wrong(entries, wrong):
+    return np.concatenate([RNG.permutation(entries[:wrong]), entries[wrong:]])
+
+
+# name: (kept columns, name of the public one, what is warned about)
+KEPT = {
+    "nothing that tells": ({"k": RNG.integers(0, 5, ROWS)}, "score", []),
+    "one value": ({"k": ["x"] * ROWS}, "score", []),
+    "other labels of the secret": ({"k": [f"group {k}" for k in GROUP]}, "score", [("k", "group")]),
+    "a finer code": (
+        {"k": [f"{s}-{k:03}" for s, k in zip(LETTER, RNG.integers(0, 9, ROWS))]},
+        "score",
+        [("k", "group")],
+    ),
+    "a finer code, nearly all different": (
+        {"k": [f"{s}-{k:05}" for s, k in zip(LETTER, RNG.permutation(ROWS))]},
+        "score",
+        [("k", "group")],
+    ),
+    "two errors in a hundred": ({"k": np.where(np.arange(ROWS) % 50 == 0, (GROUP + 1) % 3, GROUP)}, "score", []),
+    "five errors in a thousand": (
+        {"k": np.where(np.arange(ROWS) % 200 == 0, (GROUP + 1) % 3, GROUP)},
+        "score",
+        [("k", "group")],
+    ),
+    "a copy of the public column": ({"k": SCORE}, "score", [("k", "score")]),
+    "another scale of it": ({"k": 3 - 2 * SCORE}, "score", [("k", "score")]),
+    "a copy of real numbers": ({"k": REAL * 9 / 5 + 32}, "real", [("k", "real")]),
+    "a monotone map of them": ({"k": np.exp(-REAL)}, "real", [("k", "real")]),
+    "their whole part": ({"k": np.round(20 * REAL)}, "real", [("k", "real")]),
+    "numbers that have to do with them": ({"k": REAL + RNG.normal(size=ROWS)}, "real", []),
+    "row numbers": ({"k": RNG.permutation(ROWS)}, "score", []),
+    "row numbers of sorted rows": ({"k": np.argsort(np.argsort(GROUP, kind="stable"))}, "score", [("k", "group")]),
+    "times of sorted rows": (
+        {
+            "k": [
+                datetime.datetime(2020, 1, 1) + datetime.timedelta(hours=int(k)) for k in np.argsort(np.argsort(GROUP))
+            ]
+        },
+        "score",
+        [("k", "group")],
+    ),
+    "two that do so together": ({"k": FLAG, "m": (FLAG + GROUP) % 3}, "score", [("k and m", "group")]),
+    "two, and one that tells nothing": (
+        {"id": RNG.permutation(ROWS), "k": FLAG, "m": (FLAG + GROUP) % 3},
+        "score",
+        [("k and m", "group")],
+    ),
+    "two, and one of many values": (
+        {"many": RNG.integers(0, ROWS // 2, ROWS), "k": FLAG, "m": (FLAG + GROUP) % 3},
+        "score",
+        [("k and m", "group")],
+    ),
+    "one by itself, not both": ({"k": FLAG, "m": GROUP}, "score", [("m", "group")]),
+    "missing entries": ({"k": [None if k == 0 else "x" if k == 1 else "y" for k in GROUP]}, "score", [("k", "group")]),
+    "booleans": ({"k": GROUP == 1}, "score", []),
+}
+
+
+def found(frame, **options):
+    """What the warnings name, in any order."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+        puffer_frames.privatize(frame, **{"secret": "group", "epsilon": 0.05, "rng": 1} | options)
+    assert {w.category for w in caught} <= {KeptColumnWarning}, [str(w.message) for w in caught]
+    for w in caught:
+        assert repr(w.message.determines) in str(w.message)
+        assert all(repr(name) in str(w.message) for name in w.message.kept.split(" and "))
+    return sorted((w.message.kept, w.message.determines) for w in caught)
+
+
+@without_spark
+@pytest.mark.parametrize("name", KEPT)
+def test_kept_columns(make_frame, name):
+    columns, public, expected = KEPT[name]
+    frame = make_frame({"group": LETTER, "score": SCORE, "real": REAL, **columns})
+    assert found(frame, public=public, keep=list(columns)) == expected
+
+
+@without_spark
+def test_single_columns_of_a_joint_secret(make_frame):
+    frame = make_frame({"group": LETTER, "flag": FLAG, "score": SCORE, "real": REAL, "k": 1 - FLAG})
+    assert found(frame, secret=["group", "flag"], public=["score", "real"], keep="k") == [("k", "flag")]
+
+
+IN_SPARK = {
+    "one value": None,
+    "a finer code": "group",
+    "two errors in a hundred": None,
+    "a copy of the public column": "score",
+    "numbers that have to do with them": None,
+    "row numbers": None,
+    "times of sorted rows": "group",
+}
+"""Kept columns, and what each tells."""
+
+
+def test_kept_columns_in_spark(spark):
+    """There nothing is sorted: numbers are looked at in cells, and for affine copies."""
+    columns = {name: KEPT[name][0]["k"] for name in IN_SPARK} | {"sorted": np.argsort(np.argsort(GROUP))}
+    frame = build_frame(
+        "spark", {"group": LETTER, "score": SCORE, "lists": [[int(k)] for k in GROUP], **columns}, spark
+    )
+    frame = frame.withColumn("map", maps_of(frame))
+    tells = {**IN_SPARK, "lists": "group", "map": "group", "sorted": "group"}
+    expected = sorted((name, target) for name, target in tells.items() if target)
+    assert found(frame, public="score", keep=[*columns, "lists", "map"]) == expected
+
+
+def maps_of(frame):
+    """A column of maps of the secret."""
+    from pyspark.sql import functions
+
+    return functions.create_map(functions.lit("a"), frame["group"])
+
+
+def test_kept_columns_together_in_spark(spark):
+    columns, public, expected = KEPT["two, and one of many values"]
+    frame = build_frame("spark", {"group": LETTER, "flag": 1 - FLAG, "score": SCORE, **columns}, spark)
+    asked = {"secret": ["group", "flag"], "public": public, "keep": list(columns)}
+    assert found(frame, **asked) == [("k", "flag"), *expected]
+
+
+@pytest.mark.parametrize("kind", ["polars", "polars-lazy", "pandas"], indirect=True)
+def test_kept_row_numbers_are_kept_columns(make_frame):
+    """Also of plans, whose rows then have no order."""
+    frame = make_frame({"group": LETTER, "score": SCORE, "id": np.argsort(np.argsort(GROUP))})
+    assert found(frame, public="score", keep="id", row_id="id") == [("id", "group")]
+
+
+def test_a_kept_index_is_a_kept_column():
+    data = {"group": LETTER, "score": SCORE}
+    asked = {"secret": "group", "public": "score", "epsilon": 0.05}
+    for index in (
+        pd.Index([f"town {k}" for k in GROUP]),
+        np.argsort(np.argsort(GROUP)),
+        pd.MultiIndex.from_arrays([FLAG, GROUP]),
+    ):
+        frame = pd.DataFrame(data, index=index)
+        with pytest.warns(KeptColumnWarning, match="got the index, from which 'group'") as caught:
+            frame.puffer.privatize(**asked, index="keep")
+        assert [(w.message.kept, w.message.determines) for w in caught] == [("the index", "group")]
+        frame.puffer.privatize(**asked, index="drop")
+    pd.DataFrame(data, index=np.random.default_rng(1).permutation(ROWS)).puffer.privatize(**asked, index="keep")
+    pd.DataFrame(data).puffer.privatize(**asked, index="keep")
+
+
+ODD = {
+    "lists": [[int(k)] for k in FLAG],
+    "lists that tell": [[int(k)] for k in GROUP],
+    "dicts": [{"a": int(k)} for k in FLAG],
+    "nothing": [None] * ROWS,
+    "bytes": [bytes([k]) for k in FLAG],
+    "dates": [DAY + datetime.timedelta(days=int(k)) for k in FLAG],
+    "durations": [datetime.timedelta(days=int(k)) for k in FLAG],
+    "times of day": [datetime.time(int(k)) for k in FLAG],
+    "huge numbers": [float("inf") if k else float("nan") for k in FLAG],
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy", "pyarrow"], indirect=True)
+def test_entries_of_any_kind(make_frame, name):
+    frame = make_frame({"group": LETTER, "score": SCORE, "k": ODD[name]})
+    assert found(frame, public="score", keep="k") == [("k", "group")] * name.endswith("tell")
+
+
+class Odd:
+    __hash__ = None
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [1, "1", None, (2,), [3]] * (ROWS // 5),
+        [Odd() for _ in range(ROWS)],
+        pd.period_range("2020-01", periods=ROWS, freq="M"),
+        pd.interval_range(0, ROWS),
+        pd.Series(np.arange(ROWS) % 7 * 1j),
+        pd.date_range("2020-01-01", periods=ROWS, tz="Europe/Berlin"),
+        pd.Series(FLAG, dtype="float16"),
+        pd.Categorical(FLAG),
+        pd.arrays.SparseArray(FLAG),
+    ],
+    ids=lambda entries: type(entries).__name__,
+)
+def test_objects_of_pandas(entries):
+    frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": entries})
+    assert found(frame, public="score", keep="k") == []
+    if not isinstance(entries, list | pd.arrays.SparseArray) and frame["k"].dtype != "float16":
+        assert found(frame.set_index("k"), public="score", index="keep") == []
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy"], indirect=True)
+def test_all_rows_decide(make_frame, monkeypatch):
+    """In the sample the kept column determines the secret; among all rows one tells it, another one does not."""
+    monkeypatch.setattr(kept, "ROWS", 1 << 10)
+    rows = 60_000
+    rng = np.random.default_rng(5)
+    group = rng.integers(0, 3, rows)
+    places = kept_places(rows)
+    wrong = np.setdiff1d(np.arange(rows), places)
+    other = group.copy()
+    other[wrong] = rng.integers(0, 3, wrong.size)
+    data = {"group": group, "score": rng.integers(0, 9, rows), "tells": 2 * group, "does not": other}
+    assert found(make_frame(data), public="score", keep=["tells", "does not"]) == [("tells", "group")]
+
+
+def kept_places(rows):
+    """Rows that a sample of 1,024 takes: of frames in memory, and of plans."""
+    from puffer_frames.frames.order import window_places
+
+    return np.union1d(window_places(rows, most=1 << 10, windows=4), np.arange(1 << 10))
+
+
+@pytest.mark.parametrize("kind", ["polars", "polars-lazy", "pandas"], indirect=True)
+def test_rows_sorted_by_the_secret(make_frame, monkeypatch):
+    """The first rows have one secret."""
+    monkeypatch.setattr(kept, "ROWS", 1 << 10)
+    rows = 60_000
+    rng = np.random.default_rng(5)
+    group = np.sort(rng.integers(0, 3, rows))
+    data = {"group": group, "score": rng.integers(0, 9, rows), "tells": 2 * group, "id": np.arange(rows)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", puffer_frames.RowOrderWarning)
+        with pytest.warns(KeptColumnWarning) as caught:
+            puffer_frames.privatize(
+                make_frame(data | {"flag": rng.integers(0, 2, rows)}),
+                secret="group",
+                public="score",
+                epsilon=0.05,
+                keep=["tells", "id", "flag"],
+            )
+    names = [(w.message.kept, w.message.determines) for w in caught if w.category is KeptColumnWarning]
+    assert names == [("tells", "group"), ("id", "group")]
+
+
+def brute_force(own, targets):
+    groups = {}
+    for k, t in zip(own, targets):
+        groups.setdefault(k, []).append(t)
+    groups = [g for g in groups.values() if len(g) > 1]
+    return sum(map(len, groups)), sum(len(g) - max(Counter(g).values()) for g in groups)
+
+
+@pytest.mark.parametrize(("values", "secrets"), [(3, 2), (40, 5), (400, 3), (10**6, 2)])
+def test_evidence_is_that_of_counting(values, secrets):
+    rng = np.random.default_rng(values)
+    own, targets = rng.integers(0, values, ROWS), rng.integers(0, secrets, ROWS)
+    rows, errors = brute_force(own.tolist(), targets.tolist())
+    one = Evidence.of(np.unique(own, return_inverse=True)[1], targets)
+    other = plan_evidence(pl.LazyFrame({"own": own, "target": targets}), ["own"], "target")
+    for evidence in (one, other):
+        assert (evidence.rows, evidence.errors) == (rows, errors)
+        assert sorted(np.repeat(evidence.target_sizes, evidence.targets)) == sorted(Counter(targets.tolist()).values())
+        assert int(evidence.sizes @ evidence.groups) == ROWS
+
+
+@pytest.mark.parametrize("targets", [[0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 1, 1], [0, 0, 1, 1, 2, 2]])
+@pytest.mark.parametrize("own", [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2], [0, 0, 0, 0, 1, 1]])
+def test_chance_is_bounded(own, targets):
+    """By the probability over all independent targets with these shares, one by one."""
+    shares = {t: targets.count(t) / 6 for t in set(targets)}
+    chances = Counter()
+    for drawn in itertools.product(shares, repeat=6):
+        chances[brute_force(own, drawn)[1]] += math.prod(shares[t] for t in drawn)
+    evidence = Evidence.of(np.array(own), np.array(targets))
+    exact = sum(chance for errors, chance in chances.items() if errors <= evidence.errors)
+    assert evidence._log_chance() >= math.log(exact) - 1e-9
+
+
+def test_chance_is_not_taken_for_a_rule():
+    """A secret of which nearly all rows are one; kept values of two rows each; small tables."""
+    rng = np.random.default_rng(3)
+    for k in range(300):
+        rows = int(rng.integers(20, 2000))
+        secret = (rng.random(rows) < rng.choice([0.003, 0.02, 0.1, 0.5])).astype(np.int64)
+        own = rng.integers(0, [2, 10, rows // 3, rows // 2, rows][k % 5], rows)
+        assert not Evidence.of(np.unique(own, return_inverse=True)[1], secret).determines()
+
+
+@pytest.fixture(scope="module")
+def people():
+    names = (
+        "age workclass fnlwgt education education-num marital occupation relationship race sex gain loss hours country"
+    )
+    frame = table("adult.data", header=None, skipinitialspace=True, usecols=range(14))
+    return frame.set_axis(names.split(), axis=1)
+
+
+@pytest.mark.parametrize("make", [lambda f: f, pl.from_pandas, lambda f: pl.from_pandas(f).lazy()])
+@pytest.mark.parametrize(
+    ("keep", "public", "expected"),
+    [
+        ("education", "education-num", [("education", "education-num")]),
+        ("education", "age", []),
+        ("country", "education-num", []),
+        (["workclass", "occupation", "sex", "country", "fnlwgt", "hours"], "age", []),
+    ],
+)
+def test_adult(people, make, keep, public, expected):
+    assert found(make(people), secret="race", public=public, keep=keep) == expected
+
+
+def test_the_index_of_a_part_of_a_table(people):
+    """The kept index of a part of a table is where its rows were: it tells nothing here."""
+    part = people[people["age"] > 40]
+    assert found(part, secret="race", public="age", index="keep") == []

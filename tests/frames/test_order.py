@@ -1,0 +1,271 @@
+"""Rows whose order tells the secret or a public column are warned about; rows in a random order are not."""
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from conftest import build_frame, run, without_spark
+
+import puffer_frames
+from puffer_frames import ArgumentError, RowOrderWarning
+from puffer_frames.frames import order
+from puffer_frames.frames.order import (
+    FEWER,
+    WINDOW,
+    WINDOWS,
+    Sample,
+    Windows,
+    agreements,
+    alike,
+    chi_square_moments,
+    look_at_order,
+    ranked,
+    window_places,
+)
+
+ROWS = 1000
+RNG = np.random.default_rng(8)
+GROUP, SCORE = RNG.integers(0, 3, ROWS), RNG.integers(0, 9, ROWS)
+PLACE = np.arange(ROWS)
+
+
+def last(entries, changed):
+    """The last 40 % of the rows changed."""
+    return np.concatenate([entries[:600], changed(entries[600:])])
+
+
+# name: (secret, public, reasons)
+ORDERS = {
+    "sorted by the secret": (np.sort(GROUP), SCORE, {"runs", "drift"}),
+    "two secrets in turns": (PLACE % 2, SCORE, {"repeats"}),
+    "three secrets in turns": (PLACE % 3, SCORE, {"repeats"}),
+    "pairs in turns": (PLACE // 2 % 2, SCORE, {"pattern"}),
+    "a pattern of eight": (np.array([0, 1, 1, 0, 1, 0, 0, 1])[PLACE % 8], SCORE, {"pattern"}),
+    "turns at the end": (last(GROUP % 2, lambda part: PLACE[:400] % 2), SCORE, {"pattern"}),
+    "sorted by the secret at the end": (last(GROUP, np.sort), SCORE, {"drift"}),
+    "a share that rises": ((np.random.default_rng(2).random(ROWS) < PLACE / ROWS).astype(int), SCORE, {"drift"}),
+    "sorted by the public column": (GROUP, np.sort(SCORE), {"public"}),
+    "falling": (GROUP, -np.sort(SCORE), {"public"}),
+    "rising at the end": (GROUP, last(SCORE, np.sort), {"public"}),
+    "waves": (GROUP, np.sin(PLACE / 9), {"public"}),
+    "both": (np.sort(GROUP), np.sort(SCORE), {"runs", "drift", "public"}),
+    "random": (GROUP, SCORE, set()),
+}
+
+
+def reasons(released):
+    """The reasons of the one warning that a call gives, or none."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        released()
+    assert len(caught) <= 1
+    return set(caught[0].message.reasons) if caught else set()
+
+
+@pytest.mark.parametrize("name", ORDERS)
+@without_spark
+def test_orders(make_frame, name):
+    secret, public, expected = ORDERS[name]
+    frame = make_frame({"group": secret, "score": public})
+    asked = {"secret": "group", "public": "score", "epsilon": 0.05, "allow_zero_noise": True}
+    assert reasons(lambda: puffer_frames.privatize(frame, **asked)) == expected
+    if not isinstance(frame, pl.LazyFrame):
+        assert reasons(lambda: puffer_frames.privatize(frame, **asked, shuffle=True)) == set()
+
+
+def test_joint_secrets_and_several_public_columns():
+    data = {"one": PLACE // 2 % 2, "two": PLACE % 2, "x": SCORE, "y": np.sort(SCORE)}
+    for kind in ("pandas", "polars", "polars-lazy"):
+        frame = build_frame(kind, data)
+        with pytest.warns(RowOrderWarning, match="values of 'y' are alike") as caught:
+            puffer_frames.privatize(frame, secret=["one", "two"], public=["x", "y"], epsilon=1.0)
+        assert set(caught[0].message.reasons) == {"repeats", "public"}
+
+
+def test_rows_of_a_plan_that_are_numbered_have_no_order():
+    plan = pl.LazyFrame({"id": PLACE, "group": np.sort(GROUP), "score": np.sort(SCORE)})
+    run(puffer_frames.privatize(plan, secret="group", public="score", epsilon=0.05, row_id="id"))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_a_kept_index_tells_the_order(kind):
+    frame = build_frame(kind, {"group": GROUP, "score": SCORE})
+    asked = {"secret": "group", "public": "score", "epsilon": 0.05, "shuffle": True}
+    with pytest.raises(ArgumentError, match="tells the order"):
+        puffer_frames.privatize(frame, **asked, index="keep")
+    puffer_frames.privatize(frame, **asked, index="drop")
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy"])
+def test_large_frames_are_looked_at_in_windows(kind):
+    """What changes at the end is seen, and so are rows that come in pairs, in a part of the windows."""
+    rows = 150_000  # more than a batch of a plan
+    rng = np.random.default_rng(6)
+    group, score = rng.integers(0, 3, rows), rng.integers(0, 9, rows)
+    asked = {"secret": "group", "public": "score", "epsilon": 0.05, "allow_zero_noise": True}
+    found = []
+    for secret, public in (
+        (group, score),
+        (np.concatenate([group[:90_000], np.sort(group[90_000:])]), score),
+        (np.arange(rows) // 2 % 2, score),
+        (group, np.sort(score)),
+    ):
+        frame = build_frame(kind, {"group": secret, "score": public})
+        found.append(reasons(lambda: puffer_frames.privatize(frame, **asked)))  # noqa: B023
+    assert found == [set(), {"drift"}, {"pattern"}, {"public"}]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 127, 1 << 17, (1 << 17) + 1, 10**6, 10**9])
+def test_windows_are_whole_and_apart(rows):
+    places = window_places(rows, most=1 << 17, windows=256)
+    assert places.size == (rows if rows <= 1 << 17 else 1 << 15)
+    assert (np.diff(places) > 0).all()
+    assert not rows or (places[0], places[-1]) == (0, rows - 1)
+    if rows > places.size:
+        assert (np.diff(places.reshape(-1, 128), axis=1) == 1).all()
+
+
+@pytest.mark.parametrize("batch", [1, 100, 128, 5000])
+def test_windows_of_batches_are_those_of_the_rows(batch, monkeypatch):
+    monkeypatch.setattr(order, "WINDOWS", 16)
+    monkeypatch.setattr(order, "FEWER", 10)
+    rows = 9_000
+    values = np.random.default_rng(1).permutation(rows)
+    windows = Windows(1)
+    for start in range(0, rows, batch):
+        part = values[start : start + batch]
+        wanted = windows.wanted(part.size)
+        windows.take(wanted, [part[wanted] % 5, part[wanted].astype(float)], rows=part.size)
+    sample = windows.sample()
+    whole = values[: rows // 128 * 128].reshape(-1, 128)[::8][:8].astype(float)  # 70 windows: every eighth
+    assert np.array_equal(sample.public[0].reshape(-1, 128), whole)
+    assert np.array_equal(sample.secrets.reshape(-1, 128), whole % 5)
+
+
+@pytest.mark.parametrize("entries", ["aabbc", "aaabb", "abcdd", "aaaa", "aabbccd"])
+@pytest.mark.parametrize("lag", [1, 2, 3])
+def test_moments_of_agreements(entries, lag):
+    """Over all orders, one by one."""
+    found = [sum(one == other for one, other in zip(p, p[lag:])) for p in itertools.permutations(entries)]
+    counts = [entries.count(letter) for letter in set(entries)]
+    n = len(entries)
+    mean, variance = agreements(counts, pairs=n - lag, chained=max(0, n - 2 * lag))
+    assert mean == pytest.approx(np.mean(found))
+    assert variance == pytest.approx(np.var(found), abs=1e-12)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [([3, 3], [4, 2]), ([2, 2, 3], [5, 2]), ([1, 3, 3], [2, 2, 3])])
+def test_moments_of_chi_square(rows, columns):
+    """Over all orders of the entries, one by one."""
+    place, entries = np.repeat(range(len(rows)), rows), np.repeat(range(len(columns)), columns)
+    expected = np.outer(rows, columns) / sum(rows)
+    found = []
+    for permuted in itertools.permutations(entries):
+        table = np.zeros_like(expected)
+        np.add.at(table, (place, np.array(permuted)), 1)
+        found.append(((table - expected) ** 2 / expected).sum())
+    mean, variance = chi_square_moments(np.array(rows, float), np.array(columns, float))
+    assert mean == pytest.approx(np.mean(found))
+    assert variance == pytest.approx(np.var(found))
+
+
+def test_ranks_are_those_of_scipy():
+    from scipy.stats import rankdata
+
+    values = np.random.default_rng(0).integers(0, 30, 500).astype(float)
+    assert np.allclose(ranked(values) + 250.5, rankdata(values))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 10, 40])
+def test_tiny_tables_are_not_judged(rows):
+    assert not alike(ranked(np.arange(rows, dtype=float))[None])
+
+
+def random_table(rng):
+    """Number of rows from 4 to 5,000, 2 to 50 secrets, equal or skewed shares, many or few or rare values."""
+    n = int(math.exp(rng.uniform(math.log(4), math.log(5001))))
+    kinds = int(rng.integers(2, 51))
+    shares = rng.dirichlet(np.full(kinds, rng.choice([0.02, 0.1, 0.5, 2, 20])))
+    secrets = np.unique(rng.choice(kinds, n, p=shares), return_inverse=True)[1]
+    values = [
+        rng.normal(size=n),
+        rng.integers(0, 2, n),
+        rng.random(n) < rng.choice([0.001, 0.01, 0.05, 0.3]),
+        rng.integers(0, 40, n),
+        np.exp(3 * rng.normal(size=n)).round(),
+        rng.poisson(rng.choice([0.01, 0.1, 1, 5]), n),
+    ][rng.integers(6)]
+    return secrets, values.astype(float)
+
+
+def false_alarms(tables, seed):
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(tables):
+        secrets, values = random_table(rng)
+        sample, runs = Sample.of(secrets, [values], whole=True), 1 + int(np.count_nonzero(np.diff(secrets)))
+        looked = look_at_order(sample, runs=runs, counts=np.bincount(secrets).tolist(), public=["x"])
+        found += [reason for reason in looked if reason != "runs"]  # which is not a question of chance
+    return found
+
+
+def test_random_orders_are_not_warned_about():
+    """At a rate of 1 in 1,000, two or more come in 1,000 tables once in four times; none comes at the rate there is."""
+    assert false_alarms(1000, seed=5) == []
+
+
+@pytest.mark.slow
+def test_random_orders_are_not_warned_about_at_length():
+    assert len(false_alarms(10_000, seed=6)) <= 3
+
+
+def test_reasons_and_share_are_in_the_warning():
+    frame = pd.DataFrame({"group": np.sort(GROUP), "score": SCORE})
+    with pytest.warns(RowOrderWarning, match=r"got 0% of the runs .*, and shares of the secrets") as caught:
+        frame.puffer.privatize(secret="group", public="score", epsilon=0.05, allow_zero_noise=True)
+    warning = caught[0].message
+    assert warning.reasons == ("runs", "drift")
+    assert warning.share == pytest.approx(3 / (1 + ROWS * (1 - (np.bincount(GROUP) ** 2).sum() / ROWS**2)))
+
+
+def large(name):
+    """Secrets of more rows than are looked at one by one."""
+    rng = np.random.default_rng(5)
+    rows = WINDOW * WINDOWS * 2
+    drawn = rng.integers(0, 3, rows)
+    return {
+        "random": drawn,
+        "many secrets": rng.integers(0, 5_000, rows),
+        "sorted": np.sort(drawn),
+        "in pieces of ten": np.repeat(drawn[: rows // 10 + 1], 10)[:rows],
+        "never twice": drawn % 2 + 2 * (np.arange(rows) % 2),
+    }[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("random", None),
+        ("many secrets", None),
+        ("sorted", "runs"),
+        ("in pieces of ten", "runs"),
+        ("never twice", "repeats"),
+    ],
+)
+def test_runs_of_large_frames_are_those_of_their_windows(name, reason):
+    secrets = large(name)
+    frame = pl.DataFrame({"s": secrets, "x": np.random.default_rng(6).integers(0, 5, secrets.size)})
+    codes = secrets[window_places(secrets.size, most=WINDOW * WINDOWS, windows=FEWER)]
+    sample = Sample.of(codes, [], whole=False)
+    true = 1 + int(np.count_nonzero(secrets[1:] != secrets[:-1]))
+    assert sample.runs(secrets.size) == pytest.approx(true, rel=0.1, abs=secrets.size / 1000)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        puffer_frames.privatize(frame, secret="s", public="x", epsilon=1.0, allow_zero_noise=True)
+    found = [one.message for one in caught if isinstance(one.message, RowOrderWarning)]
+    reasons = [key for one in found for key in one.reasons if key in ("runs", "repeats")]
+    assert reasons == ([] if reason is None else [reason])

@@ -1,0 +1,279 @@
+"""A release holds no memory in which there is more than what is released."""
+
+import datetime
+import io
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from conftest import build_frame, run, without_spark
+
+import puffer_frames
+from puffer_frames.frames.local.own import own_array, own_labels, own_series
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::puffer_frames.errors.RowOrderWarning"),
+    pytest.mark.filterwarnings("ignore::puffer_frames.errors.KeptColumnWarning"),
+    pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning"),
+]  # tables made by hand
+
+ROWS = 60
+GONE = 7
+"""Place of a row that is dropped: it has no public value."""
+LOST = "text of the dropped row, long enough for a buffer of its own"
+NUMBER = 0x5EC2E75EC2E7
+"""A kept value of the dropped row."""
+RAW = 0x2E7A8C2E7A8C
+"""A public value of many rows."""
+ASKED = {"secret": "group", "public": "score", "epsilon": 0.1, "nulls": "drop", "rng": 1}
+
+
+def people(**more):
+    score = [RAW if k % 5 == 0 else RAW + k % 7 + 2 * (k % 2) for k in range(ROWS)]
+    score[GONE] = None
+    return {"group": ["secret a", "secret b"] * (ROWS // 2), "score": score, **more}
+
+
+KEPT = {
+    "whole numbers": [NUMBER if k == GONE else k for k in range(ROWS)],
+    "floats": [float(NUMBER) if k == GONE else k / 2 for k in range(ROWS)],
+    "text": [LOST if k == GONE else f"this is the text of row number {k}" for k in range(ROWS)],
+    "bytes": [LOST.encode() if k == GONE else f"these are the bytes of row number {k}".encode() for k in range(ROWS)],
+    "lists": [[LOST] if k == GONE else [f"this is the text of row number {k}"] for k in range(ROWS)],
+    "structures": [{"a": LOST} if k == GONE else {"a": f"this is the text of row {k}"} for k in range(ROWS)],
+}
+MARKS = [LOST.encode(), NUMBER.to_bytes(8, "little"), np.float64(NUMBER).tobytes(), b"secret a"]
+MARKS += [RAW.to_bytes(8, "little"), np.float64(RAW).tobytes()]
+
+
+def memory(frame):
+    """The bytes of everything that the columns of a frame hold on to."""
+    if isinstance(frame, pl.DataFrame):
+        ipc = io.BytesIO()
+        frame.write_ipc(ipc, compat_level=pl.CompatLevel.newest())
+        arrow = (column.to_arrow(compat_level=pl.CompatLevel.newest()) for column in frame)
+        return pickle.dumps(frame) + ipc.getvalue() + b"".join(map(of_arrow, arrow))
+    if hasattr(frame, "to_arrow_table"):
+        frame = frame.to_arrow_table()
+    if isinstance(frame, pa.Table):
+        return b"".join(of_arrow(chunk) for column in frame.columns for chunk in column.chunks)
+    arrays = [frame.iloc[:, k].array for k in range(frame.shape[1])]
+    return pickle.dumps(frame) + b"".join(map(of_pandas, [*arrays, frame.index.array]))
+
+
+def of_arrow(array):
+    found = b"".join(buffer.to_pybytes() for buffer in array.buffers() if buffer is not None)
+    return found + (of_arrow(array.dictionary) if pa.types.is_dictionary(array.type) else b"")
+
+
+def of_pandas(array):
+    if hasattr(array, "__arrow_array__") and isinstance(array.dtype, pd.ArrowDtype | pd.StringDtype):
+        arrow = array.__arrow_array__()
+        return b"".join(map(of_arrow, arrow.chunks if isinstance(arrow, pa.ChunkedArray) else [arrow]))
+    parts = [array._data, array._mask] if hasattr(array, "_mask") else [np.asarray(array)]
+    return b"".join(whole(part).tobytes() for part in parts if part.dtype != object)
+
+
+def bare(released):
+    """A release without its certificate, which names the values of the secret."""
+    if isinstance(released, pa.Table):
+        return released.replace_schema_metadata(None)
+    if isinstance(released, pd.DataFrame):
+        released.attrs = {}
+    return released
+
+
+def whole(array):
+    """The array at the bottom of a view."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+@without_spark
+@pytest.mark.parametrize("shuffle", [False, True])
+@pytest.mark.parametrize("name", KEPT)
+def test_nothing_of_dropped_rows_and_raw_columns_is_left(kind, make_frame, name, shuffle):
+    frame = make_frame(people(kept=KEPT[name]))
+    shuffle = shuffle and kind != "polars-lazy"  # whose rows are never in memory together
+    released = run(puffer_frames.privatize(frame, **ASKED, keep="kept", index="drop", shuffle=shuffle))
+    held = memory(bare(released))
+    assert not [mark for mark in MARKS if mark in held]
+    raw = memory(frame.collect() if isinstance(frame, pl.LazyFrame) else frame)
+    assert [mark for mark in MARKS if mark in raw]  # so it would be seen
+
+
+@without_spark
+def test_nothing_of_rows_that_a_slice_left_out(kind, make_frame):
+    names = list(KEPT) if "pandas" not in kind else ["whole numbers", "floats", "text"]
+    frame = make_frame(people(**{name: KEPT[name] for name in names}))
+    if kind == "duckdb":
+        part = frame.limit(ROWS, offset=GONE + 1)
+    else:
+        part = frame.iloc[GONE + 1 :] if isinstance(frame, pd.DataFrame) else frame.slice(GONE + 1)
+    released = run(puffer_frames.privatize(part, **ASKED, keep=names, index="drop"))
+    assert not [mark for mark in MARKS if mark in memory(bare(released))]
+
+
+@pytest.mark.parametrize("kind", ["polars", "pyarrow", "pandas-nullable", "pandas-pyarrow"])
+def test_nothing_is_left_under_a_missing_entry(kind):
+    hidden = pa.array(np.array(KEPT["whole numbers"]), mask=np.arange(ROWS) == GONE)
+    table = pa.table(people(kept=hidden))
+    if kind == "pandas-nullable":
+        data = pd.arrays.IntegerArray(np.array(KEPT["whole numbers"]), np.arange(ROWS) == GONE)
+        frame = table.to_pandas().assign(kept=data)
+    else:
+        frame = pl.from_arrow(table) if kind == "polars" else table
+        frame = table.to_pandas(types_mapper=pd.ArrowDtype) if kind == "pandas-pyarrow" else frame
+    released = puffer_frames.privatize(frame, **ASKED, keep="kept")
+    assert not [mark for mark in MARKS[:3] if mark in memory(released)]
+
+
+def test_pandas_columns_are_on_their_own():
+    frame = pd.DataFrame(people(one=range(ROWS), two=range(ROWS))).dropna()
+    raw = frame.copy()
+    released = frame.puffer.privatize(**ASKED, keep=["one", "two"], index="drop")
+    for name in released:
+        values = released[name].to_numpy()
+        assert not any(np.shares_memory(values, frame[other].to_numpy()) for other in frame)
+        assert whole(values).ndim == 1
+        assert whole(values).size == len(released)
+    pd.testing.assert_frame_equal(frame, raw)
+
+
+def test_levels_hold_no_other_labels():
+    labels = pd.MultiIndex.from_tuples([("who", "group"), ("what", "score"), ("what", "kept")])
+    index = pd.MultiIndex.from_arrays([KEPT["text"], range(ROWS)], names=["name", "place"])
+    frame = pd.DataFrame(people(kept=KEPT["floats"])).set_axis(labels, axis=1).set_axis(index, axis=0)
+    asked = {"secret": ("who", "group"), "public": ("what", "score"), "keep": [("what", "kept")]}
+    released = frame.puffer.privatize(**ASKED | asked, index="keep")
+    assert "group" not in released.columns.levels[1]
+    assert "who" not in released.columns.levels[0]
+    assert LOST not in released.index.levels[0]
+    assert LOST.encode() not in pickle.dumps(released)
+    assert sorted(released.index) == sorted(index.delete(GONE))
+    assert released.puffer.verify() == "intact, unsigned"
+
+
+def test_column_labels_that_are_categories():
+    labels = pd.CategoricalIndex(["group", "score"])
+    assert list(own_labels(labels[1:]).categories) == ["score"]
+
+
+@pytest.mark.parametrize("where", ["column", "index"])
+def test_categories_of_dropped_rows_are_left_out(where):
+    """Those that no row had are part of the type."""
+    categories = pd.Categorical(KEPT["text"], categories=[*KEPT["text"], "of no row"])
+    frame = pd.DataFrame(people(kept=categories))
+    options = {"keep": "kept", "index": "drop"}
+    if where == "index":
+        frame, options = frame.set_index("kept"), {"index": "keep"}
+    released = frame.puffer.privatize(**ASKED | options)
+    found = released["kept"].cat.categories if where == "column" else released.index.categories
+    assert list(found) == [*(text for text in KEPT["text"] if text != LOST), "of no row"]
+    assert LOST.encode() not in pickle.dumps(released)
+    assert released.puffer.verify() == "intact, unsigned"
+
+
+@pytest.mark.parametrize("frame", ["polars", "pyarrow"])
+def test_categories_of_polars_and_pyarrow(frame):
+    if pl.__version__ < "2":
+        pytest.skip("Polars 1 holds all categories of a process in one place")
+    table = pa.table(people(kept=pa.array(KEPT["text"]).dictionary_encode()))
+    table = table.set_column(0, "group", table["group"].dictionary_encode())
+    frame = pl.from_arrow(table) if frame == "polars" else table
+    released = puffer_frames.privatize(frame, **ASKED, keep="kept")
+    assert not [mark for mark in MARKS if mark in memory(bare(released))]
+    kept = released["kept"].to_list() if isinstance(released, pl.DataFrame) else released["kept"].to_pylist()
+    assert kept == [text for text in KEPT["text"] if text != LOST]
+
+
+def test_arrays_among_objects_are_copied():
+    rows = np.arange(20).reshape(4, 5)
+    found = own_array(pd.Series(list(rows)), pd.Series(list(rows)))
+    assert all(entry.base is None for entry in found)
+    assert [entry.tolist() for entry in found] == rows.tolist()
+
+
+COLUMNS = [
+    pd.Series([1, 2, 3]),
+    pd.Series([1, None, 3], dtype="Int64"),
+    pd.Series([True, None, False], dtype="boolean"),
+    pd.Series([0.5, None, 1.5], dtype="Float32"),
+    pd.Series(["a", None, "b"]),
+    pd.Series(["a", None, "b"], dtype="string[python]"),
+    pd.Series(["a", None, "b"], dtype=object),
+    pd.Series(["a", None, "b"], dtype="category"),
+    pd.Series([[1], None, [2, 3]], dtype=pd.ArrowDtype(pa.list_(pa.int64()))),
+    pd.Series(pd.date_range("2020", periods=3, tz="UTC")),
+    pd.Series(pd.period_range("2020", periods=3, freq="M")),
+    pd.Series(pd.interval_range(0, 3)),
+    pd.Series(pd.arrays.SparseArray([0, 0, 1])),
+    pd.Series(pd.to_timedelta([1, None, 3])),
+]
+
+
+@pytest.mark.parametrize("order", [None, [2, 0, 1]])
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: str(column.dtype))
+def test_values_and_types_are_kept(column, order):
+    found = own_array(column, column, None if order is None else np.array(order))
+    expected = column if order is None else column.iloc[order]
+    pd.testing.assert_series_equal(pd.Series(found, dtype=column.dtype), expected.reset_index(drop=True))
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda column: str(column.dtype))
+def test_a_kept_column_and_index_have_their_types(column):
+    column = pd.concat([column] * 20, ignore_index=True).rename("kept")
+    frame = pd.DataFrame({"group": list("ab") * 30, "score": [k % 7 for k in range(60)], "kept": column})
+    asked = {"secret": "group", "public": "score", "keep": "kept", "epsilon": 0.1, "allow_zero_noise": True}
+    pd.testing.assert_series_equal(frame.puffer.privatize(**asked)["kept"], column)
+    if isinstance(column.iloc[0], list):
+        return  # pandas has no index of lists
+    index = pd.MultiIndex.from_arrays([pd.Index(column, name="label"), range(60)])
+    for labels in (index.get_level_values(0), index):
+        released = frame.set_axis(labels, axis=0).puffer.privatize(**asked, index="keep")
+        pd.testing.assert_index_equal(released.index, labels, exact=True)
+
+
+MOMENT = datetime.datetime(2020, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.Series(["a", None, ""]),
+        pl.Series([b"a", None, b""]),
+        pl.Series(["a", None, "b"], dtype=pl.Categorical),
+        pl.Series(["a", None, "b"], dtype=pl.Enum(["b", "a", "z"])),
+        pl.Series([1, None, 2**100], dtype=pl.Int128),
+        pl.Series([[1], None, [2**100]], dtype=pl.List(pl.Int128)),
+        pl.Series([["a"], None, []], dtype=pl.List(pl.Categorical)),
+        pl.Series([[1, 2], None, [3, 4]], dtype=pl.Array(pl.Int64, 2)),
+        pl.Series([[MOMENT], None, []], dtype=pl.List(pl.Datetime("ns", "Europe/Berlin"))),
+        pl.Series([{"a": "x", "b": [MOMENT]}, None, {"a": None, "b": None}]),
+        pl.Series([None, None, None]),
+        pl.Series([], dtype=pl.List(pl.String)),
+    ],
+    ids=lambda column: str(column.dtype),
+)
+def test_values_and_types_of_polars_are_kept(column):
+    named = column.alias("^x$")
+    found = own_series(named)
+    assert (found.name, found.dtype) == ("^x$", column.dtype)
+    assert found.equals(named, null_equal=True)
+    order = np.arange(len(column))[::-1]
+    assert own_series(named, order).equals(column.reverse(), null_equal=True)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_a_release_without_noise_is_a_copy(kind):
+    frame = build_frame(kind, {"group": ["a", "b"] * 10, "score": [float(k // 2) for k in range(20)]})
+    released = puffer_frames.privatize(
+        frame, secret="group", public="score", epsilon=5.0, delta=0.5, allow_zero_noise=True
+    )
+    first, second = (np.asarray(table["score"]) for table in (frame, released))
+    assert np.array_equal(first, second)
+    assert not np.shares_memory(first, second)

@@ -1,0 +1,227 @@
+"""A frame in memory that is changed between the counts and the noise is not released."""
+
+import threading
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from conftest import build_frame
+from kinds import opened
+
+import puffer_frames
+from puffer_frames import CalibrationError
+from puffer_frames.frames.local import table as tables
+from puffer_frames.frames.local.seal import Seal
+
+ROWS = 4000
+RNG = np.random.default_rng(8)
+COLUMNS = {
+    "float": RNG.integers(0, 6, ROWS) / 4,
+    "integer": RNG.integers(0, 6, ROWS),
+    "narrow": RNG.integers(0, 6, ROWS).astype(np.int16),
+    "single": (RNG.integers(0, 6, ROWS) / 4).astype(np.float32),
+    "truth": RNG.random(ROWS) < 0.4,
+    "id": RNG.permutation(ROWS),
+    "group": RNG.integers(0, 3, ROWS),
+}
+
+
+# name: (arrays to a frame, and arrays that share its memory)
+SHARING = {
+    "pandas": lambda arrays: (pd.DataFrame(arrays, copy=False), arrays),
+    "pandas, pyarrow": lambda arrays: (
+        pd.DataFrame({name: pd.arrays.ArrowExtensionArray(pa.array(array)) for name, array in arrays.items()}),
+        arrays,
+    ),
+    "pandas, nullable": lambda arrays: (
+        pd.DataFrame({name: nullable(array) for name, array in arrays.items()}, copy=False),
+        arrays,
+    ),
+    "pyarrow": lambda arrays: (pa.table(arrays), arrays),
+    "polars": lambda arrays: (pl.from_arrow(pa.table(arrays)), arrays),
+    "polars, two chunks": lambda arrays: (
+        pl.from_arrow(
+            pa.table({name: pa.chunked_array([array[:99], array[99:]]) for name, array in arrays.items()}),
+            rechunk=False,
+        ),
+        arrays,
+    ),
+}
+
+
+if pd.__version__ >= "3":  # pandas 2 copies what it puts together
+    SHARING["pandas, matrix"] = lambda arrays: of_matrices(arrays)
+
+
+def nullable(array):
+    """An array of pandas that shares the memory."""
+    kinds = {"b": pd.arrays.BooleanArray, "i": pd.arrays.IntegerArray, "f": pd.arrays.FloatingArray}
+    return kinds[array.dtype.kind](array, np.zeros(array.size, dtype=bool))
+
+
+def of_matrices(arrays):
+    """Columns whose entries are not beside one another."""
+    matrices = {name: np.stack([array, array], axis=1) for name, array in arrays.items()}
+    frames = [pd.DataFrame(matrix, columns=[name, f"{name} 2"], copy=False) for name, matrix in matrices.items()]
+    return pd.concat(frames, axis=1), {name: matrix[:, 0] for name, matrix in matrices.items()}
+
+
+def swap_two(array):
+    """Another order: the same entries."""
+    first = int(np.flatnonzero(array != array[-1])[0])
+    array[[first, -1]] = array[[-1, first]]
+
+
+def set_one(array):
+    array[ROWS // 2] = array[ROWS // 2] + 1 if array.dtype != bool else not array[ROWS // 2]
+
+
+def reorder(array):
+    array[:] = np.random.default_rng(2).permutation(array)
+
+
+CHANGES = {"two are swapped": swap_two, "one is another": set_one, "in another order": reorder}
+
+
+def between(monkeypatch, change):
+    """Changes something, in a thread, after everything was counted."""
+    native = tables.count_values
+
+    def counted(*args, **options):
+        found = native(*args, **options)
+        thread = threading.Thread(target=change)
+        thread.start()
+        thread.join()
+        return found
+
+    monkeypatch.setattr(tables, "count_values", counted)
+
+
+def ask(frame, public, **options):
+    asked = {"secret": "group", "public": public, "epsilon": 0.1, "theorem": "auto", "rng": 1, "allow_zero_noise": True}
+    return puffer_frames.privatize(frame, **asked | options)
+
+
+NUMBERS = ("float", "integer", "narrow", "single")
+SHARED = [(kind, name) for kind in SHARING for name in NUMBERS]
+SHARED += [
+    (kind, "truth") for kind in ("pandas", "pandas, matrix", "pandas, nullable") if kind in SHARING
+]  # in Arrow eight are a byte
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(("kind", "name"), SHARED)
+def test_memory_that_is_written_to(monkeypatch, kind, name, change):
+    frame, arrays = SHARING[kind]({key: array.copy() for key, array in COLUMNS.items()})
+    with monkeypatch.context() as patch:
+        between(patch, lambda: CHANGES[change](arrays[name]))
+        with pytest.raises(CalibrationError, match=f"the column '{name}' must be the same while the frame is released"):
+            ask(frame, name)
+    assert ask(frame, name).shape == (ROWS, 1)  # it is a frame as any other
+
+
+@pytest.mark.parametrize("kind", SHARING)
+@pytest.mark.parametrize("name", ["id", "group"])
+def test_row_numbers_and_secrets_too(monkeypatch, kind, name):
+    """Equal numbers would have equal noise, and two public columns are counted one after another."""
+    frame, arrays = SHARING[kind]({key: array.copy() for key, array in COLUMNS.items()})
+    between(monkeypatch, lambda: np.copyto(arrays[name], 1))
+    what = "(the column 'group'|the secrets)" if name == "group" else "the column 'id'"
+    with pytest.raises(CalibrationError, match=f"{what} must be the same while"):
+        ask(frame, ["float", "integer"], row_id="id")
+
+
+def put(frame, values):
+    """Set the column x in place, as the library does that."""
+    if isinstance(frame, pl.DataFrame):
+        frame.replace_column(frame.columns.index("x"), pl.Series("x", values))
+    else:
+        frame.loc[:, "x"] = values
+
+
+@pytest.mark.parametrize("values", [COLUMNS["float"], COLUMNS["integer"]], ids=["floats", "integers"])
+@pytest.mark.parametrize("kind", ["pandas", "pandas-nullable", "pandas-pyarrow", "polars"])
+def test_columns_that_are_set(monkeypatch, kind, values):
+    frame = build_frame(kind, {"x": values, "group": COLUMNS["group"]})
+    between(monkeypatch, lambda: put(frame, values[::-1].copy()))
+    with pytest.raises(CalibrationError, match="the column 'x' must be the same"):
+        ask(frame, "x")
+
+
+@pytest.mark.parametrize("values", [COLUMNS["float"], COLUMNS["integer"]], ids=["floats", "integers"])
+def test_columns_that_go_or_become_something_else(monkeypatch, values):
+    for change in (
+        lambda frame: frame.pop("x"),
+        lambda frame: frame.isetitem(0, values.astype(str)),
+        lambda frame: frame.isetitem(0, values * 2.0),
+        lambda frame: frame.__setitem__("x", values > 1),
+        lambda frame: frame.loc.__setitem__(ROWS, [values[0], 0]),
+    ):
+        frame = pd.DataFrame({"x": values, "group": COLUMNS["group"]})
+        with monkeypatch.context() as patch:
+            between(patch, lambda change=change, frame=frame: change(frame))
+            with pytest.raises(CalibrationError, match="the column 'x' must be the same"):
+                ask(frame, "x")
+
+
+@pytest.mark.parametrize("public", ["float", "integer"])
+def test_a_plan_of_an_earlier_step(monkeypatch, public):
+    """The counts of the release itself are those of the plan; then the array changes."""
+    arrays = {key: array.copy() for key, array in COLUMNS.items()}
+    frame = pd.DataFrame(arrays, copy=False)
+    plan = frame.puffer.calibrate(secret="group", public=public, epsilon=0.1, allow_zero_noise=True)
+    between(monkeypatch, lambda: reorder(arrays[public]))
+    with pytest.raises(CalibrationError, match="must be the same while"):
+        plan.release(frame)
+
+
+def test_rows_that_were_left_out_are_a_copy(monkeypatch):
+    """What is released is what was counted: it is nobody else's memory."""
+    arrays = {key: array.copy() for key, array in COLUMNS.items()}
+    arrays["float"][3] = np.nan
+    frame = pd.DataFrame(arrays, copy=False)
+    expected = ask(frame, "float", nulls="drop")
+    between(monkeypatch, lambda: reorder(arrays["float"]))
+    assert ask(frame, "float", nulls="drop").equals(expected)
+
+
+EVERY = {
+    "missing": [None, 1.5, None, 3.0] * 20,
+    "integers, missing": [None, 1, 2] * 30,
+    "truths, missing": [None, True, False] * 30,
+    "truths": [True, False, False] * 30,
+    "large integers": [2**62 + k for k in range(90)],
+}
+
+
+@pytest.mark.parametrize("kind", ["pandas-nullable", "pandas-pyarrow", "polars", "pyarrow"])
+@pytest.mark.parametrize("name", EVERY)
+def test_every_entry_of_every_column_is_in_the_code(kind, name):
+    """Parts of frames too, whose entries begin within a byte of their bits."""
+    values = EVERY[name]
+    frame = opened(build_frame(kind, {"x": values}))
+    seal = Seal.of(frame, ["x"])
+    seal.check(frame)
+    for k in range(len(values)):
+        other = [*values[:k], *values[k + 1 : k + 2], *values[k : k + 1], *values[k + 2 :]]
+        changed = opened(build_frame(kind, {"x": other}))
+        if other == values:
+            continue
+        with pytest.raises(CalibrationError):
+            seal.check(changed)
+    for start in (1, 5, 9):
+        part = frame[start : start + 40]
+        Seal.of(part, ["x"]).check(part)
+
+
+def test_columns_of_128_bits():
+    wide = pl.DataFrame({"x": COLUMNS["integer"], "group": COLUMNS["group"]}).with_columns(pl.col("x").cast(pl.Int128))
+    assert ask(wide, "x").equals(ask(wide.with_columns(pl.col("x").cast(pl.Int64)), "x"))
+
+
+def test_the_key_is_not_shown():
+    seal = Seal.of(opened(pd.DataFrame(COLUMNS)), ["float"])
+    assert repr(seal.key)[2:-1] not in repr(seal)
+    assert Seal.of(opened(pd.DataFrame(COLUMNS)), ["float"]).codes != seal.codes

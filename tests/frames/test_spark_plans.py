@@ -1,0 +1,160 @@
+"""What can be reached from a release of a Spark frame, and passes over rows that are not the same."""
+
+import itertools
+
+import polars as pl
+import pytest
+from kinds import release
+from spark_rows import few_cells, make_frame, make_table, released_rows
+
+from puffer_frames import ArgumentError, CalibrationError
+
+plans = pytest.importorskip(
+    "puffer_frames.frames.spark.table", reason="the extra spark is not installed", exc_type=ImportError
+)
+
+HIDDEN = ("check", "number", "secret_0", "public_0", "c0", "id")
+"""Names of columns beside the released ones, at some step of the plan."""
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_table()
+
+
+@pytest.fixture(scope="module")
+def frame(spark, table):
+    return make_frame(spark, table)
+
+
+def reaches(released, name):
+    """Every way that looks for a name that the frame itself does not have."""
+    from pyspark.sql import functions
+
+    column = functions.col(f"`{name}`")
+    return {
+        "filter": lambda: released.filter(column.isNotNull()),
+        "orderBy": lambda: released.orderBy(column),
+        "sortWithinPartitions": lambda: released.sortWithinPartitions(column),
+        "repartition": lambda: released.repartition(2, column),
+        "select": lambda: released.select(column),
+        "selectExpr": lambda: released.selectExpr(f"max({name})"),
+        "after a select": lambda: released.select("score").filter(column.isNotNull()),
+        "after a filter": lambda: released.filter("score > 0").orderBy(column),
+        "of the alias": lambda: released.filter(f"released.{name} IS NOT NULL"),
+        "of the frame": lambda: released.filter(released[name].isNotNull()),
+    }
+
+
+@pytest.mark.parametrize("row_id", ["id", None])
+def test_no_column_but_the_released_ones_can_be_reached(frame, row_id):
+    from pyspark.errors import AnalysisException
+
+    released = release(frame, row_id=row_id, keep="note")
+    assert released.columns == ["score", "note"]
+    assert released.filter("score IS NOT NULL").orderBy("note").count() == frame.count()
+    reached = []
+    for name in HIDDEN:
+        for way, run in reaches(released, name).items():
+            try:
+                run()
+            except AnalysisException:
+                continue
+            reached.append((name, way))
+    assert reached == []
+
+
+def test_files_do_not_show_where_the_rows_are(spark, frame, tmp_path):
+    from pyspark.errors import AnalysisException
+
+    frame.write.parquet(str(tmp_path / "rows"))
+    released = release(spark.read.parquet(str(tmp_path / "rows")), row_id="id")
+    for run in (lambda: released.select("_metadata.row_index"), lambda: released.filter("_metadata.row_index > 3")):
+        with pytest.raises(AnalysisException):
+            run().count()
+
+
+def test_the_plan_of_a_release_has_no_hash_of_the_rows(frame, capsys):
+    released = release(frame, row_id="id")
+    for mode in ("extended", "formatted", "cost"):
+        released.explain(mode=mode)
+    shown = capsys.readouterr().out
+    assert "MapInArrow" in shown
+    assert "xxhash" not in shown
+    assert "check" not in shown
+
+
+def test_every_release_hashes_rows_in_its_own_way(frame, monkeypatch):
+    """So that the hash of a guess cannot be looked up."""
+    native, found = plans._look, []
+    monkeypatch.setattr(plans, "_look", lambda *args, **options: found.append(native(*args, **options)) or found[-1])
+    for _ in range(3):
+        release(frame, row_id="id")
+    assert len({one["check"] for one in found}) == 3
+    assert len({one["rows"] for one in found}) == 1
+
+
+CHANGES = {
+    "a value": lambda rows: rows.with_columns(score=pl.when(pl.col("id") == 200).then(50).otherwise("score")),
+    "half of the rows": lambda rows: rows.filter(pl.col("id") % 2 == 0),
+    "equal numbers": lambda rows: rows.with_columns(id=pl.lit(2, dtype=pl.Int64)),
+}
+
+
+def changing(frame, flag, change):
+    """The rows, or where the flag is there others."""
+
+    def run(batches):
+        for batch in batches:
+            rows = pl.from_arrow(batch)
+            found = change(rows).select(rows.columns).cast(rows.schema) if flag.exists() else rows
+            yield from found.to_arrow(compat_level=pl.CompatLevel.oldest()).cast(batch.schema).to_batches()
+
+    return frame.mapInArrow(run, frame.schema)
+
+
+SOME = [("a value", True), ("half of the rows", False), ("equal numbers", False)]
+"""Every change, with cells and without; the other three are among the slow tests."""
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        case if case in SOME else pytest.param(*case, marks=pytest.mark.slow)
+        for case in itertools.product(CHANGES, [False, True])
+    ],
+)
+def test_a_pass_of_other_rows_is_an_error_whichever_it_is(frame, tmp_path, monkeypatch, name, cells):
+    """Otherwise the release is that of the rows."""
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    change = CHANGES[name]
+    if cells:
+        few_cells(monkeypatch)
+    flag, native = tmp_path / "changed", DataFrame.toArrow
+    passes, other = [], [0]
+
+    def counted(self):
+        passes.append(1)
+        if len(passes) == other[0]:
+            flag.touch()
+        try:
+            return native(self)
+        finally:
+            flag.unlink(missing_ok=True)
+
+    monkeypatch.setattr(DataFrame, "toArrow", counted)
+    options = {"row_id": "id", "rng": 1}
+    expected = released_rows(release(changing(frame, flag, change), **options), "score")
+    runs, noticed = len(passes) - 1, 0  # without the pass of `released_rows`
+    assert runs >= 4
+    for run in range(1, runs + 1):
+        passes.clear()
+        other[0] = run
+        try:
+            released = release(changing(frame, flag, change), **options)
+        except (CalibrationError, ArgumentError):
+            noticed += 1
+        else:
+            assert released_rows(released, "score").equals(expected)
+    assert noticed == runs

@@ -1,0 +1,159 @@
+"""Requests of every kind, by what is asked for, and when each sentence of a certificate may appear."""
+
+import functools
+import warnings
+
+import numpy as np
+import pandas as pd
+
+from puffer_frames import MarkovChain, Prior, Stable, aggregate, binary_class, calibrate, histogram, privatize
+
+ROWS = 400
+RNG = np.random.default_rng(3)
+GROUP = RNG.choice(["a", "b", "c"], ROWS)
+PEOPLE = pd.DataFrame(
+    {
+        "group": GROUP,
+        "score": RNG.integers(0, 6, ROWS) + (GROUP == "a"),
+        "age": RNG.integers(20, 90, ROWS),
+        "town": RNG.choice(["x", "y"], ROWS),
+        "some": [None if k == 7 else float(k * k % 17) for k in range(ROWS)],
+    }
+)
+OTHER = PEOPLE.sample(frac=1, random_state=1, ignore_index=True).head(380)
+GIVEN = {label: Prior.gaussian(k, 1.0) for k, label in enumerate("abc")}
+NEAR = {label: Prior.gaussian(0.0, 100.0) for label in "abc"}
+HUMPS = {"a": [0, 100], "b": [0, 200]}
+PEAKED = pd.DataFrame(
+    [(label, hump + RNG.normal()) for label in "ab" for hump in HUMPS[label] for _ in range(300)],
+    columns=["group", "score"],
+).sample(frac=1, random_state=0, ignore_index=True)
+CALM = pd.DataFrame({"group": RNG.permutation(["a", "b"] * 200), "score": [3] * ROWS})
+COINS = pd.DataFrame({"group": RNG.choice(["a", "b"], ROWS), "score": RNG.integers(0, 2, ROWS)})
+LARGE = pd.DataFrame({"group": RNG.choice(["a", "b"], 140_000), "score": RNG.normal(size=140_000)})
+
+VISITS = pd.DataFrame(
+    {
+        "patient": np.repeat(np.arange(60), 5),
+        "visits": RNG.integers(0, 9, 300).astype(float),
+        "ward": np.repeat(RNG.choice(["n", "s"], 60), 5),
+        "change": np.tile([-2.0, 1.0, 1.0, -2.0, 1.0], 60),
+        "gap": [None if k == 9 else 1.0 for k in range(300)],
+    }
+)
+DAY = pd.DataFrame({"minute": range(200), "state": RNG.choice(["eat", "sleep", "work"], 200)})
+BINARY = pd.DataFrame({"minute": range(60), "state": RNG.choice(["in", "out"], 60)})
+BROKEN = BINARY[~BINARY["minute"].isin([20, 21, 40])].reset_index(drop=True)
+UNITS = pd.concat([BINARY.assign(who="p"), BINARY.assign(who="q")], ignore_index=True)
+HOLES = BINARY.assign(state=BINARY["state"].where(BINARY["minute"] != 30))
+THREE = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]
+TWO = [[0.6, 0.4], [0.4, 0.6]]
+SURE = [1.0, 0.0]
+
+RELEASE = {"secret": "group", "public": "score", "epsilon": 1.0, "frame": PEOPLE, "verb": "privatize"}
+PLAN = {**RELEASE, "verb": "release", "batch": OTHER, "allow_other_frame": True}
+SUM = {"unit": "patient", "value": "visits", "epsilon": 1.0, "frame": VISITS, "verb": "aggregate"}
+SERIES = {"state": "state", "time": "minute", "epsilon": 1.0, "frame": BINARY, "chain": TWO, "verb": "histogram"}
+
+CASES = {
+    "release": RELEASE,
+    "release, seeded": RELEASE | {"rng": 3},
+    "release, delta": RELEASE | {"delta": 1e-6},
+    "release, published scale": RELEASE | {"calibration": "theorem"},
+    "release, published scale and delta": RELEASE | {"calibration": "theorem", "delta": 1e-6},
+    "release, fitted": RELEASE | {"theorem": "gaussian"},
+    "release, Gaussian noise": RELEASE | {"noise": "gaussian", "delta": 1e-6},
+    "release, stable noise": RELEASE | {"noise": Stable(alpha=1.7)},
+    "release, side knowledge": RELEASE | {"beliefs": GIVEN},
+    "release, nothing but side knowledge": RELEASE | {"beliefs": ("only", GIVEN), "pairs": [("a", "b")]},
+    "release, wrong side knowledge": RELEASE | {"beliefs": ("only", NEAR), "epsilon": 0.1, "allow_zero_noise": True},
+    "release, listed pairs": RELEASE | {"pairs": [("a", "b")]},
+    "release, kept": RELEASE | {"keep": "town"},
+    "release, kept index": RELEASE | {"frame": PEOPLE.set_index(PEOPLE.index * 3), "index": "keep"},
+    "release, kept copy": RELEASE | {"frame": PEOPLE.assign(copy=2 * PEOPLE["score"]), "keep": "copy"},
+    "release, sorted": RELEASE | {"frame": PEOPLE.sort_values("age", ignore_index=True), "public": "age"},
+    "release, nulls": RELEASE | {"public": "some", "nulls": "drop"},
+    "release, domain": RELEASE | {"domain": {"score": (0, 6)}},
+    "release, clipped and rounded": RELEASE | {"clip": (0, 6), "round": True},
+    "release, refuted theorem": RELEASE | {"frame": PEAKED, "theorem": "gmm", "components": 2, "delta": 1e-4},
+    "release, an odd epsilon": RELEASE | {"epsilon": 1 / 3},
+    "release, cells": RELEASE | {"frame": LARGE, "theorem": "kantorovich", "epsilon": 2.0},
+    "release, no noise": RELEASE | {"frame": CALM, "allow_zero_noise": True},
+    "release, none needed": RELEASE | {"frame": COINS, "calibration": "theorem"},
+    "columns": RELEASE | {"public": ["score", "age"]},
+    "columns, domain": RELEASE | {"public": ["score", "age"], "domain": {"score": (0, 6), "age": (0, 100)}},
+    "columns, one domain": RELEASE | {"public": ["score", "age"], "domain": {"age": (0, 100)}},
+    "columns, one constant": RELEASE | {"public": ["score", "three"], "frame": PEOPLE.assign(three=3)},
+    "columns, Gaussian noise": RELEASE | {"public": ["score", "age"], "noise": "gaussian", "delta": 1e-6},
+    "batch": PLAN | {"epsilon": 0.5, "calibration": "theorem"},
+    "batch that drifted": PLAN
+    | {"batch": OTHER.assign(score=OTHER["score"] + 9 * (OTHER["group"] == "b")), "allow_drift": True},
+    "batch that lacks a secret": PLAN
+    | {"batch": OTHER[OTHER["group"] != "c"].reset_index(drop=True), "calibration": "theorem", "epsilon": 0.5},
+    "sum": SUM,
+    "sum, all rows": SUM | {"contribution": "rows"},
+    "sum, all rows of both signs": SUM | {"contribution": "rows", "value": "change", "epsilon": 0.2},
+    "sum of a value": SUM | {"protect": "value", "domain": (0, 9)},
+    "sum of a value, all rows": SUM | {"protect": "value", "domain": (0, 9), "contribution": "rows"},
+    "sum of listed values": SUM | {"protect": "value", "pairs": [(3, 5)]},
+    "count of all rows": SUM | {"query": "count", "contribution": "rows"},
+    "sum of a value or nothing": SUM | {"protect": "value-or-absence", "domain": (0, 9)},
+    "sum, rows as units": SUM | {"unit": None, "value": "visits"},
+    "sum, replacement": SUM | {"protect": "replacement"},
+    "sum, Gaussian laws": SUM | {"laws": "gaussian"},
+    "sum, given laws": SUM | {"laws": {k: Prior.empirical([0, 9]) for k in range(60)}},
+    "sum, published scale": SUM | {"calibration": "theorem"},
+    "sum and count": SUM | {"query": ("sum", "count")},
+    "sum and count that needs no noise": SUM
+    | {"query": ("sum", "count"), "protect": "replacement", "allow_zero_noise": True},
+    "mean": SUM | {"query": "mean"},
+    "mean by a public number": SUM | {"query": "mean", "divisor": 60},
+    "sum per ward": SUM | {"by": "ward"},
+    "sum of integers": SUM | {"integer": True},
+    "sum, delta": SUM | {"noise": "gaussian", "delta": 1e-6},
+    "sum and count, delta": SUM | {"noise": "gaussian", "delta": 1e-6, "query": ("sum", "count")},
+    "sum, nulls": SUM | {"value": "gap", "nulls": "drop"},
+    "sum, seeded": SUM | {"rng": 3},
+    "count": SUM | {"query": "count", "value": None},
+    "series": SERIES,
+    "series of three states": SERIES | {"frame": DAY, "chain": THREE},
+    "series, estimated": SERIES | {"chain": "estimated"},
+    "series, group": SERIES | {"mechanism": "group", "chain": "estimated"},
+    "series with gaps, group": SERIES | {"frame": BROKEN, "mechanism": "group", "chain": "estimated"},
+    "series of pieces, group": SERIES
+    | {"frame": BROKEN, "mechanism": "group", "chain": "estimated", "gaps": "independent"},
+    "series, bounded influences": SERIES | {"mechanism": "quilt-approx"},
+    "series, exact": SERIES | {"mechanism": "exact", "bins": ["in"]},
+    "series, frequencies": SERIES | {"counts": False},
+    "series, given start": SERIES | {"initial": [0.5, 0.5]},
+    "series, sure start": SERIES | {"initial": SURE},
+    "series, several chains": SERIES | {"chain": [TWO, [[0.7, 0.3], [0.3, 0.7]]]},
+    "series, a class of chains": SERIES | {"chain": binary_class(0.3)},
+    "series, a chain with a start": SERIES | {"chain": MarkovChain.of(TWO, initial=[0.5, 0.5])},
+    "series with gaps": SERIES | {"frame": BROKEN},
+    "series with gaps, given start": SERIES | {"frame": BROKEN, "initial": [0.5, 0.5]},
+    "series of pieces": SERIES | {"frame": BROKEN, "gaps": "independent"},
+    "series, both": SERIES | {"frame": UNITS, "unit": "who", "per": "both"},
+    "series, nulls": SERIES | {"frame": HOLES, "nulls": "drop"},
+    "series, Gaussian noise": SERIES | {"noise": "gaussian", "delta": 1e-6},
+    "series, stable noise": SERIES | {"noise": Stable(alpha=1.5)},
+    "series of three states, stable noise": SERIES | {"frame": DAY, "chain": THREE, "noise": Stable(alpha=1.5)},
+    "series, estimated start": SERIES | {"initial": "estimated"},
+    "series, slow": SERIES | {"chain": [[0.999, 0.001], [0.001, 0.999]]},
+    "series, seeded": SERIES | {"rng": 3},
+}
+
+
+@functools.cache
+def certificate_of_case(name):
+    """The certificate of a case; warnings are not its business."""
+    asked = dict(CASES[name])
+    verb, frame = asked.pop("verb"), asked.pop("frame")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if verb == "release":
+            batch = asked.pop("batch")
+            late = {key: asked.pop(key) for key in ("allow_other_frame", "allow_drift") if key in asked}
+            return calibrate(frame, **asked).release(batch, **late).puffer.certificate
+        released = {"privatize": privatize, "aggregate": aggregate, "histogram": histogram}[verb](frame, **asked)
+    return released.puffer.certificate
