@@ -154,3 +154,22 @@ def test_of_shifts_the_outermost_pair_has_the_largest_loss(noise):
             assert together.pure(scale).bracket.upper == pytest.approx(max(s.pure(scale).bracket.upper for s in single))
     same = privacy_loss({k: Prior.gaussian(1.0, 2.0) for k in range(3)}, noise=family)
     assert same.hockey_stick(1.0, epsilon=0.1).bracket.upper == 0
+
+
+@pytest.mark.parametrize(
+    ("distance", "std"), [(1e-17, 1e-202), (1.0, 1e-160), (1.0, 1e-155), (1e160, 1.0), (1e150, 1e-10)]
+)
+@pytest.mark.parametrize("weights", [(1.0,), (0.25, 0.75)])
+def test_without_noise_densities_beyond_the_floats_tell_everything(distance, std, weights):
+    # (distance/std)^2 is not a float: the two never overlap, so the hockey stick is 1 and the loss has no bound
+    means = np.arange(len(weights)) * std
+    p, q = (Prior.mixture(weights, means + shift, [std] * len(weights)) for shift in (0.0, distance))
+    assert hockey_stick(p, q, epsilon=0.5, scale=0.0).upper == pytest.approx(1.0)
+    assert pure_loss(p, q, scale=0.0).upper == math.inf
+
+
+def test_priors_that_never_overlap_get_the_noise_of_a_shift():
+    # Laplace noise of a shift d: delta = 1 - exp((eps - d/b)/2) where d/b > eps, so b = d / (eps - 2 log(1 - delta))
+    p, q = Prior.gaussian(0, 1e-160), Prior.gaussian(1, 1e-160)
+    scale = smallest_scale({"p": p, "q": q}, epsilon=0.5, delta=0.6)
+    assert scale == pytest.approx(1 / (0.5 - 2 * math.log(0.4)), rel=1e-6)

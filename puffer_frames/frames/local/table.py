@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -32,7 +33,7 @@ from puffer_frames.priors.unit_rows import UnitRows
 
 
 @dataclass(frozen=True, slots=True)
-class LocalTable:
+class LocalTable(ABC):
     """A frame in memory; what depends on its library is in the class of that library."""
 
     native: NativeFrame
@@ -46,15 +47,16 @@ class LocalTable:
         return cls(frame)
 
     @property
+    @abstractmethod
     def labels(self) -> Sequence[Name]:
         """Labels of the columns, as the frame has them."""
-        raise NotImplementedError
 
     @property
     def names(self) -> tuple[str, ...]:
         """The same as text."""
         return tuple(str(name) for name in self.labels)
 
+    @abstractmethod
     def opened(self) -> Frame:
         """The frame as narwhals has it, its columns named by text.
 
@@ -65,35 +67,34 @@ class LocalTable:
         ForkedProcessError
             In a process that has no threads of Polars.
         """
-        raise NotImplementedError
 
     def as_given(self, frame: NativeFrame, /) -> NativeFrame:
         """A native frame of the library that this one is opened with, as one of its own kind."""
         return frame
 
+    @abstractmethod
     def metadata(self) -> dict[str, Any] | None:
         """What `with_metadata` attached, or None."""
-        raise NotImplementedError
 
+    @abstractmethod
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
         """The frame with a JSON-like dict attached."""
-        raise NotImplementedError
 
+    @abstractmethod
     def to_arrow(self) -> Any:
         """The frame as a PyArrow table, for a file."""
-        raise NotImplementedError
 
     def kept_levels(self) -> tuple[str, ...]:
         """The levels of its index, where a release that keeps it releases them."""
         return ()
 
+    @abstractmethod
     def with_levels(self, *, known: Collection[str], rows: int) -> Self:
         """As `Table.with_levels`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_in_place(self, *, known: Collection[str]) -> bool:
         """As `Table.is_in_place`."""
-        raise NotImplementedError
 
     def run(self) -> Self:
         """Its rows are there."""

@@ -153,14 +153,14 @@ class Curve:
             return math.inf
         return float(log_density[~dominant].max() - log_density[dominant].max())
 
+    @np.errstate(invalid="ignore")
     def at(self, y: FloatArray, /) -> Points:
-        """Evaluate the curve."""
+        """Evaluate the curve; the error is NaN where every logarithm of a density has left the floats."""
         z = y - self.means
         components = convolve(z, self.stds, scale=self.scale)
         terms = components.log_density + self._log_weights
         log_f = np.logaddexp.reduce(terms, axis=0)
-        with np.errstate(invalid="ignore"):  # NaN where every logarithm has left the floats: `refine` stops there
-            error = (np.exp(terms - log_f) * components.error()).sum(axis=0)
+        error = (np.exp(terms - log_f) * components.error()).sum(axis=0)
         error += UNIT_ROUNDOFF * (8.0 * len(terms) + 8.0 * np.abs(log_f))
         error += self._displaced * np.abs(components.score_left).max(axis=0)
         if self.scale:

@@ -137,7 +137,7 @@ def largest_log_ratio(p: Curve, q: Curve, /, *, tolerance: float, floor: float =
 
 
 def _is_lost(error: FloatArray) -> bool:
-    """Whether a density is so small somewhere that its logarithm leaves the floats: then nothing is known of a ratio."""
+    """Whether a density is somewhere too small for its logarithm to be a float: nothing is known of a ratio then."""
     return bool(np.isnan(error).any())
 
 
