@@ -46,6 +46,7 @@ from puffer_frames.priors.fitting import fit_gaussian, fit_mixture
 from puffer_frames.priors.markov import MarkovChain, binary_class
 from puffer_frames.priors.prior import Prior
 from puffer_frames.priors.transport import w_infinity
+from puffer_frames.scales.learned import Bootstrap, Contamination, Population
 from puffer_frames.scales.search import smallest_scale
 from puffer_frames.verbs.aggregates import aggregate
 from puffer_frames.verbs.attached import certificate_of, read_certificate, verify, write_parquet
@@ -58,17 +59,20 @@ register()
 __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
+    "Bootstrap",
     "Bracket",
     "Calibration",
     "CalibrationError",
     "Certificate",
     "ColumnNotFoundError",
+    "Contamination",
     "FewRowsWarning",
     "ForkedProcessError",
     "Gaussian",
     "KeptColumnWarning",
     "Laplace",
     "MarkovChain",
+    "Population",
     "Prior",
     "PriorError",
     "PufferError",

@@ -11,7 +11,7 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.estimate import Usefulness
 from puffer_frames.priors.pairs import Pairs
 
-SCHEMA = "1.0"
+SCHEMA = "1.1"
 """Version of the record: another first number is another meaning; a larger second one adds fields."""
 
 
@@ -75,6 +75,10 @@ class Fields:
     """Version of puffer_frames."""
     fingerprint: str
     """SHA-256 over the names, kinds and values of the released columns; that of a Spark frame begins with "rows:"."""
+    wider: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """The loss at the scale, per column, under every law that the table of the plan does not refute at 95 %
+    ("population") and under any law on the domain, or the range of that table ("any law"): the pure loss where delta is
+    0, else the delta at epsilon. At most these numbers, which are rounded up to two digits."""
     issuer: str | None = None
     """Who signs for the release."""
     dataset: str | None = None

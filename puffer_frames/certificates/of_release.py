@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,11 +11,12 @@ from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarni
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.numbers.presentation import plain, shown, shown_names
+from puffer_frames.numbers.presentation import plain, rounded_up, shown, shown_names
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch
+from puffer_frames.scales.learned import LearnedBelief, Population
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +56,7 @@ class ReleaseFacts:
 
 def release_statements(facts: ReleaseFacts, /) -> tuple[Statement, ...]:
     """What the guarantee of a release rests on and leaves out."""
-    parts = (_assumed, _composition, _seen, _losses, _kept_and_dropped, _done)
+    parts = (_assumed, _composition, _seen, _losses, _wider, _kept_and_dropped, _done)
     return tuple(statement for part in parts for statement in part(facts))
 
 
@@ -63,6 +65,10 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
         yield say("warning-seed")
     yield say("records")
     yield say("beliefs", beliefs=_beliefs_text(list(facts.choices.values())))
+    for belief in _learned(facts):
+        if isinstance(belief, Population):
+            yield say("population-rows")
+            yield say("population", confidence=f"{100 * belief.confidence:.6g}")
     if facts.batch is not None:
         yield say("other-rows")
     if facts.several:
@@ -80,6 +86,8 @@ def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
     else:
         yield say("one-release", what=what, rows="records", whose="the values themselves")
     yield from (say("other-columns"), say("per-record"), say("learned"))
+    if any(isinstance(belief, Population) for belief in _learned(facts)):
+        yield say("one-confidence")
     if not facts.several:
         yield say("other-knowledge")
 
@@ -144,19 +152,44 @@ def _done(facts: ReleaseFacts) -> Iterator[Statement]:
             f"{shown(name)} to [{plain(low)}, {plain(high)}]" for name, (low, high) in facts.domain.items()
         )
         yield say("clipped", ends=ends)
+    ranged = [name for name, choice in facts.choices.items() if choice.clips and name not in facts.domain]
+    if ranged:
+        yield say("clipped-to-range", what=shown_names(ranged))
     if facts.done:
         yield say("after", done=facts.done)
     if facts.noisy:
         yield say("grid", grid=facts.noise.on_grid)
 
 
+def _learned(facts: ReleaseFacts) -> list[LearnedBelief]:
+    return [belief for choice in facts.choices.values() for belief in choice.learned]
+
+
 def _beliefs_text(choices: Sequence[Choice]) -> str:
     """The beliefs in words."""
-    words = {"empirical": "the observed frequencies"}
-    found = {}
-    for choice in choices:
-        words["fitted"] = f"the fitted model ({choice.theorem.model})"
-        for belief in choice.beliefs:
-            side = belief if belief.startswith("any") else f"side knowledge ({belief})"
-            found[belief] = words.get(belief, side)
-    return " or ".join(found.values())
+    return " or ".join(dict.fromkeys(words for choice in choices for words in choice.words.values()))
+
+
+def wider_losses(choice: Choice, /, *, delta: float) -> dict[str, float]:
+    """The losses under laws beyond the beliefs, rounded up: they are statistics of the table."""
+    return {
+        laws: rounded_up((found.hockey_stick if delta else found.pure_loss).upper, digits=2)
+        for laws, found in choice.wider.items()
+    }
+
+
+def _wider(facts: ReleaseFacts) -> Iterator[Statement]:
+    """The loss at the scale under wider laws, per column."""
+    delta = facts.target.delta
+    figure = "delta" if delta else "pure loss"
+    words = {"population": "any that the table does not refute at 95 %", "any law": "any law {where}"}
+    parts = []
+    for name, choice in facts.choices.items():
+        where = "on the domain" if name in facts.domain else "on the range of the table"
+        of = f" of {shown(name)} alone" if facts.several else ""
+        for laws, loss in wider_losses(choice, delta=delta).items():
+            most = "no bound" if loss == math.inf else f"{figure} at most {loss:g}"
+            at = f" at epsilon {choice.wider[laws].epsilon:.6g}" if delta else ""
+            parts.append(f"under {words[laws].format(where=where)} {most}{at}{of}")
+    if parts:
+        yield say("wider", losses="; ".join(parts))

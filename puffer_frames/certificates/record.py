@@ -56,6 +56,9 @@ class Certificate(Fields):
             for column, beliefs in self.verified.items()
         }
         plain["observed"] = {column: measured_plain(found) for column, found in self.observed.items()}
+        plain["wider"] = {
+            column: {laws: number_plain(loss) for laws, loss in found.items()} for column, found in self.wider.items()
+        }
         plain["estimated"] = {column: fields_of(found) for column, found in self.estimated.items()}
         plain["statements"] = [fields_of(statement) for statement in self.statements]
         return {**self.extra, **{name: as_plain(value) for name, value in plain.items()}}
@@ -98,6 +101,10 @@ class Certificate(Fields):
             for column, beliefs in plain["verified"].items()
         }
         values["observed"] = {column: as_verification(found) for column, found in plain["observed"].items()}
+        values["wider"] = {
+            column: {laws: float(loss) for laws, loss in found.items()}
+            for column, found in plain.get("wider", {}).items()
+        }
         values["estimated"] = {
             column: Usefulness(
                 spread=float(found["spread"]),

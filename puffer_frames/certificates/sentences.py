@@ -47,6 +47,10 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "{series} with {gaps}. The series start anew after a gap, independent of what came before.",
     ),
     "series-public": ("assumed", "Times, lengths of series and the list of states are public."),
+    "population-rows": (
+        "assumed",
+        "The rows of each secret are independent draws from a population, one row per person.",
+    ),
     "other-rows": (
         "assumed",
         "The scale was calibrated on other rows than these. The beliefs are those learned there.",
@@ -66,6 +70,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "assumed",
         "The loss of a shift under stable noise grows ever more slowly with the shift, on which the scale of several "
         "counts rests: checked on a grid, not proved.",
+    ),
+    "population": (
+        "proved",
+        "With {confidence} % confidence over the draw of the rows that the plan was made from, the guarantee holds for "
+        "the laws of the population behind them, whatever they are.",
     ),
     "joint-rule": (
         "proved",
@@ -107,7 +116,15 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "Under the observed frequencies of these rows the loss of {what} is {loss}: more than was asked for. The "
         "guarantee is under the beliefs named here, not under these frequencies.",
     ),
+    "wider": (
+        "measured",
+        "With other laws than those named here: {losses}. Rounded up.",
+    ),
     # what is not covered
+    "one-confidence": (
+        "not covered",
+        "Several certificates together: the confidence is that of this one alone.",
+    ),
     "per-record": ("not covered", "Several records of one person: the guarantee is for one record."),
     "learned": (
         "not covered",
@@ -152,6 +169,10 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     # what was done to the values
     "clipped": ("done", "Values were clipped before the noise: {ends}."),
+    "clipped-to-range": (
+        "done",
+        "Values of {what} were clipped before the noise to the range of the table that the plan was made from.",
+    ),
     "clipped-answers": ("done", "Values were clipped before they were added: {ends}."),
     "after": ("done", "After the noise, at no cost: {done}."),
     "frequencies": ("done", "Frequencies are counts divided by the public number of values."),

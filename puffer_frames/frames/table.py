@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
+import narwhals.stable.v2 as nw
+
 from puffer_frames.errors import ArgumentTypeError, PufferWarning
 from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.frames.local.table import LocalTable
@@ -121,6 +123,26 @@ KINDS = (
     Kind(library="duckdb", frame="DuckDBPyRelation", table="duckdb.table:DuckTable"),
 )
 """Every kind of frame. A further one is a folder and a line."""
+
+
+def is_frame(found: object, /) -> bool:
+    """Whether it is a frame of one of the `KINDS`."""
+    return any(kind.has(found) for kind in KINDS)
+
+
+def library_of(frame: object, /) -> str:
+    """The package of a frame of one of the `KINDS`."""
+    return next(kind.library for kind in KINDS if kind.has(frame))
+
+
+_SMALL = {"duckdb": "pyarrow", "pyspark": "pandas"}
+"""Libraries whose small frames are of another one."""
+
+
+def small_frame(columns: Mapping[str, Sequence[Any]], /, *, library: str) -> NativeFrame:
+    """A frame in memory, of a library of one of the `KINDS`."""
+    backend: Any = _SMALL.get(library, library)
+    return nw.from_dict(dict(columns), backend=backend).to_native()
 
 
 def open_table(frame: NativeFrame, /) -> Table:

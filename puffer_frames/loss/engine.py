@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.displaced import DisplacedLoss
+from puffer_frames.loss.largest import LargestLoss
 from puffer_frames.loss.mixtures.many_gaussians import FEWEST_BANDED, ManyGaussiansLoss
 from puffer_frames.loss.mixtures.mixture import MixtureLoss
 from puffer_frames.loss.noises.coupled import CoupledLoss
@@ -17,12 +18,15 @@ from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss
 from puffer_frames.loss.noises.many_widened import ManyWidenedLoss
 from puffer_frames.loss.noises.stable_noise import StableNoiseLoss
 from puffer_frames.loss.outcome import Loss
+from puffer_frames.loss.sets.coupled_sets import CoupledSetsLoss
+from puffer_frames.loss.sets.laplace_sets import LaplaceSetsLoss
 from puffer_frames.noise.families import LAPLACE, NoiseArgument, noise_family
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stable import Stable
 from puffer_frames.numbers.arguments import check_epsilon, check_scale
+from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Prior, Secret
 
@@ -31,6 +35,22 @@ MOST_SECRETS = 2000
 
 _LEAST_WEIGHT = 2.0**-1022
 """Smaller floats have fewer digits. For atoms with Laplace noise the engine has exponents of its own."""
+
+
+Laws: TypeAlias = Mapping[Secret, Prior] | Mapping[Secret, LawSet]
+"""One law per secret, or a set of laws per secret."""
+
+
+def belief_loss(laws: Laws | Sequence[Laws], /, *, pairs: Pairs, noise: Noise) -> Loss:
+    """The engine for one belief: the worst of its laws, which are several mappings for resamples."""
+    if not isinstance(laws, Mapping):
+        return LargestLoss([belief_loss(each, pairs=pairs, noise=noise) for each in laws])
+    sets = {secret: law for secret, law in laws.items() if isinstance(law, LawSet)}
+    if not sets:
+        return privacy_loss(cast(Mapping[Secret, Prior], laws), pairs=pairs, noise=noise)
+    if isinstance(noise, Laplace):
+        return LaplaceSetsLoss(sets, pairs=pairs)
+    return CoupledSetsLoss(sets, pairs=pairs, noise=noise)
 
 
 def privacy_loss(priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all", noise: Noise = LAPLACE) -> Loss:

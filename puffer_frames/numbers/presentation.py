@@ -100,8 +100,15 @@ def _rounded_up(number: float) -> str:
     """Six digits, the last one raised where rounding would make the number smaller."""
     if not 0 < number < math.inf:
         return f"{number:.6g}"
-    with localcontext(prec=_DIGITS, rounding=ROUND_CEILING):
-        return f"{float(+Decimal(number)):.{_DIGITS}g}"
+    return f"{rounded_up(number, digits=_DIGITS):.{_DIGITS}g}"
+
+
+def rounded_up(number: float, /, *, digits: int) -> float:
+    """The smallest number with so many significant digits that is not below this one."""
+    if not 0 < number < math.inf:
+        return number
+    with localcontext(prec=digits, rounding=ROUND_CEILING):
+        return float(+Decimal(number))
 
 
 def pairs_text(pairs: str | Sequence[tuple[object, object]], /) -> str:

@@ -29,6 +29,13 @@ class Summary:
         """Number of rows of each secret."""
         return {secret: int(counts.sum()) for secret, (_, counts) in self.counts.items()}
 
+    @property
+    def extent(self) -> tuple[float, float]:
+        """No value is below the first number or above the second one."""
+        low = min(float(values[0]) for values, _ in self.counts.values())
+        high = max(float(values[-1]) for values, _ in self.counts.values())
+        return low - self.radius, high + self.radius
+
     def checksum(self) -> str:
         """SHA-256 of the counts: equal for frames with the same rows in any order and any library."""
         digest = hashlib.sha256(f"{self.radius!r};".encode())

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
 from numbers import Integral
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.loss.engine import Laws
+from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.progress import watched
 from puffer_frames.papers.catalogue import BERNOULLI, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION, Theorem
 from puffer_frames.priors.fitting import common_variance_preferred, fit_best, fit_mixture
 from puffer_frames.priors.moments import group_moments
-from puffer_frames.priors.prior import FloatArray, Prior, Secret, gaussian_priors, observed_priors
+from puffer_frames.priors.prior import FloatArray, Prior, Secret, gaussian_priors
 from puffer_frames.priors.summary import Counts
-
-Belief: TypeAlias = Mapping[Secret, Prior]
+from puffer_frames.scales.learned import LearnedBelief, OtherTable, Population
+from puffer_frames.scales.observed import Belief, observed_belief
 
 FEW_VALUES = 256
 """Up to this many distinct values the observed frequencies are the model."""
 MOST_COMPONENTS = 5
 _FITS = "mixtures per secret"
-MOST_ENTRIES = 1 << 23
-"""Secrets times cells are about so many at most."""
-ONLY = "only"
-"""Beside a mapping: no other belief than the mappings."""
+ONLY, POPULATION = "only", "population"
+"""The first beside a mapping: no other belief than the mappings. The second stands for `Population()`."""
+WORDS = ("fitted", "empirical", POPULATION, ONLY)
 MANY_SECRETS = 100
 """With more secrets, "auto" takes the observed frequencies: all pairs of mixtures would take too long."""
 
@@ -83,34 +86,6 @@ def learn(
     return chosen, gaussian_priors(counts, means, _pooled(stds, counts) if chosen is TRANSLATION else stds), empirical
 
 
-def observed_belief(counts: Mapping[Secret, Counts], /, *, radius: float) -> Belief:
-    """The observed frequencies of each secret, known up to a radius."""
-    coarse, wider = _merged(counts, radius=radius)
-    return observed_priors(coarse, radius=wider)
-
-
-def _merged(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[Mapping[Secret, Counts], float]:
-    """Values that were counted in cells, in wider ones where there are many secrets: the engine's tables hold both."""
-    low = min(float(values[0]) for values, _ in counts.values())
-    high = max(float(values[-1]) for values, _ in counts.values())
-    cells = (high - low) / (2 * radius) if radius else 0.0
-    times = math.ceil(len(counts) * cells / MOST_ENTRIES)
-    if times <= 1:
-        return counts, radius
-    start, width = low - radius, 2 * radius * times
-    sizes = np.array([values.size for values, _ in counts.values()])
-    places = np.floor((np.concatenate([values for values, _ in counts.values()]) - start) / width)
-    begins = np.cumsum(sizes) - sizes
-    fresh = np.append(True, places[1:] != places[:-1])
-    fresh[begins] = True
-    first = np.flatnonzero(fresh)
-    centres = start + (places[first] + 0.5) * width
-    often = np.add.reduceat(np.concatenate([often for _, often in counts.values()]), first)
-    cuts = np.searchsorted(first, np.append(begins, fresh.size)).tolist()
-    merged = {secret: (centres[a:b], often[a:b]) for secret, a, b in zip(counts, cuts[:-1], cuts[1:], strict=True)}
-    return merged, radius * (times + 1)  # one cell more than enough for those that the rounding moved
-
-
 def check_components(components: int | None, /, *, theorem: str) -> int | None:
     """Return the number of components; raise ArgumentError unless it is positive and a mixture is asked for."""
     if components is None:
@@ -129,40 +104,88 @@ def check_components(components: int | None, /, *, theorem: str) -> int | None:
     return int(components)
 
 
+BeliefEntry: TypeAlias = str | Belief | LearnedBelief
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Covered:
+    """One belief that the guarantee covers."""
+
+    laws: Laws | Sequence[Laws]
+    """A law or a set of laws per secret, or several such mappings."""
+    words: str
+    """What it is, in a sentence."""
+    learned: LearnedBelief | None = None
+    """What it was learned as, where it is wider than one law per secret, or from another table."""
+
+
+def read_beliefs(beliefs: Any, /, *, is_frame: Callable[[object], bool]) -> list[Any]:
+    """The entries of an argument; raises ArgumentTypeError for another word or object, and for none."""
+    alone = isinstance(beliefs, (str, Mapping, LearnedBelief)) or is_frame(beliefs)
+    entries = [beliefs] if alone else _entries(beliefs)
+    for entry in entries:
+        word = isinstance(entry, str) and entry in WORDS
+        if not (word or isinstance(entry, (Mapping, LearnedBelief)) or is_frame(entry)):
+            raise _not_a_belief(repr(entry) if isinstance(entry, str) else f"a {type(entry).__name__}")
+    if all(isinstance(entry, str) and entry == ONLY for entry in entries):
+        raise _not_a_belief(repr(ONLY) if entries else "none")
+    return [Population() if isinstance(entry, str) and entry == POPULATION else entry for entry in entries]
+
+
 def name_beliefs(
-    beliefs: str | Belief | Iterable[str | Belief], /, *, fitted: Belief, empirical: Belief, secrets: Sequence[Secret]
-) -> dict[str, Belief]:
-    """Return the beliefs that the guarantee must cover, by name.
+    entries: Sequence[BeliefEntry],
+    /,
+    *,
+    fitted: Belief,
+    empirical: Belief,
+    model: str,
+    counts: Mapping[Secret, Counts],
+    bounds: Bounds | None,
+    radius: float,
+) -> dict[str, Covered]:
+    """The beliefs that the guarantee must cover, by name.
 
     Parameters
     ----------
-    beliefs : "fitted", "empirical", a mapping of secret to Prior, or several of these
-        Mappings are named "given 1", "given 2", ... and add to both words, unless one of the words is named, or "only":
-        then what is named is all. Where the model is the observed frequencies, "fitted" is "empirical".
+    entries : sequence
+        Of `read_beliefs`. Mappings and other tables are named "given 1", "other table", ... and add to the words
+        "fitted" and "empirical", unless a word or a wider belief is named, or "only": then what is named is all. Where
+        the model is the observed frequencies, "fitted" is "empirical".
     fitted, empirical : mapping of secret to Prior
-    secrets : sequence
-        The secrets that the protected pairs name.
+    model : str
+        The fitted model, in words.
+    counts : mapping of secret to (values, counts)
+        Of the secrets that the protected pairs name.
+    bounds : (low, high), optional
+        To which values are clipped, if they are.
+    radius : float
+        How far a value may be from the one that it was counted as.
 
     Raises
     ------
     ArgumentTypeError, ArgumentError
-        For another word or object, for no belief, or for a mapping that lacks a secret of a protected pair.
+        For a belief that lacks a secret of a protected pair.
     """
-    entries = [beliefs] if isinstance(beliefs, (str, Mapping)) else _entries(beliefs)
-    odd = next((entry for entry in entries if not isinstance(entry, Mapping) and not _is_word(entry)), None)
-    if odd is not None:
-        raise _not_a_belief(repr(odd) if isinstance(odd, str) else f"a {type(odd).__name__}")
-    given = [entry for entry in entries if isinstance(entry, Mapping)]
-    words = [entry for entry in entries if not isinstance(entry, Mapping)]
-    if not entries or (not given and words == [ONLY]):
-        raise _not_a_belief(repr(ONLY) if entries else "none")
-    named: dict[str, Belief] = {}
-    for word in words or ("fitted", "empirical"):
-        if word == "empirical" or (word == "fitted" and fitted is empirical):
-            named["empirical"] = empirical
-        elif word == "fitted":
-            named["fitted"] = fitted
-    return named | {f"given {k}": _check_given(belief, secrets=secrets) for k, belief in enumerate(given, start=1)}
+    named: dict[str, Covered] = {}
+    adding = all(isinstance(entry, (Mapping, OtherTable)) for entry in entries)
+    for entry in [*(("fitted", "empirical") if adding else ()), *entries]:
+        if isinstance(entry, Mapping):
+            laws = _check_given(entry, secrets=list(counts))
+            name = f"given {1 + sum(known.startswith('given') for known in named)}"
+            named[name] = Covered(laws=laws, words=f"side knowledge ({name})")
+        elif isinstance(entry, LearnedBelief):
+            laws_of = entry.laws(counts, bounds=bounds, radius=radius)
+            named[_free(entry.title, named)] = Covered(laws=laws_of, words=entry.words, learned=entry)
+        elif entry == "empirical" or (entry == "fitted" and fitted is empirical):
+            named["empirical"] = Covered(laws=empirical, words="the observed frequencies")
+        elif entry == "fitted":
+            named["fitted"] = Covered(laws=fitted, words=f"the fitted model ({model})")
+    return named
+
+
+def _free(title: str, taken: Collection[str]) -> str:
+    """The title, or with a number what no other belief has."""
+    return next(name for k in count(1) if (name := title if k == 1 else f"{title} {k}") not in taken)
 
 
 def check_within(beliefs: Iterable[Belief], bounds: tuple[float, float], /) -> None:
@@ -180,10 +203,6 @@ def check_within(beliefs: Iterable[Belief], bounds: tuple[float, float], /) -> N
                     got="a Prior with others" if prior.is_discrete else "a Gaussian, which no domain holds",
                     hint="Clip the values of the Prior to the domain, or leave domain out.",
                 )
-
-
-def _is_word(entry: object) -> bool:
-    return isinstance(entry, str) and entry in ("fitted", "empirical", ONLY)
 
 
 def _entries(beliefs: Any) -> list[Any]:
@@ -212,7 +231,8 @@ def _check_given(belief: Mapping[Any, Any], *, secrets: Sequence[Secret]) -> Bel
 def _not_a_belief(got: str) -> ArgumentTypeError:
     return ArgumentTypeError(
         "beliefs",
-        rule='"fitted", "empirical" or mappings of secret to Prior ("only" beside a mapping: nothing else)',
+        rule='"fitted", "empirical", "population", Population(), Contamination(), Bootstrap(), mappings of secret to '
+        'Prior or frames ("only" beside these: nothing else)',
         got=got,
         hint='Leave it out for ("fitted", "empirical").',
     )

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from puffer_frames.errors import CalibrationError, UnsoundTheoremWarning, warn
 from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.engine import Laws
 from puffer_frames.loss.outcome import Loss, Verification
 from puffer_frames.noise.family import Noise
+from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import check_word
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import Theorem
 from puffer_frames.priors.pairs import Pair
-from puffer_frames.scales.beliefs import Belief
+from puffer_frames.scales.learned import LearnedBelief
+from puffer_frames.scales.observed import Belief
 from puffer_frames.scales.search import is_private, loss_of, smallest_scale_of
 
 _ROUNDING_STEPS = 24
@@ -54,13 +57,24 @@ class Choice:
 
     priors: Belief = field(default_factory=dict)
     """The priors that the theorem assumes."""
-    beliefs: Mapping[str, Belief] = field(default_factory=dict)
-    """Priors per secret, per belief that the guarantee covers."""
+    beliefs: Mapping[str, Laws | Sequence[Laws]] = field(default_factory=dict)
+    """Priors, or sets of laws, per secret, per belief that the guarantee covers."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """What each belief is, in a sentence."""
+    learned: tuple[LearnedBelief, ...] = ()
+    """The beliefs among them that are wider than one law per secret, or come from another table."""
+    bounds: Bounds | None = None
+    """The domain of wider laws: public bounds, or the ends of the column."""
+    clips: bool = False
+    """Whether values are clipped to it before the noise: it is public, or a belief is about clipped values."""
     empirical: Belief = field(default_factory=dict)
     """The observed frequencies."""
     observed: Verification | None = None
     """What the engine measured under the observed frequencies, whatever was asked for; None where there are too many
     pairs."""
+    wider: Mapping[str, Verification] = field(default_factory=dict)
+    """What it measured under every law that the table does not refute at 95 % ("population"), and under any law on the
+    domain, or the range of the table ("any law")."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
+from typing import cast
 
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
-from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.engine import Laws, belief_loss, privacy_loss
+from puffer_frames.loss.outcome import Loss, Verification
+from puffer_frames.loss.sets.coupled_sets import set_distance
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.rounding import subtract_up, up
@@ -18,13 +22,14 @@ from puffer_frames.papers.bounded import bounded_scales
 from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
 from puffer_frames.papers.gaussian import translation_scale
 from puffer_frames.papers.kantorovich import kantorovich_scale
+from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.summary import Counts
-from puffer_frames.scales.beliefs import Belief, check_within, learn, name_beliefs
+from puffer_frames.scales.beliefs import BeliefEntry, check_within, learn, name_beliefs
 from puffer_frames.scales.choice import Choice, Proposal, choose, measure, require_noise
-
-BeliefsArgument = str | Belief | Iterable[str | Belief]
+from puffer_frames.scales.learned import LearnedBelief, Population
+from puffer_frames.scales.observed import Belief
 
 
 def choose_column(
@@ -36,8 +41,9 @@ def choose_column(
     pairs: Pairs,
     theorem: str,
     components: int | None,
-    beliefs: BeliefsArgument,
+    beliefs: Sequence[BeliefEntry],
     domain: Bounds | None,
+    extent: Bounds,
     radius: float,
     calibration: str,
     allow_zero_noise: bool,
@@ -48,8 +54,12 @@ def choose_column(
     ----------
     counts : mapping of secret to (values, counts)
         Of the secrets that the pairs name.
-    target, noise, pairs, theorem, components, beliefs, domain, calibration, allow_zero_noise
+    target, noise, pairs, theorem, components, domain, calibration, allow_zero_noise
         As in `puffer_frames.privatize`.
+    beliefs : sequence
+        Entries of `read_beliefs`.
+    extent : (low, high)
+        Ends of the column.
     radius : float
         How far a value may be from the one it was counted as.
 
@@ -63,13 +73,23 @@ def choose_column(
     chosen, assumed, empirical = learn(
         counts, theorem=theorem, components=components, coupled=noise.coupled_only, radius=radius
     )
-    covered = name_beliefs(beliefs, fitted=assumed, empirical=empirical, secrets=list(counts))
-    if domain is not None:
-        check_within((belief for name, belief in covered.items() if name.startswith("given")), domain)
-    engines = {name: privacy_loss(belief, pairs=pairs, noise=noise) for name, belief in covered.items()}
-    own = next((engines[name] for name, belief in covered.items() if belief is assumed), None)
+    clips = any(isinstance(entry, LearnedBelief) and entry.clips for entry in beliefs)
+    bounds = extent if domain is None and clips else domain
+    covered = name_beliefs(
+        beliefs,
+        fitted=assumed,
+        empirical=empirical,
+        model=chosen.model,
+        counts=counts,
+        bounds=bounds,
+        radius=radius,
+    )
+    if bounds is not None:
+        check_within((belief for belief in beliefs if isinstance(belief, Mapping)), bounds)
+    engines = {name: belief_loss(one.laws, pairs=pairs, noise=noise) for name, one in covered.items()}
+    own = next((engines[name] for name, one in covered.items() if one.laws is assumed), None)
     asked = noise.unrounded(target)
-    distance = max(_distance(belief, pairs=pairs) for belief in covered.values())
+    distance = max(_distance(one.laws, pairs=pairs) for one in covered.values())
     published = chosen.scale_for(assumed, target, noise=noise, pairs=pairs)
     proposal = Proposal(
         theorem=chosen,
@@ -84,13 +104,20 @@ def choose_column(
     choice = choose(
         proposal, target, asked=asked, noise=noise, calibration=calibration, allow_zero_noise=allow_zero_noise
     )
-    seen = next((choice.verified[name] for name, belief in covered.items() if belief is empirical), None)
+    seen = next((choice.verified[name] for name, one in covered.items() if one.laws is empirical), None)
     return replace(
         choice,
         priors=assumed,
-        beliefs=covered,
+        beliefs={name: one.laws for name, one in covered.items()},
+        words={name: one.words for name, one in covered.items()},
+        learned=tuple(one.learned for one in covered.values() if one.learned is not None),
+        bounds=bounds or extent,
+        clips=bounds is not None,
         empirical=empirical,
         observed=seen or measure_observed(empirical, choice.scale, asked, pairs=pairs, noise=noise),
+        wider=measure_wider(
+            counts, choice.scale, asked, bounds=bounds or extent, radius=radius, pairs=pairs, noise=noise
+        ),
     )
 
 
@@ -104,12 +131,51 @@ def measure_observed(
         return None
 
 
+POPULATION, ANY_LAW = "population", "any law"
+"""The figures that stand on every plan."""
+
+
+def measure_wider(
+    counts: Mapping[Secret, Counts],
+    scale: float,
+    target: Target,
+    /,
+    *,
+    bounds: Bounds,
+    radius: float,
+    pairs: Pairs,
+    noise: Noise,
+) -> dict[str, Verification]:
+    """What the engines say of a scale under every law that the table does not refute at 95 %, and under any law at all.
+
+    The first is left out where there are too many pairs of secrets.
+    """
+    found: dict[str, Verification] = {}
+    anything = {secret: LawSet.anything(*bounds) for secret in (counts if pairs != "all" else list(counts)[:2])}
+    try:
+        band = Population().laws(counts, bounds=bounds, radius=radius)
+        found[POPULATION] = _one_figure(belief_loss(band, pairs=pairs, noise=noise), scale, target)
+    except CalibrationError:
+        pass
+    found[ANY_LAW] = _one_figure(belief_loss(anything, pairs=pairs, noise=noise), scale, target)
+    return found
+
+
+def _one_figure(loss: Loss, scale: float, target: Target) -> Verification:
+    """The pure loss where delta is 0, which is all that is asked for then."""
+    if target.delta:
+        return measure(loss, scale, target)[0]
+    unknown = Bracket(lower=0.0, upper=1.0)
+    return Verification(pure_loss=loss.pure(scale).bracket, hockey_stick=unknown, epsilon=target.epsilon)
+
+
 def choose_columns(
     counts: Mapping[str, Mapping[Secret, Counts]],
     target: Target,
     /,
     *,
     domain: Mapping[str, Bounds],
+    extent: Mapping[str, Bounds],
     radius: Mapping[str, float],
     noise: Noise,
     pairs: Pairs,
@@ -125,6 +191,8 @@ def choose_columns(
         Split evenly over the columns: given the coupling the noises compose as in differential privacy.
     domain : mapping of column to (low, high)
         Public bounds; a column without them has its observed range.
+    extent : mapping of column to (low, high)
+        Ends of each column.
     radius : mapping of column to float
         How far a value may be from the one it was counted as.
     noise, pairs, allow_zero_noise
@@ -161,6 +229,18 @@ def choose_columns(
             none_needed=choice.scale == 0,
             priors=priors,
             beliefs={belief: priors},
+            words={belief: belief},
+            bounds=domain.get(name) or extent[name],
+            clips=name in domain,
+            wider=measure_wider(
+                groups,
+                choice.scale,
+                asked,
+                bounds=domain.get(name) or extent[name],
+                radius=radius[name],
+                pairs=pairs,
+                noise=noise,
+            ),
             verified={"empirical": choice.verified[belief]},  # the theorem proves the belief
             empirical=priors,
             observed=choice.verified[belief],
@@ -168,7 +248,7 @@ def choose_columns(
     return found
 
 
-def check_several(*, theorem: str, components: int | None, beliefs: object) -> None:
+def check_several(*, theorem: str, components: int | None, beliefs: Sequence[object]) -> None:
     """Raise ArgumentError for what only a single public column has."""
     if theorem not in ("auto", "bounded") or components is not None:
         raise ArgumentError(
@@ -177,8 +257,7 @@ def check_several(*, theorem: str, components: int | None, beliefs: object) -> N
             got=repr(theorem),
             hint="Leave it out, or release one column.",
         )
-    words = [beliefs] if isinstance(beliefs, str) or not isinstance(beliefs, (tuple, list)) else list(beliefs)
-    if not words or any(word not in ("fitted", "empirical") for word in words):
+    if any(not isinstance(entry, str) or entry not in ("fitted", "empirical") for entry in beliefs):
         raise ArgumentError(
             "beliefs",
             rule="left out for several public columns",
@@ -196,8 +275,14 @@ def range_of(groups: Mapping[Secret, Counts], bounds: tuple[float, float] | None
     return up(Fraction(high) - Fraction(low) + 2 * Fraction(radius))
 
 
-def _distance(priors: Belief, *, pairs: Pairs) -> float:
-    """Distance of the almost-sure coupling of these priors, infinite where there is none: docs/theory.md, section 9."""
+def _distance(laws: Laws | Sequence[Laws], *, pairs: Pairs) -> float:
+    """Distance of the almost-sure coupling of these laws, infinite where there is none: docs/theory.md, section 9."""
+    if not isinstance(laws, Mapping):
+        return max(_distance(each, pairs=pairs) for each in laws)
+    sets = {secret: law for secret, law in laws.items() if isinstance(law, LawSet)}
+    if sets:
+        return max(set_distance(sets[a], sets[b]) for a, b in (combinations(sets, 2) if pairs == "all" else pairs))
+    priors = cast(Belief, laws)
     if all(prior.is_discrete for prior in priors.values()):
         return kantorovich_scale(priors, epsilon=1.0, pairs=pairs)
     try:

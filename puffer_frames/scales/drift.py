@@ -13,8 +13,8 @@ from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.beliefs import observed_belief
 from puffer_frames.scales.columns import measure_observed, range_of
+from puffer_frames.scales.observed import observed_belief
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,18 +12,20 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 from numpy.typing import ArrayLike
 
 from puffer_frames.certificates.about import About
-from puffer_frames.frames.columns import Name
+from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.postprocessing import BoundsArgument
 from puffer_frames.noise.stream import RandomSource
 from puffer_frames.priors.prior import Prior, Secret
-from puffer_frames.scales.beliefs import Belief
 from puffer_frames.scales.chains import ChainArgument
+from puffer_frames.scales.learned import LearnedBelief
+from puffer_frames.scales.observed import Belief
 
 PairsArgument: TypeAlias = Literal["all"] | Iterable[Sequence[Any]]
 TheoremWord: TypeAlias = Literal["auto", "translation", "gaussian", "gmm", "kantorovich", "bernoulli", "bounded"]
 CalibrationWord: TypeAlias = Literal["exact", "theorem"]
-BeliefWord: TypeAlias = Literal["fitted", "empirical", "only"]
+BeliefWord: TypeAlias = Literal["fitted", "empirical", "population", "only"]
+BeliefArgument: TypeAlias = BeliefWord | Belief | LearnedBelief | NativeFrame
 NullsWord: TypeAlias = Literal["raise", "drop"]
 IndexWord: TypeAlias = Literal["keep", "drop"]
 ProtectWord: TypeAlias = Literal["presence", "value", "value-or-absence", "replacement"]
@@ -76,7 +78,7 @@ class CalibrateArguments(GuaranteeArguments):
     pairs: PairsArgument = "all"
     theorem: TheoremWord = "auto"
     calibration: CalibrationWord = "exact"
-    beliefs: BeliefWord | Belief | Iterable[BeliefWord | Belief] = ("fitted", "empirical")
+    beliefs: BeliefArgument | Iterable[BeliefArgument] = ("fitted", "empirical")
     components: int | None = None
     domain: Mapping[Name, Sequence[float]] | None = None
     allow_zero_noise: bool = False

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.table import CompleteRows, open_table
+from puffer_frames.frames.table import CompleteRows, open_table, small_frame
+from puffer_frames.loss.engine import Laws
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.arguments import check_flag
@@ -17,6 +19,7 @@ from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch, check_drift, measure_batch
+from puffer_frames.scales.robustness import leanings
 from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
 from puffer_frames.verbs.calibration_text import plan_rows, plan_title
 from puffer_frames.verbs.plan import Plan
@@ -35,12 +38,14 @@ class Calibration:
     """What is to be released, with which noise, and why."""
     checksum: str
     """SHA-256 of the counts it was made from."""
+    library: str = "pandas"
+    """Library of the frame that it was made from."""
 
     @classmethod
-    def of(cls, request: Request, rows: CompleteRows, /) -> Calibration:
-        """From the rows that a request is for."""
+    def of(cls, request: Request, rows: CompleteRows, /, *, library: str) -> Calibration:
+        """From the rows that a request is for, of a frame of this library."""
         summaries = rows.summaries(request.domain)
-        return cls(plan=Plan.of(request, summaries), checksum=_checksum(summaries))
+        return cls(plan=Plan.of(request, summaries), checksum=_checksum(summaries), library=library)
 
     @property
     def epsilon(self) -> float:
@@ -151,8 +156,8 @@ class Calibration:
         return self.choice.priors
 
     @property
-    def beliefs(self) -> Mapping[str, Mapping[Secret, Prior]]:
-        """Priors per secret, per belief that the guarantee covers."""
+    def beliefs(self) -> Mapping[str, Laws | Sequence[Laws]]:
+        """Priors, or sets of laws, per secret, per belief that the guarantee covers."""
         return self.choice.beliefs
 
     @property
@@ -169,6 +174,49 @@ class Calibration:
     def expected_error(self) -> Mapping[str, float]:
         """Mean absolute noise per released column, in its units."""
         return {name: self.plan.error_of(scale) for name, scale in self.scales.items()}
+
+    def robustness(self) -> NativeFrame:
+        """What each belief would need, and what it loses at the scale that is used.
+
+        Returns
+        -------
+        frame
+            Of the library of the frame that the plan was made from (of PyArrow for a DuckDB relation, of pandas for a
+            Spark frame), a row per column and belief: "column"; "belief", of which "empirical", "population" (95 %),
+            "contaminated" (a share of 2/sqrt(n)) and "any law" are always there, but where there are too many pairs;
+            "covered", whether the guarantee is under it; "scale", the smallest that it confirms; "loss" at the scale
+            used, the pure one where delta is 0, else the delta at epsilon; "first" and "second", the pair of secrets
+            with the largest loss.
+
+        Notes
+        -----
+        It holds exact statistics of the table, as the plan does. **Cost**: a search for the scale per belief.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, puffer_frames
+        >>> rng = np.random.default_rng(0)
+        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+        >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
+        >>> plan.robustness()[["belief", "scale"]].round(2).to_dict("list")
+        {'belief': ['empirical', 'population', 'contaminated', 'any law'], 'scale': [0, 0, 0, 8.0]}
+        """
+        share = self.plan.request.target.share(len(self.choices))
+        found = [
+            (name, leaning)
+            for name, choice in self.choices.items()
+            for leaning in leanings(choice, share, noise=self.noise, pairs=self.pairs)
+        ]
+        columns: dict[str, list[Any]] = {
+            "column": [name for name, _ in found],
+            "belief": [each.belief for _, each in found],
+            "covered": [each.covered for _, each in found],
+            "scale": [each.scale for _, each in found],
+            "loss": [each.loss for _, each in found],
+            "first": [str(each.pair[0]) for _, each in found],
+            "second": [str(each.pair[1]) for _, each in found],
+        }
+        return small_frame(columns, library=self.library)
 
     @method_takes(ReleaseArguments)
     def release(self, frame: NativeFrame, arguments: ReleaseArguments, /) -> NativeFrame:
@@ -201,7 +249,7 @@ class Calibration:
         table = open_table(frame)
         asked = RowsRequest.of(arguments, table.labels, secret=request.secret, public=request.public)
         rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
-        summaries = rows.summaries(request.domain)
+        summaries = rows.summaries(self.plan.clipped)
         same = _checksum(summaries) == self.checksum
         if not same and not other_rows:
             raise CalibrationError(
@@ -223,7 +271,7 @@ class Calibration:
             scales=self.scales,
             known=self.rows_per_secret,
             pairs=self.pairs,
-            domain=request.domain,
+            domain=self.plan.clipped,
             target=request.target,
             noise=request.noise,
         )

@@ -10,8 +10,8 @@ from puffer_frames.loss.outcome import measured_text
 from puffer_frames.numbers.presentation import Rows, odds_text, pairs_text, shown, shown_names
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import Secret
-from puffer_frames.scales.beliefs import Belief
 from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.observed import Belief
 from puffer_frames.verbs.plan import Plan
 
 _SHOWN_SECRETS = 12
@@ -69,7 +69,27 @@ def _column_rows(plan: Plan, choice: Choice) -> list[tuple[str, str]]:
         rows.append((f"{belief} belief", f"{verb} {need:.6g}{binds}{loss}" if measured else "proved by the theorem"))
     if not set(choice.beliefs) & {"empirical"}:
         rows.append(("observed law", _observed_text(plan, choice)))
+    rows.append(("at this scale", _wider_text(plan, choice)))
     return rows
+
+
+def _wider_text(plan: Plan, choice: Choice) -> str:
+    """The loss at the scale: of the observed law, of those that the table does not refute, of any."""
+    delta = plan.request.target.delta
+    several = len(plan.request.public) > 1
+    bounds = "the domain" if set(plan.request.domain) == set(plan.request.public) else "the range"
+    found = {"under the observed law": choice.observed} | {
+        words: choice.wider.get(laws)
+        for laws, words in (
+            ("population", "under every law that the table does not refute at 95 %"),
+            ("any law", f"under any law on {bounds}"),
+        )
+    }
+    texts = [
+        f"{words} " + ("not measured: too many pairs of secrets" if each is None else measured_text(each, delta=delta))
+        for words, each in found.items()
+    ]
+    return "; ".join(texts) + (" (of this column alone)" if several else "")
 
 
 def _loss(plan: Plan, choice: Choice, belief: str) -> str:

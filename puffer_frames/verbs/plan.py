@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from puffer_frames.noise.family import Noise
+from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
@@ -56,6 +57,11 @@ class Plan:
         return {name: choice.scale for name, choice in self.choices.items()}
 
     @property
+    def clipped(self) -> dict[str, Bounds]:
+        """Bounds to which the values of a column are clipped before the noise: public ones, or those of the table."""
+        return {name: c.bounds for name, c in self.choices.items() if c.clips and c.bounds is not None}
+
+    @property
     def secrets(self) -> tuple[Secret, ...]:
         """The values of the secret that the pairs name."""
         return tuple(_named(self.pairs, self.rows_per_secret))
@@ -84,6 +90,7 @@ def _choices(
             counts,
             request.target,
             domain=request.domain,
+            extent={c: summary.extent for c, summary in summaries.items()},
             radius={c: summary.radius for c, summary in summaries.items()},
             noise=request.noise,
             pairs=pairs,
@@ -99,6 +106,7 @@ def _choices(
         components=request.components,
         beliefs=request.beliefs,
         domain=request.domain.get(name),
+        extent=summaries[name].extent,
         radius=summaries[name].radius,
         calibration=request.calibration,
         allow_zero_noise=request.allow_zero_noise,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles
-from puffer_frames.frames.table import open_table
+from puffer_frames.frames.table import library_of, open_table
 from puffer_frames.verbs.arguments import CalibrateArguments, PrivatizeArguments, takes
 from puffer_frames.verbs.calibration import Calibration
+from puffer_frames.verbs.other_tables import read_other_tables
 from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.release_rows import release_rows
 from puffer_frames.verbs.request import Request, RowsRequest
@@ -150,7 +151,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     (['score'], 2.205)
     """
     table = open_table(frame)
-    request = Request.of(arguments, table.labels)
+    request = read_other_tables(Request.of(arguments, table.labels))
     asked = RowsRequest.of(arguments, table.labels, secret=request.secret, public=request.public)
     rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
     plan = Plan.of(request, rows.summaries(request.domain))
@@ -188,6 +189,7 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
     ('kantorovich', 10.0, 2.205)
     """
     table = open_table(frame)
-    request = Request.of(arguments, table.labels)
+    request = read_other_tables(Request.of(arguments, table.labels))
     roles = Roles(secret=request.secret, public=request.public)
-    return Calibration.of(request, table.complete(roles, nulls=request.nulls, layout=None))
+    rows = table.complete(roles, nulls=request.nulls, layout=None)
+    return Calibration.of(request, rows, library=library_of(frame))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from puffer_frames.certificates.build import of_choices
-from puffer_frames.certificates.of_release import ReleaseFacts, release_statements
+from puffer_frames.certificates.of_release import ReleaseFacts, release_statements, wider_losses
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.errors import warn
 from puffer_frames.frames.columns import NativeFrame
@@ -17,7 +17,7 @@ from puffer_frames.numbers.presentation import pairs_text, shown_names
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.drift import Batch
 from puffer_frames.verbs.plan import Plan
-from puffer_frames.verbs.request import Request, RowsRequest
+from puffer_frames.verbs.request import RowsRequest
 
 
 def release_rows(
@@ -46,7 +46,7 @@ def release_rows(
     for warning in warnings:
         warn(warning)
     noises = {name: plan.noise(scale) for name, scale in plan.scales.items()}
-    released = rows.release(_mechanisms(request, asked, noises, key=key))
+    released = rows.release(_mechanisms(plan, asked, noises, key=key))
     kept = asked.roles.keep + released.levels
     facts = ReleaseFacts(
         choices=plan.choices,
@@ -84,6 +84,7 @@ def release_rows(
         pairs=plan.pairs,
         beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
         observed=found if batch is None else batch.observed,
+        wider={name: wider_losses(choice, delta=request.target.delta) for name, choice in plan.choices.items()},
         statements=release_statements(facts),
         rows=released.rows,
         fingerprint="",
@@ -92,7 +93,7 @@ def release_rows(
 
 
 def _mechanisms(
-    request: Request, asked: RowsRequest, noises: Mapping[str, Noise | None], *, key: ReleaseKey
+    plan: Plan, asked: RowsRequest, noises: Mapping[str, Noise | None], *, key: ReleaseKey
 ) -> dict[str, Mechanism]:
     """What is done to the values of each column."""
     return {
@@ -100,7 +101,7 @@ def _mechanisms(
             column=name,
             noise=noise,
             key=key,
-            domain=request.domain.get(name),
+            domain=plan.clipped.get(name),
             bounds=asked.bounds.get(name),
             to_integers=asked.to_integers,
         )

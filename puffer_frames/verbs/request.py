@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from puffer_frames.certificates.about import check_about
 from puffer_frames.frames.columns import Name, as_names, as_row_id
 from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.table import is_frame
 from puffer_frames.noise.families import noise_family
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
@@ -16,7 +18,7 @@ from puffer_frames.numbers.arguments import check_flag, check_word
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import check_theorem
 from puffer_frames.priors.prior import Secret
-from puffer_frames.scales.beliefs import Belief, check_components
+from puffer_frames.scales.beliefs import check_components, read_beliefs
 from puffer_frames.scales.choice import check_calibration
 from puffer_frames.verbs.arguments import CalibrateArguments, DrawArguments, GuaranteeArguments, LayoutArguments
 
@@ -99,8 +101,8 @@ class Request:
     """Name of the theorem, or "auto"."""
     calibration: str
     """"exact" or "theorem"."""
-    beliefs: str | Belief | Iterable[str | Belief]
-    """The adversaries."""
+    beliefs: Sequence[Any]
+    """The adversaries, as `read_beliefs` gives them; frames among them are read with the rows."""
     components: int | None
     """Number of components of a mixture; None for BIC."""
     nulls: str
@@ -130,7 +132,7 @@ class Request:
             pairs=arguments.pairs,
             theorem=theorem,
             calibration=check_calibration(arguments.calibration),
-            beliefs=arguments.beliefs,
+            beliefs=read_beliefs(arguments.beliefs, is_frame=is_frame),
             components=check_components(arguments.components, theorem=theorem),
             nulls=arguments.nulls,
             domain=check_bounds(arguments.domain, role="domain", columns=public, finite=True),

@@ -1,0 +1,206 @@
+"""Exact pure loss of sets of laws under Laplace noise, and an upper bound of their hockey stick."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+
+from puffer_frames.errors import CalibrationError
+from puffer_frames.loss.atoms.discrete import DiscreteLoss
+from puffer_frames.loss.atoms.positive_part import LARGEST_EPSILON
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.loss.sets.cells import largest_inside, positive_integral
+from puffer_frames.loss.sets.extremes import Extremes, Intervals, positions_of
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.law_set import LawSet
+from puffer_frames.priors.pairs import Pair, Pairs
+from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
+
+_MOST_ENTRIES = 1 << 23
+"""Sets times positions of one table; beyond it each pair has a table of its own."""
+_CHUNK = 1 << 20
+"""Entries of the largest temporary table."""
+MOST_PAIRS = 10_000
+"""So many ordered pairs have tables of their own at most."""
+_NO_NOISE = 1e-12
+"""Below this share of the span, the loss of noise is bounded by none at all."""
+
+
+class LaplaceSetsLoss:
+    r"""Privacy loss of several sets of laws: the largest over every law of one and every law of the other.
+
+    .. math:: \varepsilon^*(b) = \max_{s, t} \sup_y \log f_{\max, s}(y) / f_{\min, t}(y)
+
+    Parameters
+    ----------
+    sets : mapping of secret to LawSet
+    pairs : "all" or tuple of pairs
+
+    Notes
+    -----
+    Both densities are attained, by laws that may differ from one y to another, so the pure loss is exact. The hockey
+    stick has the integral of :math:`[f_{\max, s} - e^\varepsilon f_{\min, t}]_+` as an upper bound, and that of the
+    pair of the largest and the smallest law as a lower one.
+
+    **Cost** per evaluation: linear in sets times intervals, and in ordered pairs times the cells that might hold the
+    supremum.
+
+    References
+    ----------
+    docs/theory.md, section 14.
+    """
+
+    def __init__(self, sets: Mapping[Secret, LawSet], /, *, pairs: Pairs) -> None:
+        self._sets, self._pairs, self._secrets = dict(sets), pairs, list(sets)
+        ends = [(float(each.lows.min()), float(each.highs.max())) for each in sets.values()]
+        self._low, self._high = min(low for low, _ in ends), max(high for _, high in ends)
+        self.span = self._high - self._low
+        if len(sets) > 2 and not self._in_one_table and self._ends[0].size > MOST_PAIRS:
+            raise CalibrationError(
+                "the secrets whose pairs are compared one by one",
+                rule=f"of at most {MOST_PAIRS // 2:,} pairs, where they have many different values",
+                got=f"{self._ends[0].size // 2:,} pairs",
+                hint="List the pairs that matter, or leave out beliefs that are wider than one law per secret.",
+            )
+
+    @property
+    def resolution(self) -> float:
+        """Smallest distance between two ends of intervals."""
+        ends = np.unique(np.concatenate([part for each in self._sets.values() for part in (each.lows, each.highs)]))
+        return float(np.diff(ends).min(initial=self.span)) or self.span
+
+    def only(self, pair: Pair, /) -> LaplaceSetsLoss:
+        """The same for one of the pairs."""
+        return LaplaceSetsLoss({secret: self._sets[secret] for secret in pair}, pairs=(pair,))
+
+    def pure(self, scale: float, /) -> WorstCase:
+        """Largest log f_max/f_min over the ordered pairs and over y."""
+        if scale <= self.span * _NO_NOISE:
+            return self._raw(math.inf)
+        found = [group._pure(scale) for group in self._groups()]
+        _, upper, pair = max(found, key=lambda each: each[1])
+        return WorstCase(bracket=Bracket(lower=max(each[0] for each in found), upper=upper), pair=pair)
+
+    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
+        """Bounds of the largest hockey stick; 0 where the pure loss is at most epsilon."""
+        if scale <= self.span * _NO_NOISE:
+            return self._raw(1.0)
+        pure = self.pure(scale)
+        if pure.bracket.upper <= epsilon:
+            return WorstCase(bracket=Bracket(lower=0.0, upper=0.0), pair=pure.pair)
+        found = [group._stick(scale, epsilon) for group in self._groups()]
+        upper, pair = max(found, key=lambda each: each[0])
+        lower = self._of_outermost(pair, scale, epsilon)
+        return WorstCase(bracket=Bracket(lower=min(lower, upper), upper=upper), pair=pair)
+
+    def _raw(self, most: float) -> WorstCase:
+        """Without noise: laws that share no value, unless every law is the one constant."""
+        pair = (self._secrets[0], self._secrets[1]) if self._pairs == "all" else self._pairs[0]
+        return WorstCase(bracket=Bracket(lower=0.0, upper=most if self.span else 0.0), pair=pair)
+
+    def _groups(self) -> list[LaplaceSetsLoss]:
+        """All pairs at once where one table holds them, else one by one."""
+        if len(self._secrets) == 2 or self._in_one_table:
+            return [self]
+        first, second = self._ends
+        return [self.only((self._secrets[i], self._secrets[j])) for i, j in zip(first, second, strict=True) if i < j]
+
+    @cached_property
+    def _in_one_table(self) -> bool:
+        return len(self._secrets) * positions_of(list(self._sets.values())).size <= _MOST_ENTRIES
+
+    @cached_property
+    def _intervals(self) -> Intervals:
+        return Intervals(list(self._sets.values()))
+
+    @cached_property
+    def _ends(self) -> tuple[IndexArray, IndexArray]:
+        """Places of the ordered pairs, both orders."""
+        if self._pairs == "all":
+            first, second = np.nonzero(~np.eye(len(self._secrets), dtype=bool))
+            return first, second
+        number = {secret: k for k, secret in enumerate(self._secrets)}
+        ends = np.array([(number[a], number[b]) for a, b in self._pairs], dtype=np.intp)
+        return np.concatenate([ends[:, 0], ends[:, 1]]), np.concatenate([ends[:, 1], ends[:, 0]])
+
+    def _pure(self, scale: float) -> tuple[float, float, Pair]:
+        """Lower and upper bound, and the pair of the upper one."""
+        extremes = self._intervals.at(scale)
+        if not extremes.gaps.size:
+            return 0.0, 0.0, self._pair(0)
+        first, second = self._ends
+        pairs, cells = _candidates(extremes, first, second)
+        low, high = largest_inside(extremes, first[pairs], second[pairs], cells)
+        worst = int(high.argmax())
+        return max(0.0, float(low.max())), max(0.0, float(high[worst])), self._pair(int(pairs[worst]))
+
+    def _stick(self, scale: float, epsilon: float) -> tuple[float, Pair]:
+        extremes = self._intervals.at(scale)
+        first, second = self._ends
+        step = max(1, _CHUNK // max(1, extremes.gaps.size))
+        level, upper, worst = min(epsilon, LARGEST_EPSILON), 0.0, 0
+        for start in range(0, first.size, step):
+            part = slice(start, start + step)
+            high = positive_integral(extremes, first[part, None], second[part, None], epsilon=level)
+            if high.max() > upper:
+                upper, worst = float(high.max()), start + int(high.argmax())
+        return upper, self._pair(worst)
+
+    def _of_outermost(self, pair: Pair, scale: float, epsilon: float) -> float:
+        """The hockey stick of the law of the upper ends of one and of the lower ends of the other, and mirrored."""
+        lower = 0.0
+        for up, down in (pair, pair[::-1]):
+            laws = [(self._sets[up], self._sets[up].highs), (self._sets[down], self._sets[down].lows)]
+            positions, places = np.unique(np.concatenate([ends for _, ends in laws]), return_inverse=True)
+            table = np.zeros((2, positions.size))
+            for row, part in enumerate(np.split(places, [laws[0][1].size])):
+                np.add.at(table[row], part, laws[row][0].weights)
+            error = max(each.weights_error for each, _ in laws) + 8 * UNIT_ROUNDOFF
+            outermost = DiscreteLoss.of_table((up, down), positions, table, pairs=((up, down),), error=error)
+            lower = max(lower, outermost.hockey_stick(scale, epsilon=epsilon).bracket.lower)
+        return lower
+
+    def _pair(self, k: int) -> Pair:
+        first, second = self._ends
+        return self._secrets[int(first[k])], self._secrets[int(second[k])]
+
+
+def _candidates(extremes: Extremes, first: IndexArray, second: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Ordered pairs and cells that may hold the largest ratio of all.
+
+    f_max is convex between positions, so largest at an end; and the logarithm of f_min falls by at most the distance.
+    """
+    largest, smallest = extremes.largest(), extremes.smallest()
+    most, least = np.maximum(*largest), 0.5 * (smallest[0] + smallest[1] - extremes.gaps)
+    seen = max(float(_of_two(high, low, first, second).max()) for high, low in zip(largest, smallest, strict=True))
+    seen -= 1e-9 * (1 + abs(seen))
+    cells = np.flatnonzero(_of_two(most, least, first, second) >= seen)
+    step = max(1, _CHUNK // first.size)
+    found = [
+        (pairs, part[places])
+        for part in (cells[k : k + step] for k in range(0, cells.size, step))
+        for pairs, places in [np.nonzero(most[:, part][first] - least[:, part][second] >= seen)]
+    ]
+    return np.concatenate([pairs for pairs, _ in found]), np.concatenate([places for _, places in found])
+
+
+def _of_two(most: FloatArray, least: FloatArray, first: IndexArray, second: IndexArray) -> FloatArray:
+    """The largest difference in each column of an entry of `most` and of `least` in the rows of a pair, or of any two.
+
+    Of all pairs only the two largest and the two smallest entries matter.
+    """
+    if first.size < len(most) * (len(most) - 1) or len(most) == 2:
+        differences: FloatArray = (most[first] - least[second]).max(axis=0)
+        return differences
+    columns = np.arange(most.shape[1])
+    tops, bottoms = np.argpartition(-most, 1, axis=0)[:2], np.argpartition(least, 1, axis=0)[:2]
+    best = np.full(columns.size, -np.inf)
+    for top in tops:
+        for bottom in bottoms:
+            found = most[top, columns] - least[bottom, columns]
+            best = np.maximum(best, np.where(top != bottom, found, -np.inf))
+    return best

@@ -1,0 +1,305 @@
+"""Beliefs that are wider than one law per secret: what the people behind the table may be like."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import ClassVar, cast
+
+import numpy as np
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.loss.engine import Laws
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.arguments import as_float
+from puffer_frames.priors.law_set import LawSet
+from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.priors.rank_band import confidence_left, rank_band
+from puffer_frames.priors.summary import Counts
+from puffer_frames.scales.observed import observed_belief
+
+ROOT = "2/sqrt(n)"
+_LEAST_SHARE = 1e-12
+_MOST_RESAMPLES = 1000
+
+
+class LearnedBelief(ABC):
+    """What the adversary may take the laws of the public value for, learned from the table."""
+
+    title: ClassVar[str]
+    """Its name in plans and certificates."""
+    clips: ClassVar[bool]
+    """Whether it is about clipped values: then every released value is clipped to the bounds."""
+
+    @abstractmethod
+    def laws(
+        self, counts: Mapping[Secret, Counts], /, *, bounds: Bounds | None, radius: float
+    ) -> Laws | Sequence[Laws]:
+        """A law or a set of laws per secret, or several such mappings.
+
+        Parameters
+        ----------
+        counts : mapping of secret to (values, counts)
+        bounds : (low, high), optional
+            To which values are clipped: public ones, or where a belief needs some those of the table.
+        radius : float
+            How far a value may be from the one that it was counted as.
+        """
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What it is, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Population(LearnedBelief):
+    r"""Every law that the table does not refute: a guarantee for the population that its rows were drawn from.
+
+    The rows of each secret are taken as independent draws from a population. A band holds its distribution function
+    with the given confidence, whatever it is, for all secrets together; the guarantee is under every law in the band.
+
+    Parameters
+    ----------
+    confidence : float
+        Between 0 and 1.
+
+    Raises
+    ------
+    ArgumentError
+        For another confidence.
+
+    Notes
+    -----
+    The claim is for values that are clipped to `domain`, or without one to the range of the table. Rows that repeat a
+    person void it. One confidence holds for one certificate, not for several together.
+
+    References
+    ----------
+    docs/theory.md, section 14.
+
+    Examples
+    --------
+    >>> Population(confidence=0.99)
+    Population(confidence=0.99)
+    """
+
+    title: ClassVar[str] = "population"
+    clips: ClassVar[bool] = True
+
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        good = isinstance(self.confidence, (int, float)) and not isinstance(self.confidence, bool)
+        if not (good and 0 < as_float(self.confidence) < 1):
+            raise ArgumentError(
+                "confidence",
+                rule="a number between 0 and 1",
+                got=repr(self.confidence) if good else f"a {type(self.confidence).__name__}",
+                hint="0.95 is usual.",
+            )
+
+    def laws(
+        self, counts: Mapping[Secret, Counts], /, *, bounds: Bounds | None, radius: float
+    ) -> Mapping[Secret, LawSet]:
+        """A confidence band per secret."""
+        alpha = confidence_left(float(self.confidence), secrets=len(counts))
+        assert bounds is not None  # a belief that clips has some
+        low, high = bounds
+        return {
+            secret: rank_band(pair, alpha=alpha, low=low, high=high, radius=radius) for secret, pair in counts.items()
+        }
+
+    @property
+    def words(self) -> str:
+        """What it is, in a sentence."""
+        return f"any that the table does not refute with {100 * self.confidence:g} % confidence"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contamination(LearnedBelief):
+    r"""The observed frequencies, but for a share of the records that may be anything on the domain.
+
+    .. math:: (1 - \eta_s) \hat P_s + \eta_s R_s, \quad R_s \text{ any law on the domain}
+
+    Parameters
+    ----------
+    share : "2/sqrt(n)", float or mapping of secret to float
+        eta: for the n rows of each secret :math:`\min(1/2, 2/\sqrt n)`, or a number above 0 and at most 1.
+
+    Raises
+    ------
+    ArgumentError
+        For another share, and for a mapping that lacks a secret of a protected pair.
+
+    References
+    ----------
+    docs/theory.md, section 14.
+
+    Examples
+    --------
+    >>> Contamination(share=0.01)
+    Contamination(share=0.01)
+    """
+
+    title: ClassVar[str] = "contaminated"
+    clips: ClassVar[bool] = True
+
+    share: str | float | Mapping[Secret, float] = ROOT
+
+    def __post_init__(self) -> None:
+        shares = list(self.share.values()) if isinstance(self.share, Mapping) else [self.share]
+        for share in shares:
+            if not (share == ROOT and share is self.share) and not _is_share(share):
+                raise ArgumentError(
+                    "share",
+                    rule=f'"{ROOT}", or a number from {_LEAST_SHARE:g} to 1, or a mapping of secret to such numbers',
+                    got=repr(share) if isinstance(share, (str, int, float)) else f"a {type(share).__name__}",
+                    hint="0.01 lets one record in a hundred be anything.",
+                )
+
+    def laws(
+        self, counts: Mapping[Secret, Counts], /, *, bounds: Bounds | None, radius: float
+    ) -> Mapping[Secret, LawSet]:
+        """An interval per value, and the whole domain with the share."""
+        assert bounds is not None  # a belief that clips has some
+        low, high = bounds
+        found = {}
+        for secret, (values, often) in counts.items():
+            total = int(often.sum())
+            eta = self._share_of(secret, total)
+            found[secret] = LawSet.of(
+                np.append((1 - eta) / total * often, eta),
+                np.append(np.maximum(values - radius, low), low),
+                np.append(np.minimum(values + radius, high), high),
+                weights_error=1e-14,
+            )
+        return found
+
+    def _share_of(self, secret: Secret, rows: int) -> float:
+        if isinstance(self.share, Mapping):
+            if secret not in self.share:
+                raise ArgumentError(
+                    "share",
+                    rule="a number for every secret of the protected pairs",
+                    got=f"none for {secret!r}",
+                    hint="Add one, or give one number for all.",
+                )
+            return float(self.share[secret])
+        return min(0.5, 2.0 / math.sqrt(rows)) if isinstance(self.share, str) else float(self.share)
+
+    @property
+    def words(self) -> str:
+        """What it is, in a sentence."""
+        share = "a share" if isinstance(self.share, Mapping) else f"{self.share}"
+        of = " of the n records of each secret" if isinstance(self.share, str) else " of the records of each secret"
+        return f"the observed frequencies, where {share}{of} may have any other value"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bootstrap(LearnedBelief):
+    """The observed frequencies of resamples of the rows: how much the scale leans on single rows.
+
+    No theorem says that the guarantee holds for the population; for that there is `Population`.
+
+    Parameters
+    ----------
+    resamples : int
+        How many, each of as many rows per secret as the table has.
+    seed : int
+        Of the resamples. The same seed and table give the same plan.
+
+    Raises
+    ------
+    ArgumentError
+        For another number of resamples, or another seed.
+
+    References
+    ----------
+    docs/theory.md, section 14.
+
+    Examples
+    --------
+    >>> Bootstrap()
+    Bootstrap(resamples=20, seed=0)
+    """
+
+    title: ClassVar[str] = "bootstrap"
+    clips: ClassVar[bool] = False
+
+    resamples: int = 20
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, most in (("resamples", _MOST_RESAMPLES), ("seed", None)):
+            found = getattr(self, name)
+            least = 1 if name == "resamples" else 0
+            whole = isinstance(found, Integral) and not isinstance(found, bool)
+            if not whole or found < least or (most is not None and found > most):
+                raise ArgumentError(
+                    name,
+                    rule=f"a whole number of at least {least}" + (f" and at most {most:,}" if most else ""),
+                    got=repr(found) if isinstance(found, (int, float)) else f"a {type(found).__name__}",
+                    hint="Write Bootstrap(resamples=20, seed=0).",
+                )
+
+    def laws(self, counts: Mapping[Secret, Counts], /, *, bounds: Bounds | None, radius: float) -> Sequence[Laws]:
+        """One mapping per resample."""
+        del bounds
+        rng = np.random.default_rng(int(self.seed))
+        return [
+            observed_belief({secret: _resampled(pair, rng) for secret, pair in counts.items()}, radius=radius)
+            for _ in range(int(self.resamples))
+        ]
+
+    @property
+    def words(self) -> str:
+        """What it is, in a sentence."""
+        return f"the frequencies of any of {self.resamples} resamples of the rows"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherTable(LearnedBelief):
+    """The observed frequencies of another table with the same columns: last year's, say."""
+
+    title: ClassVar[str] = "other table"
+    clips: ClassVar[bool] = False
+
+    counts: Mapping[Secret, Counts] = field(repr=False)
+    radius: float
+
+    def laws(self, counts: Mapping[Secret, Counts], /, *, bounds: Bounds | None, radius: float) -> Laws:
+        """Its frequencies; raises ArgumentError where it lacks a secret of a protected pair."""
+        del radius
+        missing = next((secret for secret in counts if secret not in self.counts), None)
+        if missing is not None:
+            raise ArgumentError(
+                "a frame among the beliefs",
+                rule="one with every secret of the protected pairs",
+                got=f"one without {missing!r}",
+                hint="List the pairs to protect without this secret, or leave the frame out.",
+            )
+        found = {secret: self.counts[secret] for secret in counts}
+        if bounds is not None:
+            found = {secret: (values.clip(*bounds), often) for secret, (values, often) in found.items()}
+        return {secret: Prior.empirical(values, often, radius=self.radius) for secret, (values, often) in found.items()}
+
+    @property
+    def words(self) -> str:
+        """What it is, in a sentence."""
+        return "the frequencies of another table"
+
+
+def _is_share(share: object) -> bool:
+    number = isinstance(share, (int, float)) and not isinstance(share, bool)
+    return number and _LEAST_SHARE <= as_float(cast(float, share)) <= 1
+
+
+def _resampled(pair: Counts, rng: np.random.Generator) -> Counts:
+    values, often = pair
+    total = int(often.sum())
+    drawn = rng.multinomial(total, often / total)
+    return values[drawn > 0], drawn[drawn > 0]

@@ -1,0 +1,46 @@
+"""The observed frequencies as a belief."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TypeAlias
+
+import numpy as np
+
+from puffer_frames.priors.prior import Prior, Secret, observed_priors
+from puffer_frames.priors.summary import Counts
+
+Belief: TypeAlias = Mapping[Secret, Prior]
+"""One law per secret."""
+
+MOST_ENTRIES = 1 << 23
+"""Secrets times cells are about so many at most."""
+
+
+def observed_belief(counts: Mapping[Secret, Counts], /, *, radius: float) -> Belief:
+    """The observed frequencies of each secret, known up to a radius."""
+    coarse, wider = _merged(counts, radius=radius)
+    return observed_priors(coarse, radius=wider)
+
+
+def _merged(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[Mapping[Secret, Counts], float]:
+    """Values that were counted in cells, in wider ones where there are many secrets: the engine's tables hold both."""
+    low = min(float(values[0]) for values, _ in counts.values())
+    high = max(float(values[-1]) for values, _ in counts.values())
+    cells = (high - low) / (2 * radius) if radius else 0.0
+    times = math.ceil(len(counts) * cells / MOST_ENTRIES)
+    if times <= 1:
+        return counts, radius
+    start, width = low - radius, 2 * radius * times
+    sizes = np.array([values.size for values, _ in counts.values()])
+    places = np.floor((np.concatenate([values for values, _ in counts.values()]) - start) / width)
+    begins = np.cumsum(sizes) - sizes
+    fresh = np.append(True, places[1:] != places[:-1])
+    fresh[begins] = True
+    first = np.flatnonzero(fresh)
+    centres = start + (places[first] + 0.5) * width
+    often = np.add.reduceat(np.concatenate([often for _, often in counts.values()]), first)
+    cuts = np.searchsorted(first, np.append(begins, fresh.size)).tolist()
+    merged = {secret: (centres[a:b], often[a:b]) for secret, a, b in zip(counts, cuts[:-1], cuts[1:], strict=True)}
+    return merged, radius * (times + 1)  # one cell more than enough for those that the rounding moved

@@ -1,0 +1,81 @@
+"""How much a scale leans on the law of the table: what other beliefs would need, and lose at it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from puffer_frames.errors import CalibrationError
+from puffer_frames.loss.engine import Laws, belief_loss
+from puffer_frames.noise.family import Noise
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.law_set import LawSet
+from puffer_frames.priors.pairs import Pair, Pairs
+from puffer_frames.scales.choice import Choice, measure
+from puffer_frames.scales.learned import Contamination, LearnedBelief, Population
+from puffer_frames.scales.search import smallest_scale_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaning:
+    """What one belief says of a scale."""
+
+    belief: str
+    covered: bool
+    """Whether the guarantee is under this belief."""
+    scale: float
+    """The smallest scale that it confirms; infinite where there is none."""
+    loss: float
+    """Upper bound at the scale used: the pure loss where delta is 0, else the delta at epsilon."""
+    pair: Pair
+    """The pair with the largest loss."""
+
+
+def leanings(choice: Choice, target: Target, /, *, noise: Noise, pairs: Pairs) -> list[Leaning]:
+    """What the covered beliefs say of the scale of a column, and beside them those that are there for every table.
+
+    Parameters
+    ----------
+    choice : Choice
+        Of a column.
+    target : Target
+        That the scale was held to.
+
+    Notes
+    -----
+    **Cost**: a search for the scale per belief.
+    """
+    asked, found = noise.unrounded(target), []
+    for name, laws in _all_laws(choice).items():
+        try:
+            engine = belief_loss(laws, pairs=pairs, noise=noise)
+            verification, by_pure, by_stick = measure(engine, choice.scale, asked)
+        except CalibrationError:  # too many pairs
+            continue
+        try:
+            scale = smallest_scale_of(engine, asked)
+        except CalibrationError:
+            scale = math.inf
+        found.append(
+            Leaning(
+                belief=name,
+                covered=name in choice.beliefs,
+                scale=scale,
+                loss=(verification.hockey_stick if target.delta else verification.pure_loss).upper,
+                pair=by_stick if target.delta else by_pure,
+            )
+        )
+    return found
+
+
+def _all_laws(choice: Choice) -> Mapping[str, Laws | Sequence[Laws]]:
+    """The covered beliefs, and those that are there for every table."""
+    assert choice.bounds is not None
+    counts = {secret: (prior.means, prior.levels[0]) for secret, prior in choice.empirical.items()}
+    radius = max(prior.radius for prior in choice.empirical.values())
+    always: dict[str, LearnedBelief] = {"population": Population(), "contaminated": Contamination()}
+    others = {name: one.laws(counts, bounds=choice.bounds, radius=radius) for name, one in always.items()}
+    anything = {secret: LawSet.anything(*choice.bounds) for secret in counts}
+    covered = {name: laws for name, laws in choice.beliefs.items() if not name.startswith("any prior")}
+    return {"empirical": choice.empirical} | others | {"any law": anything} | covered

@@ -1,0 +1,31 @@
+"""Frames among the beliefs: what other tables say of the same columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.table import is_frame, open_table
+from puffer_frames.scales.learned import OtherTable
+from puffer_frames.verbs.request import Request
+
+
+def read_other_tables(request: Request, /) -> Request:
+    """The request with the frames among its beliefs read.
+
+    Raises
+    ------
+    ColumnNotFoundError, PriorError, ArgumentTypeError
+        As for the frame to release.
+    """
+    if len(request.public) > 1 or not any(is_frame(entry) for entry in request.beliefs):
+        return request
+    return replace(request, beliefs=[_read(entry, request) if is_frame(entry) else entry for entry in request.beliefs])
+
+
+def _read(frame: object, request: Request) -> OtherTable:
+    rows = open_table(frame).complete(
+        Roles(secret=request.secret, public=request.public), nulls=request.nulls, layout=None
+    )
+    summary = rows.summaries(request.domain)[request.public[0]]
+    return OtherTable(counts=summary.counts, radius=summary.radius)
