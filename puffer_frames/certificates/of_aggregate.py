@@ -11,6 +11,7 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.presentation import plain, shown
 from puffer_frames.numbers.target import Target
 from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.learned import LearnedBelief, Population
 
 _NEAR = 1e-6
 """Bounds of a loss that are as near as this are called exact."""
@@ -30,8 +31,8 @@ class AggregateFacts:
     noise: Noise
     by_law: bool
     """Whether what is protected has the law of a unit's rows."""
-    laws: str | None
-    """The word of the laws; None where they were given."""
+    laws: str | LearnedBelief | None
+    """The word of the laws, or what they were learned as; None where they were given."""
     added: bool
     """Whether a unit adds all its rows."""
     unit: bool
@@ -100,11 +101,20 @@ def _assumed(facts: AggregateFacts) -> Iterator[Statement]:
     if "count" in facts.choices:
         yield say("counted", what="rows" if facts.added else "units, not of rows")
     if facts.summed and facts.by_law and facts.laws is not None:
-        yield say("law", law=_LAWS[facts.laws])
+        yield say("law", law=_law(facts))
+    if facts.summed and facts.by_law and isinstance(facts.laws, Population):
+        yield say("unit-rows")
+        yield say("population-units", confidence=f"{100 * facts.laws.confidence:.6g}")
     if facts.grouped:
         yield say("groups")
     if facts.divisor is not None:
         yield say("divisor", divisor=plain(facts.divisor))
+
+
+def _law(facts: AggregateFacts) -> str:
+    if isinstance(facts.laws, LearnedBelief):
+        return facts.laws.words + (" on the range of the table" if facts.domain is None else " on the domain")
+    return _LAWS[facts.laws or "empirical"]
 
 
 def _losses(facts: AggregateFacts) -> Iterator[Statement]:
@@ -134,6 +144,8 @@ def _left_out(facts: AggregateFacts) -> Iterator[Statement]:
     learned = facts.by_law and facts.summed and facts.laws is not None
     if facts.unit and not facts.added and learned:
         yield say("class")
+    if learned and isinstance(facts.laws, Population):
+        yield say("one-confidence")
     if facts.added or learned:
         yield say("learned")
     if facts.nulls == "drop":

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from puffer_frames.certificates.sentences import Statement, say
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.target import Target
-from puffer_frames.priors.markov import MarkovChain
+from puffer_frames.papers.quilt.scales import Chain
+from puffer_frames.priors.chain_box import ChainBox
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.learned import Population
 from puffer_frames.scales.series import ReleasedCounts
 
 
@@ -23,10 +25,12 @@ class SeriesFacts:
     released: ReleasedCounts
     target: Target
     noise: Noise
-    chains: Sequence[MarkovChain]
+    chains: Sequence[Chain]
     """None for any dependence."""
     estimated: bool
     """Whether the chain was estimated."""
+    population: Population | None
+    """Where the chains are all that the series do not refute."""
     start_estimated: bool
     """Whether the law of the first state was."""
     counts: bool
@@ -56,7 +60,10 @@ def _assumed(facts: SeriesFacts) -> Iterator[Statement]:
     if facts.chains:
         given = "estimated" if facts.start_estimated else "given"
         starts = dict.fromkeys(chain.initial if isinstance(chain.initial, str) else given for chain in facts.chains)
-        yield say("chain", start=" or ".join(starts), law="estimated from the table" if facts.estimated else "given")
+        yield say("chain", start=" or ".join(starts), law=_law(facts))
+        if facts.population is not None:
+            yield say("one-matrix")
+            yield say("population-chain", confidence=f"{100 * facts.population.confidence:.6g}")
         if len(facts.chains) > 1:
             yield say("several-chains", chains=len(facts.chains))
         yield _gaps(facts.rows, given_start=any(not isinstance(chain.initial, str) for chain in facts.chains))
@@ -65,6 +72,12 @@ def _assumed(facts: SeriesFacts) -> Iterator[Statement]:
         if not facts.rows.bridged and (facts.rows.skipped > 0).any():
             yield _gaps(facts.rows, given_start=False)
     yield say("series-public")
+
+
+def _law(facts: SeriesFacts) -> str:
+    if facts.population is not None:
+        return facts.population.words
+    return "estimated from the table" if facts.estimated else "given"
 
 
 def _counted(facts: SeriesFacts) -> Iterator[Statement]:
@@ -88,7 +101,8 @@ def _counted(facts: SeriesFacts) -> Iterator[Statement]:
 def _composition(facts: SeriesFacts) -> Iterator[Statement]:
     chains = len(facts.chains)
     if facts.choice.adds_up:
-        under = " under the same chains" if chains > 1 else " under the same chain" if chains else ""
+        several = chains > 1 or facts.population is not None
+        under = " under the same chains" if several else " under the same chain" if chains else ""
         yield say("adds-up-series", under=under, deltas=" and deltas" * (facts.target.delta > 0))
     else:
         yield say("one-release", what="this histogram", rows="series", whose="the other states")
@@ -96,8 +110,10 @@ def _composition(facts: SeriesFacts) -> Iterator[Statement]:
 
 
 def _left_out(facts: SeriesFacts) -> Iterator[Statement]:
-    if facts.chains and (facts.estimated or facts.start_estimated):
+    if facts.chains and (facts.estimated or facts.start_estimated or facts.population is not None):
         yield say("learned")
+    if facts.population is not None:
+        yield say("one-confidence")
     if any(map(_leaves_out_states, facts.chains)):
         yield say("impossible-starts")
     if facts.nulls == "drop":
@@ -107,8 +123,10 @@ def _left_out(facts: SeriesFacts) -> Iterator[Statement]:
     yield say("grid", grid=facts.noise.on_grid)
 
 
-def _leaves_out_states(chain: MarkovChain) -> bool:
+def _leaves_out_states(chain: Chain) -> bool:
     """Whether a given start makes a state impossible at some time."""
+    if isinstance(chain, ChainBox):
+        return False
     return not isinstance(chain.initial, str) and not (chain.initial.all() and chain.transition.any(axis=0).all())
 
 

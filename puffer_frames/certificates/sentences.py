@@ -38,6 +38,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "assumed",
         "Each series is a Markov chain, independent of the others. Its start is {start}, its transition matrix {law}.",
     ),
+    "one-matrix": ("assumed", "All series follow the same transition matrix."),
     "several-chains": ("assumed", "The guarantee holds for each of {chains} chains."),
     "any-dependence": ("assumed", "The values of a series may depend on one another in any way; series do not."),
     "no-gaps": ("assumed", "{series} without gaps."),
@@ -51,6 +52,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "assumed",
         "The rows of each secret are independent draws from a population, one row per person.",
     ),
+    "unit-rows": ("assumed", "The rows of each unit are independent draws from a population of its own."),
     "other-rows": (
         "assumed",
         "The scale was calibrated on other rows than these. The beliefs are those learned there.",
@@ -75,6 +77,16 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "proved",
         "With {confidence} % confidence over the draw of the rows that the plan was made from, the guarantee holds for "
         "the laws of the population behind them, whatever they are.",
+    ),
+    "population-chain": (
+        "proved",
+        "With {confidence} % confidence over the draw of the series, the guarantee holds for the transition matrix "
+        "that they follow, whatever it is.",
+    ),
+    "population-units": (
+        "proved",
+        "With {confidence} % confidence over the draw of the rows, the guarantee holds for the laws of the populations "
+        "behind the units, whatever they are.",
     ),
     "joint-rule": (
         "proved",

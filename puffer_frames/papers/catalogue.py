@@ -162,6 +162,7 @@ GAUSSIAN_UNITS = Theorem(name="gaussian", source="[D24] Theorem 1; pure form", s
 # For a state of a series
 
 QUILT = Theorem(name="Markov quilt, exact influences", source="[SWC17] MQMExact")
+QUILT_CLASS = Theorem(name="Markov quilt, influences bounded for every chain", source="docs/theory.md, section 14")
 QUILT_APPROX = Theorem(name="Markov quilt, influences bounded by mixing", source="[SWC17] MQMApprox")
 EXACT_COUNT = Theorem(name="exact law of one count", source="docs/theory.md, section 10")
 GROUP = Theorem(name="group privacy of a whole piece", source="[SWC17] section 5")

@@ -20,15 +20,15 @@ from puffer_frames.priors.fitting import common_variance_preferred, fit_best, fi
 from puffer_frames.priors.moments import group_moments
 from puffer_frames.priors.prior import FloatArray, Prior, Secret, gaussian_priors
 from puffer_frames.priors.summary import Counts
-from puffer_frames.scales.learned import LearnedBelief, OtherTable, Population
+from puffer_frames.scales.learned import POPULATION, LearnedBelief, OtherTable, Population
 from puffer_frames.scales.observed import Belief, observed_belief
 
 FEW_VALUES = 256
 """Up to this many distinct values the observed frequencies are the model."""
 MOST_COMPONENTS = 5
 _FITS = "mixtures per secret"
-ONLY, POPULATION = "only", "population"
-"""The first beside a mapping: no other belief than the mappings. The second stands for `Population()`."""
+ONLY = "only"
+"""Beside a mapping: no other belief than the mappings."""
 WORDS = ("fitted", "empirical", POPULATION, ONLY)
 MANY_SECRETS = 100
 """With more secrets, "auto" takes the observed frequencies: all pairs of mixtures would take too long."""
@@ -126,7 +126,7 @@ def read_beliefs(beliefs: Any, /, *, is_frame: Callable[[object], bool]) -> list
     for entry in entries:
         word = isinstance(entry, str) and entry in WORDS
         if not (word or isinstance(entry, (Mapping, LearnedBelief)) or is_frame(entry)):
-            raise _not_a_belief(repr(entry) if isinstance(entry, str) else f"a {type(entry).__name__}")
+            raise _not_a_belief(_called(entry))
     if all(isinstance(entry, str) and entry == ONLY for entry in entries):
         raise _not_a_belief(repr(ONLY) if entries else "none")
     return [Population() if isinstance(entry, str) and entry == POPULATION else entry for entry in entries]
@@ -188,15 +188,29 @@ def _free(title: str, taken: Collection[str]) -> str:
     return next(name for k in count(1) if (name := title if k == 1 else f"{title} {k}") not in taken)
 
 
-def check_within(beliefs: Iterable[Belief], bounds: tuple[float, float], /) -> None:
-    """Raise ArgumentError for side knowledge of values that the domain cuts off: it is not the law of what is released.
+def clipped_to(beliefs: Sequence[BeliefEntry], /, *, domain: Bounds | None, extent: Bounds) -> Bounds | None:
+    """The bounds to which values are clipped before the noise: public ones, or where a belief needs some the extent.
 
-    Clipping comes before the noise, so it can make two laws easier to tell apart.
+    Raises
+    ------
+    ArgumentError
+        For side knowledge of values that they cut off: it is not the law of what is released. Clipping comes before the
+        noise, so it can make two laws easier to tell apart.
     """
+    clips = any(isinstance(entry, LearnedBelief) and entry.clips for entry in beliefs)
+    bounds = extent if domain is None and clips else domain
+    if bounds is not None:
+        _check_within([belief for belief in beliefs if isinstance(belief, Mapping)], bounds)
+    return bounds
+
+
+def _check_within(beliefs: Iterable[Belief], bounds: Bounds) -> None:
     low, high = bounds
     for belief in beliefs:
         for prior in belief.values():
-            if not prior.is_discrete or prior.means.min() < low or prior.means.max() > high:
+            if isinstance(prior, Prior) and (
+                not prior.is_discrete or prior.means.min() < low or prior.means.max() > high
+            ):
                 raise ArgumentError(
                     "a belief beside domain",
                     rule="of atoms within the domain, to which values are clipped before the noise",
@@ -205,11 +219,17 @@ def check_within(beliefs: Iterable[Belief], bounds: tuple[float, float], /) -> N
                 )
 
 
+def _called(entry: object) -> str:
+    if isinstance(entry, type):
+        return f"the class {entry.__name__}, without ()"
+    return repr(entry) if isinstance(entry, str) else f"a {type(entry).__name__}"
+
+
 def _entries(beliefs: Any) -> list[Any]:
     try:
         return list(beliefs)
     except TypeError:
-        raise _not_a_belief(f"a {type(beliefs).__name__}") from None
+        raise _not_a_belief(_called(beliefs)) from None
 
 
 def _check_given(belief: Mapping[Any, Any], *, secrets: Sequence[Secret]) -> Belief:

@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.papers.quilt.scales import Chain
+from puffer_frames.priors.chain_box import chains_not_refuted
 from puffer_frames.priors.markov import MarkovChain, estimate_transition
-from puffer_frames.priors.prior import FloatArray
+from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.priors.rank_band import confidence_left
 from puffer_frames.priors.series_rows import SeriesRows
+from puffer_frames.scales.learned import POPULATION, Population
 
-ChainArgument: TypeAlias = str | ArrayLike | MarkovChain | Sequence[ArrayLike | MarkovChain]
-"""A transition matrix, a chain, several of them, or "estimated"."""
+ChainArgument: TypeAlias = str | ArrayLike | MarkovChain | Population | Sequence[ArrayLike | MarkovChain]
+"""A transition matrix, a chain, several of them, "estimated", or all that the series do not refute."""
 
 
 def believed_chains(
@@ -23,8 +27,8 @@ def believed_chains(
     *,
     initial: str | ArrayLike,
     floor: float | None,
-) -> list[MarkovChain]:
-    """The chains of an argument: estimated from the series, one, or several.
+) -> list[Chain]:
+    """The chains of an argument: estimated from the series, one, several, or a box of them.
 
     Raises
     ------
@@ -39,6 +43,9 @@ def believed_chains(
             got=str(size),
             hint="With one state there is nothing to hide; list all that are possible in states=[...].",
         )
+    population = as_population(chain)
+    if population is not None:
+        return [chains_not_refuted(_transitions(rows), alpha=confidence_left(population.confidence, secrets=1))]
     listed = _as_several(chain)
     if any(isinstance(one, MarkovChain) for one in listed) and not (
         isinstance(initial, str) and initial == "stationary"
@@ -48,17 +55,12 @@ def believed_chains(
         )
     start = _initial(initial, rows, floor=floor)
     if isinstance(chain, str):
-        transitions = rows.transitions()
-        if not transitions.any() and any(seen > 1 for _, seen in rows.extents()):
-            raise PriorError(
-                'chain="estimated"',
-                rule="for series with states at neighbouring times",
-                got="none of them: a time without a state lies between any two with one",
-                hint="Give the chain: chain=[[0.9, 0.1], [0.1, 0.9]].",
-            )
+        transitions = _transitions(rows)
         least = 1.0 / max(int(transitions.sum()), size) if floor is None else _floor(floor, size)
         listed = [estimate_transition(transitions, floor=least)]
-    chains = [one if isinstance(one, MarkovChain) else MarkovChain.of(one, initial=start) for one in listed]
+    chains: list[Chain] = [
+        one if isinstance(one, MarkovChain) else MarkovChain.of(one, initial=start) for one in listed
+    ]
     for one in chains:
         if one.states != size:
             raise ArgumentError(
@@ -68,6 +70,28 @@ def believed_chains(
                 hint="List all possible states in the order of the matrix: states=[...].",
             )
     return chains
+
+
+def as_population(chain: object, /) -> Population | None:
+    """What an argument says of a population; None for another argument."""
+    return (
+        Population()
+        if isinstance(chain, str) and chain == POPULATION
+        else (chain if isinstance(chain, Population) else None)
+    )
+
+
+def _transitions(rows: SeriesRows) -> IndexArray:
+    """How often each transition was seen; raises PriorError where none was."""
+    transitions = rows.transitions()
+    if not transitions.any() and any(seen > 1 for _, seen in rows.extents()):
+        raise PriorError(
+            "a chain that is learned from the table",
+            rule="for series with states at neighbouring times",
+            got="none of them: a time without a state lies between any two with one",
+            hint="Give the chain: chain=[[0.9, 0.1], [0.1, 0.9]].",
+        )
+    return transitions
 
 
 def _as_several(chain: ChainArgument) -> list[ArrayLike | MarkovChain]:

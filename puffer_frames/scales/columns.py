@@ -26,9 +26,9 @@ from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.summary import Counts
-from puffer_frames.scales.beliefs import BeliefEntry, check_within, learn, name_beliefs
+from puffer_frames.scales.beliefs import BeliefEntry, clipped_to, learn, name_beliefs
 from puffer_frames.scales.choice import Choice, Proposal, choose, measure, require_noise
-from puffer_frames.scales.learned import LearnedBelief, Population
+from puffer_frames.scales.learned import Population
 from puffer_frames.scales.observed import Belief
 
 
@@ -73,19 +73,10 @@ def choose_column(
     chosen, assumed, empirical = learn(
         counts, theorem=theorem, components=components, coupled=noise.coupled_only, radius=radius
     )
-    clips = any(isinstance(entry, LearnedBelief) and entry.clips for entry in beliefs)
-    bounds = extent if domain is None and clips else domain
+    bounds = clipped_to(beliefs, domain=domain, extent=extent)
     covered = name_beliefs(
-        beliefs,
-        fitted=assumed,
-        empirical=empirical,
-        model=chosen.model,
-        counts=counts,
-        bounds=bounds,
-        radius=radius,
+        beliefs, fitted=assumed, empirical=empirical, model=chosen.model, counts=counts, bounds=bounds, radius=radius
     )
-    if bounds is not None:
-        check_within((belief for belief in beliefs if isinstance(belief, Mapping)), bounds)
     engines = {name: belief_loss(one.laws, pairs=pairs, noise=noise) for name, one in covered.items()}
     own = next((engines[name] for name, one in covered.items() if one.laws is assumed), None)
     asked = noise.unrounded(target)

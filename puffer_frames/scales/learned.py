@@ -21,6 +21,8 @@ from puffer_frames.priors.rank_band import confidence_left, rank_band
 from puffer_frames.priors.summary import Counts
 from puffer_frames.scales.observed import observed_belief
 
+POPULATION = "population"
+"""The word for `Population()`."""
 ROOT = "2/sqrt(n)"
 _LEAST_SHARE = 1e-12
 _MOST_RESAMPLES = 1000
@@ -55,7 +57,7 @@ class LearnedBelief(ABC):
         """What it is, in a sentence."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Population(LearnedBelief):
     r"""Every law that the table does not refute: a guarantee for the population that its rows were drawn from.
 
@@ -119,7 +121,7 @@ class Population(LearnedBelief):
         return f"any that the table does not refute with {100 * self.confidence:g} % confidence"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Contamination(LearnedBelief):
     r"""The observed frequencies, but for a share of the records that may be anything on the domain.
 
@@ -199,7 +201,7 @@ class Contamination(LearnedBelief):
         return f"the observed frequencies, where {share}{of} may have any other value"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Bootstrap(LearnedBelief):
     """The observed frequencies of resamples of the rows: how much the scale leans on single rows.
 

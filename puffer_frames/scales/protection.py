@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.atoms.rows import RowsLoss
-from puffer_frames.loss.engine import privacy_loss
+from puffer_frames.loss.engine import belief_loss, privacy_loss
 from puffer_frames.loss.outcome import Loss
 from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss
+from puffer_frames.loss.sets.coupled_sets import set_distance
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import (
@@ -24,6 +26,7 @@ from puffer_frames.papers.catalogue import (
     Theorem,
 )
 from puffer_frames.papers.users import presence_scale, value_scale
+from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.transport import rows_diameter, w_infinity, w_infinity_diameter
@@ -127,6 +130,23 @@ def of_replacement(laws: UnitLaws, pairs: Pairs, /, *, noise: Noise) -> Protecti
         theorem=GAUSSIAN_UNITS,
         published=lambda target: GAUSSIAN_UNITS.scale_for(priors, target, noise=noise, pairs=pairs),
         distance=math.inf,
+    )
+
+
+def of_sets(sets: Mapping[Secret, LawSet], pairs: Pairs | None, /, *, noise: Noise) -> Protection:
+    """Any law of the set of a unit: present or absent, or for pairs of units that of one or of the other."""
+    listed: Pairs = pairs or tuple((unit, ABSENT) for unit in sets)
+    sets = sets if pairs else {**sets, ABSENT: LawSet.anything(0.0, 0.0)}
+    named = list(combinations(sets, 2)) if listed == "all" else listed
+    distance = max(set_distance(sets[one], sets[other]) for one, other in named)
+    return Protection(
+        engine=belief_loss(
+            {unit: sets[unit] for unit in dict.fromkeys(u for pair in named for u in pair)}, pairs=listed, noise=noise
+        ),
+        theorem=REPLACEMENT if pairs else LARGEST_CONTRIBUTION,
+        published=_hide(distance, noise),
+        distance=distance,
+        upper_bound=noise != PUBLISHED_FOR,
     )
 
 

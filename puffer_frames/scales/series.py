@@ -14,9 +14,10 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.rounding import divide_up
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import EXACT_COUNT, MECHANISMS, PUBLISHED_FOR
+from puffer_frames.papers.catalogue import EXACT_COUNT, MECHANISMS, PUBLISHED_FOR, QUILT_CLASS
 from puffer_frames.papers.quilt.nodes import Quilt, QuiltScale
-from puffer_frames.papers.quilt.scales import approx_quilts, exact_quilts, largest_over
+from puffer_frames.papers.quilt.scales import Chain, approx_quilts, exact_quilts, largest_over
+from puffer_frames.priors.chain_box import ChainBox
 from puffer_frames.priors.markov import MarkovChain
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice, measure
@@ -52,7 +53,7 @@ class ReleasedCounts:
 
 
 def choose_noise(
-    chains: list[MarkovChain],
+    chains: list[Chain],
     rows: SeriesRows,
     counts: ReleasedCounts,
     target: Target,
@@ -97,7 +98,7 @@ def choose_noise(
     whole = {observed for _, observed in rows.extents()}
     alone = mechanism != "group" and any(quilt.influence == 0 and quilt.card in whole for quilt in quilts)
     return Choice(
-        theorem=MECHANISMS[mechanism],
+        theorem=QUILT_CLASS if any(isinstance(chain, ChainBox) for chain in chains) else MECHANISMS[mechanism],
         published_scale=published,
         scale=scale,
         binding_belief=belief,
@@ -114,7 +115,7 @@ def choose_noise(
 
 
 def _quilts(
-    chains: list[MarkovChain],
+    chains: list[Chain],
     extents: list[tuple[int, int]],
     noise_of: Callable[[Quilt], float],
     *,
@@ -145,7 +146,7 @@ def _scale(quilt: Quilt, *, bins: int, noise: Noise, target: Target) -> float:
 
 
 def _over_extents(
-    chains: list[MarkovChain],
+    chains: list[Chain],
     extents: list[tuple[int, int]],
     scale_of: Callable[..., QuiltScale],
     *,
@@ -175,16 +176,17 @@ def _over_extents(
 
 
 def _exact(
-    chains: list[MarkovChain], rows: SeriesRows, counts: ReleasedCounts, target: Target, *, belief: str, noise: Noise
+    chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, target: Target, *, belief: str, noise: Noise
 ) -> Choice:
     _check_exact(chains, rows, counts, noise)
     asked = noise.unrounded(target.pure)
     counted = [k == counts.released[-1] for k in range(len(rows.states))]
+    known = [chain for chain in chains if isinstance(chain, MarkovChain)]  # a box has none: refused before
     scale, engines = 0.0, []
     for length, _ in rows.extents():
         if length / asked.epsilon <= scale:
             break  # the whole piece changes the count by its length at most
-        loss = count_loss(chains, counted, length=length)
+        loss = count_loss(known, counted, length=length)
         if loss is None:
             continue
         engines.append(loss)
@@ -215,7 +217,7 @@ def _exact(
     )
 
 
-def _check_exact(chains: list[MarkovChain], rows: SeriesRows, counts: ReleasedCounts, noise: Noise) -> None:
+def _check_exact(chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, noise: Noise) -> None:
     """Raise ArgumentError for what has no exact law of a count."""
     gaps = rows.bridges(from_start=_has_law(chains))
     if gaps:
@@ -234,7 +236,7 @@ def _check_exact(chains: list[MarkovChain], rows: SeriesRows, counts: ReleasedCo
         )
 
 
-def _has_law(chains: list[MarkovChain]) -> bool:
+def _has_law(chains: list[Chain]) -> bool:
     """Whether the law of the first state is known: then it matters how long before the first row seen that was.
 
     A stationary law is that of every time, and whatever the law of the first state is, "any" covers a later one.

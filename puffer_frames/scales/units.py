@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.family import Noise
+from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.target import Target
+from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.unit_laws import UnitLaws
 from puffer_frames.priors.unit_rows import UnitRows
 from puffer_frames.scales.choice import Choice, Proposal, choose
-from puffer_frames.scales.protection import Protection, of_presence, of_replacement, of_values
+from puffer_frames.scales.learned import LearnedBelief
+from puffer_frames.scales.protection import Protection, of_presence, of_replacement, of_sets, of_values
 
-LawsArgument = str | Mapping[Secret, Prior]
-DeclaredValues = tuple[tuple[float, float | None], ...]
+LawsArgument: TypeAlias = str | Mapping[Secret, Prior] | LearnedBelief
+DeclaredValues: TypeAlias = tuple[tuple[float, float | None], ...]
 
 
 def choose_scales(
@@ -32,6 +35,7 @@ def choose_scales(
     pairs: str | Iterable[Sequence[Any]],
     values: DeclaredValues | None,
     laws: LawsArgument,
+    domain: Bounds | None,
     belief: str,
     added: bool,
     noise: Noise,
@@ -53,7 +57,7 @@ def choose_scales(
         How the laws of the units are called.
     added : bool
         Whether a unit adds all its rows.
-    protect, pairs, laws, noise, calibration, integer, allow_zero_noise
+    protect, pairs, laws, domain, noise, calibration, integer, allow_zero_noise
         As in `puffer_frames.aggregate`.
 
     Raises
@@ -70,6 +74,9 @@ def choose_scales(
         if values is not None and statistic == "sum":
             most = float(np.diff(rows.starts).max()) if added else 1.0
             protection = of_values(values, rows=most, noise=noise)
+        elif isinstance(laws, LearnedBelief) and statistic == "sum":
+            sets = _sets(rows, laws, domain=domain)
+            protection = of_sets(sets, checked if protect == "replacement" else None, noise=noise)
         else:
             contributions = _laws(rows, laws, statistic=statistic, added=added)
             if protect == "replacement":
@@ -134,6 +141,14 @@ def _checked_pairs(pairs: str | Iterable[Sequence[Any]], units: Sequence[Secret]
             hint="Every unit is protected against absence.",
         )
     return "all"
+
+
+def _sets(rows: UnitRows, belief: LearnedBelief, *, domain: Bounds | None) -> Mapping[Secret, LawSet]:
+    """What one row of each unit may be like, on the domain or the range of the table."""
+    bounds = domain or (float(rows.values.min()), float(rows.values.max()))
+    ends = zip(rows.units, rows.starts[:-1], rows.starts[1:], strict=True)
+    counts = {unit: np.unique(rows.values[a:b], return_counts=True) for unit, a, b in ends}
+    return cast(Mapping[Secret, LawSet], belief.laws(counts, bounds=bounds, radius=0.0))
 
 
 def _laws(rows: UnitRows, laws: LawsArgument, *, statistic: str, added: bool) -> UnitLaws:

@@ -19,6 +19,7 @@ from puffer_frames.numbers.arguments import check_flag, check_word
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.scales.choice import check_calibration
+from puffer_frames.scales.learned import POPULATION, LearnedBelief, Population
 from puffer_frames.scales.units import DeclaredValues, LawsArgument
 from puffer_frames.verbs.arguments import AggregateArguments
 from puffer_frames.verbs.checks import (
@@ -149,11 +150,22 @@ class AggregateRequest:
         """How the laws of the units are called."""
         if not self.by_law:
             return "declared values"
+        if isinstance(self.laws, LearnedBelief):
+            return self.laws.title
         return self.laws if isinstance(self.laws, str) else "given"
 
 
 def _laws(laws: LawsArgument, domain: Bounds | None, *, added: bool) -> LawsArgument:
     check_laws(laws)
+    if isinstance(laws, str) and laws == POPULATION:
+        laws = Population()
+    if isinstance(laws, LearnedBelief) and added:
+        raise ArgumentError(
+            "laws",
+            rule='"empirical", "gaussian" or a mapping of unit to Prior with contribution="rows"',
+            got=f"a {type(laws).__name__}",
+            hint="Leave contribution out: one row of each unit is drawn.",
+        )
     if isinstance(laws, Mapping) and domain is not None and not added:
         check_support(laws, low=domain[0], high=domain[1])
     return laws

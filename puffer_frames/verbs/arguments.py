@@ -106,7 +106,7 @@ class AggregateArguments(DrawArguments, GuaranteeArguments):
     query: QueryWord | Sequence[QueryWord] = "sum"
     protect: ProtectWord = "presence"
     pairs: PairsArgument = "all"
-    laws: Literal["empirical", "gaussian"] | Mapping[Secret, Prior] = "empirical"
+    laws: Literal["empirical", "gaussian", "population"] | Mapping[Secret, Prior] | LearnedBelief = "empirical"
     contribution: Literal["draw", "rows"] = "draw"
     by: Name | Iterable[Name] = ()
     domain: Sequence[float] | None = None

@@ -199,7 +199,7 @@ class Calibration:
         >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
         >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
         >>> plan.robustness()[["belief", "scale"]].round(2).to_dict("list")
-        {'belief': ['empirical', 'population', 'contaminated', 'any law'], 'scale': [0, 0, 0, 8.0]}
+        {'belief': ['empirical', 'population', 'contaminated', 'any law'], 'scale': [0.47, 3.66, 2.28, 8.0]}
         """
         share = self.plan.request.target.share(len(self.choices))
         found = [

@@ -13,6 +13,7 @@ from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.arguments import as_float
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.scales.learned import POPULATION, Contamination, Population
 
 QUERIES = ("sum", "count", "mean")
 PROTECTIONS = ("presence", "value", "value-or-absence", "replacement")
@@ -66,10 +67,11 @@ def _shown(argument: object) -> str:
 
 def check_laws(laws: object, /) -> None:
     """Raise ArgumentError for what names no laws."""
-    if not isinstance(laws, Mapping) and not (isinstance(laws, str) and laws in ("empirical", "gaussian")):
+    word = isinstance(laws, str) and laws in ("empirical", "gaussian", POPULATION)
+    if not isinstance(laws, (Mapping, Population, Contamination)) and not word:
         raise ArgumentError(
             "laws",
-            rule='"empirical", "gaussian" or a mapping of unit to Prior',
+            rule='"empirical", "gaussian", "population", Population(), Contamination() or a mapping of unit to Prior',
             got=repr(laws) if isinstance(laws, str) else f"a {type(laws).__name__}",
             hint='Leave it out for "empirical".',
         )

@@ -16,6 +16,8 @@ from puffer_frames.numbers.arguments import check_flag, check_word
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import MECHANISMS
 from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.chains import as_population
+from puffer_frames.scales.learned import POPULATION, Population
 from puffer_frames.verbs.arguments import HistogramArguments
 from puffer_frames.verbs.request import Drawing, check_guarantee
 
@@ -37,6 +39,8 @@ class SeriesRequest:
     """Counts, not frequencies."""
     nulls: str
     drawing: Drawing
+    population: Population | None
+    """Where the chains are all that the series do not refute."""
 
     @classmethod
     def of(cls, arguments: HistogramArguments, labels: Sequence[Name], /) -> SeriesRequest:
@@ -60,7 +64,10 @@ class SeriesRequest:
         }
         check_distinct(names)
         check_free_names((*names["state"], *names["unit"]), role="state", taken=COLUMNS)
+        population = as_population(arguments.chain)
+        _check_population(population, arguments, mechanism=mechanism)
         belief = "estimated chain" if isinstance(arguments.chain, str) else "given chains"
+        belief = belief if population is None else "population"
         return cls(
             state=names["state"][0],
             time=names["time"][0],
@@ -73,6 +80,7 @@ class SeriesRequest:
             counts=check_flag(arguments.counts, "counts"),
             nulls=arguments.nulls,
             drawing=Drawing.of(arguments),
+            population=None if mechanism == "group" else population,
         )
 
     @property
@@ -109,17 +117,39 @@ def _check_unused(arguments: HistogramArguments, noise: Noise, *, delta: float) 
             got=f"{delta:g}",
             hint='Leave it out, or say noise="gaussian".',
         )
-    if isinstance(chain, str) and chain != "estimated":
+    if isinstance(chain, str) and chain not in ("estimated", POPULATION):
         raise ArgumentError(
             "chain",
-            rule='"estimated", a transition matrix or a MarkovChain',
+            rule='"estimated", "population", a transition matrix or a MarkovChain',
             got=repr(chain),
             hint='Leave it out for "estimated".',
         )
-    estimated = isinstance(chain, str) or (isinstance(initial, str) and initial == "estimated")
+    estimated = (isinstance(chain, str) and chain == "estimated") or (
+        isinstance(initial, str) and initial == "estimated"
+    )
     if floor is not None and not estimated:
         raise ArgumentError(
-            "floor", rule="left out where the chain is given", got="a number", hint="Raise the entries of the matrix."
+            "floor", rule="left out where the chain is not estimated", got="a number", hint="Leave it out."
+        )
+
+
+def _check_population(population: Population | None, arguments: HistogramArguments, *, mechanism: str) -> None:
+    """Raise ArgumentError for what is not there for all chains that the series do not refute."""
+    if population is None:
+        return
+    if mechanism not in ("quilt", "group"):
+        raise ArgumentError(
+            "mechanism",
+            rule='"quilt" or "group" with chain="population"',
+            got=repr(mechanism),
+            hint="Leave it out: its influences are bounded for every chain that the series do not refute.",
+        )
+    if not (isinstance(arguments.initial, str) and arguments.initial in ("stationary", "any")):
+        raise ArgumentError(
+            "initial",
+            rule='left out with chain="population"',
+            got="another law",
+            hint="The scale holds for every law of the first state.",
         )
 
 

@@ -6,7 +6,19 @@ import warnings
 import numpy as np
 import pandas as pd
 
-from puffer_frames import MarkovChain, Prior, Stable, aggregate, binary_class, calibrate, histogram, privatize
+from puffer_frames import (
+    Bootstrap,
+    Contamination,
+    MarkovChain,
+    Population,
+    Prior,
+    Stable,
+    aggregate,
+    binary_class,
+    calibrate,
+    histogram,
+    privatize,
+)
 
 ROWS = 400
 RNG = np.random.default_rng(3)
@@ -56,6 +68,14 @@ SUM = {"unit": "patient", "value": "visits", "epsilon": 1.0, "frame": VISITS, "v
 SERIES = {"state": "state", "time": "minute", "epsilon": 1.0, "frame": BINARY, "chain": TWO, "verb": "histogram"}
 
 CASES = {
+    "release, population": RELEASE | {"beliefs": "population"},
+    "release, population on a domain": RELEASE
+    | {"beliefs": ("fitted", Population(confidence=0.9)), "domain": {"score": (0, 5)}},
+    "release, wider beliefs": RELEASE | {"beliefs": (Contamination(), Bootstrap(resamples=3), OTHER)},
+    "batch, population": PLAN | {"beliefs": "population"},
+    "sum, population": SUM | {"laws": "population"},
+    "sum, contaminated, on a domain": SUM | {"laws": Contamination(share=0.1), "domain": (0, 9)},
+    "series, population": SERIES | {"chain": "population"},
     "release": RELEASE,
     "release, seeded": RELEASE | {"rng": 3},
     "release, delta": RELEASE | {"delta": 1e-6},

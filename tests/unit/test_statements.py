@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from certificate_cases import CASES, certificate_of_case
 
+from puffer_frames import Population
 from puffer_frames.certificates.sentences import SENTENCES
 
 GROUPS = ("a", "b", "c")
@@ -37,7 +38,7 @@ def summed(c):
 
 
 def given(c):
-    return is_sum(c) and "laws" in c and not isinstance(c["laws"], str)
+    return is_sum(c) and isinstance(c.get("laws"), dict)
 
 
 def all_rows(c):
@@ -60,6 +61,14 @@ def several(c):
     return is_sum(c) and (c.get("query") in (("sum", "count"),) or (c.get("query") == "mean" and "divisor" not in c))
 
 
+def population(c):
+    asked = c.get("beliefs", c.get("laws", c.get("chain", ())))
+    return any(
+        isinstance(one, Population) or (isinstance(one, str) and one == "population")
+        for one in (asked if isinstance(asked, (tuple, list)) else [asked])
+    )
+
+
 # key of a sentence: when it appears, by what was asked for (and the name of the case)
 TABLE = {
     "warning-seed": lambda c, name: "rng" in c,
@@ -75,7 +84,17 @@ TABLE = {
         or (by_law(c) and summed(c) and not given(c))
         or all_rows(c)
         or (is_series(c) and not group(c) and "estimated" in (str(c["chain"]), str(c.get("initial"))))
+        or population(c)
     ),
+    "population-rows": lambda c, name: is_release(c) and population(c),
+    "population": lambda c, name: is_release(c) and population(c),
+    "population-units": lambda c, name: is_sum(c) and population(c),
+    "unit-rows": lambda c, name: is_sum(c) and population(c),
+    "population-chain": lambda c, name: is_series(c) and population(c),
+    "one-matrix": lambda c, name: is_series(c) and population(c),
+    "one-confidence": lambda c, name: population(c),
+    "clipped-to-range": lambda c, name: name in ("release, population", "batch, population", "release, wider beliefs"),
+    "wider": lambda c, name: is_release(c),
     "other-rows": lambda c, name: "batch" in c,
     "observed-exceeds": lambda c, name: name in (WRONG, "release, nothing but side knowledge", "batch that drifted"),
     "observed-unknown": lambda c, name: False,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.numbers.arguments import check_epsilon, check_word
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.papers.quilt.boxes import box_quilts
 from puffer_frames.papers.quilt.influence import (
     FixedStart,
     Influence,
@@ -19,8 +21,11 @@ from puffer_frames.papers.quilt.influence import (
     stationary_influence,
 )
 from puffer_frames.papers.quilt.nodes import Nodes, QuiltScale, empty_quilt, fixed_nodes
+from puffer_frames.priors.chain_box import ChainBox
 from puffer_frames.priors.markov import MarkovChain
 from puffer_frames.priors.prior import FloatArray, IndexArray
+
+Chain: TypeAlias = MarkovChain | ChainBox
 
 _ROUND_UP = 1 + 16 * UNIT_ROUNDOFF
 _LARGEST_DELTA = 1 - 1e-9
@@ -125,12 +130,10 @@ def quilt_approx_scale(
     return largest_over(chains, lambda chain: approx_quilts(chain, length=length, epsilon=epsilon, rule=rule)).sigma
 
 
-def largest_over(
-    chains: MarkovChain | Sequence[MarkovChain], quilts: Callable[[MarkovChain], QuiltScale], /
-) -> QuiltScale:
+def largest_over(chains: Chain | Sequence[Chain], quilts: Callable[[Any], QuiltScale], /) -> QuiltScale:
     """The largest scale over the beliefs, with the quilts of all."""
-    listed = [chains] if isinstance(chains, MarkovChain) else list(chains)
-    if not listed or not all(isinstance(chain, MarkovChain) for chain in listed):
+    listed = [chains] if isinstance(chains, (MarkovChain, ChainBox)) else list(chains)
+    if not listed or not all(isinstance(chain, (MarkovChain, ChainBox)) for chain in listed):
         raise ArgumentTypeError(
             "chains",
             rule="a MarkovChain or several",
@@ -142,12 +145,14 @@ def largest_over(
     return QuiltScale(sigma=max(scale.sigma for scale in found), quilts=tuple(every))
 
 
-def exact_quilts(chain: MarkovChain, /, *, length: int, epsilon: float, most: int | None = None) -> QuiltScale:
-    """The scale of one chain with exact influences.
+def exact_quilts(chain: Chain, /, *, length: int, epsilon: float, most: int | None = None) -> QuiltScale:
+    """The scale of one chain with exact influences, or of a box of chains with bounds of them.
 
     Quilts that hold `most` nodes or more are not looked for: those that are observed may be fewer than `length`.
     """
     epsilon, length = check_epsilon(epsilon), check_length(length)
+    if isinstance(chain, ChainBox):
+        return box_quilts(chain, length=length, epsilon=epsilon, most=most)
     most = length if most is None else min(most, length)
     if length == 1:
         return empty_quilt(length, epsilon)

@@ -1,0 +1,250 @@
+"""Sets of laws against linear programs over laws on a fine grid, and laws drawn from the sets.
+
+The oracle shares no code with the library: it builds bands by their definition, a largest or smallest density by a
+linear program, and scans y.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import sweep
+from scipy.optimize import linprog
+from scipy.stats import beta
+
+import puffer_frames.loss.sets.laplace_sets as engine
+from puffer_frames.loss.sets.extremes import Intervals
+from puffer_frames.loss.sets.laplace_sets import LaplaceSetsLoss
+from puffer_frames.priors.law_set import LawSet
+from puffer_frames.scales.learned import Contamination, Population
+
+ALPHA = 0.1
+
+
+def kernel(distance, scale):
+    return np.exp(-np.abs(distance) / scale)
+
+
+def ranks_of(n):
+    """1, 2, 3, ... in steps of ratio 1.1, and their mirrors."""
+    found = [1]
+    while found[-1] <= (n + 1) // 2:
+        found.append(max(found[-1] + 1, math.floor(found[-1] * 1.1)))
+    lower = found[:-1]
+    return sorted({*lower, *(n + 1 - i for i in lower)})
+
+
+class Band:
+    """Bounds of a distribution function, from a sample, by definition."""
+
+    def __init__(self, sample, low, high, alpha):
+        x, n = np.sort(sample), len(sample)
+        ranks = ranks_of(n)
+        tail = alpha / len(ranks) / 2
+        self.steps = [(x[i - 1], beta.ppf(tail, i, n + 1 - i), beta.isf(tail, i, n + 1 - i)) for i in ranks]
+        self.low, self.high = low, high
+
+    def cdf_least(self, x):
+        return 1.0 if x >= self.high else max([0.0, *(least for at, least, _ in self.steps if x >= at)])
+
+    def cdf_most(self, x):
+        return 0.0 if x < self.low else min([1.0, *(most for at, _, most in self.steps if x < at)])
+
+    def constraints(self, grid):
+        """Rows and right sides of A p <= b for probabilities on a grid."""
+        below = np.tril(np.ones((grid.size, grid.size)))
+        most = np.array([self.cdf_most(x) for x in grid])
+        least = np.array([self.cdf_least(x) for x in grid])
+        return np.vstack([below, -below]), np.concatenate([most, -least])
+
+    def quantile_ends(self, levels):
+        """Smallest and largest quantile, by the definition of the infimum."""
+        points = np.unique([self.low, self.high, *(at for at, _, _ in self.steps)])
+        most = np.array([self.cdf_most(x) for x in points])
+        least = np.array([self.cdf_least(x) for x in points])
+        return (points[[int(np.argmax(cdf >= u - 1e-15)) for u in levels]] for cdf in (most, least))
+
+    def draw(self, rng, pieces=60):
+        """A law in the band: a monotone quantile between both ends."""
+        levels = (np.arange(pieces) + 0.5) / pieces
+        low, high = self.quantile_ends(levels)
+        share = rng.beta(0.3, 0.3, pieces) if rng.random() < 0.5 else np.full(pieces, rng.random())
+        return np.maximum.accumulate(low + share * (high - low)), np.full(pieces, 1 / pieces)
+
+
+class Contaminated:
+    """(1 - share) of the frequencies of a sample, the rest anything on the domain."""
+
+    def __init__(self, sample, low, high, share):
+        self.values, counts = np.unique(sample, return_counts=True)
+        self.weights, self.share, self.low, self.high = counts / counts.sum(), share, low, high
+
+    def constraints(self, grid):
+        least = np.zeros(grid.size)
+        np.add.at(least, np.searchsorted(grid, self.values), (1 - self.share) * self.weights)
+        return -np.eye(grid.size), -least
+
+    def draw(self, rng):
+        free = rng.uniform(self.low, self.high, 3)
+        parts = rng.dirichlet([0.3] * 3) * self.share
+        return np.append(self.values, free), np.append((1 - self.share) * self.weights, parts)
+
+
+def extreme(belief, grid, y, scale, *, largest):
+    rows, sides = belief.constraints(grid)
+    k = kernel(y - grid, scale)
+    sign = -1.0 if largest else 1.0
+    found = linprog(sign * k, A_ub=rows, b_ub=sides + 1e-12, A_eq=np.ones((1, grid.size)), b_eq=[1.0], bounds=(0, None))
+    assert found.status == 0
+    return sign * found.fun
+
+
+def loss_at(y, one, other, grid, scale):
+    most = extreme(one, grid, y, scale, largest=True)
+    return math.log(most / extreme(other, grid, y, scale, largest=False))
+
+
+def random_case(rng):
+    """Two beliefs, the sets that the library makes of them, a scale."""
+    low, high = 0.0, float(rng.integers(4, 9))
+    samples = [np.round(rng.uniform(low, high, rng.integers(6, 40)) * 2) / 2 for _ in range(2)]
+    samples[1] = np.clip(samples[1] + rng.integers(0, 3), low, high)
+    counts = {name: np.unique(x, return_counts=True) for name, x in zip("st", samples, strict=True)}
+    scale = float(rng.uniform(0.5, 4.0))
+    if rng.random() < 0.6:
+        beliefs = [Band(x, low, high, ALPHA / 2) for x in samples]
+        sets = Population(1 - ALPHA).laws(counts, bounds=(low, high), radius=0.0)
+    else:
+        share = float(rng.uniform(0.02, 0.5))
+        beliefs = [Contaminated(x, low, high, share) for x in samples]
+        sets = Contamination(share).laws(counts, bounds=(low, high), radius=0.0)
+    return beliefs, sets, scale, (low, high)
+
+
+def check(seed):
+    rng = np.random.default_rng(seed)
+    beliefs, sets, scale, (low, high) = random_case(rng)
+    found = LaplaceSetsLoss(sets, pairs="all").pure(scale).bracket
+    assert found.width <= 1e-6
+    assert abs(sum(sets["s"].weights) - 1) < 1e-9
+    # laws of the sets never lose more
+    ys = np.linspace(low - 1, high + 1, 301)[:, None]
+    for _ in range(20):
+        densities = [(kernel(ys - x, scale) * w).sum(axis=1) for x, w in (belief.draw(rng) for belief in beliefs)]
+        assert np.abs(np.log(densities[0] / densities[1])).max() <= found.upper + 1e-9
+    # and where the loss is largest a linear program finds it. Every end and midpoint is a point of the grid
+    ends = np.concatenate([part for one in sets.values() for part in (one.lows, one.highs)])
+    scan = np.unique(np.concatenate([np.linspace(low, high, 161), ends]))
+    every = {name: extremes(one, scan, scale) for name, one in sets.items()}
+    losses = [np.log(every[a][0] / every[b][1]) for a, b in ("st", "ts")]
+    order = int(np.argmax([loss.max() for loss in losses]))
+    y = float(scan[losses[order].argmax()])
+    grid = np.unique(np.concatenate([np.linspace(low, high, 41), ends, [y]]))
+    one, other = beliefs if order == 0 else beliefs[::-1]
+    exact = loss_at(y, one, other, grid, scale)
+    assert exact <= found.upper + 1e-7
+    step = (high - low) / 160
+    assert exact >= found.lower - step / scale - 1e-7  # the ratio changes by at most 2/b per unit, on half a step
+    at = float(rng.uniform(low, high))
+    grid = np.unique(np.concatenate([grid, [at]]))
+    assert loss_at(at, one, other, grid, scale) <= found.upper + 1e-7
+
+
+def extremes(law, y, scale):
+    """Largest and smallest density of a set of intervals at y."""
+    y = np.asarray(y)[..., None]
+    near = np.clip(y, law.lows, law.highs)
+    far = np.maximum(np.abs(y - law.lows), np.abs(y - law.highs))
+    return kernel(y - near, scale) @ law.weights, kernel(far, scale) @ law.weights
+
+
+def check_many(count):
+    for seed in range(count):
+        check(seed)
+
+
+@sweep(40, 300)
+def test_linear_programs_and_drawn_laws_agree(count):
+    check_many(count)
+
+
+def test_oracle_finds_a_band_that_is_too_narrow(monkeypatch):
+    def narrower(sets):
+        return {
+            name: LawSet.of(
+                one.weights, one.lows + 0.05 * (one.highs - one.lows), one.highs - 0.05 * (one.highs - one.lows)
+            )
+            for name, one in sets.items()
+        }
+
+    whole = LaplaceSetsLoss.__init__
+    monkeypatch.setattr(LaplaceSetsLoss, "__init__", lambda self, sets, /, **rest: whole(self, narrower(sets), **rest))
+    with pytest.raises(AssertionError):
+        check_many(12)
+
+
+def test_oracle_finds_a_lost_order(monkeypatch):
+    monkeypatch.setattr(LaplaceSetsLoss, "_ends", (np.array([0]), np.array([1])))
+    with pytest.raises(AssertionError):
+        check_many(12)
+
+
+def test_oracle_finds_forgotten_midpoints(monkeypatch):
+    class AtEnds(Intervals):
+        def __init__(self, sets, /):
+            ends = [
+                LawSet.of(np.repeat(one.weights, 2) / 2, *[np.ravel([one.lows, one.highs], order="F")] * 2)
+                for one in sets
+            ]
+            super().__init__(sets)
+            self._far_ends = Intervals.__new__(Intervals)
+            Intervals.__init__(self._far_ends, [*sets, *ends])
+            self._ends, self._whole = ends, sets
+
+        def at(self, scale, /):
+            found = self._far_ends.at(scale)
+            k = len(self._whole)
+            tables = {name: getattr(found, name)[:k] for name in ("log_a", "slack_a", "log_b", "log_c")}
+            return replace(found, **tables, log_d=found.log_d[k:], log_e=found.log_e[k:])
+
+    monkeypatch.setattr(engine, "Intervals", AtEnds)
+    with pytest.raises(AssertionError):
+        check_many(12)
+
+
+def test_a_maximum_between_the_values():
+    # of s against t the loss is 1.061 at the values and at the middle of the domain, 1.323 in truth
+    s, t = (
+        Contamination(0.3).laws({0: pair}, bounds=(0.0, 4.5), radius=0.0)[0]
+        for pair in ((np.array([0.0]), np.array([1])), (np.array([0.0, 4.0]), np.array([1, 1])))
+    )
+    scan = np.linspace(0, 4.5, 45001)
+    most, least = (extremes(law, scan, 1.0)[k] for k, law in ((0, s), (1, t)))
+    loss = LaplaceSetsLoss({"s": s, "t": t}, pairs="all")
+    loss._ends = (np.array([0]), np.array([1]))
+    found = loss.pure(1.0).bracket
+    assert found.upper == pytest.approx(np.log(most / least).max(), abs=1e-6)
+    assert found.upper == pytest.approx(1.323, abs=1e-3)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_hockey_stick_holds_that_of_drawn_laws(seed):
+    rng = np.random.default_rng(seed)
+    beliefs, sets, scale, (low, high) = random_case(rng)
+    epsilon = 0.5 * LaplaceSetsLoss(sets, pairs="all").pure(scale).bracket.upper
+    found = LaplaceSetsLoss(sets, pairs="all").hockey_stick(scale, epsilon=epsilon).bracket
+    ys = np.linspace(low - 25 * scale, high + 25 * scale, 40001)
+    least = 0.0
+    for _ in range(15):
+        laws = [belief.draw(rng) for belief in beliefs]
+        p, q = (sum(w * kernel(ys - x, scale) for x, w in zip(*law, strict=True)) / (2 * scale) for law in laws)
+        for one, other in ((p, q), (q, p)):
+            least = max(least, float(np.trapezoid(np.maximum(one - math.exp(epsilon) * other, 0), ys)))
+    assert least <= found.upper + 1e-6
+    both = [[density / (2 * scale) for density in extremes(law, ys, scale)] for law in sets.values()]
+    upper = max(
+        float(np.trapezoid(np.maximum(both[i][0] - math.exp(epsilon) * both[j][1], 0), ys)) for i, j in ((0, 1), (1, 0))
+    )
+    assert found.upper == pytest.approx(min(upper, 1.0), abs=5e-6)
+    assert found.lower <= found.upper
