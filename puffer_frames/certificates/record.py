@@ -61,6 +61,8 @@ class Certificate(Fields):
         }
         plain["estimated"] = {column: fields_of(found) for column, found in self.estimated.items()}
         plain["statements"] = [fields_of(statement) for statement in self.statements]
+        if not self.wider:  # a record of schema 1.0 has no such field, and a signature covers what there is
+            del plain["wider"]
         return {**self.extra, **{name: as_plain(value) for name, value in plain.items()}}
 
     @classmethod

@@ -20,7 +20,7 @@ from puffer_frames.loss.noises.stable_noise import StableNoiseLoss
 from puffer_frames.loss.outcome import Loss
 from puffer_frames.loss.sets.coupled_sets import CoupledSetsLoss
 from puffer_frames.loss.sets.gaussian_sets import GaussianSetsLoss
-from puffer_frames.loss.sets.laplace_sets import LaplaceSetsLoss
+from puffer_frames.loss.sets.laplace_sets import LaplaceSetsLoss, check_pairs_of_sets
 from puffer_frames.noise.families import LAPLACE, NoiseArgument, noise_family
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.gaussian import Gaussian
@@ -51,6 +51,7 @@ def belief_loss(laws: Laws | Sequence[Laws], /, *, pairs: Pairs, noise: Noise) -
         return privacy_loss(cast(Mapping[Secret, Prior], laws), pairs=pairs, noise=noise)
     if isinstance(noise, Laplace):
         return LaplaceSetsLoss(sets, pairs=pairs)
+    check_pairs_of_sets(len(sets), pairs)
     if isinstance(noise, Gaussian):
         return GaussianSetsLoss(sets, pairs=pairs)
     return CoupledSetsLoss(sets, pairs=pairs, noise=noise)

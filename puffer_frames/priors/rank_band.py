@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import betainccinv, betaincinv
@@ -58,20 +59,25 @@ def rank_band(counts: Counts, /, *, alpha: float, low: float, high: float, radiu
     """
     values, often = counts
     upto = np.cumsum(often)
-    n = int(upto[-1])
-    ranks = band_ranks(n)
+    ranks, order, weights = _levels(int(upto[-1]), alpha)
     seen = values[np.searchsorted(upto, ranks)]
-    tail, mirrored = alpha / ranks.size / 2, n + 1 - ranks
-    least = betaincinv(ranks, mirrored, tail) * (1 - _WIDER)
-    most = betainccinv(ranks, mirrored, tail) * (1 + _WIDER)
-    above_least = betainccinv(mirrored, ranks, tail) * (1 + _WIDER)
-    above_most = betaincinv(mirrored, ranks, tail) * (1 - _WIDER)
-    order, weights = _pieces(np.concatenate([least, most]), np.concatenate([above_least, above_most]))
     is_least = order < ranks.size  # the last piece has none
     before = np.append(low, np.maximum(seen - radius, low))
     after = np.append(np.minimum(seen + radius, high), high)
     passed: IndexArray = np.cumsum(is_least) - is_least  # lower bounds of F that lie below the piece
     return LawSet.of(weights, before[np.arange(order.size) - passed], after[passed], weights_error=4 * _WIDER)
+
+
+@lru_cache(maxsize=1024)
+def _levels(n: int, alpha: float) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """The ranks, and what `_pieces` makes of the bounds of F there."""
+    ranks = band_ranks(n)
+    tail, mirrored = alpha / ranks.size / 2, n + 1 - ranks
+    least, most = betaincinv(ranks, mirrored, tail), betainccinv(ranks, mirrored, tail)
+    # 1 - F has the bounds of the mirrored ranks, so that levels near 1 are as exact as those near 0
+    below = np.concatenate([least * (1 - _WIDER), most * (1 + _WIDER)])
+    above = np.concatenate([most[::-1] * (1 + _WIDER), least[::-1] * (1 - _WIDER)])
+    return ranks, *_pieces(below, above)
 
 
 def _pieces(levels: FloatArray, above: FloatArray) -> tuple[IndexArray, FloatArray]:

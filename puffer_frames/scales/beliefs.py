@@ -168,7 +168,8 @@ def name_beliefs(
     """
     named: dict[str, Covered] = {}
     adding = all(isinstance(entry, (Mapping, OtherTable)) for entry in entries)
-    for entry in [*(("fitted", "empirical") if adding else ()), *entries]:
+    words = ("fitted", "empirical") if adding else [entry for entry in entries if isinstance(entry, str)]
+    for entry in [*words, *(entry for entry in entries if not isinstance(entry, str))]:
         if isinstance(entry, Mapping):
             laws = _check_given(entry, secrets=list(counts))
             name = f"given {1 + sum(known.startswith('given') for known in named)}"

@@ -52,9 +52,10 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     pairs : "all" or iterable of pairs
         Of different values for "value", of a value and None for "value-or-absence", within the domain if there is one
         (or give `domain` alone, whose extremes are then the worst); of units for "replacement".
-    laws : "empirical", "gaussian" or mapping of unit to Prior
+    laws : "empirical", "gaussian", "population", Population(), Contamination() or mapping of unit to Prior
         The law of one row of the unit (of its whole contribution, where given): its observed frequencies, the Gaussian
-        of its mean and standard deviation, or your own.
+        of its mean and standard deviation, any that its rows do not refute, its frequencies with a share of wrong
+        rows, or your own.
     contribution : "draw" or "rows"
         "draw": each unit adds one of its rows, drawn at random. "rows": all its k rows, taken as k independent draws.
     by : column name or several

@@ -49,10 +49,14 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         shares of many contributors; its tail is heavy, its mean error can be below that of Laplace noise where laws
         overlap: compare `expected_error`. With it the theorems of a coupling within a distance hold (translation,
         kantorovich, bernoulli), and the exact search is one of observed frequencies.
-    beliefs : "fitted", "empirical", mapping of secret to Prior, or several of these
-        The adversaries: the fitted model, the observed frequencies, side knowledge. The scale satisfies all. A mapping
-        adds to the two words; to ask for some of them alone, name these: ("empirical", mapping), or ("only", mapping)
-        for nothing but the mapping. The loss under the observed frequencies is measured in any case.
+    beliefs : "fitted", "empirical", "population", Population(), Contamination(), Bootstrap(), mapping of secret to \
+    Prior, frame, or several of these
+        The adversaries: the fitted model, the observed frequencies, every law that the table does not refute, the
+        frequencies with a share of wrong records, resamples, side knowledge, another table with the same columns. The
+        scale satisfies all. A mapping or a frame adds to the first two words; otherwise what is named is all, and
+        ("only", mapping) is nothing but the mapping. With "population" and Contamination values are clipped to the
+        domain, or to the range of the table. The loss under the observed frequencies, under every law that the table
+        does not refute at 95 %, and under any law at all is measured in any case.
     components : int, optional
         Number of components with theorem="gmm"; by default by BIC.
     keep : column name or several
@@ -121,7 +125,8 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     -----
     **Guarantee**: for each record, each pair of secrets and each set B,
     :math:`P(Y \in B \mid s_i) \le e^\varepsilon P(Y \in B \mid s_j) + \delta` under every one of the
-    beliefs: laws of the public value given the secret. Not claimed: anything of kept columns, of several rows of one
+    beliefs: laws of the public value given the secret. With "population" this holds for the laws of the population that
+    the rows of each secret were drawn from, with 95 % confidence over the draw. Not claimed: anything of kept columns, of several rows of one
     unit, of a second release. **Cost**: one group-by, one pass of noise, the fit (which does not grow with the rows),
     and 10 to 40 evaluations of the loss engine, each linear in (secrets x distinct values).
 

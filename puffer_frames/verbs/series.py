@@ -49,8 +49,9 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         The Markov Quilt Mechanism with exact influences; with influences bounded by how fast the chain mixes; the exact
         loss of one count (two states, or one of `bins`; at most 2,000 times); the privacy of a whole series, which
         needs no chain, for comparison.
-    chain : "estimated", transition matrix, MarkovChain or several
-        Rows from, columns to, in ascending order of the states. Several: the guarantee covers each. Not used, nor are
+    chain : "estimated", "population", Population(), transition matrix, MarkovChain or several
+        Rows from, columns to, in ascending order of the states. Several: the guarantee covers each. "population": every
+        matrix that the series do not refute with 95 % confidence, and every start; for mechanism="quilt". Not used, nor are
         `initial` and `floor`, for mechanism="group".
     initial : "stationary", "estimated", "any" or a law
         Law of the state at the first time of a series; "estimated": from the series whose first row has a state.

@@ -51,7 +51,7 @@ def test_the_documented_schema_describes_every_field():
     jsonschema.Draft202012Validator.check_schema(schema)
     names = {field.name for field in fields(Certificate)} - {"extra"}
     assert set(schema["properties"]) == names
-    optional = {"issuer", "dataset", "created", "intended_use", "contact", "derived", "signature"}
+    optional = {"issuer", "dataset", "created", "intended_use", "contact", "derived", "signature", "wider"}
     assert set(schema["required"]) == names - optional
 
 
@@ -224,10 +224,19 @@ def test_an_edit_of_any_field_is_found(released, name):
         "epsilon": 0.1, "delta": 0.5, "scales": {"score": 9.0}, "rows": 7, "answers": True, "adds_up": True,
         "reproducible": True, "pairs": (("a", "b"),), "verified": {}, "observed": {}, "estimated": {}, "statements": (),
         "published_scales": {"score": None}, "expected_error": {"score": 0.0}, "secret_count": 9, "signature": "AAAA",
+        "wider": {"score": {"population": 0.1}},
     }  # fmt: skip
     value = edits.get(name, ("x",) if isinstance(getattr(signed, name), tuple) else "changed")
     assert value != getattr(signed, name)
     assert replace(signed, **{name: value}).verify(released, public_key=KEY.public_key()) == "forged"
+
+
+def test_a_signed_record_of_schema_1_0_is_still_intact(released):
+    """It has no field `wider`, which the signature would cover."""
+    old = replace(released.puffer.certificate, schema="1.0", wider={})
+    plain = old.sign(KEY).to_dict()
+    assert "wider" not in plain
+    assert Certificate.from_dict(plain).verify(released, public_key=KEY.public_key()) == "intact"
 
 
 def test_a_field_that_is_added_is_found(released):

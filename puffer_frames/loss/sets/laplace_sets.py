@@ -24,8 +24,8 @@ _MOST_ENTRIES = 1 << 23
 """Sets times positions of one table; beyond it each pair has a table of its own."""
 _CHUNK = 1 << 20
 """Entries of the largest temporary table."""
-MOST_PAIRS = 10_000
-"""So many ordered pairs have tables of their own at most."""
+MOST_PAIRS = 5000
+"""So many pairs are compared one by one at most."""
 _NO_NOISE = 1e-12
 """Below this share of the span, the loss of noise is bounded by none at all."""
 
@@ -59,13 +59,8 @@ class LaplaceSetsLoss:
         ends = [(float(each.lows.min()), float(each.highs.max())) for each in sets.values()]
         self._low, self._high = min(low for low, _ in ends), max(high for _, high in ends)
         self.span = self._high - self._low
-        if len(sets) > 2 and not self._in_one_table and self._ends[0].size > MOST_PAIRS:
-            raise CalibrationError(
-                "the secrets whose pairs are compared one by one",
-                rule=f"of at most {MOST_PAIRS // 2:,} pairs, where they have many different values",
-                got=f"{self._ends[0].size // 2:,} pairs",
-                hint="List the pairs that matter, or leave out beliefs that are wider than one law per secret.",
-            )
+        if not self._in_one_table:
+            check_pairs_of_sets(len(sets), pairs)
 
     @property
     def resolution(self) -> float:
@@ -167,6 +162,18 @@ class LaplaceSetsLoss:
     def _pair(self, k: int) -> Pair:
         first, second = self._ends
         return self._secrets[int(first[k])], self._secrets[int(second[k])]
+
+
+def check_pairs_of_sets(secrets: int, pairs: Pairs, /) -> None:
+    """Raise CalibrationError for more pairs than are compared one by one."""
+    listed = secrets * (secrets - 1) // 2 if pairs == "all" else len(pairs)
+    if listed > MOST_PAIRS:
+        raise CalibrationError(
+            "the pairs of secrets with beliefs that are wider than one law per secret",
+            rule=f"at most {MOST_PAIRS:,}, for columns of many different values and for other noise than Laplace's",
+            got=f"{listed:,}",
+            hint="List the pairs that matter, or leave out these beliefs.",
+        )
 
 
 def _candidates(extremes: Extremes, first: IndexArray, second: IndexArray) -> tuple[IndexArray, IndexArray]:

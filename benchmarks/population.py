@@ -1,10 +1,10 @@
 """How often a certified scale is not private for the population behind the table.
 
-Run: python benchmarks/coverage.py [--tables 2000] [--seed 0]
+Run: python benchmarks/population.py [--tables 2000] [--seed 0]
 
-Tables are drawn from known populations, and each is calibrated at epsilon 1 with the beliefs "population" (95 %) and with
-the default ones (the observed frequencies). A miss is a table whose scale has a loss of more than epsilon under the laws
-that it was drawn from, clipped to the range of the table. At most 5 % of the tables may miss for "population".
+Tables are drawn from known populations, and each is calibrated at epsilon 1 with the beliefs "population" (95 %) and
+with the default ones (the observed frequencies). A miss is a table whose scale has a loss of more than epsilon under
+the laws that it was drawn from, clipped to the range of the table. At most 5 % of the tables may miss for "population".
 """
 
 import argparse
