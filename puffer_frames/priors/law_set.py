@@ -8,6 +8,14 @@ import numpy as np
 
 from puffer_frames.priors.prior import FloatArray
 
+WIDEST = 1e300
+"""Domains are narrower than this, so that distances and their sums are floats."""
+
+
+def is_too_wide(low: float, high: float, /) -> bool:
+    """Whether distances on a domain leave the floats."""
+    return 0.5 * high - 0.5 * low >= 0.5 * WIDEST
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LawSet:

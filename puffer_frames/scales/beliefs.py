@@ -17,6 +17,7 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.progress import watched
 from puffer_frames.papers.catalogue import BERNOULLI, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION, Theorem
 from puffer_frames.priors.fitting import common_variance_preferred, fit_best, fit_mixture
+from puffer_frames.priors.law_set import WIDEST, is_too_wide
 from puffer_frames.priors.moments import group_moments
 from puffer_frames.priors.prior import FloatArray, Prior, Secret, gaussian_priors
 from puffer_frames.priors.summary import Counts
@@ -200,6 +201,13 @@ def clipped_to(beliefs: Sequence[BeliefEntry], /, *, domain: Bounds | None, exte
     """
     clips = any(isinstance(entry, LearnedBelief) and entry.clips for entry in beliefs)
     bounds = extent if domain is None and clips else domain
+    if clips and bounds is not None and is_too_wide(*bounds):
+        raise ArgumentError(
+            "the domain, or the range of the column,",
+            rule=f"narrower than {WIDEST:g} for beliefs about clipped values",
+            got="a wider one",
+            hint="Divide the column by a constant first.",
+        )
     if bounds is not None:
         _check_within([belief for belief in beliefs if isinstance(belief, Mapping)], bounds)
     return bounds

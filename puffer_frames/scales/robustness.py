@@ -10,7 +10,7 @@ from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.engine import Laws, belief_loss
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.target import Target
-from puffer_frames.priors.law_set import LawSet
+from puffer_frames.priors.law_set import LawSet, is_too_wide
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.learned import Contamination, LearnedBelief, Population
@@ -74,6 +74,8 @@ def _all_laws(choice: Choice) -> Mapping[str, Laws | Sequence[Laws]]:
     assert choice.bounds is not None
     counts = {secret: (prior.means, prior.levels[0]) for secret, prior in choice.empirical.items()}
     radius = max(prior.radius for prior in choice.empirical.values())
+    if is_too_wide(*choice.bounds):
+        return {"empirical": choice.empirical} | dict(choice.beliefs)
     always: dict[str, LearnedBelief] = {"population": Population(), "contaminated": Contamination()}
     others = {name: one.laws(counts, bounds=choice.bounds, radius=radius) for name, one in always.items()}
     anything = {secret: LawSet.anything(*choice.bounds) for secret in counts}

@@ -123,12 +123,12 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
 
     Notes
     -----
-    **Guarantee**: for each record, each pair of secrets and each set B,
-    :math:`P(Y \in B \mid s_i) \le e^\varepsilon P(Y \in B \mid s_j) + \delta` under every one of the
-    beliefs: laws of the public value given the secret. With "population" this holds for the laws of the population that
-    the rows of each secret were drawn from, with 95 % confidence over the draw. Not claimed: anything of kept columns, of several rows of one
-    unit, of a second release. **Cost**: one group-by, one pass of noise, the fit (which does not grow with the rows),
-    and 10 to 40 evaluations of the loss engine, each linear in (secrets x distinct values).
+    **Guarantee**: for each record, each pair of secrets and each set B, :math:`P(Y \in B \mid s_i) \le e^\varepsilon
+    P(Y \in B \mid s_j) + \delta` under every one of the beliefs: laws of the public value given the secret. With
+    "population" this holds for the laws of the population that the rows of each secret were drawn from, with 95 %
+    confidence over the draw. Not claimed: anything of kept columns, of several rows of one unit, of a second release.
+    **Cost**: one group-by, one pass of noise, the fit (which does not grow with the rows), and 10 to 40 evaluations of
+    the loss engine, each linear in (secrets x distinct values).
 
     **Lazy frames**: the result is a plan that holds the raw rows and the key. Every run of it draws the same noise, and
     compares the rows with those of this call before it gives them on. Calibration takes some streaming passes.

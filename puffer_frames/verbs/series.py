@@ -51,8 +51,8 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         needs no chain, for comparison.
     chain : "estimated", "population", Population(), transition matrix, MarkovChain or several
         Rows from, columns to, in ascending order of the states. Several: the guarantee covers each. "population": every
-        matrix that the series do not refute with 95 % confidence, and every start; for mechanism="quilt". Not used, nor are
-        `initial` and `floor`, for mechanism="group".
+        matrix that the series do not refute with 95 % confidence, and every start; for mechanism="quilt". Not used, nor
+        are `initial` and `floor`, for mechanism="group".
     initial : "stationary", "estimated", "any" or a law
         Law of the state at the first time of a series; "estimated": from the series whose first row has a state.
     floor : float, optional

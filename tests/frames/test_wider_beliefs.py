@@ -239,5 +239,5 @@ def test_too_many_pairs_is_an_error_and_the_figure_is_left_out():
         calibrate(many, **ASK, beliefs="population")
     plan = calibrate(many, **ASK)
     assert set(plan.choice.wider) == {"any law"}
-    assert "not measured: too many pairs" in " ".join(str(plan).split())
+    assert "refute at 95 % not measured" in " ".join(str(plan).split())
     assert run(plan.release(many)) is not None
