@@ -33,7 +33,7 @@ def thinned(*axes, often=1):
     """
     lengths = [len(axis) for axis in axes]
     walk = range(max(lengths))
-    few = {tuple((k + 3 * turn * i) % n for i, n in enumerate(lengths)) for turn in range(often) for k in walk}
+    few = {tuple((k + 5 * turn * i) % n for i, n in enumerate(lengths)) for turn in range(often) for k in walk}
     return [
         pytest.param(
             *(list(axis)[k] for axis, k in zip(axes, places, strict=True)),
