@@ -63,7 +63,7 @@ def test_pure_loss_is_that_of_the_pairs_one_by_one(style, scale, count):
             assert pair.bracket.upper == pytest.approx(expected.bracket.upper, rel=1e-7, abs=1e-13)
 
 
-@pytest.mark.parametrize(("style", "point"), thinned(STYLES, [(0.3, 0.1), (1.0, 1.0), (5.0, 0.5)]))
+@pytest.mark.parametrize(("style", "point"), thinned(STYLES, [(0.3, 0.1), (1.0, 1.0), (5.0, 0.5)]), ids=str)
 @sweep(8, 12)
 def test_hockey_stick_is_that_of_the_pairs_one_by_one(style, point, count):
     scale, epsilon = point
@@ -73,7 +73,7 @@ def test_hockey_stick_is_that_of_the_pairs_one_by_one(style, point, count):
         assert_alike(many.hockey_stick(scale, epsilon=epsilon), one_by_one.hockey_stick(scale, epsilon=epsilon))
 
 
-@pytest.mark.parametrize(("style", "point"), thinned(STYLES, [(0.3, 0.1), (1.0, 1.0), (30.0, 0.2)]))
+@pytest.mark.parametrize(("style", "point"), thinned(STYLES, [(0.3, 0.1), (1.0, 1.0), (30.0, 0.2)]), ids=str)
 def test_under_gaussian_noise_too(style, point):
     scale, epsilon = point
     for n in (2, 9):

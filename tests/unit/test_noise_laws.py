@@ -134,6 +134,7 @@ def test_rounding_to_the_grid_is_paid_for(family, epsilon, delta):
         *((Stable(alpha=1.5), 2.0**-30, epsilon) for epsilon in (1e-3, 0.1, 1.0)),
         pytest.param(Stable(alpha=1.5), 2.0**-30, 1e-6, marks=pytest.mark.slow),
     ],
+    ids=str,
 )
 def test_a_distance_is_covered_on_the_grid(family, step, epsilon):
     # values a distance apart are up to a step of the grid farther apart on it
