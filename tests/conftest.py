@@ -1,5 +1,6 @@
 """Fixtures: the same data as every kind of frame, and the real tables of the papers."""
 
+import itertools
 import os
 import re
 import shutil
@@ -22,6 +23,24 @@ SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 def sweep(few, many):
     """For a test of `count` cases: few of them in the suite, many among the slow tests."""
     return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.slow)])
+
+
+def thinned(*axes, often=1):
+    """Every combination of the entries of the axes: few of them in the suite, the others among the slow tests.
+
+    The few walk along all axes at once, once round the longest, so every entry of every axis is in one of them at
+    least; each further time round, the axes are shifted against each other.
+    """
+    lengths = [len(axis) for axis in axes]
+    walk = range(max(lengths))
+    few = {tuple((k + 5 * turn * i) % n for i, n in enumerate(lengths)) for turn in range(often) for k in walk}
+    return [
+        pytest.param(
+            *(list(axis)[k] for axis, k in zip(axes, places, strict=True)),
+            marks=() if places in few else pytest.mark.slow,
+        )
+        for places in itertools.product(*map(range, lengths))
+    ]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -90,8 +109,9 @@ def spark(tmp_path_factory):
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
         "spark.driver.host": "localhost",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.adaptive.enabled": "false",
         "spark.default.parallelism": "2",
         "spark.sql.shuffle.partitions": "2",
@@ -103,7 +123,7 @@ def spark(tmp_path_factory):
     session.stop()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def people():
     """Two hundred rows, three groups, six values; its noise at epsilon 0.05 is about 2.2."""
     rng = np.random.default_rng(0)

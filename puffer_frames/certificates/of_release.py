@@ -167,7 +167,8 @@ def _learned(facts: ReleaseFacts) -> list[LearnedBelief]:
 
 def _beliefs_text(choices: Sequence[Choice]) -> str:
     """The beliefs in words."""
-    return " or ".join(dict.fromkeys(words for choice in choices for words in choice.words.values()))
+    found = list(dict.fromkeys(words for choice in choices for words in choice.words.values()))
+    return found[0] if len(found) == 1 else f"one of these: {'; '.join(found)}"
 
 
 def wider_losses(choice: Choice, /, *, delta: float) -> dict[str, float]:
@@ -182,7 +183,7 @@ def _wider(facts: ReleaseFacts) -> Iterator[Statement]:
     """The loss at the scale under wider laws, per column."""
     delta = facts.target.delta
     figure = "delta" if delta else "pure loss"
-    words = {"population": "any that the table does not refute at 95 %", "any law": "any law {where}"}
+    words = {"population": "any law that the table does not refute at 95 %", "any law": "any law {where}"}
     parts = []
     for name, choice in facts.choices.items():
         where = "on the domain" if name in facts.domain else "on the range of the table"

@@ -24,7 +24,7 @@ class Statement:
 SENTENCES: Mapping[str, tuple[Kind, str]] = {
     # what is assumed
     "records": ("assumed", "Records are independent of one another."),
-    "beliefs": ("assumed", "The adversary's law of the public value given each secret is {beliefs}."),
+    "beliefs": ("assumed", "The adversary takes the law of the public value given each secret to be {beliefs}."),
     "units": ("assumed", "Units are independent of one another. All rows of a person belong to one unit."),
     "draw": ("assumed", "One row of each unit is drawn at random for the answers: a sum is over units, not over rows."),
     "given-law": ("assumed", "What a unit adds has the law that was given for it."),
@@ -75,18 +75,18 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "population": (
         "proved",
-        "With {confidence} % confidence over the draw of the rows that the plan was made from, the guarantee holds for "
-        "the laws of the population behind them, whatever they are.",
+        "Where what is assumed here holds: with {confidence} % confidence over the draw of the rows that the plan was "
+        "made from, the guarantee holds for the laws of the population behind them, its values clipped as these were.",
     ),
     "population-chain": (
         "proved",
-        "With {confidence} % confidence over the draw of the series, the guarantee holds for the transition matrix "
-        "that they follow, whatever it is.",
+        "Where what is assumed here holds: with {confidence} % confidence over the draw of the series, the guarantee "
+        "holds for the transition matrix that they follow.",
     ),
     "population-units": (
         "proved",
-        "With {confidence} % confidence over the draw of the rows, the guarantee holds for the laws of the populations "
-        "behind the units, whatever they are.",
+        "Where what is assumed here holds: with {confidence} % confidence over the draw of the rows, the guarantee "
+        "holds for the laws of the populations behind the units.",
     ),
     "joint-rule": (
         "proved",
@@ -130,7 +130,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "wider": (
         "measured",
-        "With other laws than those named here: {losses}. Rounded up.",
+        "For comparison, rounded up: {losses}.",
     ),
     # what is not covered
     "one-confidence": (

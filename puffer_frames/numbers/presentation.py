@@ -33,18 +33,18 @@ def plain(number: float, /) -> str:
 
 
 def odds_text(what: str, /, *, epsilon: float, delta: float) -> str:
-    """What epsilon and delta mean for whoever looks at `what`."""
+    """What epsilon and delta mean for whoever looks at `what`, and believes what the guarantee is for."""
     factor = f"e^{plain(epsilon)}"
     if epsilon < _LARGEST:
         factor += f" = {1 + math.expm1(epsilon):,.{_decimals(math.expm1(epsilon))}f}"
     if delta:
         return (
-            f"whatever is looked for in {what}: its probability under one secret is at most {factor} times that under "
-            f"another, plus {plain(delta)}"
+            f"to a reader with a belief named below, whatever is looked for in {what}: its probability under one secret "
+            f"is at most {factor} times that under another, plus {plain(delta)}"
         )
     return (
-        f"{what} can change the odds of one secret against another by at most {factor}: a reader who gave 50 % can "
-        f"come to at most {_percent(epsilon)}"
+        f"to a reader with a belief named below, {what} can change the odds of one secret against another by at most "
+        f"{factor}: from 50 % to at most {_percent(epsilon)}"
     )
 
 

@@ -86,7 +86,7 @@ def _wider_text(plan: Plan, choice: Choice) -> str:
         )
     }
     texts = [
-        f"{words} " + ("not measured" if each is None else measured_text(each, delta=delta))
+        f"{words}: " + ("not measured" if each is None else measured_text(each, delta=delta))
         for words, each in found.items()
     ]
     return "; ".join(texts) + (" (of this column alone)" if several else "")

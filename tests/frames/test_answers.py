@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import build_frame, without_spark
+from conftest import LOCAL_KINDS, build_frame, thinned, without_spark
 from kinds import entries, other_kind
 
 import puffer_frames
@@ -40,21 +40,19 @@ def library(frame):
     return "pyarrow" if found == "duckdb" else found
 
 
-@without_spark
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"epsilon": 1.0},
-        {"epsilon": 1.0, "by": "town"},
-        {"epsilon": 1.0, "by": ["town", "year"], "query": "mean"},
-        {"epsilon": 1.0, "query": ("sum", "count"), "integer": True},
-        {"epsilon": 0.5, "protect": "replacement"},
-        {"epsilon": 0.5, "protect": "value", "domain": (0, 5), "query": "mean", "divisor": 5},
-        {"epsilon": 0.5, "contribution": "rows", "query": "count"},
-        {"epsilon": 1.0, "delta": 1e-6, "noise": "gaussian"},
-    ],
-    ids=str,
-)
+AGGREGATES = [
+    {"epsilon": 1.0},
+    {"epsilon": 1.0, "by": "town"},
+    {"epsilon": 1.0, "by": ["town", "year"], "query": "mean"},
+    {"epsilon": 1.0, "query": ("sum", "count"), "integer": True},
+    {"epsilon": 0.5, "protect": "replacement"},
+    {"epsilon": 0.5, "protect": "value", "domain": (0, 5), "query": "mean", "divisor": 5},
+    {"epsilon": 0.5, "contribution": "rows", "query": "count"},
+    {"epsilon": 1.0, "delta": 1e-6, "noise": "gaussian"},
+]
+
+
+@pytest.mark.parametrize(("kind", "options"), thinned(LOCAL_KINDS, AGGREGATES, often=2), indirect=["kind"], ids=str)
 def test_aggregates_are_the_same_on_every_frame(kind, make_frame, options):
     frame, other = make_frame(VISITS), build_frame(other_kind(kind), VISITS)
     released, expected = (
@@ -65,21 +63,19 @@ def test_aggregates_are_the_same_on_every_frame(kind, make_frame, options):
     assert "patient" in str(checked(released))
 
 
-@without_spark
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"epsilon": 1.0},
-        {"epsilon": 1.0, "per": "both"},
-        {"epsilon": 1.0, "per": "unit", "counts": False, "chain": CHAIN},
-        {"epsilon": 1.0, "mechanism": "quilt-approx", "chain": CHAIN, "counts": False},
-        {"epsilon": 1.0, "mechanism": "exact", "bins": ["work"], "gaps": "independent"},
-        {"epsilon": 1.0, "mechanism": "group"},
-        {"epsilon": 1.0, "noise": Stable(alpha=1.5), "chain": CHAIN, "initial": "any"},
-        {"epsilon": 1.0, "noise": "gaussian", "delta": 1e-6, "chain": CHAIN, "initial": "estimated"},
-    ],
-    ids=str,
-)
+HISTOGRAMS = [
+    {"epsilon": 1.0},
+    {"epsilon": 1.0, "per": "both"},
+    {"epsilon": 1.0, "per": "unit", "counts": False, "chain": CHAIN},
+    {"epsilon": 1.0, "mechanism": "quilt-approx", "chain": CHAIN, "counts": False},
+    {"epsilon": 1.0, "mechanism": "exact", "bins": ["work"], "gaps": "independent"},
+    {"epsilon": 1.0, "mechanism": "group"},
+    {"epsilon": 1.0, "noise": Stable(alpha=1.5), "chain": CHAIN, "initial": "any"},
+    {"epsilon": 1.0, "noise": "gaussian", "delta": 1e-6, "chain": CHAIN, "initial": "estimated"},
+]
+
+
+@pytest.mark.parametrize(("kind", "options"), thinned(LOCAL_KINDS, HISTOGRAMS, often=2), indirect=["kind"], ids=str)
 def test_histograms_are_the_same_on_every_frame(kind, make_frame, options):
     frame, other = make_frame(DAYS), build_frame(other_kind(kind), DAYS)
     released, expected = (
@@ -129,9 +125,10 @@ def test_other_columns_may_have_the_names_of_answers():
 
 def test_answers_are_the_totals_plus_noise():
     """With every unit of one row, the sum is that of the rows; the noise has the stated error."""
-    frame = pd.DataFrame({"who": range(50), "what": np.arange(50.0)})
-    released = [frame.puffer.aggregate(unit="who", value="what", epsilon=1.0, rng=k) for k in range(400)]
-    table = pd.concat(released)
+    frame = pd.DataFrame({"who": range(500), "what": np.tile(np.arange(50.0), 10), "group": np.arange(500) // 50})
+    asked = {"unit": "who", "value": "what", "by": "group", "epsilon": 1.0}
+    table = pd.concat([frame.puffer.aggregate(**asked, rng=k) for k in range(40)])
+    assert len(table) == 400
     errors = table["answer"] - 1225
     assert table["scale"].nunique() == 1
     assert np.abs(errors).mean() == pytest.approx(table["expected_error"].iloc[0], rel=0.15)
@@ -142,11 +139,11 @@ def test_answers_are_the_totals_plus_noise():
 @pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning")
 def test_a_unit_adds_one_of_its_rows():
     """contribution="draw": each row of a unit is drawn equally often."""
-    frame = pd.DataFrame({"who": ["a"] * 4, "what": [0.0, 1000.0, 2000.0, 3000.0]})
-    drawn = [
-        frame.puffer.aggregate(unit="who", value="what", epsilon=500.0, rng=k)["answer"].iloc[0] for k in range(400)
-    ]
-    counts = np.bincount((np.array(drawn) / 1000).round().astype(int), minlength=4)
+    units = np.repeat(np.arange(10), 4)
+    frame = pd.DataFrame({"who": units, "group": units, "what": [0.0, 1000.0, 2000.0, 3000.0] * 10})
+    asked = {"unit": "who", "value": "what", "by": "group", "epsilon": 500.0}
+    drawn = np.concatenate([frame.puffer.aggregate(**asked, rng=k)["answer"] for k in range(40)])
+    counts = np.bincount((drawn / 1000).round().astype(int), minlength=4)
     assert np.abs(counts - 100).max() < 40
 
 

@@ -19,7 +19,7 @@ from puffer_frames import Certificate, UncoveredFrameError, certificate_of, priv
 from puffer_frames.frames.stamps import fingerprint
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def released(make_frame, people):
     return run(privatize(make_frame(people), secret="group", public="score", epsilon=0.05, keep="note", rng=7))
 

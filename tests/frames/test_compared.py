@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+from conftest import thinned
 from polars.io.plugins import register_io_source
 
 from puffer_frames import ArgumentError, CalibrationError
@@ -71,9 +72,7 @@ REQUESTS = {
 }
 
 
-@pytest.mark.parametrize("row_id", [None, "id"])
-@pytest.mark.parametrize("request_name", REQUESTS)
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize(("name", "request_name", "row_id"), thinned(OTHERS, REQUESTS, [None, "id"], often=2))
 def test_a_run_of_other_rows_is_an_error_whichever_it_is(table, monkeypatch, name, request_name, row_id):
     """Otherwise the release is that of the table, to the last bit."""
     if "domain" in REQUESTS[request_name]:

@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import LOCAL_KINDS, build_frame, run, without_spark
+from conftest import LOCAL_KINDS, build_frame, run, thinned
 from kinds import entries, fingerprint, opened
 
 from puffer_frames import certificate_of, privatize
@@ -53,8 +53,7 @@ PEOPLE = {"group": ["a", "b"] * 20, "score": [k % 7 for k in range(ROWS)]}
 ASKED = {"secret": "group", "public": "score", "epsilon": 1.0, "allow_zero_noise": True}
 
 
-@without_spark
-@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize(("kind", "name"), thinned(LOCAL_KINDS, CHANGES, often=2), indirect=["kind"])
 def test_a_changed_kept_column_is_noticed(make_frame, name):
     kept, other = CHANGES[name]
     released = run(privatize(make_frame({**PEOPLE, "more": kept}), **ASKED, keep="more"))

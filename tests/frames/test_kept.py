@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import build_frame, table, without_spark
+from conftest import LOCAL_KINDS, build_frame, table, thinned, without_spark
 
 import puffer_frames
 from puffer_frames import KeptColumnWarning
@@ -100,8 +100,7 @@ def found(frame, **options):
     return sorted((w.message.kept, w.message.determines) for w in caught)
 
 
-@without_spark
-@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.parametrize(("kind", "name"), thinned(LOCAL_KINDS, KEPT, often=2), indirect=["kind"])
 def test_kept_columns(make_frame, name):
     columns, public, expected = KEPT[name]
     frame = make_frame({"group": LETTER, "score": SCORE, "real": REAL, **columns})

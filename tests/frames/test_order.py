@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import build_frame, run, without_spark
+from conftest import LOCAL_KINDS, build_frame, run, thinned
 
 import puffer_frames
 from puffer_frames import ArgumentError, RowOrderWarning
@@ -66,8 +66,7 @@ def reasons(released):
     return set(caught[0].message.reasons) if caught else set()
 
 
-@pytest.mark.parametrize("name", ORDERS)
-@without_spark
+@pytest.mark.parametrize(("kind", "name"), thinned(LOCAL_KINDS, ORDERS, often=2), indirect=["kind"])
 def test_orders(make_frame, name):
     secret, public, expected = ORDERS[name]
     frame = make_frame({"group": secret, "score": public})

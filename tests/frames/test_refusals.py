@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from conftest import build_frame
+from conftest import FRAME_KINDS, build_frame, thinned
 from kinds import ROWS, make_columns, other_kind, release
 
 from puffer_frames import (
@@ -99,7 +99,7 @@ def refused_elsewhere(elsewhere, name):
     return refusal(build_frame(elsewhere, COLUMNS), WRONG[name][0])
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize(("kind", "name"), thinned(FRAME_KINDS, WRONG, often=3), indirect=["kind"])
 def test_same_error(kind, frame, name):
     options, error, got = WRONG[name]
     found, text = refusal(frame, options)

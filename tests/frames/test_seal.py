@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import build_frame
+from conftest import build_frame, thinned
 from kinds import opened
 
 import puffer_frames
@@ -111,9 +111,9 @@ SHARED += [
 ]  # in Arrow eight are a byte
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize(("kind", "name"), SHARED)
-def test_memory_that_is_written_to(monkeypatch, kind, name, change):
+@pytest.mark.parametrize(("shared", "change"), thinned(SHARED, CHANGES))
+def test_memory_that_is_written_to(monkeypatch, shared, change):
+    kind, name = shared
     frame, arrays = SHARING[kind]({key: array.copy() for key, array in COLUMNS.items()})
     with monkeypatch.context() as patch:
         between(patch, lambda: CHANGES[change](arrays[name]))

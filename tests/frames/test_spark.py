@@ -31,9 +31,9 @@ def test_the_rows_of_every_kinds_cases_lie_in_two_partitions(spark):
 @pytest.mark.parametrize("domain", [None, {"value": (-1.0, 2.0)}])
 def test_many_values_are_counted_in_the_same_cells(spark, tmp_path, domain):
     rng = np.random.default_rng(0)
-    group = rng.integers(0, 3, 200_000)
-    table = pl.DataFrame({"group": group, "value": rng.standard_t(4, 200_000) + 0.5 * group})
-    table.write_parquet(tmp_path / "table.parquet", row_group_size=50_000)
+    group = rng.integers(0, 3, 140_000)
+    table = pl.DataFrame({"group": group, "value": rng.standard_t(4, 140_000) + 0.5 * group})
+    table.write_parquet(tmp_path / "table.parquet", row_group_size=35_000)
     ours = spark.read.parquet(str(tmp_path / "table.parquet"))
     plans = [
         puffer_frames.calibrate(f, secret="group", public="value", epsilon=1.0, theorem="gaussian", domain=domain)

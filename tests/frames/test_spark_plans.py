@@ -88,9 +88,9 @@ def test_every_release_hashes_rows_in_its_own_way(frame, monkeypatch):
     """So that the hash of a guess cannot be looked up."""
     native, found = plans._look, []
     monkeypatch.setattr(plans, "_look", lambda *args, **options: found.append(native(*args, **options)) or found[-1])
-    for _ in range(3):
+    for _ in range(2):
         release(frame, row_id="id")
-    assert len({one["check"] for one in found}) == 3
+    assert len({one["check"] for one in found}) == len(found) == 2
     assert len({one["rows"] for one in found}) == 1
 
 
@@ -128,7 +128,7 @@ def test_a_pass_of_other_rows_is_an_error_whichever_it_is(frame, tmp_path, monke
     """Otherwise the release is that of the rows."""
     from pyspark.sql.classic.dataframe import DataFrame
 
-    change = CHANGES[name]
+    change, frame = CHANGES[name], frame.select("group", "score", "id")
     if cells:
         few_cells(monkeypatch)
     flag, native = tmp_path / "changed", DataFrame.toArrow

@@ -40,10 +40,16 @@ def local(frame):
 
 # Tasks
 
+NUMBERED = {"row_id": "id", "keep": "id"}
 
-def test_partitions_files_and_settings_do_not_change_the_noise(spark, frame, tmp_path):
-    options = {"row_id": "id", "keep": "id", "rng": 11}
-    expected = released_rows(release(frame, **options), "id")
+
+@pytest.fixture(scope="module")
+def expected(frame):
+    """The rows of a numbered release, sorted."""
+    return released_rows(release(frame, **NUMBERED), "id")
+
+
+def test_partitions_files_and_settings_do_not_change_the_noise(spark, frame, expected, tmp_path):
     frame.coalesce(1).write.parquet(str(tmp_path / "one"))
     frame.repartition(5).write.parquet(str(tmp_path / "five"))
     one, five = (spark.read.parquet(str(tmp_path / name)) for name in ("one", "five"))
@@ -51,7 +57,7 @@ def test_partitions_files_and_settings_do_not_change_the_noise(spark, frame, tmp
         spark.conf.set("spark.sql.shuffle.partitions", partitions)
         spark.conf.set("spark.sql.files.maxPartitionBytes", size)
         try:
-            assert released_rows(release(other, **options), "id").equals(expected)
+            assert released_rows(release(other, **NUMBERED), "id").equals(expected)
         finally:
             spark.conf.set("spark.sql.shuffle.partitions", "2")
             spark.conf.unset("spark.sql.files.maxPartitionBytes")
@@ -92,13 +98,13 @@ def test_a_retried_task_draws_the_same_noise(frame, tmp_path, by):
     assert certificate_of(released).verify(once) == "intact, unsigned"
 
 
-def test_a_task_that_fails_during_the_release(frame, tmp_path):
+def test_a_task_that_fails_during_the_release(frame, expected, tmp_path):
     flag = tmp_path / "fail"
     flag.touch()
     source = frame.mapInArrow(failing_once(flag), frame.schema)
-    released = release(source, row_id="id", keep="id")
+    released = release(source, **NUMBERED)
     assert not flag.exists()
-    assert released_rows(released, "id").equals(released_rows(release(frame, row_id="id", keep="id"), "id"))
+    assert released_rows(released, "id").equals(expected)
 
 
 @pytest.mark.parametrize("reliable", [False, True])

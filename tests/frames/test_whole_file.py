@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import build_frame
+from conftest import build_frame, thinned
 
 import puffer_frames
 from puffer_frames import ArgumentError, CalibrationError, read_certificate, write_parquet
@@ -201,8 +201,7 @@ released.puffer.sink_parquet(sys.argv[1])
 
 
 @linux
-@pytest.mark.parametrize("old", [None, b"old"])
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(("how", "old"), thinned([signal.SIGTERM, signal.SIGKILL], [b"old", None]))
 def test_nothing_is_left_of_a_run_that_is_killed(tmp_path, how, old):
     path = tmp_path / "x.parquet"
     if old:

@@ -1,5 +1,6 @@
 """The discrete engine and search against an oracle that shares no code with them."""
 
+import itertools
 import math
 
 import numpy as np
@@ -15,6 +16,8 @@ from puffer_frames.numbers.target import Target
 from puffer_frames.scales import search
 
 PAIRS = 200
+SOME = 60
+"""Enough for every planted fault."""
 ABOVE = 1e-6
 
 
@@ -50,10 +53,10 @@ def oracle_loss(p, q, *, epsilon, delta, scale):
     return oracle_hockey_stick(p, q, epsilon=epsilon, scale=scale) if delta else oracle_pure_loss(p, q, scale=scale)
 
 
-def disagreements(find_scale):
+def disagreements(find_scale, count=SOME):
     """Cases whose scale the oracle finds not private, and cases whose scale it finds needlessly large."""
     unsafe = wasteful = 0
-    for p, q, epsilon, delta in cases():
+    for p, q, epsilon, delta in itertools.islice(cases(), count):
         scale = find_scale(as_prior(p), as_prior(q), epsilon=epsilon, delta=delta)
         allowed = delta or epsilon
         unsafe += oracle_loss(p, q, epsilon=epsilon, delta=delta, scale=scale) > allowed
@@ -67,7 +70,7 @@ def test_every_scale_is_private_and_the_smallest():
     def find(p, q, *, epsilon, delta):
         return smallest_scale({0: p, 1: q}, epsilon=epsilon, delta=delta)
 
-    assert disagreements(find) == (0, 0)
+    assert disagreements(find, PAIRS) == (0, 0)
 
 
 def test_brackets_hold_the_oracle_values():
@@ -116,7 +119,7 @@ def test_oracle_finds_a_wasteful_search():
 
     unsafe, wasteful = disagreements(find)
     assert unsafe == 0
-    assert wasteful > PAIRS // 2
+    assert wasteful > SOME // 2
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3])

@@ -121,7 +121,7 @@ def has_gaps(case):
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_no_release_loses_more_than_epsilon(mechanism, gaps):
     found = 0
-    for case in cases(60, seed=30):
+    for case in cases(60 if mechanism == "exact" else 30, seed=30):  # the exact loss is refused for many
         try:
             scale = float(case.released(mechanism, gaps)["scale"].iloc[0])
         except CalibrationError:  # a start that leaves nothing open, or a count that is known

@@ -11,8 +11,8 @@ from puffer_frames.loss.mixtures import refine
 
 PAIRS = 200
 ABOVE = 1e-5
-FEW = 48
-"""Of a sweep that is among the slow tests at length: eight pairs of each style."""
+FEW = 24
+"""Of a sweep that is among the slow tests at length: four pairs of each style."""
 
 
 def random_mixture(rng, components, *, widths=(-1, 1), spread=2.0):
@@ -80,7 +80,7 @@ def test_brackets_are_narrow(count):
         assert stick.width <= max(1e-4 * stick.upper, 5e-14)  # the rounding of differences of masses
 
 
-@sweep(12, 36)
+@sweep(6, 36)
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 1e-2])
 def test_scales_are_private_and_the_smallest(delta, count):
     for p, q, epsilon, _ in cases(count):

@@ -61,8 +61,9 @@ def test_without_the_factor_2_they_are_not(count):
     assert violations(LIPSCHITZ - 1, count=count) >= count / 4
 
 
-def test_given_starts_and_any_start_are_private():
-    for k, (transition, rng) in enumerate(chains(30, seed=12)):
+@sweep(12, 30)
+def test_given_starts_and_any_start_are_private(count):
+    for k, (transition, rng) in enumerate(chains(count, seed=12)):
         states, epsilon, length = transition.shape[0], (1.0, 4.0)[k % 2], 5
         initial = np.eye(states)[0] if k % 3 == 0 else rng.dirichlet(np.ones(states))
         given = quilt_scale(MarkovChain.of(transition, initial=initial), length=length, epsilon=epsilon)
@@ -72,9 +73,10 @@ def test_given_starts_and_any_start_are_private():
             assert histogram_loss(transition, initial, length, LIPSCHITZ * given) <= epsilon * (1 + 1e-12)
 
 
-def test_scales_are_those_of_all_quilts():
+@sweep(24, 60)
+def test_scales_are_those_of_all_quilts(count):
     """The search over quilts equals brute force over all of them, with influences from all sequences."""
-    for k, (transition, rng) in enumerate(chains(60, seed=13)):
+    for k, (transition, rng) in enumerate(chains(count, seed=13)):
         states, epsilon, length = transition.shape[0], (0.3, 1.0, 4.0)[k % 3], 2 + k % 6
         start = stationary(transition)
         found = quilt_scale(MarkovChain.of(transition), length=length, epsilon=epsilon)
@@ -278,9 +280,10 @@ def test_searches_that_take_too_long_answer_for_any_start(monkeypatch):
     assert quilt_scale(chain, length=500, epsilon=1.0) == quilt_scale(whatever, length=500, epsilon=1.0)
 
 
-def test_nodes_in_the_middle_are_those_where_the_sides_cross(monkeypatch):
+@sweep(12, 24)
+def test_nodes_in_the_middle_are_those_where_the_sides_cross(monkeypatch, count):
     """Distances up to `most` alone: the nodes left out need no more noise than those that are looked at."""
-    for k, (transition, _) in enumerate(chains(24, seed=21)):
+    for k, (transition, _) in enumerate(chains(count, seed=21)):
         chain = MarkovChain.of(transition, initial=("stationary", "any")[k % 2])
         asked = {"length": 120 + k, "epsilon": (0.3, 1.0, 4.0)[k % 3], "most": 5 + k}
         found = exact_quilts(chain, **asked)

@@ -123,7 +123,7 @@ def check_all(function, strategy, count):
     holds()
 
 
-@sweep(50, 150)
+@sweep(25, 150)
 def test_aggregates(count):
     check_all(aggregate, aggregates, count)
 

@@ -131,7 +131,8 @@ CASES = {
     "sum per ward": SUM | {"by": "ward"},
     "sum of integers": SUM | {"integer": True},
     "sum, delta": SUM | {"noise": "gaussian", "delta": 1e-6},
-    "sum and count, delta": SUM | {"noise": "gaussian", "delta": 1e-6, "query": ("sum", "count")},
+    "sum and count, delta": SUM
+    | {"frame": VISITS.head(100), "noise": "gaussian", "delta": 1e-6, "query": ("sum", "count")},
     "sum, nulls": SUM | {"value": "gap", "nulls": "drop"},
     "sum, seeded": SUM | {"rng": 3},
     "count": SUM | {"query": "count", "value": None},

@@ -1,14 +1,21 @@
-"""No sentence of a certificate appears where it is not true: every sentence, held against a table."""
+"""No sentence of a certificate appears where it is not true: every sentence, held against a table.
 
+Every case's certificate is written and read here too, so that it is made once.
+"""
+
+import json
 import re
+from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 from certificate_cases import CASES, certificate_of_case
 
-from puffer_frames import Population
+from puffer_frames import Certificate, Population
 from puffer_frames.certificates.sentences import SENTENCES
 
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
 GROUPS = ("a", "b", "c")
 SLOW, WRONG = "series, slow", "release, wrong side knowledge"
 
@@ -162,6 +169,14 @@ def test_every_sentence_is_rendered():
     shown = {statement.key for name in CASES for statement in certificate_of_case(name).statements}
     rare = {"observed-unknown", "pure-only"}  # more than 2,000 secrets, or 400 units: tested where these are
     assert shown == set(SENTENCES) - rare
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_json_and_back(name):
+    certificate = certificate_of_case(name)
+    plain = json.loads(json.dumps(certificate.to_dict(), allow_nan=False))
+    assert Certificate.from_dict(plain) == certificate
+    jsonschema.validate(plain, json.loads(DOCUMENTED.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("name", CASES)
