@@ -39,8 +39,8 @@ def odds_text(what: str, /, *, epsilon: float, delta: float) -> str:
         factor += f" = {1 + math.expm1(epsilon):,.{_decimals(math.expm1(epsilon))}f}"
     if delta:
         return (
-            f"to a reader with a belief named below, whatever is looked for in {what}: its probability under one secret "
-            f"is at most {factor} times that under another, plus {plain(delta)}"
+            f"to a reader with a belief named below, whatever is looked for in {what}: its probability under one "
+            f"secret is at most {factor} times that under another, plus {plain(delta)}"
         )
     return (
         f"to a reader with a belief named below, {what} can change the odds of one secret against another by at most "

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from odd_columns import rarely
 from odd_tables import Table, tables
 
-from puffer_frames import Laplace, Prior, Stable
+from puffer_frames import Bootstrap, Contamination, Laplace, Population, Prior, Stable
 
+WIDER = ("population", Population(0.5), Contamination(), Contamination(0.3), Bootstrap(2))
 FEW_SECRETS = 4
 """With more of them Gaussian theorems are not asked for: every pair takes some ten milliseconds."""
 
@@ -23,7 +24,7 @@ INVALID = {
     "pairs": ("some", None, 3, [], [()], ["ab"], [("a",)], [("nobody", "no one")], [(1, 2, 3)], [([1], [2])], {1: 2}),
     "theorem": ("best", "", None, 3, ["gmm"], "Kantorovich"),
     "calibration": ("loose", None, 1, ["exact"]),
-    "beliefs": ("true", (), None, 3, [3], {}, {"nobody": Prior.bernoulli(0.5)}, ["fitted", "x"], {"a": 1}),
+    "beliefs": ("true", (), None, 3, [3], {}, {"nobody": Prior.bernoulli(0.5)}, Population, ["fitted", "x"], {"a": 1}),
     "noise": ("normal", "stable", None, 3, ["laplace"], "Gaussian", Laplace, Laplace(scale=2.0)),
     "components": (0, -1, 1.5, True, "2", [2], math.nan),
     "nulls": ("keep", None, True, ["drop"]),
@@ -182,7 +183,8 @@ def _models(draw, options, secrets):
         if secrets and (not entries or rarely(draw, 2)):
             given = draw(st.lists(_side_knowledge(secrets, few=few), min_size=1, max_size=2))
         mappings = [{label: _as_prior(parts) for label, parts in belief.items()} for belief in given]
-        beliefs = [*entries, *mappings]
+        wider = draw(st.lists(st.sampled_from(WIDER), max_size=2)) if rarely(draw, 2) else []
+        beliefs = [*entries, *wider, *mappings]
         if beliefs:
             options["beliefs"] = beliefs[0] if len(beliefs) == 1 and draw(st.booleans()) else beliefs
     return given

@@ -171,7 +171,7 @@ def _check_guarantee(case, certificate, *, secrets, values, scales):
     done = ["model: " + certificate.theorem]
     beliefs = [belief for belief in case.given if all(std == 0 for parts in belief.values() for _, _, std in parts)]
     beliefs = [{_label(secret): parts for secret, parts in belief.items()} for belief in beliefs]
-    if "empirical" in certificate.beliefs:
+    if {"empirical", "population", "contaminated"} & set(certificate.beliefs):  # the last two hold the first
         beliefs.append(guarantee.empirical_priors(secrets, values[0]))
     for priors in beliefs:
         pairs = guarantee.pairs_of(certificate.pairs, priors)

@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 from odd_tables import tables
 from release_property import check_error, snapshot, within
 
-from puffer_frames import Certificate, Prior, PufferError, PufferWarning, Stable, aggregate, histogram
+from puffer_frames import (
+    Certificate,
+    Contamination,
+    Population,
+    Prior,
+    PufferError,
+    PufferWarning,
+    Stable,
+    aggregate,
+    histogram,
+)
 
 SECONDS = 60
 NOISES = (
@@ -21,7 +31,16 @@ NOISES = (
     {"noise": "gaussian", "delta": 1e-5},
     {"noise": Stable(alpha=1.5)},
 )
-CHAINS = (*["estimated"] * 6, [[0.9, 0.1], [0.4, 0.6]], [[0.0, 1.0], [1.0, 0.0]], [[0.6, 0.2, 0.2]] * 3, None, "x")
+CHAINS = (
+    *["estimated"] * 5,
+    "population",
+    Population(0.5),
+    [[0.9, 0.1], [0.4, 0.6]],
+    [[0.0, 1.0], [1.0, 0.0]],
+    [[0.6, 0.2, 0.2]] * 3,
+    None,
+    "x",
+)
 
 
 @st.composite
@@ -35,7 +54,11 @@ def aggregates(draw):
         "epsilon": draw(st.sampled_from([0.1, 1, 7.5])),
         "query": draw(st.sampled_from(["sum"] * 4 + ["mean", "count", ("sum", "count"), "max"])),
         "protect": draw(st.sampled_from(["presence"] * 3 + ["replacement"] * 2 + ["value", "value-or-absence"])),
-        "laws": draw(st.sampled_from(["empirical"] * 3 + ["gaussian", {"a": Prior.gaussian(0, 1)}])),
+        "laws": draw(
+            st.sampled_from(
+                ["empirical"] * 3 + ["gaussian", "population", Contamination(0.1), {"a": Prior.gaussian(0, 1)}]
+            )
+        ),
         "contribution": draw(st.sampled_from(["draw", "rows"])),
         "nulls": draw(st.sampled_from(["drop", "drop", "raise"])),
         "allow_zero_noise": draw(st.booleans()),

@@ -22,10 +22,12 @@ from puffer_frames.priors.prior import FloatArray, Secret
 
 _MOST_POSITIONS = 512
 """Sets of more ends are widened to a grid of so many steps."""
-_FINENESS = 8.0
+_FINENESS = 6.0
 """Cells are at most this part of the noise's scale wide."""
 _MOST_EDGES = 8192
 """With more cells, the noise is so small beside the span that the loss of a shift bounds it well enough."""
+_ROUNDS, _PARTS, _TOLERANCE = 3, 6, 1e-3
+"""Cells where the sign of the difference is not known are split so often, in so many parts, until they hold little."""
 _REACH = 12.0
 """So many scales beyond the outermost value the noise has a probability below 1e-32."""
 _BEYOND = 1e-30
@@ -89,17 +91,45 @@ class GaussianSetsLoss:
         edges = self._edges(scale)
         if edges is None or epsilon > _LARGEST_EPSILON:
             return coupled
-        found = {secret: _densities(law, edges, scale) for secret, law in self._wide.items()}
-        widths, factor = np.diff(edges) / scale, math.exp(epsilon)
+        left, right, factor = edges[:-1], edges[1:], math.exp(epsilon)
+        found = {secret: _densities(law, left, right, scale) for secret, law in self._wide.items()}
         upper, worst = 0.0, self._pairs[0]
         for pair in self._pairs:
             for s, t in (pair, pair[::-1]):
-                above = _exceeding(found[s], found[t], widths, factor)
-                if above > upper:
-                    upper, worst = above, pair
+                known, open_ = _exceeding(found[s], found[t], (right - left) / scale, factor)
+                if known + float(open_.sum()) > upper:
+                    above = known + self._narrowed((s, t), left, right, open_, scale=scale, factor=factor, known=known)
+                    if above > upper:
+                        upper, worst = above, pair
+        upper = min(1.0, upper * (1 + UNIT_ROUNDOFF * (edges.size + 40)) + _BEYOND)
         if upper >= coupled.bracket.upper:
             return coupled
         return WorstCase(bracket=Bracket(lower=0.0, upper=upper), pair=worst)
+
+    def _narrowed(
+        self,
+        pair: Pair,
+        left: FloatArray,
+        right: FloatArray,
+        open_: FloatArray,
+        *,
+        scale: float,
+        factor: float,
+        known: float,
+    ) -> float:
+        """What the cells hold where the sign of the difference is not known, from narrower ones."""
+        total = 0.0
+        for _ in range(_ROUNDS):
+            split = open_ > 0
+            if float(open_.sum()) <= _TOLERANCE * (known + total):
+                break
+            cuts = left[split, None] + (right - left)[split, None] * np.linspace(0.0, 1.0, _PARTS + 1)
+            cuts[:, -1] = right[split]
+            left, right = cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
+            p, q = (_densities(self._wide[secret], left, right, scale) for secret in pair)
+            decided, open_ = _exceeding(p, q, (right - left) / scale, factor)
+            total += decided
+        return total + float(open_.sum())
 
     def _edges(self, scale: float) -> FloatArray | None:
         """Ends of the cells; None where they would be too many."""
@@ -129,46 +159,38 @@ def _on_grid(sets: Mapping[Secret, LawSet]) -> dict[Secret, LawSet]:
     return found
 
 
-def _densities(law: LawSet, edges: FloatArray, scale: float) -> _Densities:
-    """Each interval is nearest at its closer end, and farthest at its other one; the noise falls with the distance."""
+def _densities(law: LawSet, left: FloatArray, right: FloatArray, scale: float) -> _Densities:
+    """Each interval is nearest at its closer end, and farthest at its other one; the noise falls with the distance.
+
+    No end and no midpoint of an interval lies strictly inside a cell.
+    """
     lows, highs, weights = law.lows, law.highs, law.weights
     middles = lows + (0.5 * highs - 0.5 * lows)
-    slack = law.weights_error + 64 * UNIT_ROUNDOFF * (_REACH**2 + float(np.abs(edges).max()) / scale)
-    y = edges[:, None]
-    right_of, left_of = np.maximum(y - highs, 0.0) / scale, np.maximum(lows - y, 0.0) / scale
-    near_left, near_right = (ndtr(part) @ weights for part in (right_of, left_of))
-    beyond, before = (np.maximum(y, middles) - lows) / scale, (highs - np.minimum(y, middles)) / scale
-    far_left, far_right = (ndtr(part) @ weights for part in (beyond, before))
-    held = ((lows <= edges[:-1, None]) & (highs >= edges[1:, None])) @ weights
-    widths = np.diff(edges) / scale
-    inside = held / _NONE
-    most = np.diff(near_left) - np.diff(near_right) + inside * widths
-    least = np.diff(far_left) - np.diff(far_right)
-    # at each end, the densities of the intervals that lie wholly to one side of it, and their farther ends
-    to_left = (np.exp(-0.5 * right_of**2) * (highs <= y)) / _NONE
-    to_right = (np.exp(-0.5 * left_of**2) * (lows >= y)) / _NONE
-    from_low, from_high = np.exp(-0.5 * beyond**2) / _NONE, np.exp(-0.5 * before**2) / _NONE
-    passed, ahead = middles <= edges[:-1, None], middles >= edges[1:, None]
+    farthest = max(float(np.abs(left).max()), float(np.abs(right).max()))
+    slack = law.weights_error + 64 * UNIT_ROUNDOFF * (_REACH**2 + farthest / scale)
+    y, z = left[:, None], right[:, None]
+    before, after, passed = highs <= y, lows >= z, middles <= y
+    inside = (~before & ~after) @ weights / _NONE
+    # distances of the nearer and of the farther end of an interval, at the near and at the far end of the cell from it
+    near = np.where(before, y - highs, np.where(after, lows - z, 0.0)) / scale
+    off = np.where(before, z - highs, np.where(after, lows - y, 0.0)) / scale
+    least_far = np.where(passed, y - lows, highs - z) / scale
+    most_far = np.where(passed, z - lows, highs - y) / scale
+    outside = (before | after) / _NONE
     rounding = 4 * UNIT_ROUNDOFF
     return _Densities(
-        most=most * (1 + slack) + rounding,
-        least=np.maximum(least * (1 - slack) - rounding, 0.0),
-        highest=(to_left[:-1] @ weights + to_right[1:] @ weights + inside) * (1 + slack),
-        lowest=((from_low[1:] * passed) @ weights + (from_high[:-1] * ahead) @ weights) * (1 - slack),
-        floor=(
-            (to_left[1:] * (highs <= edges[:-1, None])) @ weights
-            + (to_right[:-1] * (lows >= edges[1:, None])) @ weights
-            + inside
-        )
-        * (1 - slack),
-        ceiling=((from_low[:-1] * passed) @ weights + (from_high[1:] * ahead) @ weights) * (1 + slack),
+        most=((ndtr(-near) - ndtr(-off)) @ weights + inside * (right - left) / scale) * (1 + slack) + rounding,
+        least=np.maximum((ndtr(-least_far) - ndtr(-most_far)) @ weights * (1 - slack) - rounding, 0.0),
+        highest=((np.exp(-0.5 * near**2) * outside) @ weights + inside) * (1 + slack),
+        floor=((np.exp(-0.5 * off**2) * outside) @ weights + inside) * (1 - slack),
+        lowest=np.exp(-0.5 * most_far**2) @ weights / _NONE * (1 - slack),
+        ceiling=np.exp(-0.5 * least_far**2) @ weights / _NONE * (1 + slack),
     )
 
 
-def _exceeding(p: _Densities, q: _Densities, widths: FloatArray, factor: float) -> float:
-    """Upper bound of the integral of [p - factor q]_+."""
+def _exceeding(p: _Densities, q: _Densities, widths: FloatArray, factor: float) -> tuple[float, FloatArray]:
+    """The integral of [p - factor q]_+ over cells where the sign is known, and bounds of it over each other cell."""
     certain = p.floor >= factor * q.ceiling
     largest = np.maximum(p.highest - factor * q.lowest, 0.0) * widths
     whole = np.maximum(p.most - factor * q.least, 0.0)
-    total = float(np.where(certain, np.minimum(whole, largest), largest).sum())
-    return min(1.0, total * (1 + UNIT_ROUNDOFF * (widths.size + 8)) + _BEYOND)
+    return float(np.minimum(whole, largest)[certain].sum()), np.where(certain, 0.0, largest)
