@@ -31,6 +31,8 @@ from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Prior, Secret
 
+MOST_PAIRS_OF_SETS = 300
+"""Of secrets with sets of laws under other noise than Laplace's, which takes milliseconds per pair and scale."""
 MOST_SECRETS = 2000
 """With more, two million pairs would be compared one by one."""
 
@@ -51,7 +53,7 @@ def belief_loss(laws: Laws | Sequence[Laws], /, *, pairs: Pairs, noise: Noise) -
         return privacy_loss(cast(Mapping[Secret, Prior], laws), pairs=pairs, noise=noise)
     if isinstance(noise, Laplace):
         return LaplaceSetsLoss(sets, pairs=pairs)
-    check_pairs_of_sets(len(sets), pairs)
+    check_pairs_of_sets(len(sets), pairs, most=MOST_PAIRS_OF_SETS)
     if isinstance(noise, Gaussian):
         return GaussianSetsLoss(sets, pairs=pairs)
     return CoupledSetsLoss(sets, pairs=pairs, noise=noise)

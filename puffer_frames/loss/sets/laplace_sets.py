@@ -164,13 +164,13 @@ class LaplaceSetsLoss:
         return self._secrets[int(first[k])], self._secrets[int(second[k])]
 
 
-def check_pairs_of_sets(secrets: int, pairs: Pairs, /) -> None:
+def check_pairs_of_sets(secrets: int, pairs: Pairs, /, *, most: int = MOST_PAIRS) -> None:
     """Raise CalibrationError for more pairs than are compared one by one."""
     listed = secrets * (secrets - 1) // 2 if pairs == "all" else len(pairs)
-    if listed > MOST_PAIRS:
+    if listed > most:
         raise CalibrationError(
             "the pairs of secrets with beliefs that are wider than one law per secret",
-            rule=f"at most {MOST_PAIRS:,}, for columns of many different values and for other noise than Laplace's",
+            rule=f"at most {most:,}, for columns of many different values and for other noise than Laplace's",
             got=f"{listed:,}",
             hint="List the pairs that matter, or leave out these beliefs.",
         )
