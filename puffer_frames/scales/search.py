@@ -24,6 +24,8 @@ _FINEST = 1e-3
 
 _SMALLEST = 1e-300
 _RAISES = 8
+_LARGEST_LOG = 700.0
+"""No scale is larger than e to this."""
 _FAR = 1e6
 """Stands for the log of a ratio that is 0 or infinite."""
 
@@ -136,7 +138,7 @@ def _search(loss: Loss, target: Target) -> float:
         return 0.0
     low, high = _bracket(
         beyond,
-        start=math.log(max(loss.span / target.epsilon, _SMALLEST)),
+        start=min(math.log(max(loss.span / target.epsilon, _SMALLEST)), _LARGEST_LOG),
         floor=math.log(max(loss.resolution * _FINEST, _SMALLEST)),
     )
     return math.exp(_tighten(beyond, low, high))
@@ -148,7 +150,7 @@ def _bracket(beyond: Callable[[float], float], *, start: float, floor: float) ->
     high = start
     while beyond(high) > 0:
         high += step
-        if high > start + 60 * step or high > 700:
+        if high > start + 60 * step or high > _LARGEST_LOG:
             if beyond(high) == _FAR:
                 raise CalibrationError(
                     "the request",

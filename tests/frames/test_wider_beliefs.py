@@ -239,3 +239,12 @@ def test_too_many_pairs_is_an_error_and_the_figure_is_left_out():
     assert set(plan.choice.wider) == {"any law"}
     assert "refute at 95 %: not measured" in " ".join(str(plan).split())
     assert run(plan.release(many)) is not None
+
+
+def test_side_knowledge_beyond_the_floats_is_refused():
+    small = pd.DataFrame({"who": list("ab") * 20, "x": [0.0, 1, 2, 0] * 10})
+    far = pd.DataFrame({"who": list("ab") * 20, "x": [0.0, 1e300, 2e300, 0] * 10})
+    given = {"a": Prior.empirical([0.0]), "b": Prior.empirical([2e300])}
+    for belief in (far, given):
+        with pytest.raises(CalibrationError, match="finite scale"):
+            calibrate(small, secret="who", public="x", epsilon=1e-9, beliefs=["empirical", belief])

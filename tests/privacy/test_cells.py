@@ -148,7 +148,7 @@ def test_cells_are_merged_for_many_secrets(table, monkeypatch):
     counts = summary_of(pl.DataFrame(table), secret=["group"], public="value")
     _, _, fine = learn(counts.counts, theorem="kantorovich", radius=counts.radius)
     _, fitted, _ = learn(counts.counts, theorem="gaussian", radius=counts.radius)
-    monkeypatch.setattr("puffer_frames.scales.beliefs.MOST_ENTRIES", 3000)
+    monkeypatch.setattr("puffer_frames.scales.observed.MOST_ENTRIES", 3000)
     _, again, coarse = learn(counts.counts, theorem="gaussian", radius=counts.radius)
     assert again == fitted
     for label, prior in coarse.items():

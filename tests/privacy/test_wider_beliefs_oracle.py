@@ -8,12 +8,14 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import sweep
 from scipy.optimize import linprog
 from scipy.stats import beta
 
 import puffer_frames.loss.sets.laplace_sets as engine
+from puffer_frames import calibrate
 from puffer_frames.loss.sets.extremes import Intervals
 from puffer_frames.loss.sets.laplace_sets import LaplaceSetsLoss
 from puffer_frames.priors.law_set import LawSet
@@ -248,3 +250,62 @@ def test_the_hockey_stick_holds_that_of_drawn_laws(seed):
     )
     assert found.upper == pytest.approx(min(upper, 1.0), abs=5e-6)
     assert found.lower <= found.upper
+
+
+def hockey_stick_of(p, q, scale, epsilon):
+    """Of atoms under Laplace noise, by quadrature."""
+    atoms = np.concatenate([p[0], q[0]])
+    ys = np.linspace(atoms.min() - 30 * scale, atoms.max() + 30 * scale, 400_001)
+    f, g = (kernel(ys[:, None] - np.asarray(x), scale) @ w / (2 * scale) for x, w in (p, q))
+    return float(np.trapezoid(np.maximum(f - math.exp(epsilon) * g, 0), ys))
+
+
+@pytest.mark.parametrize(("scale", "epsilon"), [(2.0, 1.0), (1.0, 0.5), (4.0, 1.0)])
+@pytest.mark.parametrize("share", [1e-6, 1e-3])
+def test_cells_that_are_positive_throughout_count(scale, epsilon, share):
+    # both ends of the cell between 20 and 30 exceed, and next to nothing may lie inside it
+    weights = np.array([0.9, 0.05, 0.05])
+    s = LawSet.of(np.append((1 - share) * weights, share), np.array([0.0, 20, 30, 0]), np.array([0.0, 20, 30, 30]))
+    t = LawSet.of(np.array([1 - share, share]), np.array([0.0, 0]), np.array([0.0, 30]))
+    found = LaplaceSetsLoss({"s": s, "t": t}, pairs="all").hockey_stick(scale, epsilon=epsilon).bracket
+    true = hockey_stick_of((np.array([0.0, 20, 30]), weights), (np.array([0.0]), np.ones(1)), scale, epsilon)
+    assert found.upper >= true - 1e-6 - 2 * share
+    assert found.upper <= true + 30 * share + 1e-6
+    assert found.lower <= found.upper
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.WeakGuaranteeWarning")
+@pytest.mark.parametrize("delta", [0.04, 0.05, 0.08])
+def test_no_superset_of_the_frequencies_needs_less_noise(delta):
+    count = 20_000
+    values = [0] * (count * 9 // 10) + [20] * (count // 20) + [30] * (count // 20) + [0] * count
+    people = pd.DataFrame({"who": ["a"] * count + ["b"] * count, "x": values})
+    beliefs = ("empirical", "population", Contamination(1e-6), Contamination(0.01))
+    for noise in ("laplace", "gaussian"):
+        plan = calibrate(people, secret="who", public="x", epsilon=1.0, delta=delta, beliefs=beliefs, noise=noise)
+        needs = plan.scale_per_belief
+        assert min(needs.values()) >= needs["empirical"] * (1 - 1e-6)
+        rows = plan.robustness().set_index("belief")
+        assert rows.loc["population", "loss"] >= rows.loc["empirical", "loss"] * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sets_lose_at_least_what_their_laws_do(seed):
+    """Intervals of any kind, with a delta: laws at the ends, which a set holds, against the upper bound."""
+    rng = np.random.default_rng(seed)
+    laws = {}
+    for name in "st":
+        size = int(rng.integers(2, 6))
+        lows = rng.choice([0.0, 5, 10, 20, 30], size)
+        weights = rng.dirichlet(np.full(size, 0.5)) * (1 - 1e-4)
+        laws[name] = LawSet.of(
+            np.append(weights, 1e-4), np.append(lows, 0.0), np.append(lows + rng.choice([0.0, 0, 3], size), 30.0)
+        )
+    scale, epsilon = float(10 ** rng.uniform(-0.3, 1)), float(rng.uniform(0.05, 2))
+    found = LaplaceSetsLoss(laws, pairs="all").hockey_stick(scale, epsilon=epsilon).bracket
+    worst = 0.0
+    for one, other in ("st", "ts"):
+        for p, q in ((a, b) for a in ("lows", "highs") for b in ("lows", "highs")):
+            pair = [(getattr(laws[name], ends), laws[name].weights) for name, ends in ((one, p), (other, q))]
+            worst = max(worst, hockey_stick_of(*pair, scale, epsilon))
+    assert worst <= found.upper + 1e-5

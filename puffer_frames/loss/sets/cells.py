@@ -95,7 +95,7 @@ def _between(a: FloatArray, b: FloatArray, c: FloatArray, g: FloatArray) -> Floa
         start = np.where(r < 0, np.log(-2 * r) - np.log(a + root), -np.inf) + 0.5 * narrow
         end = np.where(p < 0, np.log(a + root) - np.log(-2 * p), np.inf) + 0.5 * narrow
     start, end = np.clip(start, 0.0, narrow), np.clip(end, 0.0, narrow)
-    empty = (square < 0) | ~(end > start)
+    empty = ((square < 0) & (p < 0) & (r < 0)) | ~(end > start)  # positive everywhere where neither is negative
     length = end - start
     parts = a * length, -b * np.exp(end - narrow) * np.expm1(-length), -c * np.exp(-start) * np.expm1(-length)
     found = np.maximum(sum(parts), 0.0) + 64 * UNIT_ROUNDOFF * sum(np.abs(part) for part in parts)

@@ -90,7 +90,7 @@ class LaplaceSetsLoss:
         found = [group._stick(scale, epsilon) for group in self._groups()]
         upper, pair = max(found, key=lambda each: each[0])
         lower = self._of_outermost(pair, scale, epsilon)
-        return WorstCase(bracket=Bracket(lower=min(lower, upper), upper=upper), pair=pair)
+        return WorstCase(bracket=Bracket(lower=lower, upper=max(lower, upper)), pair=pair)
 
     def _raw(self, most: float) -> WorstCase:
         """Without noise: laws that share no value, unless every law is the one constant."""
