@@ -13,6 +13,7 @@ from puffer_frames.numbers.target import Target
 from puffer_frames.priors.law_set import LawSet, is_too_wide
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.scales.choice import Choice, measure
+from puffer_frames.scales.columns import FEW_SECRETS
 from puffer_frames.scales.learned import Contamination, LearnedBelief, Population
 from puffer_frames.scales.search import smallest_scale_of
 
@@ -76,7 +77,9 @@ def _all_laws(choice: Choice) -> Mapping[str, Laws | Sequence[Laws]]:
     radius = max(prior.radius for prior in choice.empirical.values())
     if is_too_wide(*choice.bounds):
         return {"empirical": choice.empirical} | dict(choice.beliefs)
-    always: dict[str, LearnedBelief] = {"population": Population(), "contaminated": Contamination()}
+    always: dict[str, LearnedBelief] = {}
+    if len(counts) <= FEW_SECRETS:
+        always = {"population": Population(), "contaminated": Contamination()}
     others = {name: one.laws(counts, bounds=choice.bounds, radius=radius) for name, one in always.items()}
     anything = {secret: LawSet.anything(*choice.bounds) for secret in counts}
     covered = {name: laws for name, laws in choice.beliefs.items() if not name.startswith("any prior")}

@@ -22,6 +22,8 @@ from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 
 _MOST_ENTRIES = 1 << 23
 """Sets times positions of one table; beyond it each pair has a table of its own."""
+_MOST_CELLS = 1 << 27
+"""Ordered pairs times cells whose hockey stick is computed at most."""
 _CHUNK = 1 << 20
 """Entries of the largest temporary table."""
 MOST_PAIRS = 5000
@@ -136,6 +138,8 @@ class LaplaceSetsLoss:
     def _stick(self, scale: float, epsilon: float) -> tuple[float, Pair]:
         extremes = self._intervals.at(scale)
         first, second = self._ends
+        if first.size * extremes.gaps.size > _MOST_CELLS:
+            check_pairs_of_sets(len(self._secrets), self._pairs, most=_MOST_CELLS // extremes.gaps.size // 2)
         step = max(1, _CHUNK // max(1, extremes.gaps.size))
         level, upper, worst = min(epsilon, LARGEST_EPSILON), 0.0, 0
         for start in range(0, first.size, step):
