@@ -22,8 +22,8 @@ from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 
 _MOST_ENTRIES = 1 << 23
 """Sets times positions of one table; beyond it each pair has a table of its own."""
-_MOST_CELLS = 1 << 27
-"""Ordered pairs times cells whose hockey stick is computed at most."""
+_MOST_CELLS = 1 << 24
+"""With more ordered pairs times cells, each pair has a table of its own for the hockey stick."""
 _CHUNK = 1 << 20
 """Entries of the largest temporary table."""
 MOST_PAIRS = 5000
@@ -61,7 +61,7 @@ class LaplaceSetsLoss:
         ends = [(float(each.lows.min()), float(each.highs.max())) for each in sets.values()]
         self._low, self._high = min(low for low, _ in ends), max(high for _, high in ends)
         self.span = self._high - self._low
-        if not self._in_one_table:
+        if len(sets) > 2 and not self._in_one_table:
             check_pairs_of_sets(len(sets), pairs)
 
     @property
@@ -89,7 +89,8 @@ class LaplaceSetsLoss:
         pure = self.pure(scale)
         if pure.bracket.upper <= epsilon:
             return WorstCase(bracket=Bracket(lower=0.0, upper=0.0), pair=pure.pair)
-        found = [group._stick(scale, epsilon) for group in self._groups()]
+        many = len(self._secrets) > 2 and self._ends[0].size * self._intervals.positions.size > _MOST_CELLS
+        found = [group._stick(scale, epsilon) for group in (self._one_by_one() if many else self._groups())]
         upper, pair = max(found, key=lambda each: each[0])
         lower = self._of_outermost(pair, scale, epsilon)
         return WorstCase(bracket=Bracket(lower=lower, upper=max(lower, upper)), pair=pair)
@@ -101,8 +102,11 @@ class LaplaceSetsLoss:
 
     def _groups(self) -> list[LaplaceSetsLoss]:
         """All pairs at once where one table holds them, else one by one."""
-        if len(self._secrets) == 2 or self._in_one_table:
-            return [self]
+        return [self] if len(self._secrets) == 2 or self._in_one_table else self._one_by_one()
+
+    def _one_by_one(self) -> list[LaplaceSetsLoss]:
+        """Each pair for itself; raises CalibrationError for too many."""
+        check_pairs_of_sets(len(self._secrets), self._pairs)
         first, second = self._ends
         return [self.only((self._secrets[i], self._secrets[j])) for i, j in zip(first, second, strict=True) if i < j]
 
@@ -138,8 +142,6 @@ class LaplaceSetsLoss:
     def _stick(self, scale: float, epsilon: float) -> tuple[float, Pair]:
         extremes = self._intervals.at(scale)
         first, second = self._ends
-        if first.size * extremes.gaps.size > _MOST_CELLS:
-            check_pairs_of_sets(len(self._secrets), self._pairs, most=_MOST_CELLS // extremes.gaps.size // 2)
         step = max(1, _CHUNK // max(1, extremes.gaps.size))
         level, upper, worst = min(epsilon, LARGEST_EPSILON), 0.0, 0
         for start in range(0, first.size, step):
