@@ -183,10 +183,11 @@ def _wider(facts: ReleaseFacts) -> Iterator[Statement]:
     """The loss at the scale under wider laws, per column."""
     delta = facts.target.delta
     figure = "delta" if delta else "pure loss"
-    words = {"population": "any law that the table does not refute at 95 %", "any law": "any law {where}"}
+    table = "the table" if facts.batch is None else "the table of the plan"
+    words = {"population": f"any law that {table} does not refute at 95 %", "any law": "any law {where}"}
     parts = []
     for name, choice in facts.choices.items():
-        where = "on the domain" if name in facts.domain else "on the range of the table"
+        where = "on the domain" if name in facts.domain else f"on the range of {table}"
         of = f" of {shown(name)} alone" if facts.several else ""
         for laws, loss in wider_losses(choice, delta=delta).items():
             most = "no bound" if loss == math.inf else f"{figure} at most {loss:g}"
