@@ -173,3 +173,10 @@ def test_priors_that_never_overlap_get_the_noise_of_a_shift():
     p, q = Prior.gaussian(0, 1e-160), Prior.gaussian(1, 1e-160)
     scale = smallest_scale({"p": p, "q": q}, epsilon=0.5, delta=0.6)
     assert scale == pytest.approx(1 / (0.5 - 2 * math.log(0.4)), rel=1e-6)
+
+
+def test_the_worst_pair_may_be_two_atoms():
+    priors = {1: Prior.gaussian(-9, 0), 2: Prior.gaussian(-5.5, 0.5), 3: Prior.gaussian(6, 0)}
+    scale = smallest_scale(priors, epsilon=17.0)
+    assert scale == pytest.approx(15 / 17.0, rel=1e-6)
+    assert MixtureLoss(priors, pairs="all").only((1, 3)).pure(1.0).bracket.upper == pytest.approx(15.0)

@@ -66,11 +66,13 @@ class MixtureLoss:
         }
         means = np.sort(np.concatenate([prior.means for prior in priors.values()]))
         widths = np.concatenate([prior.stds for prior in priors.values()])
-        self._finest = float(widths[widths > 0].min()) * _NO_NOISE
+        narrow = widths[widths > 0]  # none for a pair of atoms among other priors
+        self._finest = float(narrow.min()) * _NO_NOISE if narrow.size else 0.0
         self._centre = float(means[means.size // 2])
         self.span = (float(means[-1] - means[0]) + float(widths.max())) * self._unit
         gaps = np.diff(means)
-        self.resolution = float(np.concatenate([gaps[gaps > 0], widths[widths > 0]]).min()) * self._unit
+        lengths = np.concatenate([gaps[gaps > 0], narrow])
+        self.resolution = (float(lengths.min()) if lengths.size else 0.0) * self._unit
 
     def only(self, pair: Pair, /) -> DiscreteLoss | MixtureLoss:
         """The same for one of the pairs."""
