@@ -148,12 +148,12 @@ def measure_wider(
     found: dict[str, Verification] = {}
     if is_too_wide(*bounds):
         return found
-    anything = {secret: LawSet.anything(*bounds) for secret in (counts if pairs != "all" else list(counts)[:2])}
+    anything = {secret: LawSet.anything(*bounds) for secret in list(counts)[:2]}  # the same for every pair
     if len(counts) <= FEW_SECRETS:
         with suppress(CalibrationError):
             band = Population().laws(counts, bounds=bounds, radius=radius)
             found[POPULATION] = _one_figure(belief_loss(band, pairs=pairs, noise=noise), scale, target)
-    found[ANY_LAW] = _one_figure(belief_loss(anything, pairs=pairs, noise=noise), scale, target)
+    found[ANY_LAW] = _one_figure(belief_loss(anything, pairs="all", noise=noise), scale, target)
     return found
 
 

@@ -12,14 +12,14 @@ from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.target import Target
-from puffer_frames.priors.law_set import LawSet
+from puffer_frames.priors.law_set import WIDEST, LawSet, is_too_wide
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.unit_laws import UnitLaws
 from puffer_frames.priors.unit_rows import UnitRows
 from puffer_frames.scales.choice import Choice, Proposal, choose
 from puffer_frames.scales.learned import LearnedBelief
-from puffer_frames.scales.protection import Protection, of_presence, of_replacement, of_sets, of_values
+from puffer_frames.scales.protection import MOST_UNITS, Protection, of_presence, of_replacement, of_sets, of_values
 
 LawsArgument: TypeAlias = str | Mapping[Secret, Prior] | LearnedBelief
 DeclaredValues: TypeAlias = tuple[tuple[float, float | None], ...]
@@ -146,6 +146,13 @@ def _checked_pairs(pairs: str | Iterable[Sequence[Any]], units: Sequence[Secret]
 def _sets(rows: UnitRows, belief: LearnedBelief, *, domain: Bounds | None) -> Mapping[Secret, LawSet]:
     """What one row of each unit may be like, on the domain or the range of the table."""
     bounds = domain or (float(rows.values.min()), float(rows.values.max()))
+    if len(rows.units) > MOST_UNITS or is_too_wide(*bounds):
+        raise ArgumentError(
+            "laws",
+            rule=f'"empirical" for more than {MOST_UNITS} units, and for values as far apart as {WIDEST:g}',
+            got=f"a {type(belief).__name__} for {len(rows.units):,} units",
+            hint="Take classes of rows as units, or leave laws out.",
+        )
     ends = zip(rows.units, rows.starts[:-1], rows.starts[1:], strict=True)
     counts = {unit: np.unique(rows.values[a:b], return_counts=True) for unit, a, b in ends}
     return cast(Mapping[Secret, LawSet], belief.laws(counts, bounds=bounds, radius=0.0))

@@ -248,3 +248,23 @@ def test_side_knowledge_beyond_the_floats_is_refused():
     for belief in (far, given):
         with pytest.raises(CalibrationError, match="finite scale"):
             calibrate(small, secret="who", public="x", epsilon=1e-9, beliefs=["empirical", belief])
+
+
+@pytest.mark.parametrize("ask", [{"noise": "gaussian", "delta": 1e-5}, {"noise": Stable(alpha=1.5)}, {}])
+def test_figures_never_refuse_a_request(ask):
+    """Any law at all is the same for every pair, however many are listed; that of the population may be left out."""
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"who": rng.permutation(np.repeat(np.arange(26), 20)), "x": rng.integers(0, 2, 520)})
+    pairs = [(a, b) for a in range(26) for b in range(a)]
+    plan = calibrate(people, secret="who", public="x", epsilon=1.0, pairs=pairs, beliefs="empirical", **ask)
+    assert "any law" in plan.choice.wider
+    rows = plan.robustness()
+    assert {"empirical", "any law"} <= set(rows["belief"])
+
+
+def test_sums_over_many_units_or_too_far_values():
+    many = pd.DataFrame({"who": np.arange(500), "x": np.arange(500) % 7})
+    with pytest.raises(ArgumentError, match="500 units"):
+        aggregate(many, unit="who", value="x", epsilon=1.0, laws="population", protect="replacement")
+    with pytest.raises(ArgumentError, match="far apart"):
+        aggregate(PEOPLE, unit="who", value="x", epsilon=1.0, laws="population", domain=(-1e300, 1e300))

@@ -86,8 +86,9 @@ class DuckTable:
         """A relation has no place for any."""
         return None
 
-    def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:  # noqa: ARG002
+    def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
         """A relation has no place for any."""
+        del metadata
         raise ArgumentTypeError(
             "the frame",
             rule="one that a certificate can be attached to",
@@ -95,8 +96,9 @@ class DuckTable:
             hint="Attach it to the rows: certificate.attach(relation.to_arrow_table()).",
         )
 
-    def with_levels(self, *, known: Collection[str], rows: int) -> DuckTable:  # noqa: ARG002
+    def with_levels(self, *, known: Collection[str], rows: int) -> DuckTable:
         """Its columns are not looked into before they are read."""
+        del known, rows
         return self
 
     def is_in_place(self, *, known: Collection[str]) -> bool:

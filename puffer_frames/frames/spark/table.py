@@ -84,8 +84,9 @@ class SparkTable:
         """It is compared where it lies."""
         return self
 
-    def fingerprint(self, *, like: str = "") -> str:  # noqa: ARG002
+    def fingerprint(self, *, like: str = "") -> str:
         """Sums over the rows, which have no order, in one pass."""
+        del like
         return _sum(self.frame, self.names)[0].digest(self.names)
 
     def metadata(self) -> dict[str, Any] | None:
@@ -96,12 +97,14 @@ class SparkTable:
         """As an attribute."""
         return put_attribute(self.native, metadata)
 
-    def with_levels(self, *, known: Collection[str], rows: int) -> SparkTable:  # noqa: ARG002
+    def with_levels(self, *, known: Collection[str], rows: int) -> SparkTable:
         """Spark has no index."""
+        del known, rows
         return self
 
-    def is_in_place(self, *, known: Collection[str]) -> bool:  # noqa: ARG002
+    def is_in_place(self, *, known: Collection[str]) -> bool:
         """Its rows have no order."""
+        del known
         return True
 
     @staticmethod
