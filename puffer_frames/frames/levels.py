@@ -22,8 +22,9 @@ def is_trivial(index: Any, /) -> bool:
     """Whether an index is 0, 1, ..., n - 1."""
     if index.nlevels > 1:
         return False
-    counted = np.arange(len(index))
-    return bool(index.equals(pd.RangeIndex(len(index)))) or (_is_whole(index) and np.array_equal(index, counted))
+    if bool(index.equals(pd.RangeIndex(len(index)))):
+        return True
+    return _is_whole(index) and np.array_equal(index, np.arange(len(index)))
 
 
 def level_names(index: Any, /) -> tuple[str, ...]:

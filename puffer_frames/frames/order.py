@@ -219,23 +219,23 @@ def surprise(away: float, /, *, variance: float, largest: float) -> float:
 def _has_pattern(secrets: IndexArray) -> bool:
     """Whether at one of the distances too few secrets agree, or too few differ: in all parts together, or in one."""
     parts, windows, length = secrets.shape
-    counts = [np.bincount(part.ravel()) for part in secrets]
+    counts = [np.bincount(part.ravel()).tolist() for part in secrets] + [np.bincount(secrets.ravel()).tolist()]
+    shares = [agreements(own, pairs=1, chained=0)[0] for own in counts]
     codes = secrets.astype(np.int16 if secrets.max() < 1 << 15 else np.int32)
     for lag in _LAGS:
         pairs, chained = windows * max(0, length - lag), windows * max(0, length - 2 * lag)
         agree = [int(np.count_nonzero(part[:, lag:] == part[:, :-lag])) for part in codes]
-        if any(_differs(n, own, pairs=pairs, chained=chained) for n, own in zip(agree, counts, strict=True)):
-            return True
-        if _differs(sum(agree), np.bincount(secrets.ravel()), pairs=parts * pairs, chained=parts * chained):
-            return True
+        for own, share, found, times in zip(counts, shares, [*agree, sum(agree)], [1] * parts + [parts], strict=True):
+            if _are_few(found, share * times * pairs, pairs=times * pairs):
+                mean, variance = agreements(own, pairs=times * pairs, chained=times * chained)
+                if surprise(found - mean, variance=variance, largest=1.0) >= CERTAIN:
+                    return True
     return False
 
 
-def _differs(agree: int, counts: IndexArray, *, pairs: int, chained: int) -> bool:
+def _are_few(agree: int, mean: float, *, pairs: int) -> bool:
     """Whether the pairs that agree, or those that do not, are less than half as many as in a random order."""
-    mean, variance = agreements(counts.tolist(), pairs=pairs, chained=chained)
-    few = agree < _HALF * mean or pairs - agree < _HALF * (pairs - mean)
-    return few and surprise(agree - mean, variance=variance, largest=1.0) >= CERTAIN
+    return agree < _HALF * mean or pairs - agree < _HALF * (pairs - mean)
 
 
 def _drifts(secrets: IndexArray) -> bool:

@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puffer_frames.noise.stream import Numbers, Rows, Stream, Words, Workspace
 from puffer_frames.numbers.rounding import LARGEST, nearest
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
+Reals: TypeAlias = NDArray[np.floating[Any] | np.integer[Any]]
 Settled: TypeAlias = FloatArray | list[Fraction]
 """Half-integers: floats, or fractions where floats would not hold them."""
 
@@ -72,13 +74,13 @@ class Sampler(Protocol):
 
 
 def add_noise(
-    values: FloatArray, sampler: Sampler, /, *, stream: Stream, rows: Rows | None = None, threads: int | None = None
+    values: Reals, sampler: Sampler, /, *, stream: Stream, rows: Rows | None = None, threads: int | None = None
 ) -> FloatArray:
     r"""Values on the grid g plus grid noise, :math:`y = g\,(\mathrm{rint}(x / g) + N)`.
 
     Parameters
     ----------
-    values : array, shape (n,)
+    values : array of float, or of int to 2**53, shape (n,)
         Finite, in units of the column.
     sampler : Sampler
     stream : Stream
@@ -131,7 +133,7 @@ def grid_noise(sampler: Sampler, rows: Rows, /, *, stream: Stream) -> list[Fract
 
 
 def _add_block(
-    values: FloatArray,
+    values: Reals,
     sampler: Sampler,
     stream: Stream,
     rows: Rows,
@@ -147,7 +149,7 @@ def _add_block(
         _move(values[part], sampler.grid, out[part], workspace.floats[: out[part].size])
     open_ = Open.joined(left, starts)
     if open_.places.size:
-        settled, own = sampler.settle(open_, stream), values[open_.places]
+        settled, own = sampler.settle(open_, stream), values[open_.places].astype(np.float64)
         if isinstance(settled, list):
             out[open_.places] = _moved_exactly(own, sampler.grid, settled)
         else:
@@ -161,8 +163,10 @@ def _moved_exactly(values: FloatArray, grid: float, noise: list[Fraction]) -> li
     return [nearest((round(Fraction(x) / step) + n) * step) for x, n in zip(values.tolist(), noise, strict=True)]
 
 
-def _move(values: FloatArray, grid: float, noise: FloatArray, on_grid: FloatArray) -> None:
+def _move(values: Reals, grid: float, noise: FloatArray, on_grid: FloatArray) -> None:
     """Replace noise in units of the grid by values plus noise."""
+    if values.dtype != np.float64:
+        values = values.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         if grid >= _INVERTIBLE:
             np.multiply(values, 1 / grid, out=on_grid)

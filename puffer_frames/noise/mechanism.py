@@ -6,14 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from puffer_frames.noise.adding import add_noise
+import numpy as np
+
+from puffer_frames.noise.adding import Reals, add_noise
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds, postprocess
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows
 from puffer_frames.priors.prior import FloatArray
 
-Move: TypeAlias = Callable[[FloatArray, Rows | None], FloatArray]
-"""From values, and the numbers of their rows (by default 0, ..., n - 1), to released values."""
+Move: TypeAlias = Callable[[Reals, Rows | None], FloatArray]
+"""From values as for `add_noise`, and the numbers of their rows (by default 0, ..., n - 1), to released values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,11 +40,13 @@ class Mechanism:
         stream = self.key.stream(Purpose.NOISE, self.column)
         sampler = self.noise.sampler() if self.noise is not None else None
 
-        def move(values: FloatArray, rows: Rows | None) -> FloatArray:
+        def move(values: Reals, rows: Rows | None) -> FloatArray:
             if self.domain is not None:
-                values = values.clip(*self.domain)
+                values = values.clip(*self.domain, dtype=np.float64)
             if sampler is not None:
-                values = add_noise(values, sampler, stream=stream, rows=rows)
-            return postprocess(values, bounds=self.bounds, to_integers=self.to_integers)
+                moved = add_noise(values, sampler, stream=stream, rows=rows)
+            else:
+                moved = values.astype(np.float64, copy=False)
+            return postprocess(moved, bounds=self.bounds, to_integers=self.to_integers)
 
         return move

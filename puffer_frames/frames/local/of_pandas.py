@@ -33,6 +33,10 @@ class PandasTable(LocalTable):
         plain = all(isinstance(label, str) for label in self.labels)
         return nw.from_native(self.native if plain else self.native.set_axis(list(self.names), axis=1), eager_only=True)
 
+    def apart(self) -> PandasTable:
+        """Another frame with the same columns."""
+        return PandasTable(self.native.copy(deep=False))
+
     def metadata(self) -> dict[str, Any] | None:
         """From `attrs`."""
         found = self.native.attrs.get(_KEY)

@@ -2,18 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from puffer_frames.frames.columns import Frame
 from puffer_frames.priors.prior import IndexArray
 
 _OLD = int(pl.__version__.partition(".")[0]) < 2
 """Polars 1 loses the type of lists of text on the way through Arrow."""
+_INTEGERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
+_NUMPY = (*_INTEGERS, pl.Float32, pl.Float64)
+"""Types of numbers whose memory is that of a NumPy array."""
+
+
+def own_frame(frame: Frame, names: Iterable[str], /) -> Frame:
+    """A frame of its own, whose columns of numbers and booleans with these names share no memory with the given one.
+
+    What else is written to the frame or to those columns, by another thread or through a NumPy array, does not show.
+    **Cost**: that of copying the columns.
+    """
+    numbers = [name for name in names if frame.schema[name].is_numeric() or isinstance(frame.schema[name], nw.Boolean)]
+    native: Any = frame.to_native()
+    with ThreadPoolExecutor(2) as pool:
+        if frame.implementation.is_pandas():
+            arrays = list(pool.map(lambda name: own_array(native[name], None), numbers))
+            native = native.copy(deep=False)
+            for name, values in zip(numbers, arrays, strict=True):
+                own = pd.Series(values, index=native.index, copy=False)
+                native.isetitem(native.columns.get_loc(name), own)
+        else:
+            native = native.with_columns(pool.map(_own_numbers, map(native.__getitem__, numbers)))
+    return nw.from_native(native, eager_only=True)
+
+
+def _own_numbers(series: pl.Series) -> pl.Series:
+    """A Polars column of numbers."""
+    if series.null_count() or series.dtype not in _NUMPY:
+        return own_series(series)
+    return pl.Series(series.name, np.array(series.to_numpy()), dtype=series.dtype)
 
 
 def own_series(series: pl.Series, order: IndexArray | None = None, /) -> pl.Series:
@@ -43,10 +77,13 @@ def own_array(column: Any, given: Any, order: IndexArray | None = None, /) -> An
 
     Categories that dropped rows alone have go with them; those that no row had are part of the type, and stay.
     """
-    places = np.arange(len(column)) if order is None else order
     dtype = column.dtype
     if isinstance(dtype, np.dtype):
         values: NDArray[Any] = column.to_numpy()
+        if order is None and dtype.kind != "O":
+            return values.copy()
+    places = np.arange(len(column)) if order is None else order
+    if isinstance(dtype, np.dtype):
         return _own_objects(values[places]) if dtype.kind == "O" else values[places]
     array = column.array
     if isinstance(array, (pd.arrays.IntegerArray, pd.arrays.FloatingArray, pd.arrays.BooleanArray)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Self
 
 from puffer_frames.errors import PufferWarning
@@ -13,11 +12,11 @@ from puffer_frames.frames.columns import Frame, Name, NativeFrame
 from puffer_frames.frames.local.answers import build_answers
 from puffer_frames.frames.local.engine import LocalSecrets, LocalValues
 from puffer_frames.frames.local.looks import warn_of_kept, warn_of_order
+from puffer_frames.frames.local.own import own_frame
 from puffer_frames.frames.local.prepare import prepare, row_numbers
-from puffer_frames.frames.local.seal import Seal, changed
 from puffer_frames.frames.local.series import read_series
 from puffer_frames.frames.local.units import read_units
-from puffer_frames.frames.local.write import build_release, check_index
+from puffer_frames.frames.local.write import build_release, check_index, real_values
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.stamps.fingerprint import fingerprint
@@ -68,6 +67,10 @@ class LocalTable(ABC):
             In a process that has no threads of Polars.
         """
 
+    def apart(self) -> Self:
+        """As a frame in which no column is set or taken away when that is done to the given one."""
+        return self
+
     def as_given(self, frame: NativeFrame, /) -> NativeFrame:
         """A native frame of the library that this one is opened with, as one of its own kind."""
         return frame
@@ -110,15 +113,16 @@ class LocalTable(ABC):
 
     def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> LocalRows:
         """Numbered by `row_id`, or else by position; a release requires a decision on a pandas index."""
-        opened = self.opened()
+        table = self.apart()
+        opened = table.opened()
         if layout is not None:
             check_index(opened, layout.index)
         frame = prepare(opened, roles, nulls=nulls)
-        read = [*roles.public, *roles.secret, *([roles.row_id] if roles.row_id is not None else [])]
+        if layout is not None:  # what is counted is what is released, whoever writes to the given frame meanwhile
+            frame = own_frame(frame, [*roles.public, *roles.secret, *([roles.row_id] if roles.row_id else [])])
         return LocalRows(
-            seal=Seal.of(frame, read) if layout is not None else None,  # before anything is read
             frame=frame,
-            table=self,
+            table=table,
             names=tuple(opened.columns),
             roles=roles,
             layout=layout or Layout(),
@@ -147,9 +151,8 @@ class LocalTable(ABC):
 class LocalRows:
     """Complete rows in memory."""
 
-    seal: Seal | None
-    """Of the columns that are read more than once, where the rows are to be released."""
     frame: Frame
+    """Where they are to be released, its columns that are read are nobody else's memory."""
     table: LocalTable
     """With all its rows."""
     names: tuple[str, ...]
@@ -161,8 +164,8 @@ class LocalRows:
     """Numbers of the rows; None for 0, 1, ..., n - 1."""
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
-        """By group-bys of the frame's own library; raises CalibrationError where the secrets change meanwhile."""
-        found = {
+        """By group-bys of the frame's own library."""
+        return {
             name: count_values(
                 LocalValues.of(self.frame, self.secrets, name),
                 secret=self.roles.secret,
@@ -171,33 +174,20 @@ class LocalRows:
             )
             for name in self.roles.public
         }
-        if any(one.rows_per_secret != other.rows_per_secret for one, other in pairwise(found.values())):
-            raise changed("the secrets")
-        return found
 
     def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
         """By windows of neighbouring rows; all rows where these raise suspicion."""
-        assert self.seal is not None
-        self.seal.check_columns(self.frame)
         found = [] if self.layout.shuffle else warn_of_order(self.frame, self.secrets, self.roles, counts=counts)
         return [*found, *warn_of_kept(self.frame, self.roles, keeps_index=self.layout.index == "keep")]
 
     def release(self, mechanisms: Mapping[str, Mechanism], /) -> Released:
-        """In memory, one pass per column; the key of the release gives a random order too.
-
-        Raises
-        ------
-        CalibrationError
-            Where a column is no longer the one that was counted.
-        """
-        assert self.seal is not None
+        """In memory, one pass per column; the key of the release gives a random order too."""
         rows = len(self.frame)
         key = next(iter(mechanisms.values())).key
         columns = {
-            name: mechanism.prepared()(self.seal.floats(self.frame, name), self.numbers)
+            name: mechanism.prepared()(real_values(self.frame, name), self.numbers)
             for name, mechanism in mechanisms.items()
         }
-        self.seal.check(self.frame)
         frame = build_release(
             self.frame,
             self.table.native,

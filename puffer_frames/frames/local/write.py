@@ -14,12 +14,18 @@ from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Frame, NativeFrame, column
 from puffer_frames.frames.levels import check_level_names, is_trivial
 from puffer_frames.frames.local.own import own_array, own_index, own_labels, own_series
+from puffer_frames.noise.adding import Reals
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 
-def float_values(frame: Frame, name: str, /) -> FloatArray:
-    """A checked public column as an array of 64-bit floats."""
-    return np.asarray(column(frame, name).cast(nw.Float64).to_numpy(), dtype=np.float64)
+def real_values(frame: Frame, name: str, /) -> Reals:
+    """A checked public column as an array: of integers that are 64-bit floats too, or of these."""
+    entries = column(frame, name)
+    if entries.dtype.is_integer() and not isinstance(entries.dtype, (nw.Int128, nw.UInt128)):
+        integers = np.asarray(entries.to_numpy())
+        if integers.dtype.kind in "iu":
+            return integers
+    return np.asarray(entries.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 
 def check_index(frame: Frame, index: str | None, /) -> None:
@@ -58,12 +64,12 @@ def build_release(
     either: what is dropped is gone.
     """
     names = [name for name in frame.columns if name in columns or name in keep]
+    noisy = {name: _own(values if order is None else values[order]) for name, values in columns.items()}
     if frame.implementation.is_pandas():
-        return _pandas_release(frame, native, names, columns=columns, index=index, order=order)
-    ordered = {name: _own(values if order is None else values[order]) for name, values in columns.items()}
+        return _pandas_release(frame, native, names, noisy=noisy, index=index, order=order)
     rows = frame.to_native()
     return pl.DataFrame(
-        {name: pl.Series(ordered[name]) if name in ordered else own_series(rows[name], order) for name in names}
+        {name: pl.Series(noisy[name]) if name in noisy else own_series(rows[name], order) for name in names}
     )
 
 
@@ -73,7 +79,7 @@ def _pandas_release(
     names: Sequence[str],
     /,
     *,
-    columns: Mapping[str, FloatArray],
+    noisy: Mapping[str, FloatArray],
     index: str | None,
     order: IndexArray | None,
 ) -> pd.DataFrame:
@@ -82,10 +88,9 @@ def _pandas_release(
     labels = own_index(rows.index, native.index, order) if index == "keep" else pd.RangeIndex(len(rows))
     found: dict[int, pd.Series[Any]] = {}
     for place, name in zip(places, names, strict=True):
-        if name in columns:
-            noisy = columns[name] if order is None else columns[name][order]
-            dtype = frame[name].cast(nw.Float64).to_native().dtype
-            found[place] = pd.Series(np.array(noisy), index=labels, dtype=dtype)
+        if name in noisy:
+            dtype = frame[name].head(0).cast(nw.Float64).to_native().dtype
+            found[place] = pd.Series(noisy[name], index=labels, dtype=dtype, copy=False)
         else:
             values = own_array(rows.iloc[:, place], native.iloc[:, place], order)
             found[place] = pd.Series(values, index=labels, dtype=values.dtype, copy=False)

@@ -12,8 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.frames.gmac import BYTES, Gmac, new_key
 from puffer_frames.frames.plans import blocks
+from puffer_frames.frames.plans.gmac import BYTES, Gmac, new_key
 from puffer_frames.frames.stamps.unordered import spread
 
 Bits: TypeAlias = NDArray[np.uint64]

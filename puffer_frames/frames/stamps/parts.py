@@ -128,7 +128,8 @@ def _missing(series: pl.Series) -> NDArray[np.bool_] | None:
 
 def series_floats(series: pl.Series, /) -> Part:
     """Polars floats."""
-    return floats(series.cast(pl.Float64).fill_null(math.nan).to_numpy())
+    wide = series.cast(pl.Float64)
+    return floats((wide.fill_null(math.nan) if wide.null_count() else wide).to_numpy())
 
 
 def series_integers(series: pl.Series, /) -> Part:
