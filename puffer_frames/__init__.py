@@ -46,6 +46,7 @@ from puffer_frames.priors.fitting import fit_gaussian, fit_mixture
 from puffer_frames.priors.markov import MarkovChain, binary_class
 from puffer_frames.priors.prior import Prior
 from puffer_frames.priors.transport import w_infinity
+from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.learned import Bootstrap, Contamination, Population
 from puffer_frames.scales.search import smallest_scale
 from puffer_frames.verbs.aggregates import aggregate
@@ -64,6 +65,7 @@ __all__ = [
     "Calibration",
     "CalibrationError",
     "Certificate",
+    "Channel",
     "ColumnNotFoundError",
     "Contamination",
     "FewRowsWarning",

@@ -18,6 +18,7 @@ from puffer_frames.noise.postprocessing import BoundsArgument
 from puffer_frames.noise.stream import RandomSource
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.chains import ChainArgument
+from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.observed import Belief
 
@@ -27,6 +28,7 @@ CalibrationWord: TypeAlias = Literal["exact", "theorem"]
 BeliefWord: TypeAlias = Literal["fitted", "empirical", "population", "only"]
 BeliefArgument: TypeAlias = BeliefWord | Belief | LearnedBelief | NativeFrame
 NullsWord: TypeAlias = Literal["raise", "drop"]
+RowMechanism: TypeAlias = Literal["auto", "noise", "remap", "channel"] | Channel
 IndexWord: TypeAlias = Literal["keep", "drop"]
 ProtectWord: TypeAlias = Literal["presence", "value", "value-or-absence", "replacement"]
 MechanismWord: TypeAlias = Literal["quilt", "quilt-approx", "exact", "group"]
@@ -76,6 +78,7 @@ class CalibrateArguments(GuaranteeArguments):
     secret: Name | Iterable[Name]
     public: Name | Iterable[Name]
     pairs: PairsArgument = "all"
+    mechanism: RowMechanism = "auto"
     theorem: TheoremWord = "auto"
     calibration: CalibrationWord = "exact"
     beliefs: BeliefArgument | Iterable[BeliefArgument] = ("fitted", "empirical")

@@ -19,6 +19,7 @@ from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import check_theorem
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.beliefs import check_components, read_beliefs
+from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.choice import check_calibration
 from puffer_frames.verbs.arguments import CalibrateArguments, DrawArguments, GuaranteeArguments, LayoutArguments
 
@@ -29,6 +30,14 @@ def check_guarantee(arguments: GuaranteeArguments, /) -> tuple[Target, Noise]:
     noise.check(target)
     check_word(arguments.nulls, "nulls", ("raise", "drop"))
     return target, noise
+
+
+def check_mechanism(mechanism: object, /) -> str | Channel:
+    """Return "auto", "noise", "remap" or a channel; raises ArgumentError, ArgumentTypeError."""
+    if isinstance(mechanism, Channel):
+        return mechanism
+    word = check_word(mechanism, "mechanism", ("auto", "noise", "remap", "channel"))
+    return Channel() if word == "channel" else word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +104,8 @@ class Request:
     """Names of the columns to release."""
     target: Target
     noise: Noise
+    mechanism: str | Channel
+    """"noise", "remap", a channel, or "auto": a channel for labels, else noise."""
     pairs: str | Iterable[Sequence[Secret]]
     """"all", or pairs of secrets, checked against the secrets of the table."""
     theorem: str
@@ -129,6 +140,7 @@ class Request:
             public=public,
             target=target,
             noise=noise,
+            mechanism=check_mechanism(arguments.mechanism),
             pairs=arguments.pairs,
             theorem=theorem,
             calibration=check_calibration(arguments.calibration),

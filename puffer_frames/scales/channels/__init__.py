@@ -1,0 +1,1 @@
+"""Channels: the random table of levels with the least expected error under a guarantee."""
