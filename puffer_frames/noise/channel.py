@@ -130,7 +130,7 @@ class NumberChannel:
     key: ReleaseKey
     """Key of the release."""
     edges: FloatArray
-    """A value belongs to the input whose number is that of the edges that are at most the value, shape (inputs - 1,)."""
+    """The input of a value is the number of edges that are at most the value, shape (inputs - 1,)."""
     outputs: FloatArray
     """The released values."""
     table: ChannelTable

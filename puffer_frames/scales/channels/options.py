@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.noise.channel import MOST_LEVELS
@@ -72,8 +72,7 @@ class Channel:
     publish_matrix: bool = False
 
     def __post_init__(self) -> None:
-        shares = self.radius.values() if isinstance(self.radius, Mapping) else [self.radius]
-        if self.radius != "auto" and not all(_is_number(share) and 0 <= share <= 1 for share in shares):
+        if self.radius != "auto" and not all(map(_is_share, self._shares())):
             raise ArgumentError(
                 "radius",
                 rule='"auto", a share from 0 to 1, or a mapping of secret to such shares',
@@ -125,8 +124,14 @@ class Channel:
     @property
     def is_brittle(self) -> bool:
         """Whether nothing but the observed law is withstood."""
-        shares = self.radius.values() if isinstance(self.radius, Mapping) else [self.radius]
-        return self.cap is None and self.radius != "auto" and not any(shares)
+        return self.cap is None and self.radius != "auto" and not any(self._shares())
+
+    def _shares(self) -> list[Any]:
+        return list(self.radius.values()) if isinstance(self.radius, Mapping) else [self.radius]
+
+
+def _is_share(value: object) -> bool:
+    return _is_number(value) and 0 <= cast(float, value) <= 1
 
 
 def _is_number(value: object) -> bool:
