@@ -1,0 +1,64 @@
+"""What an output in place of an input costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.priors.level_counts import Level
+from puffer_frames.priors.prior import FloatArray
+
+
+def is_numeric(levels: Sequence[Level], /) -> bool:
+    """Whether levels are numbers, none missing; truth values are labels."""
+    return all(isinstance(level, (int, float, np.number)) and not isinstance(level, bool) for level in levels)
+
+
+def cost_matrix(levels: Sequence[Level], cost: Any, /) -> FloatArray:
+    """The cost of each level in place of each, shape (levels, levels).
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        For a distance of labels, and for a function or matrix that gives anything but finite numbers of at least 0.
+    """
+    word = cost if isinstance(cost, str) else None
+    if word == "auto":
+        word = "absolute" if is_numeric(levels) else "change"
+    if word == "change":
+        return 1.0 - np.eye(len(levels))
+    if word == "absolute":
+        if not is_numeric(levels):
+            raise ArgumentError(
+                "cost",
+                rule='"change", a function or a matrix for a column of labels',
+                got='"absolute"',
+                hint='Leave it out for "change".',
+            )
+        numbers = np.array(levels, dtype=np.float64)
+        return np.abs(numbers[:, None] - numbers[None, :])
+    given = [[cost(x, y) for y in levels] for x in levels] if callable(cost) else cost
+    try:
+        found = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            "cost",
+            rule="a function that gives numbers, or a matrix of numbers",
+            got="something else",
+            hint='Leave it out, or write cost=lambda x, y: abs(rank[x] - rank[y]).',
+        ) from None
+    if found.shape != (len(levels), len(levels)):
+        raise ArgumentError(
+            "cost",
+            rule=f"a matrix of {len(levels)} rows and columns, one for each level",
+            got=f"shape {found.shape}",
+            hint="The levels, in their order, are plan.channels[column].inputs.",
+        )
+    if not np.isfinite(found).all() or (found < 0).any():
+        raise ArgumentError(
+            "cost", rule="finite and at least 0", got="other numbers", hint="Take 0 for a level in its own place."
+        )
+    return found
