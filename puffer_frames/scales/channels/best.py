@@ -20,7 +20,6 @@ from puffer_frames.scales.channels.cost import cost_matrix, is_numeric
 from puffer_frames.scales.channels.exact import in_integers
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.channels.problem import Law, Laws, Problem
-from puffer_frames.scales.channels.program import solve
 from puffer_frames.scales.channels.subsets import best_of_subsets
 
 CountsArgument = Mapping[Secret, ArrayLike]
@@ -39,8 +38,8 @@ class FoundChannel:
     expected_error: float
     """Mean cost under the pooled law of the table: absolute error, share of changed levels, or what `cost` says."""
     lower_bound: float | None
-    """No mechanism with this guarantee has a smaller one, whatever it releases (the program's value; by the solver's
-    tolerance). None where not all levels may be released."""
+    """No mechanism with this guarantee has a smaller one, whatever it releases (the program's value, by the solver's
+    tolerance). None where the program asks for more than the guarantee."""
     problem: Problem = field(repr=False)
     """What it was made to meet."""
 
@@ -110,7 +109,8 @@ def best_channel(
     Examples
     --------
     >>> from puffer_frames import Channel
-    >>> found = best_channel({"a": [60, 40], "b": [20, 80]}, levels=["no", "yes"], epsilon=1.0, options=Channel(radius=0))
+    >>> options, counts = Channel(radius=0), {"a": [60, 40], "b": [20, 80]}
+    >>> found = best_channel(counts, levels=["no", "yes"], epsilon=1.0, options=options)
     >>> found.matrix.round(3).tolist(), round(found.expected_error, 3)
     ([[0.897, 0.103], [0.0, 1.0]], 0.041)
     """
@@ -173,9 +173,7 @@ def find(
     )
 
 
-def _kept(
-    options: Channel, levels: Sequence[Level], shares: FloatArray, *, numeric: bool
-) -> dict[str, FloatArray | None]:
+def _kept(options: Channel, levels: Sequence[Level], shares: FloatArray, *, numeric: bool) -> dict[str, Any]:
     """What is to be kept on average."""
     if options.preserve is None:
         return {}

@@ -48,7 +48,7 @@ def cost_matrix(levels: Sequence[Level], cost: Any, /) -> FloatArray:
             "cost",
             rule="a function that gives numbers, or a matrix of numbers",
             got="something else",
-            hint='Leave it out, or write cost=lambda x, y: abs(rank[x] - rank[y]).',
+            hint="Leave it out, or write cost=lambda x, y: abs(rank[x] - rank[y]).",
         ) from None
     if found.shape != (len(levels), len(levels)):
         raise ArgumentError(

@@ -45,7 +45,7 @@ def in_integers(matrix: FloatArray, problem: Problem, /) -> NDArray[np.int64]:
     for _ in range(_PASSES):
         weights = _floored(matrix, TOTAL - reserve)
         lifts = _lifts(weights, problem)
-        spread = _spread(lifts, problem, weights)
+        spread = _spread(lifts, problem)
         left = reserve - sum(spread)
         if left >= 0:
             for k, more in enumerate(_rest(left, problem)):
@@ -72,18 +72,16 @@ def _floored(matrix: FloatArray, total: int) -> Weights:
     return rows
 
 
-def _spread(lifts: list[Fraction], problem: Problem, weights: Weights) -> list[int]:
+def _spread(lifts: list[Fraction], problem: Problem) -> list[int]:
     """The lifts rounded up; where means are to be kept, in proportion to a law that keeps them."""
     if problem.constant is None:
         return [-(-lift.numerator // lift.denominator) for lift in lifts]
     needed = Fraction(0)
-    for column, (lift, share) in enumerate(zip(lifts, problem.constant.tolist(), strict=True)):
+    for lift, share in zip(lifts, problem.constant.tolist(), strict=True):
         if lift > 0 and not share:
             raise _failed("a level that the kept means exclude")
         if lift > 0:
             needed = max(needed, lift / Fraction(share))
-        del column
-    del weights
     return [-((-needed * Fraction(share)).__floor__()) for share in problem.constant.tolist()]
 
 
@@ -145,7 +143,7 @@ def _lifts(weights: Weights, problem: Problem) -> list[Fraction]:
 
 def _excesses(ends: list[_Ends], laws: Laws, problem: Problem, odds: Fraction) -> Iterator[Fraction]:
     """How much the largest probability of an output exceeds e^epsilon times the smallest, over the protected pairs."""
-    pairs = None if problem.pairs == "all" else problem.ordered_pairs(laws)
+    pairs = None if problem.takes_star(laws) else problem.ordered_pairs(laws)
     for end in ends:
         if pairs is None:
             yield max(end.most.values()) - odds * min(end.least.values())

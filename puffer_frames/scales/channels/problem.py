@@ -12,6 +12,9 @@ from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 
+_FEW_SECRETS = 10
+"""Up to so many, pairs are cheap."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Law:
@@ -23,6 +26,11 @@ class Law:
     """The share of the law that any other law may take the place of (contamination)."""
     moved: Fraction = Fraction(0)
     """How far a law may be in total variation."""
+
+    @property
+    def is_widened(self) -> bool:
+        """Whether other laws are covered too."""
+        return bool(self.replaced or self.moved)
 
     @property
     def shares(self) -> FloatArray:
@@ -55,16 +63,35 @@ class Problem:
     """These means, shape (statistics,)."""
     constant: FloatArray | None = None
     """A law of the output that keeps them, shape (outputs,)."""
+    star: bool | None = None
+    """Whether all pairs at delta 0 take the star form: the probability of an output given each secret lies between m
+    and e^epsilon m. It has 2 rows for each output and secret where pairs have (secrets - 1), and is the same for single
+    laws. Where other laws are covered it holds two laws of one secret together too, which is not asked for. By default
+    where it is the same, and for more than 10 secrets."""
 
     @property
     def inputs(self) -> int:
         """Number of inputs."""
-        return self.cost.shape[0]
+        return int(self.cost.shape[0])
 
     @property
     def outputs(self) -> int:
         """Number of outputs."""
-        return self.cost.shape[1]
+        return int(self.cost.shape[1])
+
+    def takes_star(self, laws: Laws, /) -> bool:
+        """Whether a belief takes the star form."""
+        if self.pairs != "all" or self.star is not None:
+            return self.pairs == "all" and bool(self.star)
+        return len(laws) > _FEW_SECRETS or not any(law.is_widened for law in laws.values())
+
+    @property
+    def is_sharp(self) -> bool:
+        """Whether the program asks for no more than the guarantee, so that its value bounds every mechanism."""
+        widened = [laws for laws in self.beliefs if any(law.is_widened for law in laws.values())]
+        moved = any(law.moved for laws in widened for law in laws.values())
+        strict = any(self.takes_star(laws) for laws in widened)
+        return self.kept is None and not moved and not strict and not (widened and self.target.delta)
 
     def ordered_pairs(self, laws: Laws, /) -> Sequence[tuple[Secret, Secret]]:
         """The protected pairs of a belief, in both orders."""
@@ -75,6 +102,11 @@ class Problem:
     def only(self, outputs: Sequence[int], /) -> Problem:
         """With some of the outputs alone."""
         return replace(self, cost=self.cost[:, outputs])
+
+    def relaxed(self) -> Problem:
+        """With single laws, and without a cap."""
+        beliefs = tuple({s: replace(law, replaced=Fraction(0)) for s, law in laws.items()} for laws in self.beliefs)
+        return replace(self, beliefs=beliefs, cap=None)
 
     def expected_cost(self, matrix: FloatArray, /) -> float:
         """Mean cost of a channel under the pooled law."""

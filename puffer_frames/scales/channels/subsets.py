@@ -1,15 +1,43 @@
-"""Programs of many levels: with fewer outputs, and entries near the diagonal."""
+"""Which levels are released: all, or where the program would be too large, those that stand for the others best."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.scales.channels.problem import Problem
 from puffer_frames.scales.channels.program import solve
 
+MOST_ENTRIES = 16_500
+"""Inputs times outputs: all of 128 levels, 64 of 256."""
+
 
 def best_of_subsets(problem: Problem, /, *, most: int | None) -> tuple[FloatArray, Sequence[int] | None, float | None]:
-    """The best channel found, its outputs (None for all), and the lower bound where all may be released."""
-    matrix, value = solve(problem)
-    return matrix, None, value
+    """The best channel into at most so many outputs, these (None for all), and a lower bound of any mechanism's error.
+
+    The bound is the value of the program, where all levels are outputs; else that of one with fewer constraints. None
+    where the program asks for more than the guarantee.
+    """
+    asked = problem.outputs if most is None else min(most, problem.outputs)
+    count = min(asked, max(1, MOST_ENTRIES // problem.inputs))
+    if count == problem.outputs:
+        matrix, value = solve(problem)
+        return matrix, None, value if problem.is_sharp else None
+    outputs = chosen_outputs(problem, count)
+    matrix, _ = solve(problem.only(outputs))
+    return matrix, outputs, solve(problem.relaxed())[1] if problem.is_sharp else None
+
+
+def chosen_outputs(problem: Problem, count: int, /) -> list[int]:
+    """Outputs of which the nearest to each input costs little on average: one by one, each the best next one."""
+    costs = problem.pooled[:, None] * problem.cost
+    chosen: list[int] = []
+    reached = np.full(problem.inputs, np.inf)
+    for _ in range(count):
+        totals = np.minimum(costs, reached[:, None]).sum(axis=0)
+        totals[chosen] = np.inf
+        chosen.append(int(totals.argmin()))
+        reached = np.minimum(reached, costs[:, chosen[-1]])
+    return sorted(chosen)
