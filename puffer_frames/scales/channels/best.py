@@ -112,7 +112,7 @@ def best_channel(
     >>> options, counts = Channel(radius=0), {"a": [60, 40], "b": [20, 80]}
     >>> found = best_channel(counts, levels=["no", "yes"], epsilon=1.0, options=options)
     >>> found.matrix.round(3).tolist(), round(found.expected_error, 3)
-    ([[0.897, 0.103], [0.0, 1.0]], 0.041)
+    ([[1.0, 0.0], [0.032, 0.968]], 0.019)
     """
     chosen = options or Channel()
     target = Target.of(epsilon, delta)
@@ -130,10 +130,15 @@ def empirical_laws(table: Mapping[Secret, NDArray[Any]], options: Channel, /) ->
     return {
         secret: Law(
             counts=tuple(int(entry) for entry in entries),
-            replaced=Fraction(repr(options.radius_of(secret, int(entries.sum())))),
+            replaced=_most(options.radius_of(secret, int(entries.sum()))),
         )
         for secret, entries in table.items()
     }
+
+
+def _most(share: float) -> Fraction:
+    """A float, or as it is printed, whichever is more."""
+    return min(Fraction(1), max(Fraction(share), Fraction(repr(share))))
 
 
 def find(

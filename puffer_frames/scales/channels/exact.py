@@ -23,11 +23,16 @@ Weights = list[list[int]]
 
 
 def exp_below(number: float, /) -> Fraction:
-    """A rational number at most e to the given one, nearer than 1 part in 10**38."""
+    """A rational number at most e to a number, as a float and as it is printed, nearer than 1 part in 10**38."""
     with localcontext() as context:
         context.prec = _DIGITS
-        found = Fraction(Decimal(number).exp())
+        found = Fraction(min(Decimal(number), Decimal(repr(number))).exp())
     return found * (1 - Fraction(1, 10 ** (_DIGITS - 2)))
+
+
+def both_least(number: float, /) -> Fraction:
+    """A float, or as it is printed, whichever is less."""
+    return min(Fraction(number), Fraction(repr(number)))
 
 
 def in_integers(matrix: FloatArray, problem: Problem, /) -> NDArray[np.int64]:
@@ -132,7 +137,7 @@ def _lifts(weights: Weights, problem: Problem) -> list[Fraction]:
                 for lift, excess in zip(lifts, _excesses(ends, laws, problem, odds), strict=True)
             ]
             continue
-        allowed = Fraction(problem.target.delta) * TOTAL
+        allowed = both_least(problem.target.delta) * TOTAL
         for one, other in problem.ordered_pairs(laws):
             parts = [max(Fraction(0), end.most[one] - odds * end.least[other]) for end in ends]
             if (total := sum(parts)) > allowed:
@@ -160,7 +165,7 @@ def check(weights: Weights, problem: Problem, /) -> None:
         most = exp_below(problem.cap)
         if any(max(column) > most * min(column) for column in columns):
             raise _failed("a loss of more than the cap")
-    allowed = Fraction(problem.target.delta) * TOTAL
+    allowed = both_least(problem.target.delta) * TOTAL
     for laws in problem.beliefs:
         ends = [_Ends(laws, column) for column in columns]
         for one, other in problem.ordered_pairs(laws):
