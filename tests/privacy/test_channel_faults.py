@@ -39,10 +39,12 @@ def nudged(matrix, share=1e-6):
     return whole((1 - share) * matrix + share / len(matrix))
 
 
-def task_for(seed, **options):
-    """A task whose secrets differ."""
+def task_for(seed, *, unseen=False, **options):
+    """A task whose secrets differ; no row has the last level where it is to be unseen."""
     rng = np.random.default_rng([seed, 3])
     counts = {f"s{k}": rng.multinomial(900, rng.dirichlet(np.full(6, 1.5))) + 1 for k in range(3)}
+    if unseen:
+        counts = {s: [*row[:-1], 0] for s, row in counts.items()}
     asked = {name: options.pop(name) for name in ("delta", "pairs") if name in options}
     return task_of(counts, levels=range(6), epsilon=0.5, options=Channel(**({"cap": None} | options)), **asked)
 
@@ -151,6 +153,20 @@ def a_row_too_heavy(task):
     return weights + np.eye(len(weights), dtype=np.int64)[:1] * (np.arange(len(weights)) == 2)[:, None]
 
 
+def unseen_level(task):
+    """The best channel of the other levels; a level that no row has is released as it is."""
+    seen = len(task.levels) - 1
+    small = replace(
+        task,
+        counts={s: row[:seen] for s, row in task.counts.items()},
+        levels=task.levels[:seen],
+        cost=task.cost[:seen, :seen],
+    )
+    matrix = np.eye(len(task.levels))
+    matrix[:seen, :seen] = least_error(small)[1]
+    return nudged(matrix)
+
+
 MAPPED = {"radius": {"s0": 0.01, "s1": 0.03, "s2": 0.2}}
 PLANTED = [
     (loose, {"radius": 0.0}, "pair"),
@@ -170,6 +186,9 @@ PLANTED = [
     (cap_of_rows, {"radius": 0.0, "cap": 3.0}, "cap"),
     (cap_of_sums, {"radius": 0.0, "cap": 3.0}, "cap"),
     (a_row_too_heavy, {"radius": 0.02}, "row"),
+    (unseen_level, {"radius": 0.02, "unseen": True}, "pair"),
+    (unseen_level, {"radius": 0.02, "unseen": True, "delta": 0.001}, "pair"),
+    (unseen_level, {"radius": 0.0, "unseen": True, "cap": 3.0}, "cap"),
 ]
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from channel_oracle import (
     TOTAL,
@@ -143,6 +144,22 @@ def test_what_is_kept(preserve, count):
             assert released == pytest.approx(task.pooled, abs=1e-9), seed
         assert released @ values == pytest.approx(task.pooled @ values, abs=1e-9 * np.ptp(values)), seed
         check_least(found, task, seed)
+
+
+@pytest.mark.parametrize(
+    "options", [Channel(), Channel(cap=None), Channel(radius=0, cap=3.0), Channel(radius=0, cap=None)], ids=str
+)
+@pytest.mark.parametrize("delta", [0.0, 1e-4])
+def test_a_real_table(adult, options, delta):
+    """Education by race: the constraints hold exactly; without a radius the worst law has the whole loss."""
+    found = pd.crosstab(adult["race"], adult["education_num"])
+    counts = {s: row.tolist() for s, row in zip(found.index, found.to_numpy())}
+    asked = {"levels": found.columns.tolist(), "epsilon": 1.0, "delta": delta, "options": options}
+    task = task_of(counts, **asked)
+    weights = on_all_levels(best.best_channel(counts, **asked))
+    assert faults(weights, task) == []
+    worst = check_laws(weights, task, 0)
+    assert options.radius or worst == pytest.approx(float(task.delta or task.epsilon), rel=1e-6)
 
 
 # --- Two levels: the exact optimum ------------------------------------------------------------------------------------
