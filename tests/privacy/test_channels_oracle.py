@@ -154,6 +154,32 @@ def test_what_is_kept(preserve, count):
         check_least(found, task, seed)
 
 
+@pytest.mark.parametrize("pairs", ["all", [("s0", "s1")]], ids=str)
+def test_two_secrets_have_the_pair_form(pairs):
+    """The star form would compare a secret with itself too: where radii differ, that may double the error."""
+    counts = {"s0": (11, 3, 4, 7, 25), "s1": (12, 8, 6, 10, 14)}
+    options = Channel(radius={"s0": 0.2, "s1": 0.01}, cap=None, cost="change")
+    asked = {"levels": tuple(range(5)), "epsilon": 0.5, "pairs": pairs, "options": options}
+    task = task_of(counts, **asked)
+    found = best.best_channel(counts, **asked)
+    assert faults(on_all_levels(found), task) == []
+    check_least(found, task, pairs)
+    with_itself = replace(task, orders=(*task.orders, ("s0", "s0"), ("s1", "s1")))
+    assert found.expected_error == pytest.approx(0.168885, abs=1e-6)
+    assert least_error(with_itself)[0] == pytest.approx(0.327164, abs=1e-6)
+
+
+@pytest.mark.parametrize("radius", [0.05, 1.0])
+def test_the_star_form_of_equal_radii_is_exact(radius):
+    """The comparison of a secret with itself follows from those with the others."""
+    for seed in range(10):
+        rng = np.random.default_rng([seed, 4])
+        counts = random_counts(rng, secrets=4, levels=5)
+        task = task_of(counts, levels=range(5), epsilon=0.5, options=Channel(radius=radius, cap=None))
+        pairs = replace(task, orders=tuple(order for order in task.orders if order[0] != order[1]))
+        assert least_error(pairs)[0] == about(least_error(task)[0], task), seed
+
+
 @pytest.mark.parametrize(
     "options", [Channel(), Channel(cap=None), Channel(radius=0, cap=3.0), Channel(radius=0, cap=None)], ids=str
 )
