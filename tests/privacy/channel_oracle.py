@@ -54,17 +54,11 @@ class Task:
 
 
 def task_of(counts, *, levels, epsilon, delta=0.0, pairs="all", options):
-    """The task that the arguments of `best_channel` ask for.
-
-    All pairs of three or more secrets, with a radius and without delta, have the star form: it compares a secret with
-    itself too. Two secrets have the pair form.
-    """
+    """The task that the arguments of `best_channel` ask for."""
     counts = {s: tuple(map(int, row)) for s, row in counts.items()}
     radius = {s: as_printed(options.radius_of(s, sum(row))) for s, row in counts.items()}
     listed = itertools.combinations(counts, 2) if isinstance(pairs, str) else pairs
     orders = [order for s, t in listed for order in ((s, t), (t, s))]
-    if isinstance(pairs, str) and len(counts) > 2 and not delta:
-        orders += [(s, s) for s in counts if radius[s]]
     return Task(
         counts=counts,
         levels=tuple(levels),

@@ -113,10 +113,13 @@ def check_least(found, task, seed):
         least = least_error_of_all(task, rounds=4)[0]
         near = 1e-6 * value + 1e-9 * max(1.0, float(task.cost.max()))
         assert least - near <= found.expected_error <= value + near, seed
-        assert least - near <= found.lower_bound <= found.expected_error + 1e-12, seed
+        assert found.lower_bound <= found.expected_error + 1e-12, seed
         return
     assert found.expected_error == about(value, task), seed
-    assert found.lower_bound == about(value, task), seed
+    if task.preserve is None:
+        assert found.lower_bound == about(value, task), seed
+    else:  # of every mechanism, also of those that keep nothing
+        assert found.lower_bound <= found.expected_error + 1e-12, seed
 
 
 @sweep(40, 300)

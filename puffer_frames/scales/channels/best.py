@@ -37,9 +37,8 @@ class FoundChannel:
     """Probability of each output given each input in units of 2**-62, shape (inputs, outputs); rows sum to 2**62."""
     expected_error: float
     """Mean cost under the pooled law of the table: absolute error, share of changed levels, or what `cost` says."""
-    lower_bound: float | None
-    """No mechanism with this guarantee has a smaller one, whatever it releases (the program's value, by the solver's
-    tolerance). None where the program asks for more than the guarantee."""
+    lower_bound: float
+    """No mechanism with this guarantee has a smaller one: the program's value, or that of one that asks for less."""
     problem: Problem = field(repr=False)
     """What it was made to meet."""
 

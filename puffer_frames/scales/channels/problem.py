@@ -104,9 +104,12 @@ class Problem:
         return replace(self, cost=self.cost[:, outputs])
 
     def relaxed(self) -> Problem:
-        """With single laws, and without a cap."""
-        beliefs = tuple({s: replace(law, replaced=Fraction(0)) for s, law in laws.items()} for laws in self.beliefs)
-        return replace(self, beliefs=beliefs, cap=None)
+        """What is asked for of single laws alone: its value is a bound of every mechanism."""
+        beliefs = tuple(
+            {s: replace(law, replaced=Fraction(0), moved=Fraction(0)) for s, law in laws.items()}
+            for laws in self.beliefs
+        )
+        return replace(self, beliefs=beliefs, kept=None, kept_means=None, constant=None)
 
     def expected_cost(self, matrix: FloatArray, /) -> float:
         """Mean cost of a channel under the pooled law."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,20 +15,21 @@ MOST_ENTRIES = 16_500
 """Inputs times outputs: all of 128 levels, 64 of 256."""
 
 
-def best_of_subsets(problem: Problem, /, *, most: int | None) -> tuple[FloatArray, Sequence[int] | None, float | None]:
+def best_of_subsets(problem: Problem, /, *, most: int | None) -> tuple[FloatArray, Sequence[int] | None, float]:
     """The best channel into at most so many outputs, these (None for all), and a lower bound of any mechanism's error.
 
-    The bound is the value of the program, where all levels are outputs; else that of one with fewer constraints. None
-    where the program asks for more than the guarantee.
+    The bound is the value of the program, where all levels are outputs and it asks for no more than the guarantee; else
+    that of one with fewer constraints.
     """
     asked = problem.outputs if most is None else min(most, problem.outputs)
     count = min(asked, max(1, MOST_ENTRIES // problem.inputs))
     if count == problem.outputs:
         matrix, value = solve(problem)
-        return matrix, None, value if problem.is_sharp else None
+        return matrix, None, value if problem.is_sharp else min(value, solve(problem.relaxed())[1])
     outputs = chosen_outputs(problem, count)
     matrix, _ = solve(problem.only(outputs))
-    return matrix, outputs, solve(problem.relaxed())[1] if problem.is_sharp else None
+    small = problem.cost.size <= MOST_ENTRIES
+    return matrix, outputs, solve(problem.relaxed() if small else replace(problem.relaxed(), cap=None))[1]
 
 
 def chosen_outputs(problem: Problem, count: int, /) -> list[int]:
