@@ -8,11 +8,13 @@ from typing import Protocol, Self
 import numpy as np
 
 from puffer_frames.errors import ArgumentError
+from puffer_frames.noise.adding import Reals
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
-from puffer_frames.noise.postprocessing import Replacement
+from puffer_frames.noise.postprocessing import Bounds, Replacement
 from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.medians.gaussian_medians import GaussianMedians
 from puffer_frames.scales.medians.laplace_medians import LaplaceMedians
 
@@ -28,11 +30,15 @@ class Medians(Protocol):
     def weights(self) -> FloatArray:
         """Their probabilities."""
 
+    @classmethod
+    def of(cls, values: FloatArray, weights: FloatArray, scale: float, /) -> Self:
+        """Of these atoms and probabilities, and noise of this scale."""
+
     def thresholds(self) -> tuple[IndexArray, FloatArray]:
         """Places of atoms, and where the median goes from each of them to the next: -inf or inf where it does not."""
 
     def crossing(self, ends: IndexArray, thresholds: FloatArray, /) -> FloatArray:
-        """The probability of an atom up to the place `ends` and a noisy value beyond the threshold, for each of them."""
+        """The probability of an atom up to the place `ends` and a noisy value beyond the threshold, for each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,8 +51,10 @@ class Remap:
 
     Notes
     -----
+    Values that can be released are neighbours in the column: those far out may be left out, and cells of close ones.
     **Guarantee**: none of its own. It is a function of the noisy value alone, with p taken as fixed, as the scale is.
-    A column that was counted in cells is replaced by centres of cells.
+    Of a column that was counted in cells the values are the centres of cells. **Cost**: under Laplace noise under a
+    second for 65,000 values, under Gaussian noise some seconds.
 
     References
     ----------
@@ -54,9 +62,9 @@ class Remap:
 
     Examples
     --------
-    >>> remap = Remap.of(np.array([0.0, 1.0, 9.0]), np.array([5.0, 1.0, 4.0]), Laplace(scale=1.0))
+    >>> remap = Remap.of(np.array([0.0, 1.0, 9.0]), np.array([1, 5, 4]), Laplace(scale=1.0))
     >>> remap.values.tolist(), remap.thresholds.round(4).tolist(), round(remap.expected_error, 4)
-    ([0.0, 9.0], [4.6422], 0.1508)
+    ([1.0, 9.0], [5.1471], 0.1679)
     """
 
     step: Replacement
@@ -79,7 +87,14 @@ class Remap:
         return self.step.thresholds
 
     @classmethod
-    def of(cls, values: FloatArray, counts: FloatArray, noise: Noise, /) -> Self:
+    def pooled(cls, summary: Summary, noise: Noise, /, *, clipped: Bounds | None) -> Self:
+        """The posterior medians of a column of all secrets together, with its values clipped before the noise."""
+        counts = [pair[1] for pair in summary.counts.values()]
+        values = np.concatenate([pair[0] for pair in summary.counts.values()])
+        return cls.of(values if clipped is None else values.clip(*clipped), np.concatenate(counts), noise)
+
+    @classmethod
+    def of(cls, values: FloatArray, counts: Reals, noise: Noise, /) -> Self:
         """The posterior medians of a column.
 
         Parameters
@@ -100,8 +115,8 @@ class Remap:
         atoms, places = np.unique(values, return_inverse=True)
         sums = np.bincount(places, counts)
         atoms, weights = atoms[sums > 0], sums[sums > 0] / sums.sum()
-        make = LaplaceMedians if isinstance(noise, Laplace) else GaussianMedians
-        medians: Medians = make.of(atoms, weights, noise.scale)
+        family: type[Medians] = LaplaceMedians if isinstance(noise, Laplace) else GaussianMedians
+        medians = family.of(atoms, weights, noise.scale)
         released, thresholds = _released(*medians.thresholds())
         return cls(
             step=Replacement(values=atoms[released], thresholds=thresholds),
