@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import sweep
+from scipy import stats
 from scipy.integrate import quad
 
 from puffer_frames import ArgumentError, Stable, calibrate, privatize
@@ -81,9 +82,8 @@ def test_error_and_share_unchanged_against_integrals(family, count):
         bounds = np.concatenate([[-np.inf], remap.thresholds, [np.inf]])
         expected = 0.0
         for value, low, high in zip(remap.values, bounds[:-1], bounds[1:], strict=True):
-            reach = np.clip([low - value, high - value], -40 * scale, 40 * scale)
-            share = quad(lambda z, scale=scale: density(family, z, scale), *reach)[0] / constant
-            expected += weights[values == value][0] * share
+            law = stats.laplace if family is Laplace else stats.norm
+            expected += weights[values == value][0] * np.diff(law.cdf([low - value, high - value], scale=scale))[0]
         assert remap.unchanged == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
@@ -157,9 +157,9 @@ def test_many_atoms_against_direct_sums(family, scale):
 @pytest.mark.parametrize("scale", [0.003, 0.1, 1.0, 30.0])
 def test_close_atoms_under_gaussian_noise_cost_little(monkeypatch, scale):
     rng = np.random.default_rng(5)
-    values = np.unique(rng.normal(size=3000))
+    values = np.unique(rng.normal(size=1000))
     found = []
-    for most in (1 << 11, 1 << 12):
+    for most in (1 << 9, 1 << 12):
         monkeypatch.setattr(gaussian_medians, "MOST_ATOMS", most)
         found.append(Remap.of(values, np.ones(values.size), Gaussian(scale=scale)))
     assert found[0].values.size < values.size
@@ -216,7 +216,7 @@ def test_noise_alone_has_none(people, mechanism):
 def test_a_release_is_a_function_of_the_noisy_values_alone(people, options):
     asked = ASKED | options
     plan = calibrate(people, **asked, mechanism="remap")
-    noisy, released = privatize(people, **asked, rng=7), privatize(people, **asked, rng=7, mechanism="remap")
+    noisy, released = privatize(people, **asked, rng=7), plan.release(people, rng=7)
     for name in released:
         assert released[name].tolist() == plan.remap[name].step(noisy[name].to_numpy()).tolist()
         assert set(released[name]) <= set(people[name])
