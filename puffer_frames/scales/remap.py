@@ -12,7 +12,7 @@ from puffer_frames.noise.adding import Reals
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
-from puffer_frames.noise.postprocessing import Bounds, Replacement
+from puffer_frames.noise.postprocessing import Replacement
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.medians.gaussian_medians import GaussianMedians
@@ -87,11 +87,11 @@ class Remap:
         return self.step.thresholds
 
     @classmethod
-    def pooled(cls, summary: Summary, noise: Noise, /, *, clipped: Bounds | None) -> Self:
-        """The posterior medians of a column of all secrets together, with its values clipped before the noise."""
+    def pooled(cls, summary: Summary, noise: Noise, /) -> Self:
+        """The posterior medians of a column, all secrets together. A domain has clipped what was counted."""
         counts = [pair[1] for pair in summary.counts.values()]
         values = np.concatenate([pair[0] for pair in summary.counts.values()])
-        return cls.of(values if clipped is None else values.clip(*clipped), np.concatenate(counts), noise)
+        return cls.of(values, np.concatenate(counts), noise)
 
     @classmethod
     def of(cls, values: FloatArray, counts: Reals, noise: Noise, /) -> Self:

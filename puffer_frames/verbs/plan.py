@@ -88,11 +88,7 @@ class Plan:
     def _medians(self, summaries: Mapping[str, Summary]) -> dict[str, Remap]:
         """The posterior medians of every column with noise."""
         noises = {name: self.noise(scale) for name, scale in self.scales.items()}
-        return {
-            name: Remap.pooled(summaries[name], noise, clipped=self.clipped.get(name))
-            for name, noise in noises.items()
-            if noise is not None
-        }
+        return {name: Remap.pooled(summaries[name], noise) for name, noise in noises.items() if noise is not None}
 
 
 def _named(pairs: Pairs, rows: Mapping[Secret, int]) -> list[Secret]:
