@@ -34,6 +34,8 @@ class ReleaseFacts:
     """How many secrets the plan has."""
     batch: Batch | None
     """What was measured on other rows than those that the plan was made from."""
+    remapped: Sequence[str]
+    """Names of the columns whose noisy values were replaced by values of the column."""
     keep: Sequence[str]
     """Names of the kept columns, and of the kept levels of an index."""
     warnings: Sequence[PufferWarning]
@@ -155,10 +157,20 @@ def _done(facts: ReleaseFacts) -> Iterator[Statement]:
     ranged = [name for name, choice in facts.choices.items() if choice.clips and name not in facts.domain]
     if ranged:
         yield say("clipped-to-range", what=shown_names(ranged))
+    yield from _remapped(facts)
     if facts.done:
         yield say("after", done=facts.done)
     if facts.noisy:
         yield say("grid", grid=facts.noise.on_grid)
+
+
+def _remapped(facts: ReleaseFacts) -> Iterator[Statement]:
+    if facts.remapped:
+        table = "the table" if facts.batch is None else "the table of the plan"
+        coarse = any(prior.radius for name in facts.remapped for prior in facts.choices[name].empirical.values())
+        cells = ", or the centre of a cell of them" * coarse
+        yield say("remap", what=shown_names(facts.remapped), table=table, cells=cells)
+        yield say("remap-values", what=shown_names(facts.remapped), table=table)
 
 
 def _learned(facts: ReleaseFacts) -> list[LearnedBelief]:

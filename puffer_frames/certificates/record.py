@@ -252,11 +252,11 @@ class Certificate(Fields):
     def of_values(self, value: str, sample: Mapping[str, FloatArray], /) -> Certificate:
         """The same certificate for a release with this fingerprint, and what its values tell of the noise's size.
 
-        `sample` holds some released values per noisy column. Nothing is estimated from values that were clipped or
-        rounded after the noise.
+        `sample` holds some released values per noisy column. Nothing is estimated from values that were replaced,
+        clipped or rounded after the noise.
         """
         estimated: dict[str, Usefulness] = {}
-        if not any(statement.key == "after" for statement in self.statements):
+        if not any(statement.key in ("after", "remap") for statement in self.statements):
             noises = {noise.title: noise for noise in WORDS.values()}
             for name, values in sample.items():
                 if self.noise in noises and self.scales[name]:

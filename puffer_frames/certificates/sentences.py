@@ -179,6 +179,10 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "not covered",
         "{absent} of {of} secrets of the plan do not occur in these rows: {rest}.",
     ),
+    "remap-values": (
+        "not covered",
+        "Which values of {what} {table} has: the release shows them, and a rare one may be that of one person.",
+    ),
     # what was done to the values
     "clipped": ("done", "Values were clipped before the noise: {ends}."),
     "clipped-to-range": (
@@ -186,6 +190,12 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "Values of {what} were clipped before the noise to the range of the table that the plan was made from.",
     ),
     "clipped-answers": ("done", "Values were clipped before they were added: {ends}."),
+    "remap": (
+        "done",
+        "After the noise each value of {what} was replaced by one that {table} has before the noise{cells}, chosen "
+        "from the noisy value alone. Released values are therefore biased. Which values there are, and how often, was "
+        "learned from {table}.",
+    ),
     "after": ("done", "After the noise, at no cost: {done}."),
     "frequencies": ("done", "Frequencies are counts divided by the public number of values."),
     "warning-seed": (

@@ -97,7 +97,8 @@ def _noise_text(certificate: Fields) -> str:
     symbol = _SYMBOLS.get(certificate.noise, "scale gamma" if certificate.noise.endswith("-stable") else "scale")
     scales = ", ".join(f"{shown(name)}: {symbol} = {scale:.6g}" for name, scale in certificate.scales.items())
     errors = ", ".join(f"{shown(name)} {error:.4g}" for name, error in certificate.expected_error.items())
-    return f"{certificate.noise}, {scales}; mean absolute error {errors}"
+    of = "noise" if any(statement.key == "remap" for statement in certificate.statements) else "error"
+    return f"{certificate.noise}, {scales}; mean absolute {of} {errors}"
 
 
 def _usefulness_texts(certificate: Fields) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from puffer_frames.noise.adding import Reals, add_noise
 from puffer_frames.noise.family import Noise
-from puffer_frames.noise.postprocessing import Bounds, postprocess
+from puffer_frames.noise.postprocessing import Bounds, Replacement, postprocess
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows
 from puffer_frames.priors.prior import FloatArray
 
@@ -30,6 +30,8 @@ class Mechanism:
     """Key of the release."""
     domain: Bounds | None
     """Public bounds, to which values are clipped before the noise."""
+    remap: Replacement | None
+    """What noisy values are replaced by, before anything else is done to them; None for nothing."""
     bounds: Bounds | None
     """Bounds to clip the released values to."""
     to_integers: bool
@@ -47,6 +49,8 @@ class Mechanism:
                 moved = add_noise(values, sampler, stream=stream, rows=rows)
             else:
                 moved = values.astype(np.float64, copy=False)
+            if self.remap is not None:
+                moved = self.remap(moved)
             return postprocess(moved, bounds=self.bounds, to_integers=self.to_integers)
 
         return move

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Real
 from typing import TypeAlias
 
@@ -14,6 +15,21 @@ from puffer_frames.priors.prior import FloatArray
 
 Bounds: TypeAlias = tuple[float, float]
 BoundsArgument: TypeAlias = Sequence[float] | Mapping[Hashable, Sequence[float]] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Replacement:
+    """Each noisy value becomes one of a few: a function of the noisy value alone."""
+
+    values: FloatArray
+    """What can be released, shape (n,), ascending."""
+    thresholds: FloatArray
+    """Shape (n - 1,), ascending and finite: up to the first one a noisy value becomes the first value, and so on."""
+
+    def __call__(self, noisy: FloatArray, /) -> FloatArray:
+        """What the noisy values become."""
+        replaced: FloatArray = self.values[np.searchsorted(self.thresholds, noisy)]
+        return replaced
 
 
 def check_bounds(bounds: BoundsArgument, /, *, role: str, columns: Sequence[str], finite: bool) -> dict[str, Bounds]:

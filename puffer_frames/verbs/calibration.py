@@ -19,6 +19,7 @@ from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch, check_drift, measure_batch
+from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.robustness import leanings
 from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
 from puffer_frames.verbs.calibration_text import plan_rows, plan_title
@@ -172,8 +173,13 @@ class Calibration:
 
     @property
     def expected_error(self) -> Mapping[str, float]:
-        """Mean absolute noise per released column, in its units."""
-        return {name: self.plan.error_of(scale) for name, scale in self.scales.items()}
+        """Mean absolute error per released column, in its units: of the noise, or of `remap` where there is one."""
+        return self.plan.expected_error
+
+    @property
+    def remap(self) -> Mapping[str, Remap]:
+        """What noisy values are replaced by, per column with noise; empty unless mechanism="remap"."""
+        return self.plan.remaps
 
     def robustness(self) -> NativeFrame:
         """What each belief would need, and what it loses at the scale that is used.

@@ -34,25 +34,26 @@ def plan_rows(plan: Plan, /) -> Rows:
     for name, choice in plan.choices.items():
         if len(plan.choices) > 1:
             rows.append(("column", shown(name)))
-        rows += _column_rows(plan, choice)
+        rows += _column_rows(plan, name, choice)
     rows.append(("secrets", _secrets_text(plan)))
     rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
     return rows
 
 
-def _column_rows(plan: Plan, choice: Choice) -> list[tuple[str, str]]:
+def _column_rows(plan: Plan, name: str, choice: Choice) -> list[tuple[str, str]]:
     scale, published = choice.scale, choice.published_scale
     exact = "smallest confirmed" if plan.calibration == "exact" else "published, raised where not confirmed"
     ratio = f", {published / scale:.2f} times smaller than published" if published and 0 < scale < published else ""
     theorem, pair = choice.theorem, choice.worst_pair
     spread, constant = spread_of(choice.empirical, plan.rows_per_secret)
-    error = plan.error_of(scale)
+    error, of_noise = plan.expected_error[name], f"mean absolute {plan.request.noise.title} noise"
     useless = ". The noise is larger than that error: single values are of no use" if error > constant else ""
     rows = [
         ("theorem", f"{theorem.name}: {theorem.model} ({theorem.source})"),
         ("published scale", _published_text(plan, choice)),
         ("scale used", f"{scale:.6g} ({exact}{ratio})"),
-        ("expected error", f"{error:.6g} (mean absolute {plan.request.noise.title} noise)"),
+        ("expected error", f"{error:.6g} ({'mean absolute, after remap' if name in plan.remaps else of_noise})"),
+        *_remap_rows(plan, name, choice),
         (
             "beside it",
             f"spread of the column (standard deviation) {spread:.4g}; the median in place of every value has a mean "
@@ -71,6 +72,22 @@ def _column_rows(plan: Plan, choice: Choice) -> list[tuple[str, str]]:
         rows.append(("observed law", _observed_text(plan, choice)))
     rows.append(("at this scale", _wider_text(plan, choice)))
     return rows
+
+
+def _remap_rows(plan: Plan, name: str, choice: Choice) -> list[tuple[str, str]]:
+    """What the posterior median makes of the noisy values, where it replaces them."""
+    remap = plan.remaps.get(name)
+    if remap is None:
+        return []
+    kinds = "cells" if any(prior.radius for prior in choice.empirical.values()) else "values"
+    return [
+        (
+            "remap",
+            f"a mean absolute error of {remap.expected_error:.6g}, {plan.error_of(choice.scale):.6g} without it; a "
+            f"value is unchanged with probability {remap.unchanged:.4g}; {remap.values.size:,} of "
+            f"{remap.values_before:,} {kinds} can be released",
+        )
+    ]
 
 
 def _wider_text(plan: Plan, choice: Choice) -> str:

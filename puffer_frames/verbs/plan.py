@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
@@ -13,6 +13,7 @@ from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_weakness
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import check_several, choose_column, choose_columns
+from puffer_frames.scales.remap import Remap
 from puffer_frames.verbs.request import Request
 
 
@@ -27,6 +28,8 @@ class Plan:
     """The scale and why, per column."""
     rows_per_secret: Mapping[Secret, int]
     """Rows of each secret."""
+    remaps: Mapping[str, Remap]
+    """What noisy values are replaced by, per column with noise; empty unless the request is for it."""
 
     @classmethod
     def of(cls, request: Request, summaries: Mapping[str, Summary], /) -> Plan:
@@ -44,7 +47,8 @@ class Plan:
         choices = _choices(request, summaries, pairs=pairs, named=named)
         warn_of_weakness(request.target, rows=sum(rows.values()))
         warn_of_few_rows({label: rows[label] for label in named})
-        return cls(request=request, pairs=pairs, choices=choices, rows_per_secret=rows)
+        plan = cls(request=request, pairs=pairs, choices=choices, rows_per_secret=rows, remaps={})
+        return replace(plan, remaps=plan._medians(summaries)) if request.mechanism == "remap" else plan
 
     @property
     def calibration(self) -> str:
@@ -74,6 +78,17 @@ class Plan:
         """Mean absolute noise of a scale."""
         noise = self.noise(scale)
         return 0.0 if noise is None else noise.expected_absolute_error
+
+    @property
+    def expected_error(self) -> dict[str, float]:
+        """Mean absolute error per released column, in its units: of the noise, or of what replaces the noisy values."""
+        noise = {name: self.error_of(scale) for name, scale in self.scales.items()}
+        return noise | {name: remap.expected_error for name, remap in self.remaps.items()}
+
+    def _medians(self, summaries: Mapping[str, Summary]) -> dict[str, Remap]:
+        """The posterior medians of every column with noise."""
+        noises = {name: self.noise(scale) for name, scale in self.scales.items()}
+        return {name: Remap.pooled(summaries[name], noise) for name, noise in noises.items() if noise is not None}
 
 
 def _named(pairs: Pairs, rows: Mapping[Secret, int]) -> list[Secret]:

@@ -36,6 +36,15 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         0 for pure privacy, or far below 1 / (number of rows).
     pairs : "all" or iterable of pairs of secret values
         Which secrets must be indistinguishable.
+    mechanism : "auto", "noise", "remap", "channel" or Channel(...)
+        What makes a column private; "auto" is noise for a column of numbers.
+
+        - "noise": a random number is added to each value.
+        - "remap": after Laplace or Gaussian noise each value is replaced by the value of the column with the least
+          expected absolute error given the noisy one. It costs no epsilon. No function of the noisy value has a smaller
+          error. Released values are biased, and means of many are better without it. The release shows which values
+          occur.
+        - "channel": a random level in place of each: see `Channel`.
     theorem : str
         "auto", "translation", "gaussian", "gmm", "kantorovich" or "bernoulli": the published condition, and with it
         the model of the public column given the secret. "auto" takes no model for up to 256 distinct values, or more
@@ -144,7 +153,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
 
     References
     ----------
-    [KM14]; docs/theory.md, sections 1 to 4.
+    [KM14]; docs/theory.md, sections 1 to 4; of "remap" docs/theory.md, section 15.
 
     Examples
     --------
@@ -170,7 +179,7 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
     Parameters
     ----------
     frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table or pyspark.sql.DataFrame
-    secret, public, epsilon, delta, pairs, theorem, calibration, noise, beliefs, components, nulls, domain, \
+    secret, public, epsilon, delta, pairs, mechanism, theorem, calibration, noise, beliefs, components, nulls, domain, \
     allow_zero_noise
         As in `privatize`.
 

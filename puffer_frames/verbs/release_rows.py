@@ -57,6 +57,7 @@ def release_rows(
         nulls=request.nulls,
         secrets=len(plan.secrets),
         batch=batch,
+        remapped=tuple(plan.remaps),
         keep=kept,
         warnings=warnings,
         done=asked.done,
@@ -102,6 +103,7 @@ def _mechanisms(
             noise=noise,
             key=key,
             domain=plan.clipped.get(name),
+            remap=plan.remaps[name].step if name in plan.remaps else None,
             bounds=asked.bounds.get(name),
             to_integers=asked.to_integers,
         )

@@ -21,6 +21,7 @@ from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.beliefs import check_components, read_beliefs
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.choice import check_calibration
+from puffer_frames.scales.remap import check_noise
 from puffer_frames.verbs.arguments import CalibrateArguments, DrawArguments, GuaranteeArguments, LayoutArguments
 
 
@@ -134,13 +135,15 @@ class Request:
         """
         public = as_names(arguments.public, labels, role="public")
         target, noise = check_guarantee(arguments)
-        theorem = check_theorem(arguments.theorem, noise=noise)
+        theorem, mechanism = check_theorem(arguments.theorem, noise=noise), check_mechanism(arguments.mechanism)
+        if mechanism == "remap":
+            check_noise(noise)
         return cls(
             secret=as_names(arguments.secret, labels, role="secret"),
             public=public,
             target=target,
             noise=noise,
-            mechanism=check_mechanism(arguments.mechanism),
+            mechanism=mechanism,
             pairs=arguments.pairs,
             theorem=theorem,
             calibration=check_calibration(arguments.calibration),

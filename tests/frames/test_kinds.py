@@ -21,6 +21,8 @@ REQUESTS = {
     "Gaussian noise": {"noise": "gaussian", "delta": 1e-6},
     "stable noise": {"noise": Stable(alpha=1.5), "pairs": [("a", "b")]},
     "published scale": {"calibration": "theorem"},
+    "remap": {"mechanism": "remap"},
+    "remap of two columns": {"mechanism": "remap", "public": ["score", "height"], "epsilon": 1.0, "round": True},
     "clip and round": {"clip": (0, 5), "round": True, "domain": {"score": (1, 5)}},
     "keep": {"keep": ["note", "code", "some", "old", "height", "id"]},
     "incomplete rows": {"public": "some", "nulls": "drop", "keep": "note", "epsilon": 0.1},

@@ -84,6 +84,16 @@ def test_plan_then_release_equals_one_call(make_frame, people):
     assert entries(run(plan.release(frame, rng=7))) == entries(release(frame, rng=7))
 
 
+def test_a_remap_is_the_same_step_on_every_kind(make_frame, people):
+    numbered = people | {"id": np.arange(200)[::-1]}
+    plan = puffer_frames.calibrate(pd.DataFrame(numbered), **ASKED, mechanism="remap")
+    noisy = plan.remap["score"].step(column(release(pd.DataFrame(numbered), rng=7, row_id="id"), "score"))
+    released = release(make_frame(numbered), rng=7, row_id="id", mechanism="remap")
+    assert column(released, "score").tolist() == noisy.tolist()
+    assert len(set(noisy)) > 1
+    assert {statement.key for statement in certificate_of(released).statements} >= {"remap", "remap-values"}
+
+
 def test_a_plan_releases_the_same_rows_in_any_order_and_no_other(people):
     frame = pd.DataFrame(people)
     plan = frame.puffer.calibrate(secret="group", public="score", epsilon=0.05)

@@ -25,6 +25,7 @@ INVALID = {
     "theorem": ("best", "", None, 3, ["gmm"], "Kantorovich"),
     "calibration": ("loose", None, 1, ["exact"]),
     "beliefs": ("true", (), None, 3, [3], {}, {"nobody": Prior.bernoulli(0.5)}, Population, ["fitted", "x"], {"a": 1}),
+    "mechanism": ("best", None, 3, ["remap"], "exact", "Remap"),
     "noise": ("normal", "stable", None, 3, ["laplace"], "Gaussian", Laplace, Laplace(scale=2.0)),
     "components": (0, -1, 1.5, True, "2", [2], math.nan),
     "nulls": ("keep", None, True, ["drop"]),

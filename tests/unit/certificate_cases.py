@@ -98,6 +98,12 @@ CASES = {
     "release, refuted theorem": RELEASE | {"frame": PEAKED, "theorem": "gmm", "components": 2, "delta": 1e-4},
     "release, an odd epsilon": RELEASE | {"epsilon": 1 / 3},
     "release, cells": RELEASE | {"frame": LARGE, "theorem": "kantorovich", "epsilon": 2.0},
+    "release, remap": RELEASE | {"mechanism": "remap"},
+    "release, remap of cells": RELEASE
+    | {"frame": LARGE, "theorem": "kantorovich", "epsilon": 2.0, "mechanism": "remap"},
+    "release, remap of no noise": RELEASE | {"frame": CALM, "allow_zero_noise": True, "mechanism": "remap"},
+    "columns, remap": RELEASE | {"public": ["score", "age"], "mechanism": "remap", "clip": (0, 50)},
+    "batch, remap": PLAN | {"epsilon": 0.5, "calibration": "theorem", "mechanism": "remap"},
     "release, no noise": RELEASE | {"frame": CALM, "allow_zero_noise": True},
     "release, none needed": RELEASE | {"frame": COINS, "calibration": "theorem"},
     "columns": RELEASE | {"public": ["score", "age"]},

@@ -136,6 +136,10 @@ REQUESTS = {
         (FRAME, {"noise": Stable(alpha=1.7), "delta": 1e-6}),
         (FRAME, {"noise": Stable(alpha=1.7)}),
     ),
+    "stable noise, remap": (
+        (FRAME, {"noise": Stable(alpha=1.7), "mechanism": "remap"}),
+        (FRAME, {"noise": Stable(alpha=1.7)}),
+    ),
     "stable noise, no alpha": ((FRAME, {"noise": "stable"}), (FRAME, {"noise": Stable(alpha=1.7)})),
     "stable noise, theorem": (
         (FRAME, {"noise": Stable(alpha=1.7), "theorem": "gmm"}),

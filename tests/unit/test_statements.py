@@ -18,6 +18,7 @@ from puffer_frames.certificates.sentences import SENTENCES
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
 GROUPS = ("a", "b", "c")
 SLOW, WRONG = "series, slow", "release, wrong side knowledge"
+NO_NOISE = ("release, no noise", "release, remap of no noise", WRONG)
 
 
 def is_release(c):
@@ -112,9 +113,11 @@ TABLE = {
     "kept": lambda c, name: "keep" in c or c.get("index") == "keep",
     "nulls": lambda c, name: c.get("nulls") == "drop",
     "cells": lambda c, name: is_release(c) and len(c["frame"]) > 131_072,
-    "no-noise": lambda c, name: name in ("release, no noise", "release, none needed", WRONG),
+    "no-noise": lambda c, name: name in (*NO_NOISE, "release, none needed"),
     "clipped": lambda c, name: is_release(c) and "domain" in c,
     "clipped-answers": lambda c, name: is_sum(c) and "domain" in c,
+    "remap": lambda c, name: c.get("mechanism") == "remap" and name != "release, remap of no noise",
+    "remap-values": lambda c, name: c.get("mechanism") == "remap" and name != "release, remap of no noise",
     "after": lambda c, name: "clip" in c or "round" in c,
     "units": lambda c, name: is_sum(c),
     "draw": lambda c, name: summed(c) and not all_rows(c) and not given(c),
@@ -133,7 +136,7 @@ TABLE = {
     "class": lambda c, name: by_law(c) and summed(c) and not given(c) and not all_rows(c) and c["unit"] is not None,
     "other-answers": lambda c, name: not is_release(c),
     "integer-noise": lambda c, name: c.get("integer", False),
-    "grid": lambda c, name: not c.get("integer") and name not in ("release, no noise", WRONG),
+    "grid": lambda c, name: not c.get("integer") and name not in NO_NOISE,
     "chain": lambda c, name: is_series(c) and not group(c),
     "several-chains": lambda c, name: name in ("series, several chains", "series, a class of chains"),
     "any-dependence": lambda c, name: group(c),
@@ -197,7 +200,7 @@ def test_releases_add_only_where_the_scale_covers_a_coupling(name):
     keys = {statement.key for statement in certificate.statements}
     assert len(keys & BY_MEASURE) == 1
     assert ("adds-up" in keys) == certificate.adds_up
-    if name == "release, no noise" or columns(case):
+    if name in ("release, no noise", "release, remap of no noise") or columns(case):
         assert certificate.adds_up
     elif "beliefs" not in case and case.get("theorem") != "gaussian" and case.get("noise") is None:
         values = case["frame"].assign(x=case["frame"][case["public"]]).dropna(subset=["x"])
@@ -236,6 +239,9 @@ def test_delta_is_named_wherever_it_adds(name):
         ("series, Gaussian noise", ["their epsilons and deltas add"], ["epsilons add"]),
         ("release, an odd epsilon", ["epsilon = 0.3333333333333333", "e^0.3333333333333333 = 1.40"], []),
         ("sum of listed values", ["5"], []),
+        ("release, remap", ["Which values of score the table has", "mean absolute noise score"], ["cell", "estimated"]),
+        ("release, remap of cells", ["or the centre of a cell of them"], []),
+        ("batch, remap", ["one that the table of the plan has before the noise"], []),
         ("release", ["3 values: 'a', 'b', 'c'", "not released group, age, town, some"], []),
     ],
 )
