@@ -172,7 +172,7 @@ class Contamination(LearnedBelief):
         found = {}
         for secret, (values, often) in counts.items():
             total = int(often.sum())
-            eta = self._share_of(secret, total)
+            eta = self.share_of(secret, total)
             found[secret] = LawSet.of(
                 np.append((1 - eta) / total * often, eta),
                 np.append(np.maximum(values - radius, low), low),
@@ -181,7 +181,8 @@ class Contamination(LearnedBelief):
             )
         return found
 
-    def _share_of(self, secret: Secret, rows: int) -> float:
+    def share_of(self, secret: Secret, rows: int, /) -> float:
+        """The share of a secret of so many rows."""
         if isinstance(self.share, Mapping):
             if secret not in self.share:
                 raise ArgumentError(

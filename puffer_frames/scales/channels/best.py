@@ -120,7 +120,13 @@ def best_channel(
     laws = empirical_laws(table, chosen)
     pooled = np.sum(list(table.values()), axis=0)
     return find(
-        (laws,), pooled, levels=tuple(levels), target=target, pairs=check_pairs(pairs, list(table)), options=chosen
+        (laws,),
+        pooled,
+        levels=tuple(levels),
+        cost=cost_matrix(levels, chosen.cost),
+        target=target,
+        pairs=check_pairs(pairs, list(table)),
+        options=chosen,
     )
 
 
@@ -129,13 +135,13 @@ def empirical_laws(table: Mapping[Secret, NDArray[Any]], options: Channel, /) ->
     return {
         secret: Law(
             counts=tuple(int(entry) for entry in entries),
-            replaced=_most(options.radius_of(secret, int(entries.sum()))),
+            replaced=stricter(options.radius_of(secret, int(entries.sum()))),
         )
         for secret, entries in table.items()
     }
 
 
-def _most(share: float) -> Fraction:
+def stricter(share: float, /) -> Fraction:
     """A float, or as it is printed, whichever is more."""
     return min(Fraction(1), max(Fraction(share), Fraction(repr(share))))
 
@@ -146,13 +152,13 @@ def find(
     /,
     *,
     levels: tuple[Level, ...],
+    cost: FloatArray,
     target: Target,
     pairs: Pairs,
     options: Channel,
 ) -> FoundChannel:
-    """As `best_channel`, for several beliefs and counts of all rows."""
+    """As `best_channel`, for several beliefs, counts of all rows, and a matrix of costs."""
     numeric = is_numeric(levels)
-    cost = cost_matrix(levels, options.cost)
     shares = pooled / pooled.sum()
     problem = Problem(
         beliefs=beliefs,
