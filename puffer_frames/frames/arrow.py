@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyarrow as pa
 
 
-def kept_type(own: pa.DataType, found: pa.DataType, /) -> pa.DataType:
-    """The type of a released column of type `found`: the given column's own one, unless it holds other entries."""
+def as_kept(column: Any, own: pa.DataType, /) -> Any:
+    """A released column, or a chunked one, in the type of the given column, unless that cannot hold its entries."""
+    found = column.type
     if pa.types.is_floating(found) and not own.equals(found):
-        return found  # noise
+        return column  # noise
     families = arrow_family(own), arrow_family(found)
     other = None not in families and families[0] != families[1]
     wider = families[0] == "int" and pa.types.is_integer(own) and not own.equals(found)
-    return found if other or wider else own
+    if other or wider:
+        return column
+    encoded = pa.types.is_dictionary(own) and not pa.types.is_dictionary(found)
+    return (column.dictionary_encode() if encoded else column).cast(own)
 
 
 def arrow_family(kind: pa.DataType, /) -> str | None:

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from puffer_frames.frames.arrow import kept_type
+from puffer_frames.frames.arrow import as_kept
 from puffer_frames.frames.coded import Change, SeriesMove, series_move
 from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.stream import Numbers
@@ -71,4 +71,4 @@ def _labels(move: SeriesMove, column: pa.Array, rows: Numbers) -> pa.Array:
     entries = pl.from_arrow(column)
     assert isinstance(entries, pl.Series)
     found = move(entries, rows).to_arrow(compat_level=pl.CompatLevel.oldest())
-    return found.cast(kept_type(column.type, found.type))
+    return as_kept(found, column.type)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -266,8 +267,8 @@ class DuckRows:
         names = [name for name in self.names if name in plain]
         columns = {alias: alias for alias in (NUMBER, *(plain[name] for name in names))} | {CHECK: self._hash()}
         step = NoiseStep(mechanisms={plain[name]: mechanism for name, mechanism in mechanisms.items()}, firsts=None)
-        batches = read_batches(selected(self.rows, columns))
-        table = pa.Table.from_batches(step.noise(self._checked(batches))).rename_columns(names)
+        with closing(read_batches(selected(self.rows, columns))) as batches:
+            table = pa.Table.from_batches(step.noise(self._checked(batches))).rename_columns(names)
         if self.layout.shuffle:
             order = next(iter(mechanisms.values())).key.permutation(self.found["rows"])
             table = table.take(pa.array(order)).combine_chunks()

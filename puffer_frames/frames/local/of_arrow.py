@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 import polars as pl
 import pyarrow as pa
 
-from puffer_frames.frames.arrow import arrow_family, kept_type
+from puffer_frames.frames.arrow import arrow_family, as_kept
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_column_names
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, are_in_place, are_labels, with_ranges
@@ -47,11 +47,12 @@ class ArrowTable(LocalTable):
     def as_given(self, frame: pl.DataFrame, /) -> NativeFrame:
         """A Polars frame as a table; columns of this one keep their types, unless these cannot hold them."""
         table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-        fields = []
-        for field in table.schema:
-            own = self.native.schema.field(field.name).type if field.name in self.names else field.type
-            fields.append(field.with_type(kept_type(own, field.type)))
-        return table.cast(pa.schema(fields))
+        own = {field.name: field for field in self.native.schema}
+        columns, fields = [], []
+        for field, column in zip(table.schema, table.columns, strict=True):
+            columns.append(as_kept(column, own[field.name].type if field.name in own else field.type))
+            fields.append(field.with_type(columns[-1].type))
+        return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
     def metadata(self) -> dict[str, Any] | None:
         """From the metadata of the schema."""
