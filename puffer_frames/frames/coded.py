@@ -64,7 +64,7 @@ class Coded:
         table = np.array([inputs.get(_typed(level), -1) for level in self.levels], dtype=np.int64)
         if (table < 0).any():
             counts = np.bincount(self.codes, minlength=len(self.levels))
-            raise _other_levels(channel.column, rows_text(int(counts[table < 0].sum())))
+            raise other_levels(channel.column, rows_text(int(counts[table < 0].sum())))
         return channel.prepared()(table.astype(np.uint16)[self.codes], rows)
 
 
@@ -80,10 +80,10 @@ def _label_move(channel: LabelChannel) -> SeriesMove:
     draw = channel.prepared()
 
     def move(entries: pl.Series, rows: Rows | None) -> pl.Series:
-        known = [level for level in channel.codes if fits(nw_dtype(entries.dtype), [level])]
+        known = known_levels(channel, nw_dtype(entries.dtype))
         places = places_in(known, entries)
         if unknown := _unknown(places, known):
-            raise _other_levels(channel.column, f"at least {rows_text(unknown)}")
+            raise other_levels(channel.column, f"at least {rows_text(unknown)}")
         inputs = np.array([channel.codes[level] for level in known], dtype=np.uint16)
         return as_series(draw(inputs[places], rows), channel, entries.dtype)
 
@@ -133,7 +133,13 @@ def _typed(level: Level) -> tuple[type, Level]:
     return type(level), level
 
 
-def _other_levels(name: str, got: str) -> CalibrationError:
+def known_levels(channel: LabelChannel, dtype: nw.dtypes.DType, /) -> list[Level]:
+    """The levels of the inputs that a column of this dtype may have."""
+    return [level for level in channel.codes if fits(dtype, [level])]
+
+
+def other_levels(name: str, got: str, /) -> CalibrationError:
+    """The error of so many rows with levels that the channel does not know."""
     return CalibrationError(
         f"the column {name!r}",
         rule="one of the levels that were counted",

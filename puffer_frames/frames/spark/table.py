@@ -15,8 +15,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PufferWarning
-from puffer_frames.frames.coded import Change, fits, natural
-from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
+from puffer_frames.frames.coded import Change, fits, known_levels, natural, other_levels
+from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows, rows_text
 from puffer_frames.frames.found import Extent, FoundValues, check_estimate, other_rows
 from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.noisy import NUMBER, PLACE_BITS, NoiseStep
@@ -234,7 +234,7 @@ class SparkRows:
         Raises
         ------
         CalibrationError
-            Where the rows are no longer those that were counted.
+            Where the rows are no longer those that were counted, or have other labels.
         """
         named = self.roles.row_id is not None
         plain = {name: alias for alias, name in self.roles.plain("public", "keep").items()}
@@ -244,12 +244,29 @@ class SparkRows:
             mechanisms={plain[name]: change for name, change in mechanisms.items()},
             firsts=None if named else _firsts(self.rows),
         )
+        self._check_levels(mechanisms)
         sums, check = _sum(_noisy(self.rows.select(NUMBER, *selected, *self._hash()), step), names)
         if named and (check, sums.rows) != (self.found[CHECK], self.found["rows"]):
             raise _changed("the noise")
         # of the released columns alone, and under an alias: filter and orderBy do not look for names below one
         released = _noisy(self.rows.select(NUMBER, *selected), step).toDF(*names).alias("released")
         return Released(frame=released, rows=sums.rows, sample={}, fingerprint=sums.digest(names))
+
+    def _check_levels(self, changes: Mapping[str, Change]) -> None:
+        """Here, since Spark would wrap the error of a task in one of its own."""
+        plain = {name: alias for alias, name in self.roles.plain("public").items()}
+        dtypes = nw.from_native(self.rows).collect_schema()
+        asked, names = list[Any](), list[str]()
+        for name, change in changes.items():
+            if isinstance(change, LabelChannel):
+                column, known = F.col(plain[name]), known_levels(change, dtypes[plain[name]])
+                there = F.coalesce(column.isin([level for level in known if level is not None]), F.lit(None in known))
+                asked.append(F.count(F.when(~there, 1)))
+                names.append(name)
+        found = self.rows.agg(*asked).toArrow().columns if asked else []
+        for name, column in zip(names, found, strict=True):
+            if rows := column[0].as_py():
+                raise other_levels(name, rows_text(rows))
 
     def _hash(self) -> list[Any]:
         """What is compared between the passes, where a column numbers the rows."""
