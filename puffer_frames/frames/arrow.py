@@ -18,7 +18,10 @@ def as_kept(column: Any, own: pa.DataType, /) -> Any:
     if other or wider:
         return column
     encoded = pa.types.is_dictionary(own) and not pa.types.is_dictionary(found)
-    return (column.dictionary_encode() if encoded else column).cast(own)
+    try:
+        return (column.dictionary_encode() if encoded else column).cast(own)
+    except pa.ArrowNotImplementedError:  # PyArrow 17 makes no text views
+        return column
 
 
 def arrow_family(kind: pa.DataType, /) -> str | None:

@@ -373,15 +373,17 @@ ARROW = {
 @pytest.mark.parametrize("name", ARROW)
 def test_arrow_types_stay(name):
     kind = ARROW[name]
-    column = pa.array(["unused", *TEXT]).cast(pa.string())
-    column = column.cast(kind) if not pa.types.is_dictionary(kind) else column.dictionary_encode().cast(kind)
+    dictionary = pa.types.is_dictionary(kind)
+    texts = ["unused", *TEXT]
+    column = pa.array(texts).dictionary_encode().cast(kind) if dictionary else pa.array(texts, kind)
     table = pa.table({"group": ["p", *GROUP], "x": column}).slice(1)
     assert open_table(table).holds_labels("x")
     counted, found = released(table, "x")
     assert counted.levels == ("high", "low", "middle")
-    assert found.frame.schema.field("x").type == kind
+    views = name == "text views" and int(pa.__version__.partition(".")[0]) < 18  # which casts nothing to them
+    assert found.frame.schema.field("x").type == (pa.large_string() if views else kind)
     assert set(found.frame["x"].to_pylist()) == set(TEXT)
-    if pa.types.is_dictionary(kind):
+    if dictionary:
         chunks = found.frame["x"].chunks
         assert all(set(chunk.dictionary.to_pylist()) <= set(TEXT) for chunk in chunks)
 

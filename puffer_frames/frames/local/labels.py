@@ -30,10 +30,11 @@ def coded_column(frame: Frame, name: str, /) -> Coded:
         return Coded.numbered(np.where(places < 0, len(found) - 1, places), found, name=name)
     try:
         return Coded.of(entries.to_polars(), name=name)
-    except UnicodeEncodeError:  # text that UTF-8 cannot hold
-        codes, texts = native.factorize()
-        found = [*map(str, texts), None]
-        return Coded.numbered(np.where(codes < 0, len(found) - 1, codes), found, name=name)
+    except UnicodeEncodeError:  # text that UTF-8 cannot hold, and that pandas 2.2 takes for equal
+        numbers: dict[Level, int] = {}
+        entry_of = [None if null else str(entry) for entry, null in zip(native, native.isna(), strict=True)]
+        places = np.array([numbers.setdefault(entry, len(numbers)) for entry in entry_of], dtype=np.int64)
+        return Coded.numbered(places, list(numbers), name=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
