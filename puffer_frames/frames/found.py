@@ -13,6 +13,7 @@ import polars as pl
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.cells import cell_of
 from puffer_frames.frames.columns import to_floats
+from puffer_frames.frames.summary import check_few_levels
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import FloatArray
 
@@ -108,6 +109,11 @@ class FoundValues:
     def std(self) -> float:
         """Standard deviation of the values."""
         return self.extent.std
+
+
+def check_estimate(different: float, /, *, name: str) -> None:
+    """Raise ArgumentError where such an estimate leaves no doubt that a column of labels has too many levels."""
+    check_few_levels(different / _MARGIN, name=name)
 
 
 def other_rows(where: str, /, *, hint: str) -> CalibrationError:

@@ -167,7 +167,7 @@ def look_at_kept(
         if evidence.repeats and own not in repeated:
             repeated.append(own)
         found = _determined(evidence, [own], target, ask=ask)
-        if found is None and target in public:
+        if found is None and target in public and aim.numbers is not None:
             found = _in_step(column.numbers, aim.numbers)
         elif found is None and not evidence.repeats:
             found = _sorts(column.numbers, aim.codes)

@@ -18,7 +18,7 @@ class Released:
     rows: int
     """Number of rows."""
     sample: Mapping[str, FloatArray]
-    """Some released values of each noisy column; none of a plan."""
+    """Some released values of each column of numbers; none of a plan."""
     fingerprint: str
     """What ties the certificate to the values; empty for a plan, whose values are not known yet."""
     levels: tuple[str, ...] = ()

@@ -46,6 +46,17 @@ class Roles:
     """Released as they are."""
     row_id: str | None = None
     """Numbers the rows, if any does: the noise follows it."""
+    coded: tuple[str, ...] = ()
+    """The public columns that hold labels; the others hold numbers."""
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The public columns that hold numbers."""
+        return tuple(name for name in self.public if name not in self.coded)
+
+    def holds_labels(self, alias: str, /) -> bool:
+        """Whether a public column, by its plain name, holds labels."""
+        return self.plain("public")[alias] in self.coded
 
     def plain(self, *roles: str) -> dict[str, str]:
         """The names of the columns by plain ones, in which no engine finds a pattern: `secret_0`, ..., `public_0`, ...
@@ -98,7 +109,7 @@ class Roles:
             )
 
     def check_dtypes(self, schema: Mapping[str, nw.dtypes.DType], /) -> None:
-        """Check that the secrets are categorical or integral, the public columns numeric, and row numbers integers.
+        """Check that secrets and coded columns hold labels, other public ones numbers, and row numbers are integers.
 
         Raises
         ------
@@ -106,7 +117,9 @@ class Roles:
         """
         for name in self.secret:
             check_labels(schema[name], f"the secret column {name!r}")
-        for name in self.public:
+        for name in self.coded:
+            check_labels(schema[name], f"the public column {name!r}")
+        for name in self.numbers:
             check_numbers(schema[name], name, role="public")
         if self.row_id is not None and not schema[self.row_id].is_integer():
             raise ArgumentTypeError(
@@ -134,10 +147,14 @@ class Roles:
             )
 
 
+def is_of_labels(dtype: nw.dtypes.DType, /) -> bool:
+    """Whether a column of this dtype holds text, categories or booleans."""
+    return isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Boolean))
+
+
 def check_labels(dtype: nw.dtypes.DType, what: str, /) -> None:
     """Raise ArgumentTypeError unless a column of this dtype holds labels; floats may still be whole numbers."""
-    named = isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Boolean))
-    if not (named or dtype.is_integer() or dtype.is_float()):
+    if not (is_of_labels(dtype) or dtype.is_integer() or dtype.is_float()):
         raise ArgumentTypeError(
             what,
             rule="of strings, categories, booleans or integers",

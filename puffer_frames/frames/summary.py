@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.errors import ArgumentTypeError, PriorError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
 from puffer_frames.frames import cells
 from puffer_frames.frames.columns import rows_text, to_floats
+from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Counts, Summary
 
@@ -84,8 +86,7 @@ def _per_secret(
     table: nw.DataFrame[Any], values: FloatArray, counts: NDArray[np.int64], *, secret: Sequence[str]
 ) -> dict[Secret, Counts]:
     """Values and counts of each secret, ascending."""
-    columns = [_labels(table[f"secret_{k}"], counts, name=name) for k, name in enumerate(secret)]
-    labels = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+    labels = _secrets(table, counts, secret=secret)
     numbers: dict[Secret, int] = {label: k for k, label in enumerate(dict.fromkeys(labels))}
     values = values + 0.0  # one zero
     codes = np.fromiter(map(numbers.__getitem__, labels), dtype=np.intp, count=len(labels))
@@ -100,12 +101,85 @@ def _per_secret(
     return {label: parts[label] for label in sorted(parts, key=sort_key)}
 
 
+def count_levels(
+    table: nw.DataFrame[Any],
+    levels: Sequence[Level],
+    /,
+    *,
+    secret: Sequence[str],
+    public: str,
+    nulls: str,
+) -> LevelCounts:
+    """Rows per secret and level of a public column of labels.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns `secret_0`, ..., and `count`, as an engine counts them.
+    levels : sequence of Level
+        That of each row of the table.
+    nulls : str
+        For "level" a missing entry is a level.
+
+    Raises
+    ------
+    PriorError
+        For nulls.
+    ArgumentError
+        For more levels than a channel has.
+    """
+    counts = table["count"].to_numpy().astype(np.int64)
+    labels = _secrets(table, counts, secret=secret)
+    missing = int(counts[[level is None for level in levels]].sum())
+    if missing and nulls != "level":
+        raise PriorError(
+            f"the public column {public!r}",
+            rule="without nulls",
+            got=f"{rows_text(missing)} with one",
+            hint='Say nulls="level" to make "missing" a level of its own, or nulls="drop" to leave those rows out; '
+            "that a value is missing can itself reveal the secret.",
+        )
+    different = sorted_levels(levels)
+    check_few_levels(len(different), name=public)
+    columns = {level: k for k, level in enumerate(different)}
+    rows: dict[Secret, int] = {label: k for k, label in enumerate(sorted(set(labels), key=sort_key))}
+    found = np.zeros((len(rows), len(different)), dtype=np.int64)
+    np.add.at(found, ([rows[label] for label in labels], [columns[level] for level in levels]), counts)
+    return LevelCounts(levels=different, counts={label: found[k] for label, k in rows.items()})
+
+
+def sorted_levels(levels: Iterable[Level], /) -> tuple[Level, ...]:
+    """The different ones by type and value, a missing one last."""
+    different = set(levels)
+    missing = (None,) if None in different else ()
+    return (*sorted((level for level in different if level is not None), key=sort_key), *missing)
+
+
+def check_few_levels(different: float, /, *, name: str) -> None:
+    """Raise ArgumentError for so many different levels; their number is not told."""
+    if different > MOST_LEVELS:
+        raise ArgumentError(
+            f"the public column {name!r}",
+            rule=f"one of at most {MOST_LEVELS} different levels",
+            got="more",
+            hint="Merge the rare levels into one such as 'other', or release a coarser column.",
+        )
+
+
+def levels_of(keys: nw.Series[Any], /, *, name: str) -> list[Level]:
+    """Entries of a public column of labels as strings, booleans or integers, None for missing ones."""
+    return _entries(keys, f"the public column {name!r}", hint="Convert it to strings first.")
+
+
+def _secrets(table: nw.DataFrame[Any], counts: NDArray[np.int64], *, secret: Sequence[str]) -> list[Any]:
+    """The secret of each row of a table of counts."""
+    columns = [_labels(table[f"secret_{k}"], counts, name=name) for k, name in enumerate(secret)]
+    return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+
+
 def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, name: str) -> list[Any]:
     """Values of one secret column as strings, booleans or integers."""
-    missing = keys.is_null().to_numpy()
-    if keys.dtype.is_float():
-        floats = np.asarray(keys.cast(nw.Float64).to_numpy(), dtype=np.float64)
-        missing = missing | np.isnan(floats)
+    missing = _missing(keys)
     if missing.any():
         rows = int(counts[missing].sum())
         raise PriorError(
@@ -114,20 +188,37 @@ def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, name: str) -> li
             got=f"{rows_text(rows)} with one",
             hint="Say nulls='drop' to leave those rows out, or give them a value of their own such as 'unknown'.",
         )
+    hint = "Convert it to strings, or group the values into categories: a secret is one of a few values."
+    return _entries(keys, f"the secret column {name!r}", hint=hint)
+
+
+def _missing(keys: nw.Series[Any]) -> NDArray[np.bool_]:
+    missing: NDArray[np.bool_] = keys.is_null().to_numpy().astype(bool)
+    if keys.dtype.is_float():
+        missing = missing | np.isnan(np.asarray(keys.cast(nw.Float64).to_numpy(), dtype=np.float64))
+    return missing
+
+
+def _entries(keys: nw.Series[Any], what: str, *, hint: str) -> list[Any]:
+    """Strings, booleans or integers; None for missing ones."""
+    missing = _missing(keys).tolist()
     if not keys.dtype.is_float():
-        labels = list(keys.to_list())
-        odd = next((kind.__name__ for kind in set(map(type, labels)) if not issubclass(kind, (str, bool, int))), None)
+        labels = [None if null else entry for entry, null in zip(keys.to_list(), missing, strict=True)]
+        kinds = {type(label) for label in labels if label is not None}
+        odd = next((kind.__name__ for kind in kinds if not issubclass(kind, (str, bool, int))), None)
         if odd is None:
             return labels
     else:
         odd = "floats that are not integers"
-        if np.isfinite(floats).all() and (floats == np.rint(floats)).all():
-            return [int(value) for value in floats]
+        floats = np.asarray(keys.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        there = floats[~np.array(missing, dtype=bool)]
+        if np.isfinite(there).all() and (there == np.rint(there)).all():
+            return [None if null else int(value) for value, null in zip(floats.tolist(), missing, strict=True)]
     raise ArgumentTypeError(
-        f"the secret column {name!r}",
+        what,
         rule="of strings, categories, booleans or integers",
         got=odd if " " in odd else f"categories of type {odd}",
-        hint="Convert it to strings, or group the values into categories: a secret is one of a few values.",
+        hint=hint,
     )
 
 

@@ -10,12 +10,13 @@ from typing import Any, Protocol
 import narwhals.stable.v2 as nw
 
 from puffer_frames.errors import ArgumentTypeError, PufferWarning
+from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles
-from puffer_frames.noise.mechanism import Mechanism
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.summary import Summary
 
 
@@ -27,13 +28,20 @@ class CompleteRows(Protocol):
         """Names of all columns of the frame."""
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
-        """What the rows say of each public column; raises PriorError, ArgumentTypeError."""
+        """What the rows say of each public column of numbers; raises PriorError, ArgumentTypeError."""
+
+    def level_counts(self, name: str, /) -> LevelCounts:
+        """Rows per secret and level of a column of labels; raises PriorError, ArgumentError for too many levels."""
 
     def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
         """What the order of the rows, if it is released, and the kept columns tell; `counts` are rows per secret."""
 
-    def release(self, mechanisms: Mapping[str, Mechanism], /) -> Released:
-        """The public columns with noise and the kept ones, in the frame's order of columns."""
+    def release(self, mechanisms: Mapping[str, Change], /) -> Released:
+        """The public columns with noise, or with other labels, and the kept ones, in the frame's order of columns.
+
+        Labels are in the column's own dtype where it can hold them. Raises CalibrationError for other labels than
+        those that the channel was made for.
+        """
 
 
 class Table(Protocol):
@@ -52,11 +60,14 @@ class Table(Protocol):
         """Whether a release of this kind is a plan that holds the raw rows, until it is run."""
 
     def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> CompleteRows:
-        """Check the columns and leave out incomplete rows for `nulls="drop"`.
+        """Check the columns and leave out incomplete rows for `nulls="drop"`; for "level" a missing label is a level.
 
         Rows with a layout can be released: each has a number that no other has and that does not change. Raises
         ArgumentError for a layout that this frame cannot have.
         """
+
+    def holds_labels(self, name: str, /) -> bool:
+        """Whether a column holds text, categories or booleans, by its dtype; raises KeyError for no such column."""
 
     def in_memory(self) -> LocalTable:
         """The same rows in memory, where the rows of units and series are read; ArgumentTypeError where that is not

@@ -23,7 +23,9 @@ from puffer_frames.frames.roles import Roles
 def warn_of_order_in_relation(rows: Any, roles: Roles, /, *, counts: Sequence[int]) -> list[RowOrderWarning]:
     """Of rows with columns `secret_0`, ... and `public_0`, ..., as one pass gives them."""
     own, public = list(roles.plain("secret")), list(roles.plain("public"))
-    columns = {name: name for name in own} | {name: f"CAST({name} AS DOUBLE)" for name in public}
+    coded = [name for name in public if roles.holds_labels(name)]
+    columns = {name: name for name in own}
+    columns |= {name: name if name in coded else f"CAST({name} AS DOUBLE)" for name in public}
     windows, seed, runs, last = Windows(len(own)), secrets.randbits(63), 0, None
     for batch in read_batches(selected(rows, columns)):
         if not batch.num_rows:
@@ -31,11 +33,8 @@ def warn_of_order_in_relation(rows: Any, roles: Roles, /, *, counts: Sequence[in
         frame: Any = pl.from_arrow(batch)
         bits = [_bits(frame[name], seed) for name in own]
         wanted = windows.wanted(len(frame))
-        windows.take(
-            wanted,
-            [*(column[wanted] for column in bits), *(frame[name].to_numpy()[wanted] for name in public)],
-            rows=len(frame),
-        )
+        values = [_bits(frame[name], seed) if name in coded else frame[name].to_numpy() for name in public]
+        windows.take(wanted, [column[wanted] for column in (*bits, *values)], rows=len(frame))
         keys = bits[0] if len(bits) == 1 else pl.DataFrame(bits).hash_rows(seed).to_numpy()
         runs += int(np.count_nonzero(keys[1:] != keys[:-1])) + (keys[0] != last)
         last = keys[-1]

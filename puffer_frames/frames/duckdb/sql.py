@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -33,10 +33,14 @@ def read_table(relation: Any, /) -> pa.Table:
     return relation.to_arrow_table()
 
 
-def read_batches(relation: Any, /) -> Iterator[pa.RecordBatch]:
-    """The rows in Arrow batches; nothing else may be asked of the connection before the end."""
+def read_batches(relation: Any, /) -> Generator[pa.RecordBatch, None, None]:
+    """The rows in Arrow batches; nothing else may be asked of the connection before the end, or before it is closed."""
     read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # its older name
-    yield from read(BATCH)
+    reader = read(BATCH)
+    try:
+        yield from reader
+    finally:
+        reader.close()
 
 
 def opened(table: pa.Table, /) -> nw.DataFrame[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -13,6 +14,7 @@ import pyarrow as pa
 
 from puffer_frames.errors import ArgumentTypeError, CalibrationError, PufferWarning
 from puffer_frames.frames import summary
+from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
 from puffer_frames.frames.duckdb.looks import warn_of_kept_in_relation, warn_of_order_in_relation
 from puffer_frames.frames.duckdb.sql import (
@@ -27,16 +29,16 @@ from puffer_frames.frames.duckdb.sql import (
     selected,
 )
 from puffer_frames.frames.forked import check_process
-from puffer_frames.frames.found import Cells, Extent, FoundValues, other_rows
+from puffer_frames.frames.found import Cells, Extent, FoundValues, check_estimate, other_rows
 from puffer_frames.frames.local.of_arrow import ArrowTable
 from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.noisy import NUMBER, NoiseStep
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Layout, Roles
-from puffer_frames.frames.summary import count_values
+from puffer_frames.frames.roles import Layout, Roles, is_of_labels
+from puffer_frames.frames.summary import count_levels, count_values, levels_of
 from puffer_frames.noise.estimate import evenly
-from puffer_frames.noise.mechanism import Mechanism
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.summary import Summary
 
 Relation: TypeAlias = Any
@@ -71,6 +73,10 @@ class DuckTable:
     def labels(self) -> Sequence[Name]:
         """Text."""
         return self.names
+
+    def holds_labels(self, name: str, /) -> bool:
+        """By the schema."""
+        return is_of_labels(self._schema([name])[name])
 
     def in_memory(self) -> ArrowTable:
         """Read once."""
@@ -108,7 +114,7 @@ class DuckTable:
     def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> Any:
         """Numbered by `row_id`; or else, for a release, read once and numbered by position."""
         check_process()
-        check_nulls(nulls)
+        check_nulls(nulls, roles)
         roles.check_names(self.names)
         if layout is not None and roles.row_id is None:
             named = {*roles.secret, *roles.public, *roles.keep}
@@ -133,7 +139,14 @@ class DuckTable:
                 outside=found["numbered"] < found["given"],
             )
         return DuckRows(
-            rows=rows, names=self.names, roles=roles, schema=schema, found=found, seed=seed, layout=layout or Layout()
+            rows=rows,
+            names=self.names,
+            roles=roles,
+            schema=schema,
+            found=found,
+            seed=seed,
+            layout=layout or Layout(),
+            nulls=nulls,
         )
 
     def _read(self, names: Sequence[str]) -> ArrowTable:
@@ -174,13 +187,23 @@ class DuckRows:
     seed: int
     """Of the hash of a row, by which a later pass is compared with the first."""
     layout: Layout
+    nulls: str
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """By SQL, whose results alone reach memory; raises CalibrationError where the rows change meanwhile."""
         return {
             name: count_values(self._values(k), secret=self.roles.secret, public=name, domain=domain.get(name))
             for k, name in enumerate(self.roles.public)
+            if name in self.roles.numbers
         }
+
+    def level_counts(self, name: str, /) -> LevelCounts:
+        """By SQL; raises CalibrationError where the rows change meanwhile."""
+        k = self.roles.public.index(name)
+        check_estimate(self.found[f"different_{k}"], name=name)
+        counted = self._counted(k, None, None)
+        levels = levels_of(counted["value"], name=name)
+        return count_levels(counted, levels, secret=self.roles.secret, public=name, nulls=self.nulls)
 
     def _values(self, k: int) -> FoundValues:
         return FoundValues(
@@ -232,7 +255,7 @@ class DuckRows:
             found += warn_of_kept_in_relation(self.rows, self.roles, count=self.found["rows"])
         return found
 
-    def release(self, mechanisms: Mapping[str, Mechanism], /) -> Released:
+    def release(self, mechanisms: Mapping[str, Change], /) -> Released:
         """One pass in Arrow batches, into an Arrow table.
 
         Raises
@@ -244,15 +267,15 @@ class DuckRows:
         names = [name for name in self.names if name in plain]
         columns = {alias: alias for alias in (NUMBER, *(plain[name] for name in names))} | {CHECK: self._hash()}
         step = NoiseStep(mechanisms={plain[name]: mechanism for name, mechanism in mechanisms.items()}, firsts=None)
-        batches = read_batches(selected(self.rows, columns))
-        table = pa.Table.from_batches(step.noise(self._checked(batches))).rename_columns(names)
+        with closing(read_batches(selected(self.rows, columns))) as batches:
+            table = pa.Table.from_batches(step.noise(self._checked(batches))).rename_columns(names)
         if self.layout.shuffle:
             order = next(iter(mechanisms.values())).key.permutation(self.found["rows"])
             table = table.take(pa.array(order)).combine_chunks()
         return Released(
             frame=table,
             rows=self.found["rows"],
-            sample={name: evenly(table[name].to_numpy()) for name in self.roles.public},
+            sample={name: evenly(table[name].to_numpy()) for name in self.roles.numbers},
             fingerprint=ArrowTable(table).fingerprint(),
         )
 
@@ -279,12 +302,14 @@ def _look(rows: Relation, roles: Roles, schema: Mapping[str, nw.dtypes.DType], *
     for k, name in enumerate(roles.public):
         value, floats = f"public_{k}", schema[name].is_float()
         finite = finite_sql(value, floats=floats)
+        asked[f"different_{k}"] = f"approx_count_distinct({value})"
+        if name in roles.coded:
+            continue
         asked |= {
             f"missing_{k}": f"count(*) FILTER (WHERE NOT ({present_sql(value, floats=floats)}))",
             f"infinite_{k}": f"count(*) FILTER (WHERE isinf({value}))" if floats else "0",
             f"low_{k}": f"min({value}) FILTER (WHERE {finite})",
             f"high_{k}": f"max({value}) FILTER (WHERE {finite})",
-            f"different_{k}": f"approx_count_distinct({value})",
         }
     if roles.row_id is not None:
         asked |= {"given": f"count({GIVEN})", "numbered": f"count({NUMBER})", "numbers": f"count(DISTINCT {NUMBER})"}

@@ -87,6 +87,13 @@ def _plain(frame: Frame, name: str, /) -> nw.Series[Any]:
     return frame[name].cast(nw.Float64) if frame.schema[name].is_float() else frame[name]
 
 
+def count_codes(secrets: LocalSecrets, codes: NDArray[np.uint16], /) -> nw.DataFrame[Any]:
+    """Rows per secret and number of a level, as `Values.counted`."""
+    values = nw.from_native(pl.Series(codes), series_only=True)
+    table = nw.from_dict({**secrets.columns, "value": values})
+    return secrets.labelled(count_groups(table, table.columns))
+
+
 @dataclass(frozen=True, slots=True)
 class LocalValues:
     """A public column and its secrets in memory."""

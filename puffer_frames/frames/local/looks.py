@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
+from numpy.typing import NDArray
 
 from puffer_frames.errors import PufferWarning, RowOrderWarning
 from puffer_frames.frames import kept, order
@@ -24,12 +25,21 @@ Entries = Mapping[str, nw.Series[Any]]
 
 
 def warn_of_order(
-    frame: Frame, secrets: LocalSecrets, roles: Roles, /, *, counts: Sequence[int]
+    frame: Frame,
+    secrets: LocalSecrets,
+    roles: Roles,
+    coded: Mapping[str, NDArray[np.uint16]],
+    /,
+    *,
+    counts: Sequence[int],
 ) -> list[RowOrderWarning]:
-    """Of a frame in memory."""
+    """Of a frame in memory, whose columns of labels are given as numbers of their levels."""
     places = window_places(len(frame), most=WINDOW * order.WINDOWS, windows=order.FEWER)
     codes = joined([codes_of(entries[places]) for entries in secrets.columns.values()])
-    public = [numbers_of(frame[name][places]) for name in roles.public]
+    public = [
+        coded[name][places].astype(np.float64) if name in coded else numbers_of(frame[name][places])
+        for name in roles.public
+    ]
     sample = Sample.of(codes, [values for values in public if values is not None], whole=places.size == len(frame))
     runs = secrets.runs(len(frame)) if places.size == len(frame) else None
     return order_warnings(sample, runs=runs, counts=counts, public=roles.public)

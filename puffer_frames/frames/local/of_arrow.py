@@ -11,6 +11,7 @@ import narwhals.stable.v2 as nw
 import polars as pl
 import pyarrow as pa
 
+from puffer_frames.frames.arrow import arrow_family, as_kept
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_column_names
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, are_in_place, are_labels, with_ranges
@@ -30,6 +31,11 @@ class ArrowTable(LocalTable):
         names: list[str] = self.native.column_names
         return names
 
+    def holds_labels(self, name: str, /) -> bool:
+        """By its type in the schema."""
+        own = self.native.schema.field(name).type
+        return bool(pa.types.is_dictionary(own) or arrow_family(own) in ("text", "bool"))
+
     def opened(self) -> Frame:
         """The columns as a Polars frame."""
         check_process()
@@ -39,14 +45,14 @@ class ArrowTable(LocalTable):
         return nw.from_native(frame, eager_only=True)
 
     def as_given(self, frame: pl.DataFrame, /) -> NativeFrame:
-        """A Polars frame as a table; columns of this one keep their types, unless they are the noisy ones."""
+        """A Polars frame as a table; columns of this one keep their types, unless these cannot hold them."""
         table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-        fields = []
-        for field in table.schema:
-            own = self.native.schema.field(field.name).type if field.name in self.names else field.type
-            noisy = pa.types.is_floating(field.type) and not own.equals(field.type)
-            fields.append(field if noisy else field.with_type(own))
-        return table.cast(pa.schema(fields))
+        own = {field.name: field for field in self.native.schema}
+        columns, fields = [], []
+        for field, column in zip(table.schema, table.columns, strict=True):
+            columns.append(as_kept(column, own[field.name].type if field.name in own else field.type))
+            fields.append(field.with_type(columns[-1].type))
+        return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
     def metadata(self) -> dict[str, Any] | None:
         """From the metadata of the schema."""

@@ -21,11 +21,11 @@ def prepare(frame: Frame, roles: Roles, /, *, nulls: str) -> Frame:
     ------
     ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError
     """
-    check_nulls(nulls)
+    check_nulls(nulls, roles)
     roles.check_names(frame.columns)
     check_rows(len(frame))
     roles.check_dtypes(frame.schema)
-    if nulls == "raise":
+    if nulls != "drop":
         return frame
     complete = np.ones(len(frame), dtype=bool)
     for name in (*roles.secret, *roles.public):
@@ -37,10 +37,14 @@ def prepare(frame: Frame, roles: Roles, /, *, nulls: str) -> Frame:
     return frame.filter(complete.tolist())
 
 
-def check_nulls(nulls: str, /) -> None:
-    """Raise ArgumentError unless the word is "raise" or "drop"."""
-    if nulls not in ("raise", "drop"):
-        raise ArgumentError("nulls", rule='"raise" or "drop"', got=repr(nulls), hint='Leave it out for "raise".')
+def check_nulls(nulls: str, roles: Roles, /) -> None:
+    """Raise ArgumentError unless the word is "raise" or "drop", or "level" where all public columns hold labels."""
+    if nulls in ("raise", "drop") or (nulls == "level" and not roles.numbers):
+        return
+    rule = '"raise" or "drop"' if roles.numbers else '"raise", "drop" or "level"'
+    if nulls == "level":
+        rule += " where a public column holds numbers"
+    raise ArgumentError("nulls", rule=rule, got=repr(nulls), hint='Leave it out for "raise".')
 
 
 def no_complete_row() -> PriorError:

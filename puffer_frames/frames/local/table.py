@@ -7,10 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from puffer_frames.errors import PufferWarning
-from puffer_frames.frames.columns import Frame, Name, NativeFrame
+from puffer_frames.errors import PufferWarning, RowOrderWarning
+from puffer_frames.frames.coded import Change, Coded
+from puffer_frames.frames.columns import Frame, Name, NativeFrame, column
 from puffer_frames.frames.local.answers import build_answers
-from puffer_frames.frames.local.engine import LocalSecrets, LocalValues
+from puffer_frames.frames.local.engine import LocalSecrets, LocalValues, count_codes
+from puffer_frames.frames.local.labels import Relabelled, coded_column
 from puffer_frames.frames.local.looks import warn_of_kept, warn_of_order
 from puffer_frames.frames.local.own import own_frame
 from puffer_frames.frames.local.prepare import prepare, row_numbers
@@ -18,14 +20,15 @@ from puffer_frames.frames.local.series import read_series
 from puffer_frames.frames.local.units import read_units
 from puffer_frames.frames.local.write import build_release, check_index, real_values
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.roles import Layout, Roles, is_of_labels
 from puffer_frames.frames.stamps.fingerprint import fingerprint
-from puffer_frames.frames.summary import count_values
+from puffer_frames.frames.summary import count_levels, count_values
+from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.estimate import evenly
-from puffer_frames.noise.mechanism import Mechanism
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stream import Numbers
-from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.level_counts import LevelCounts
+from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.priors.summary import Summary
 from puffer_frames.priors.unit_rows import UnitRows
@@ -54,6 +57,10 @@ class LocalTable(ABC):
     def names(self) -> tuple[str, ...]:
         """The same as text."""
         return tuple(str(name) for name in self.labels)
+
+    def holds_labels(self, name: str, /) -> bool:
+        """By its dtype; a column of objects is looked at."""
+        return is_of_labels(column(self.opened(), name).dtype)
 
     @abstractmethod
     def opened(self) -> Frame:
@@ -119,14 +126,16 @@ class LocalTable(ABC):
             check_index(opened, layout.index)
         frame = prepare(opened, roles, nulls=nulls)
         if layout is not None:  # what is counted is what is released, whoever writes to the given frame meanwhile
-            frame = own_frame(frame, [*roles.public, *roles.secret, *([roles.row_id] if roles.row_id else [])])
+            frame = own_frame(frame, [*roles.numbers, *roles.secret, *([roles.row_id] if roles.row_id else [])])
         return LocalRows(
             frame=frame,
             table=table,
             names=tuple(opened.columns),
             roles=roles,
             layout=layout or Layout(),
+            nulls=nulls,
             secrets=LocalSecrets.of(frame, roles.secret),
+            coded={name: coded_column(frame, name) for name in roles.coded},
             numbers=row_numbers(frame, roles),
         )
 
@@ -159,7 +168,10 @@ class LocalRows:
     """Names of all columns of the frame."""
     roles: Roles
     layout: Layout
+    nulls: str
     secrets: LocalSecrets
+    coded: Mapping[str, Coded]
+    """The columns of labels: they are read once, so that what is counted is what is released."""
     numbers: Numbers | None
     """Numbers of the rows; None for 0, 1, ..., n - 1."""
 
@@ -172,22 +184,35 @@ class LocalRows:
                 public=name,
                 domain=domain.get(name),
             )
-            for name in self.roles.public
+            for name in self.roles.numbers
         }
+
+    def level_counts(self, name: str, /) -> LevelCounts:
+        """By a group-by of the secrets and the numbers of the levels."""
+        coded = self.coded[name]
+        counted = count_codes(self.secrets, coded.codes)
+        levels = [coded.levels[code] for code in counted["value"].to_list()]
+        return count_levels(counted, levels, secret=self.roles.secret, public=name, nulls=self.nulls)
 
     def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
         """By windows of neighbouring rows; all rows where these raise suspicion."""
-        found = [] if self.layout.shuffle else warn_of_order(self.frame, self.secrets, self.roles, counts=counts)
+        found = [] if self.layout.shuffle else self._warn_of_order(counts)
         return [*found, *warn_of_kept(self.frame, self.roles, keeps_index=self.layout.index == "keep")]
 
-    def release(self, mechanisms: Mapping[str, Mechanism], /) -> Released:
+    def _warn_of_order(self, counts: Sequence[int]) -> list[RowOrderWarning]:
+        codes = {name: coded.codes for name, coded in self.coded.items()}
+        return warn_of_order(self.frame, self.secrets, self.roles, codes, counts=counts)
+
+    def _moved(self, name: str, change: Change) -> FloatArray | Relabelled:
+        if isinstance(change, LabelChannel):
+            return Relabelled(codes=self.coded[name].moved(change, self.numbers), channel=change)
+        return change.prepared()(real_values(self.frame, name), self.numbers)
+
+    def release(self, mechanisms: Mapping[str, Change], /) -> Released:
         """In memory, one pass per column; the key of the release gives a random order too."""
         rows = len(self.frame)
         key = next(iter(mechanisms.values())).key
-        columns = {
-            name: mechanism.prepared()(real_values(self.frame, name), self.numbers)
-            for name, mechanism in mechanisms.items()
-        }
+        columns = {name: self._moved(name, change) for name, change in mechanisms.items()}
         frame = build_release(
             self.frame,
             self.table.native,
@@ -201,7 +226,7 @@ class LocalRows:
         return Released(
             frame=released.native,
             rows=rows,
-            sample={name: evenly(values) for name, values in columns.items()},
+            sample={name: evenly(values) for name, values in columns.items() if not isinstance(values, Relabelled)},
             fingerprint=(released.with_levels(known=levels, rows=rows) if levels else released).fingerprint(),
             levels=levels,
         )

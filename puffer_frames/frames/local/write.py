@@ -13,6 +13,7 @@ import polars as pl
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Frame, NativeFrame, column
 from puffer_frames.frames.levels import check_level_names, is_trivial
+from puffer_frames.frames.local.labels import Relabelled
 from puffer_frames.frames.local.own import own_array, own_index, own_labels, own_series
 from puffer_frames.noise.adding import Reals
 from puffer_frames.priors.prior import FloatArray, IndexArray
@@ -52,25 +53,32 @@ def build_release(
     native: NativeFrame,
     /,
     *,
-    columns: Mapping[str, FloatArray],
+    columns: Mapping[str, FloatArray | Relabelled],
     keep: Sequence[str],
     index: str | None,
     order: IndexArray | None,
 ) -> NativeFrame:
     """A new frame of the same library with the given columns and the kept ones, in the frame's order of columns.
 
-    The columns are 64-bit floats of the column's own dtype family (NumPy, nullable or pyarrow in pandas). `order`
-    rearranges the rows. `native` is the frame as it was given, with all its rows and labels. No memory is shared with
-    either: what is dropped is gone.
+    The columns are 64-bit floats of the column's own dtype family (NumPy, nullable or pyarrow in pandas), or labels in
+    its own dtype. `order` rearranges the rows. `native` is the frame as it was given, with all its rows and labels. No
+    memory is shared with either: what is dropped is gone.
     """
     names = [name for name in frame.columns if name in columns or name in keep]
-    noisy = {name: _own(values if order is None else values[order]) for name, values in columns.items()}
+    noisy = {name: _in_order(values, order) for name, values in columns.items()}
     if frame.implementation.is_pandas():
         return _pandas_release(frame, native, names, noisy=noisy, index=index, order=order)
     rows = frame.to_native()
     return pl.DataFrame(
-        {name: pl.Series(noisy[name]) if name in noisy else own_series(rows[name], order) for name in names}
+        {
+            name: _polars_column(noisy[name], rows[name]) if name in noisy else own_series(rows[name], order)
+            for name in names
+        }
     )
+
+
+def _polars_column(values: FloatArray | Relabelled, given: pl.Series) -> pl.Series:
+    return values.as_polars(given.dtype) if isinstance(values, Relabelled) else pl.Series(values)
 
 
 def _pandas_release(
@@ -79,7 +87,7 @@ def _pandas_release(
     names: Sequence[str],
     /,
     *,
-    noisy: Mapping[str, FloatArray],
+    noisy: Mapping[str, FloatArray | Relabelled],
     index: str | None,
     order: IndexArray | None,
 ) -> pd.DataFrame:
@@ -88,17 +96,24 @@ def _pandas_release(
     labels = own_index(rows.index, native.index, order) if index == "keep" else pd.RangeIndex(len(rows))
     found: dict[int, pd.Series[Any]] = {}
     for place, name in zip(places, names, strict=True):
-        if name in noisy:
+        released = noisy.get(name)
+        if isinstance(released, Relabelled):
+            array = released.as_pandas(rows.iloc[:, place].dtype)
+            found[place] = pd.Series(array, index=labels, dtype=array.dtype, copy=False)
+        elif released is not None:
             dtype = frame[name].head(0).cast(nw.Float64).to_native().dtype
-            found[place] = pd.Series(noisy[name], index=labels, dtype=dtype, copy=False)
+            found[place] = pd.Series(released, index=labels, dtype=dtype, copy=False)
         else:
             values = own_array(rows.iloc[:, place], native.iloc[:, place], order)
             found[place] = pd.Series(values, index=labels, dtype=values.dtype, copy=False)
-    released = pd.DataFrame(found, index=labels, copy=False)
-    released.columns = own_labels(native.columns[places])
-    return released
+    table = pd.DataFrame(found, index=labels, copy=False)
+    table.columns = own_labels(native.columns[places])
+    return table
 
 
-def _own(values: FloatArray) -> FloatArray:
+def _in_order(values: FloatArray | Relabelled, order: IndexArray | None) -> FloatArray | Relabelled:
     """Without noise they are still those of the frame."""
+    if isinstance(values, Relabelled):
+        return values.in_order(order)
+    values = values if order is None else values[order]
     return values if values.flags.owndata else values.copy()

@@ -12,6 +12,7 @@ import polars as pl
 
 from puffer_frames.errors import ArgumentError, PufferWarning
 from puffer_frames.frames import summary
+from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.found import FoundValues
@@ -23,11 +24,11 @@ from puffer_frames.frames.plans.compared import Compared
 from puffer_frames.frames.plans.source import Source, Watch
 from puffer_frames.frames.plans.survey import Survey, survey
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.roles import Layout, Roles, is_of_labels
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
-from puffer_frames.frames.summary import count_values
-from puffer_frames.noise.mechanism import Mechanism
+from puffer_frames.frames.summary import check_few_levels, count_levels, count_values, levels_of
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.summary import Summary
 
 _UNORDERED = re.compile(
@@ -60,6 +61,10 @@ class LazyTable:
     def labels(self) -> Sequence[Name]:
         """Text."""
         return self.names
+
+    def holds_labels(self, name: str, /) -> bool:
+        """By the schema."""
+        return is_of_labels(self.schema[name])
 
     def in_memory(self) -> PolarsTable:
         """Collected."""
@@ -104,7 +109,7 @@ class LazyTable:
         named = roles.row_id is not None
         if layout is not None:
             self._check(layout)
-        check_nulls(nulls)
+        check_nulls(nulls, roles)
         roles.check_names(self.names)
         roles.check_dtypes(self.schema)
         if layout is not None and not named and _UNORDERED.search(self.plan.explain(optimized=False)):
@@ -129,6 +134,7 @@ class LazyTable:
             public=len(values),
             few=summary.EXACT_ROWS // 2,
             ordered=not named,
+            coded=[roles.public.index(name) for name in roles.coded],
         )
         if found is None:
             check_rows(int(self.plan.select(pl.len()).collect().item()) if nulls == "drop" else 0)
@@ -136,7 +142,7 @@ class LazyTable:
         if named and (found.unnumbered or found.repeated):
             missing = int(given.select(pl.col(NUMBER).null_count()).collect(engine="streaming").item())
             roles.check_numbers(missing=missing, repeated=found.repeated, outside=missing < found.unnumbered)
-        return LazyRows(rows=rows, names=self.names, roles=roles, survey=found)
+        return LazyRows(rows=rows, names=self.names, roles=roles, survey=found, nulls=nulls)
 
     def _named(self, name: str, alias: str) -> pl.Expr:
         entries = pl.nth(self.names.index(name))
@@ -157,19 +163,34 @@ class LazyRows:
     roles: Roles
     survey: Survey
     """What one run found, and every other must repeat."""
+    nulls: str
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """Of what the survey counted, or else by group-bys of the streaming engine."""
         return {
-            name: count_values(self._values(k), secret=self.roles.secret, public=name, domain=domain.get(name))
-            for k, name in enumerate(self.roles.public)
+            name: count_values(self._values(name), secret=self.roles.secret, public=name, domain=domain.get(name))
+            for name in self.roles.numbers
         }
 
-    def _values(self, k: int) -> FoundValues:
-        columns, watch = [*self.roles.plain("secret"), f"public_{k}"], Watch()
+    def level_counts(self, name: str, /) -> LevelCounts:
+        """By a group-by of the streaming engine."""
+        check_few_levels(self.survey.different[self.roles.coded.index(name)], name=name)
+        watch = Watch()
+        counted = _counted(self._grouped(name, watch), None, watch=watch)
+        levels = levels_of(counted["value"], name=name)
+        return count_levels(counted, levels, secret=self.roles.secret, public=name, nulls=self.nulls)
+
+    def _grouped(self, name: str, watch: Watch) -> pl.LazyFrame:
+        """Secrets and a public column, in a run that is compared with the survey."""
+        alias = f"public_{self.roles.public.index(name)}"
         compared = Compared(rows=self.rows, checked=self._checked(), trace=self.survey.trace)
-        different = self.rows.select(pl.col(f"public_{k}").approx_n_unique())  # decides on no count, but how to count
-        table = nw.from_native(compared.plan(columns, over=watch.over).rename({f"public_{k}": "value"}))
+        return compared.plan([*self.roles.plain("secret"), alias], over=watch.over).rename({alias: "value"})
+
+    def _values(self, name: str) -> FoundValues:
+        k, watch = self.roles.numbers.index(name), Watch()
+        column = pl.col(f"public_{self.roles.public.index(name)}")
+        different = self.rows.select(column.approx_n_unique())  # decides on no count, but how to count
+        table = nw.from_native(self._grouped(name, watch))
         return FoundValues(
             dtype=table.collect_schema()["value"],
             extent=self.survey.extents[k],
@@ -193,14 +214,14 @@ class LazyRows:
             found += warn_of_kept_in_plan(self.rows, self.roles, rows=self.survey.trace.rows)
         return found
 
-    def release(self, mechanisms: Mapping[str, Mechanism], /) -> Released:
+    def release(self, mechanisms: Mapping[str, Change], /) -> Released:
         """A plan whose noise is drawn in every run, the same in each."""
         given = self.roles.plain("public", "keep")
         plain = {name: alias for alias, name in given.items()}
         source = Source(
             rows=self.rows,
             columns={plain[name]: name for name in self.names if name in plain},
-            moves={plain[name]: mechanism.prepared() for name, mechanism in mechanisms.items()},
+            changes={plain[name]: change for name, change in mechanisms.items()},
             checked=self._checked(),
             named=self.roles.row_id is not None,
             trace=self.survey.trace,

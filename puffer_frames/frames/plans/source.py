@@ -14,6 +14,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from puffer_frames.errors import CalibrationError, UncoveredFrameError
+from puffer_frames.frames.coded import Change, released_dtype, series_move
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.local.own import own_series
 from puffer_frames.frames.plans.blocks import NUMBER, ahead
@@ -22,8 +23,8 @@ from puffer_frames.frames.plans.trace import Trace
 from puffer_frames.frames.stamps.fingerprint import Fingerprint
 from puffer_frames.frames.stamps.parquet import as_file_metadata
 from puffer_frames.frames.stamps.whole_file import replacing
+from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.estimate import evenly
-from puffer_frames.noise.mechanism import Move
 from puffer_frames.noise.stream import Rows
 from puffer_frames.priors.prior import FloatArray
 
@@ -39,8 +40,8 @@ class Source:
     rows: pl.LazyFrame
     columns: Mapping[str, str]
     """Names of the released columns, in their order, by those of `rows`."""
-    moves: Mapping[str, Move]
-    """What is done to the noisy ones."""
+    changes: Mapping[str, Change]
+    """What is done to the public ones."""
     checked: int
     """How many of the first columns of `rows` are compared with the earlier run."""
     named: bool
@@ -49,7 +50,7 @@ class Source:
     def plan(self, watch: Watch | None = None, /) -> pl.LazyFrame:
         """The released plan."""
         schema = self.rows.collect_schema()
-        released = {own: pl.Float64() if name in self.moves else schema[name] for name, own in self.columns.items()}
+        released = {own: self._dtype(name, schema[name]) for name, own in self.columns.items()}
         watched = watch or Watch()
 
         def read(
@@ -62,6 +63,16 @@ class Source:
         found = register_io_source(read, schema=released, is_pure=True)
         setattr(found, _ATTRIBUTE, self)
         return found
+
+    def _dtype(self, name: str, given: pl.DataType) -> pl.DataType:
+        change = self.changes.get(name)
+        if isinstance(change, LabelChannel):
+            return released_dtype(given, change)
+        return pl.Float64() if change else given
+
+    def numbers(self) -> list[str]:
+        """Names of the released columns of noisy numbers."""
+        return [self.columns[name] for name, change in self.changes.items() if not isinstance(change, LabelChannel)]
 
     def __reduce__(self) -> NoReturn:
         """The key of a release is in memory only."""
@@ -87,7 +98,15 @@ class Source:
     def _moved(self, most: int | None) -> Iterator[pl.DataFrame]:
         """Released rows: one thread makes the next ones while these are used; more would wait for one another."""
         held, given = deque[pl.DataFrame](), 0
-        for sure, moved in ahead(map(self._move, self._compared(most))):
+        moves = {name: series_move(change) for name, change in self.changes.items()}
+
+        def move(compared: tuple[int, Rows, pl.DataFrame]) -> tuple[int, pl.DataFrame]:
+            sure, numbers, batch = compared
+            columns = {own: moves[name](batch[name], numbers) if name in moves else batch[name] for name, own in names}
+            return sure, pl.DataFrame(columns)
+
+        names = self.columns.items()
+        for sure, moved in ahead(map(move, self._compared(most))):
             held.append(moved)
             while held and given + len(held[0]) <= sure:
                 given += len(held[0])
@@ -101,15 +120,6 @@ class Source:
             numbers = batch[NUMBER].to_numpy() if self.named else range(first, first + len(batch))
             first += len(batch)
             yield sure, numbers, batch
-
-    def _move(self, compared: tuple[int, Rows, pl.DataFrame]) -> tuple[int, pl.DataFrame]:
-        """The rows as they are released."""
-        sure, numbers, batch = compared
-        return sure, pl.DataFrame({own: self._column(batch[name], numbers) for name, own in self.columns.items()})
-
-    def _column(self, entries: pl.Series, numbers: Rows) -> pl.Series:
-        move = self.moves.get(entries.name)
-        return pl.Series(move(entries.cast(pl.Float64).to_numpy(), numbers)) if move else entries
 
 
 def _only(rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
@@ -177,7 +187,7 @@ def sink_plan(
     if source is None:
         return False
     taken = Fingerprint()
-    parts: dict[str, list[FloatArray]] = {source.columns[name]: [] for name in source.moves}
+    parts: dict[str, list[FloatArray]] = {name: [] for name in source.numbers()}
 
     def seen(batch: pl.DataFrame) -> None:
         taken.update(nw.from_native(batch, eager_only=True))

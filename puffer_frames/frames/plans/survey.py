@@ -29,9 +29,11 @@ class Survey:
 
     trace: Trace
     extents: tuple[Extent, ...]
-    """Of each public column."""
+    """Of each public column of numbers."""
     counted: tuple[Counted | None, ...]
-    """Rows per secret and value of each public column, where they could be counted at once."""
+    """Rows per secret and value of each of these, where they could be counted at once."""
+    different: tuple[int, ...]
+    """Number of different entries among the first rows of each public column of labels."""
     unnumbered: int
     """Rows without a number, where a column numbers them."""
     repeated: int
@@ -40,17 +42,24 @@ class Survey:
     """Windows of neighbouring rows, where rows have an order."""
 
 
-def survey(plan: pl.LazyFrame, /, *, secrets: int, public: int, few: int, ordered: bool) -> Survey | None:
+def survey(
+    plan: pl.LazyFrame, /, *, secrets: int, public: int, few: int, ordered: bool, coded: Sequence[int] = ()
+) -> Survey | None:
     """Run a plan once: its columns are the secrets, the public columns, and the numbers of rows that are not ordered.
 
-    None for a plan without rows. A column with more than `few` different values is counted in cells.
+    None for a plan without rows. A column with more than `few` different values is counted in cells. Of the public
+    columns, those with the numbers in `coded` hold labels: they are traced, and not counted.
     """
     marker, names = Marker(ordered=ordered), plan.collect_schema().names()
     batches = in_batches(plan.select(*names, *marker.marked(plan, names)))
     begin = _begin(batches)
     if not begin:
         return None
-    looker = _Looker.of(pl.concat(begin), marker, secrets=secrets, public=public, few=few)
+    first = pl.concat(begin)
+    places = [secrets + k for k in range(public) if k not in coded]
+    looker = _Looker.of(first, marker, secrets=secrets, numbers=places, few=few)
+    different = tuple(first[:, secrets + k].n_unique() for k in coded)
+    del first
     marking, seen, numbers, windows = Marking(marker), list[_Seen](), _Numbers(), Windows(secrets)
     for batch in chain(_emptied(begin), batches):
         bits, part = looker.look(batch)
@@ -70,6 +79,7 @@ def survey(plan: pl.LazyFrame, /, *, secrets: int, public: int, few: int, ordere
         ),
         extents=tuple(_extent(parts) for parts in zip(*(part.columns for part in seen), strict=True)),
         counted=tuple(tally.counted() if tally else None for tally in looker.tallies),
+        different=different,
         unnumbered=numbers.missing,
         repeated=numbers.repeated(),
         sample=windows.sample() if ordered else None,
@@ -84,7 +94,7 @@ def _take(windows: Windows, batch: pl.DataFrame, bits: Sequence[Bits], *, secret
 
 
 def _numbers(values: pl.Series, bits: Bits, wanted: IndexArray) -> NDArray[Any]:
-    """Wanted entries of a column in their order, or for booleans perhaps in the opposite one, from their bits."""
+    """Wanted entries of a column in their order, or for booleans and text in any, from their bits."""
     if values.dtype in (pl.Int128, pl.UInt128):
         return values[wanted].cast(pl.Float64).to_numpy()
     return bits[wanted].view(np.float64 if values.dtype.is_float() else np.int64)
@@ -208,25 +218,26 @@ class _Looker:
     """Looks at the batches of a plan, each by itself."""
 
     secrets: int
-    public: int
+    numbers: Sequence[int]
+    """Places of the public columns of numbers."""
     columns: int
     """The frame's own ones in a batch; those for `Marker.bits` follow."""
     marker: Marker
     tallies: tuple[Tally | None, ...]
 
     @classmethod
-    def of(cls, first: pl.DataFrame, marker: Marker, /, *, secrets: int, public: int, few: int) -> _Looker:
+    def of(cls, first: pl.DataFrame, marker: Marker, /, *, secrets: int, numbers: Sequence[int], few: int) -> _Looker:
         """By what the first rows hold."""
         columns, own = first.width // 2, first[:, :secrets]
         keys = marker.key_of([marker.bits(first[:, columns + k]) for k in range(secrets)])
         codes = None if any(column.null_count() for column in own) else Codes.of(own, keys)
-        values = [first[:, secrets + k] for k in range(public)]
+        values = [first[:, place] for place in numbers]
         tallies = tuple(Tally.of(column, codes, few=few) if codes else None for column in values)
-        return cls(secrets=secrets, public=public, columns=columns, marker=marker, tallies=tallies)
+        return cls(secrets=secrets, numbers=numbers, columns=columns, marker=marker, tallies=tallies)
 
     def look(self, batch: pl.DataFrame, /) -> tuple[list[Bits], _Seen]:
         """The bits of the batch's columns, and what they say; its rows are counted."""
-        values = [batch[:, self.secrets + k].rechunk() for k in range(self.public)]
+        values = [batch[:, place].rechunk() for place in self.numbers]
         bits = [self.marker.bits(batch[:, self.columns + k]) for k in range(self.columns)]
         keys = self.marker.key_of(bits[: self.secrets])
         columns = [_Column.of(column) for column in values]

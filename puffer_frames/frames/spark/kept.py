@@ -88,7 +88,7 @@ def _look_at_numbers(rows: SparkFrame, roles: Roles) -> dict[str, float]:
         if own is None:
             continue
         asked += [F.min(own).alias(f"low_{k}"), F.max(own).alias(f"high_{k}")]
-        for j in range(len(roles.public)):
+        for j in [j for j, name in enumerate(roles.public) if name in roles.numbers]:
             asked.append(F.corr(own, F.col(f"public_{j}").cast("double")).alias(f"public_{j}_{k}"))
     (found,) = rows.agg(*asked).toArrow().to_pylist() if asked else ({},)
     return {name: float(value or 0.0) for name, value in found.items()}
@@ -98,7 +98,7 @@ def _by_numbers(
     rows: SparkFrame, k: int, target: str, /, *, found: Evidence, numbers: Mapping[str, float]
 ) -> float | None:
     """What numbers tell beyond the evidence of equal ones: affine copies; secrets that come in cells of them."""
-    if target.startswith("public_"):
+    if f"{target}_{k}" in numbers:
         rho = abs(numbers[f"{target}_{k}"])
         return rho if int(found.groups.sum()) >= LEAST_ROWS and rho >= RANKS else None
     low, span = numbers[f"low_{k}"], numbers[f"high_{k}"] - numbers[f"low_{k}"]

@@ -12,22 +12,24 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
-from pyspark.sql.types import DoubleType, LongType, StructField, StructType
+from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PufferWarning
-from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
-from puffer_frames.frames.found import Extent, FoundValues, other_rows
+from puffer_frames.frames.coded import Change, fits, known_levels, natural, other_levels
+from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows, rows_text
+from puffer_frames.frames.found import Extent, FoundValues, check_estimate, other_rows
 from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.noisy import NUMBER, PLACE_BITS, NoiseStep
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.roles import Layout, Roles, is_of_labels
 from puffer_frames.frames.spark.batches import CHECK, SumStep, totals
 from puffer_frames.frames.spark.kept import warn_of_kept_in_spark
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
 from puffer_frames.frames.stamps.unordered import RowSums
-from puffer_frames.frames.summary import count_values
-from puffer_frames.noise.mechanism import Mechanism
+from puffer_frames.frames.summary import count_levels, count_values, levels_of
+from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.summary import Summary
 
 SparkFrame: TypeAlias = Any
@@ -68,6 +70,10 @@ class SparkTable:
     def labels(self) -> Sequence[Name]:
         """Text."""
         return self.names
+
+    def holds_labels(self, name: str, /) -> bool:
+        """By the schema."""
+        return is_of_labels(self.schema[name])
 
     def in_memory(self) -> NoReturn:
         """No row reaches the driver."""
@@ -125,7 +131,7 @@ class SparkTable:
         """Numbered by `row_id`, or else, for a release, materialised once and numbered by partition and place."""
         if layout is not None:
             self._check(layout)
-        check_nulls(nulls)
+        check_nulls(nulls, roles)
         roles.check_names(self.names)
         roles.check_dtypes(self.schema)
         columns = [self._column(name).alias(f"secret_{k}") for k, name in enumerate(roles.secret)]
@@ -141,14 +147,14 @@ class SparkTable:
         if layout is not None and roles.row_id is None:
             rows = _materialised(rows.withColumn(NUMBER, F.monotonically_increasing_id()))
         seed = None if roles.row_id is None else secrets.randbits(63)
-        found = _look(rows, public=len(roles.public), seed=seed)
+        found = _look(rows, roles, seed=seed)
         if not found["rows"] and nulls == "drop":
             check_rows(self.frame.limit(1).count())
             raise no_complete_row()
         check_rows(found["rows"])
         if seed is not None:
             _check_numbers(rows, roles, seed=seed, check=found[CHECK])
-        return SparkRows(rows=rows, names=self.names, roles=roles, found=found, seed=seed)
+        return SparkRows(rows=rows, names=self.names, roles=roles, found=found, seed=seed, nulls=nulls)
 
     def _native(self, name: str) -> Any:
         return F.col(f"c{self.names.index(name)}")
@@ -175,21 +181,33 @@ class SparkRows:
     """What one pass over the rows found."""
     seed: int | None
     """Of the hash of the rows, where a column numbers them."""
+    nulls: str
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """By native group-bys, whose results alone reach the driver."""
         return {
             name: count_values(self._values(k), secret=self.roles.secret, public=name, domain=domain.get(name))
             for k, name in enumerate(self.roles.public)
+            if name in self.roles.numbers
         }
+
+    def level_counts(self, name: str, /) -> LevelCounts:
+        """By a native group-by, whose result alone reaches the driver."""
+        k = self.roles.public.index(name)
+        check_estimate(self.found[f"different_{k}"], name=name)
+        counted = _counted(self._table(k), None, check=self.found.get(CHECK))
+        levels = levels_of(counted["value"], name=name)
+        return count_levels(counted, levels, secret=self.roles.secret, public=name, nulls=self.nulls)
+
+    def _table(self, k: int) -> SparkFrame:
+        """Secrets and a public column, and what is compared."""
+        return self.rows.select(*self.roles.plain("secret"), F.col(f"public_{k}").alias("value"), *self._hash())
 
     def _values(self, k: int) -> FoundValues:
         found = self.found
         low, high = found[f"ends_{k}"]
         std = found[f"std_{k}"]
-        table = nw.from_native(
-            self.rows.select(*self.roles.plain("secret"), F.col(f"public_{k}").alias("value"), *self._hash())
-        )
+        table = nw.from_native(self._table(k))
         return FoundValues(
             dtype=table.collect_schema()["value"],
             extent=Extent(
@@ -210,28 +228,45 @@ class SparkRows:
         """Of the kept columns: the rows have no order of their own."""
         return list(warn_of_kept_in_spark(self.rows, self.roles))
 
-    def release(self, mechanisms: Mapping[str, Mechanism], /) -> Released:
+    def release(self, mechanisms: Mapping[str, Change], /) -> Released:
         """A plan whose noise is drawn in the tasks; one pass finds its fingerprint and that the rows are the same.
 
         Raises
         ------
         CalibrationError
-            Where the rows are no longer those that were counted.
+            Where the rows are no longer those that were counted, or have other labels.
         """
         named = self.roles.row_id is not None
         plain = {name: alias for alias, name in self.roles.plain("public", "keep").items()}
         names = [name for name in self.names if name in plain]
         selected = [F.col(plain[name]) for name in names]
         step = NoiseStep(
-            mechanisms={plain[name]: mechanism for name, mechanism in mechanisms.items()},
+            mechanisms={plain[name]: change for name, change in mechanisms.items()},
             firsts=None if named else _firsts(self.rows),
         )
+        self._check_levels(mechanisms)
         sums, check = _sum(_noisy(self.rows.select(NUMBER, *selected, *self._hash()), step), names)
         if named and (check, sums.rows) != (self.found[CHECK], self.found["rows"]):
             raise _changed("the noise")
         # of the released columns alone, and under an alias: filter and orderBy do not look for names below one
         released = _noisy(self.rows.select(NUMBER, *selected), step).toDF(*names).alias("released")
         return Released(frame=released, rows=sums.rows, sample={}, fingerprint=sums.digest(names))
+
+    def _check_levels(self, changes: Mapping[str, Change]) -> None:
+        """Here, since Spark would wrap the error of a task in one of its own."""
+        plain = {name: alias for alias, name in self.roles.plain("public").items()}
+        dtypes = nw.from_native(self.rows).collect_schema()
+        asked, names = list[Any](), list[str]()
+        for name, change in changes.items():
+            if isinstance(change, LabelChannel):
+                column, known = F.col(plain[name]), known_levels(change, dtypes[plain[name]])
+                there = F.coalesce(column.isin([level for level in known if level is not None]), F.lit(None in known))
+                asked.append(F.count(F.when(~there, 1)))
+                names.append(name)
+        found = self.rows.agg(*asked).toArrow().columns if asked else []
+        for name, column in zip(names, found, strict=True):
+            if rows := column[0].as_py():
+                raise other_levels(name, rows_text(rows))
 
     def _hash(self) -> list[Any]:
         """What is compared between the passes, where a column numbers the rows."""
@@ -245,12 +280,15 @@ def _sum(frame: SparkFrame, names: Sequence[str]) -> tuple[RowSums, int]:
     return totals(frame.mapInArrow(step.sums, numbers).toArrow())
 
 
-def _look(rows: SparkFrame, *, public: int, seed: int | None) -> dict[str, Any]:
+def _look(rows: SparkFrame, roles: Roles, *, seed: int | None) -> dict[str, Any]:
     """What one pass finds: the number of rows, and of each public column what `FoundValues` asks for."""
     asked = [F.count(F.lit(1)).alias("rows")]
     floats = {field.name for field in rows.schema.fields if isinstance(field.dataType, DoubleType)}
-    for k in range(public):
+    for k, name in enumerate(roles.public):
         value = F.col(f"public_{k}")
+        asked.append(F.approx_count_distinct(value).alias(f"different_{k}"))
+        if name in roles.coded:
+            continue
         missing, infinite = value.isNull(), F.lit(False)
         if f"public_{k}" in floats:
             missing, infinite = missing | F.isnan(value), F.abs(value) == _INFINITY
@@ -260,7 +298,6 @@ def _look(rows: SparkFrame, *, public: int, seed: int | None) -> dict[str, Any]:
             F.count(F.when(infinite, 1)).alias(f"infinite_{k}"),
             F.array(F.min(finite), F.max(finite)).alias(f"ends_{k}"),
             F.stddev_samp(finite.cast("double")).alias(f"std_{k}"),
-            F.approx_count_distinct(value).alias(f"different_{k}"),
         ]
     if seed is not None:
         asked.append(F.bit_xor(_hash(rows.columns, seed)).alias(CHECK))
@@ -276,7 +313,7 @@ def _hash(columns: Sequence[str], seed: int) -> Any:
 
 def _noisy(rows: SparkFrame, step: NoiseStep) -> SparkFrame:
     """The rows with noise, without their numbers."""
-    return rows.mapInArrow(step.noise, _released_schema(rows.schema))
+    return rows.mapInArrow(step.noise, _released_schema(rows, step.mechanisms))
 
 
 def _check_numbers(rows: SparkFrame, roles: Roles, *, seed: int, check: int) -> None:
@@ -319,12 +356,18 @@ def _firsts(rows: SparkFrame) -> tuple[int, ...]:
     return tuple(accumulate((sizes.get(k, 0) for k in range(max(sizes))), initial=0))
 
 
-def _released_schema(source: StructType) -> StructType:
-    """Noisy columns are 64-bit floats, the others as they were."""
-    fields = [field for field in source.fields if field.name != NUMBER]
-    return StructType(
-        [
-            StructField(field.name, DoubleType() if field.name.startswith("public_") else field.dataType)
-            for field in fields
-        ]
-    )
+def _released_schema(rows: SparkFrame, changes: Mapping[str, Change]) -> StructType:
+    """Noisy columns are 64-bit floats, labels as they were where that can hold the outputs, the others as they were."""
+    dtypes = nw.from_native(rows).collect_schema()
+
+    def released(field: StructField) -> StructField:
+        change = changes.get(field.name)
+        if isinstance(change, LabelChannel):
+            held = fits(dtypes[field.name], change.outputs)
+            return StructField(field.name, field.dataType if held else _NATURAL[natural(change)]())
+        return StructField(field.name, DoubleType() if change else field.dataType)
+
+    return StructType([released(field) for field in rows.schema.fields if field.name != NUMBER])
+
+
+_NATURAL = {str: StringType, bool: BooleanType, int: LongType, float: DoubleType}

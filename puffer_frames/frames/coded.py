@@ -1,0 +1,212 @@
+"""A public column of labels as numbers of its levels, and numbers as released labels, in Polars columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from puffer_frames.errors import ArgumentTypeError, CalibrationError
+from puffer_frames.frames.columns import rows_text
+from puffer_frames.frames.summary import check_few_levels, levels_of, sorted_levels
+from puffer_frames.noise.channel import Codes, LabelChannel, NumberChannel
+from puffer_frames.noise.mechanism import Mechanism
+from puffer_frames.noise.stream import Numbers, Rows
+from puffer_frames.priors.level_counts import Level
+
+Change: TypeAlias = Mechanism | NumberChannel | LabelChannel
+"""What a release does to one public column."""
+SeriesMove: TypeAlias = Callable[[pl.Series, Rows | None], pl.Series]
+"""From entries, and the numbers of their rows, to released ones."""
+_FIRST = 1 << 16
+"""Rows that mostly hold all levels."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coded:
+    """A column in memory as numbers of its levels."""
+
+    codes: Codes
+    """Place of each row's level, shape (rows,)."""
+    levels: tuple[Level, ...]
+    """The different ones, sorted, a missing one last."""
+
+    @classmethod
+    def of(cls, entries: pl.Series, /, *, name: str) -> Coded:
+        """From a column of text, categories, booleans or whole numbers; raises ArgumentError for too many levels."""
+        entries = entries.cast(pl.String) if entries.dtype == pl.Null else entries
+        levels = _levels(entries.head(_FIRST), name=name)
+        codes = places_in(levels, entries)
+        if _unknown(codes, levels):
+            levels = _levels(entries, name=name)
+            codes = places_in(levels, entries)
+        return cls(codes=codes, levels=levels)
+
+    @classmethod
+    def numbered(cls, places: NDArray[np.integer], found: Sequence[Level], /, *, name: str) -> Coded:
+        """From the place of each row's level in a list; not all of these need occur."""
+        used = np.flatnonzero(np.bincount(places, minlength=len(found))).tolist()
+        levels = sorted_levels(found[k] for k in used)
+        check_few_levels(len(levels), name=name)
+        numbers = {_typed(level): k for k, level in enumerate(levels)}
+        table = np.zeros(len(found), dtype=np.uint16)
+        table[used] = [numbers[_typed(found[k])] for k in used]
+        return cls(codes=table[places], levels=levels)
+
+    def moved(self, channel: LabelChannel, rows: Numbers | None, /) -> Codes:
+        """Numbers of the outputs; raises CalibrationError for levels that the channel does not know."""
+        inputs = {_typed(level): code for level, code in channel.codes.items()}
+        table = np.array([inputs.get(_typed(level), -1) for level in self.levels], dtype=np.int64)
+        if (table < 0).any():
+            counts = np.bincount(self.codes, minlength=len(self.levels))
+            raise other_levels(channel.column, rows_text(int(counts[table < 0].sum())))
+        return channel.prepared()(table.astype(np.uint16)[self.codes], rows)
+
+
+def series_move(change: Change, /) -> SeriesMove:
+    """What is done to a part of the rows at a time; the key is made ready once."""
+    if isinstance(change, LabelChannel):
+        return _label_move(change)
+    move = change.prepared()
+    return lambda entries, rows: pl.Series(move(entries.cast(pl.Float64).to_numpy(), rows))
+
+
+def _label_move(channel: LabelChannel) -> SeriesMove:
+    draw = channel.prepared()
+
+    def move(entries: pl.Series, rows: Rows | None) -> pl.Series:
+        known = known_levels(channel, nw_dtype(entries.dtype))
+        places = places_in(known, entries)
+        if unknown := _unknown(places, known):
+            raise other_levels(channel.column, f"at least {rows_text(unknown)}")
+        inputs = np.array([channel.codes[level] for level in known], dtype=np.uint16)
+        return as_series(draw(inputs[places], rows), channel, entries.dtype)
+
+    return move
+
+
+def places_in(levels: Sequence[Level], entries: pl.Series, /) -> Codes:
+    """Place of each entry in a list of different levels of the column's type; the list's length for any other."""
+    entries, other = entries.alias("entries"), len(levels)
+    if entries.dtype in (pl.String, pl.Categorical, pl.Enum):
+        own: list[Level] = [level for level in levels if level is not None]
+        text = entries if entries.dtype == pl.String else entries.cast(pl.String)
+        found = text.cast(_enum(own), strict=False).to_physical()
+    elif entries.dtype == pl.Boolean:
+        own, found = [False, True], entries.cast(pl.UInt8)
+    else:
+        own = [level for level in levels if level is not None]
+        numbers = pl.Series(range(len(own)), dtype=pl.UInt16)
+        old = pl.Series(own, dtype=entries.dtype)
+        found = entries.replace_strict(old, numbers, default=None, return_dtype=pl.UInt16)
+    places = {level: k for k, level in enumerate(levels)}
+    table = np.array([*(places.get(level, other) for level in own), other], dtype=np.uint16)
+    codes: Codes = found.cast(pl.UInt16).fill_null(len(own)).to_numpy()
+    if not np.array_equal(table, np.arange(len(own) + 1)):
+        codes = table[codes]
+    if None in places and found.null_count():
+        null = entries.is_null() | entries.is_nan() if entries.dtype.is_float() else entries.is_null()
+        codes = np.where(null.to_numpy(), np.uint16(places[None]), codes)
+    return codes
+
+
+def _levels(entries: pl.Series, *, name: str) -> tuple[Level, ...]:
+    found = entries.alias("entries").unique()
+    check_few_levels(len(found) - 2, name=name)  # null and NaN are one
+    levels = sorted_levels(levels_of(nw.from_native(found, series_only=True), name=name))
+    check_few_levels(len(levels), name=name)
+    return levels
+
+
+def _unknown(places: Codes, levels: Sequence[Level]) -> int:
+    """How many rows have another level."""
+    return int(np.count_nonzero(places == len(levels)))
+
+
+def _typed(level: Level) -> tuple[type, Level]:
+    """1 and True are two levels."""
+    return type(level), level
+
+
+def known_levels(channel: LabelChannel, dtype: nw.dtypes.DType, /) -> list[Level]:
+    """The levels of the inputs that a column of this dtype may have."""
+    return [level for level in channel.codes if fits(dtype, [level])]
+
+
+def other_levels(name: str, got: str, /) -> CalibrationError:
+    """The error of so many rows with levels that the channel does not know."""
+    return CalibrationError(
+        f"the column {name!r}",
+        rule="one of the levels that were counted",
+        got=f"{got} with another one",
+        hint="Calibrate with these rows, or replace the other levels first.",
+    )
+
+
+def as_series(codes: Codes, channel: LabelChannel, dtype: pl.DataType, /) -> pl.Series:
+    """Numbers of outputs as a column like one of this dtype."""
+    outputs = pl.Series("released", channel.outputs, dtype=released_dtype(dtype, channel))
+    return outputs.gather(pl.Series(codes))
+
+
+def released_dtype(dtype: pl.DataType, channel: LabelChannel, /) -> pl.DataType:
+    """The same one where it can hold the outputs; that of an Enum has no other category."""
+    if not fits(nw_dtype(dtype), channel.outputs):
+        return _NATURAL[natural(channel)]
+    if isinstance(dtype, pl.Enum):
+        outputs = [output for output in channel.outputs if isinstance(output, str)]
+        return _enum(in_order_of(dtype.categories.to_list(), outputs))
+    return dtype
+
+
+def _enum(levels: Sequence[Level]) -> pl.Enum:
+    return pl.Enum([level for level in levels if isinstance(level, str)])
+
+
+def in_order_of(categories: Sequence[Level], outputs: Sequence[Level], /) -> list[Level]:
+    """The outputs that are categories in their order, and then the others."""
+    return [*(level for level in categories if level in outputs), *(o for o in outputs if o not in categories)]
+
+
+_NATURAL = {str: pl.String(), bool: pl.Boolean(), int: pl.Int64(), float: pl.Float64()}
+
+
+def natural(channel: LabelChannel, /) -> type:
+    """The type of the outputs of a channel; raises ArgumentTypeError where they are of several."""
+    kinds = {type(output) for output in channel.outputs if output is not None}
+    if kinds == {int, float}:
+        return float
+    if len(kinds) > 1:
+        raise ArgumentTypeError(
+            f"the released levels of the column {channel.column!r}",
+            rule="of one type",
+            got=" and ".join(sorted(kind.__name__ for kind in kinds)),
+            hint="Write them all as text.",
+        )
+    return kinds.pop() if kinds else str
+
+
+def fits(dtype: nw.dtypes.DType, outputs: Iterable[Level], /) -> bool:
+    """Whether a column of this dtype can hold the levels."""
+    there = [output for output in outputs if output is not None]
+    kinds = {type(output) for output in there}
+    if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum)):
+        return kinds <= {str}
+    if isinstance(dtype, nw.Boolean):
+        return kinds <= {bool}
+    if dtype.is_float():
+        return kinds <= {int, float}
+    if isinstance(dtype, (nw.Int128, nw.UInt128)) or not dtype.is_integer():
+        return kinds <= {int} and dtype.is_integer()
+    ends = np.iinfo(str(dtype).lower())
+    return kinds <= {int} and all(ends.min <= int(output) <= ends.max for output in there if output is not None)
+
+
+def nw_dtype(dtype: pl.DataType, /) -> nw.dtypes.DType:
+    """As narwhals has it."""
+    return nw.from_native(pl.Series(dtype=dtype), series_only=True).dtype
