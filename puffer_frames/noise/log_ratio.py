@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
-_MOST_CELLS = 150_000
+_MOST_CELLS = 60_000
 _FIRST_CELLS = 64
 _DOUBLINGS = 60
 _PARTS = 4

@@ -93,6 +93,10 @@ def smallest_scale(
     return smallest_scale_of(privacy_loss(priors, pairs=check_pairs(pairs, list(priors)), noise=family), target)
 
 
+_EVEN_STEPS = 12
+"""After so many steps down by a factor of 4 they grow: values of very different sizes."""
+
+
 def is_private(loss: Loss, scale: float, target: Target, /) -> bool:
     """True where the engine confirms (epsilon, delta)-privacy of every pair at this scale."""
     return loss_of(loss, scale, target).bracket.upper <= target.most
@@ -164,9 +168,14 @@ def _bracket(beyond: Callable[[float], float], *, start: float, floor: float) ->
                 got="a loss that stays above epsilon at every scale tried",
                 hint="Ask for a larger epsilon, or for fewer decimal places in delta.",
             )
-    low = high - step
+    low, steps = high - step, 0
     while low > floor and beyond(low) <= 0:
-        high, low = low, low - step
+        steps += 1
+        stride = step * 2.0 ** max(0, steps - _EVEN_STEPS)
+        high, low = low, max(low - stride, floor) if stride > step else low - step
+    while high - low > 1.5 * step:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if beyond(middle) <= 0 else (middle, high)
     return low, high
 
 
