@@ -12,6 +12,7 @@ from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 _MOST_CELLS = 60_000
+_MOST_ROUNDS = 200
 _FIRST_CELLS = 64
 _DOUBLINGS = 60
 _PARTS = 4
@@ -76,8 +77,9 @@ def largest_log_ratio(
     places = np.unique(atoms)
     fresh = np.stack((edges[:-1], edges[1:]))
     waiting, bounds, pairs = np.empty((2, 0)), np.empty(0), np.empty(0, dtype=np.intp)
-    best, settled, tested = 0.0, (0.0, 0), 0
+    best, settled, tested, rounds = 0.0, (0.0, 0), 0, 0
     while fresh.size:
+        rounds += 1
         lower, upper, pair, uncertain = _test(fresh, mixtures, ratios, shape, places)
         best, tested = max(best, lower), tested + upper.size
         goal = best + tolerance * max(best, _LEAST)
@@ -89,7 +91,7 @@ def largest_log_ratio(
         waiting = np.concatenate((waiting, fresh[:, open_]), axis=1)
         bounds, pairs = np.concatenate((bounds, upper[open_])), np.concatenate((pairs, pair[open_]))
         top = float(bounds.max(initial=0.0))
-        if top <= max(goal, settled[0]) or tested > _MOST_CELLS:
+        if top <= max(goal, settled[0]) or tested > _MOST_CELLS or rounds > _MOST_ROUNDS:
             break
         chosen = bounds > best + _SHARE * (top - best)
         fresh = _split(waiting[:, chosen])
