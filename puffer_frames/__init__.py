@@ -47,12 +47,15 @@ from puffer_frames.priors.fitting import fit_gaussian, fit_mixture
 from puffer_frames.priors.markov import MarkovChain, binary_class
 from puffer_frames.priors.prior import Prior
 from puffer_frames.priors.transport import w_infinity
+from puffer_frames.scales.channels.best import FoundChannel, best_channel
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.learned import Bootstrap, Contamination, Population
+from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.search import smallest_scale
 from puffer_frames.verbs.aggregates import aggregate
 from puffer_frames.verbs.attached import certificate_of, read_certificate, verify, write_parquet
 from puffer_frames.verbs.calibration import Calibration
+from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.release import calibrate, privatize
 from puffer_frames.verbs.series import histogram
 
@@ -67,10 +70,12 @@ __all__ = [
     "CalibrationError",
     "Certificate",
     "Channel",
+    "ChannelCalibration",
     "ColumnNotFoundError",
     "Contamination",
     "FewRowsWarning",
     "ForkedProcessError",
+    "FoundChannel",
     "Gaussian",
     "KeptColumnWarning",
     "Laplace",
@@ -81,6 +86,7 @@ __all__ = [
     "PufferError",
     "PufferWarning",
     "RareLevelsWarning",
+    "Remap",
     "RowOrderWarning",
     "Stable",
     "UncoveredFrameError",
@@ -89,6 +95,7 @@ __all__ = [
     "__version__",
     "aggregate",
     "bernoulli_scale",
+    "best_channel",
     "binary_class",
     "bounded_scales",
     "calibrate",

@@ -50,8 +50,9 @@ def check_plain(plain: object, /, *, schema: str) -> None:
         raise refused("a bracket whose ends are in the wrong order")
     if any(set(plain[name]) != columns for name in ("expected_error", "published_scales")):
         raise refused("scales, errors and published scales of different columns")
-    if not plain["answers"] and columns != set(plain["public"]):
-        raise refused("scales of other columns than those that were released")
+    channels = set(plain.get("channels", {}))
+    if not plain["answers"] and (columns | channels != set(plain["public"]) or columns & channels):
+        raise refused("scales or channels of other columns than those that were released")
     if set(plain["public"]) & set(plain["kept"]):
         raise refused("a column that is noisy and kept")
 

@@ -11,7 +11,7 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.estimate import Usefulness
 from puffer_frames.priors.pairs import Pairs
 
-SCHEMA = "1.1"
+SCHEMA = "1.2"
 """Version of the record: another first number is another meaning; a larger second one adds fields."""
 
 
@@ -79,6 +79,11 @@ class Fields:
     """The loss at the scale, per column, under every law that the table of the plan does not refute at 95 %
     ("population") and under any law on the domain, or the range of that table ("any law"): the pure loss where delta is
     0, else the delta at epsilon. At most these numbers, which are rounded up to two digits."""
+    channels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Of columns that were released through a channel, which have no scale: what counts as error ("cost"), which share
+    of wrong rows is covered ("radius"), the loss under any law at all ("cap"), what is kept on average ("preserve");
+    the released levels ("levels") where they are public, and what of the plan the curator chose to print:
+    "expected_error", "lower_bound", and "inputs" with "matrix"."""
     issuer: str | None = None
     """Who signs for the release."""
     dataset: str | None = None

@@ -95,7 +95,12 @@ def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
 
 
 def _seen(facts: ReleaseFacts) -> Iterator[Statement]:
-    for warning in facts.warnings:
+    return seen(facts.warnings)
+
+
+def seen(warnings: Sequence[PufferWarning], /) -> Iterator[Statement]:
+    """What was seen of the order of the rows and of kept columns."""
+    for warning in warnings:
         if isinstance(warning, KeptColumnWarning):
             kept, determines = shown(warning.kept), shown(warning.determines)
             yield say("kept-tells", kept=kept, determines=determines, share=f"{warning.share:.3f}")

@@ -59,10 +59,14 @@ class Certificate(Fields):
         plain["wider"] = {
             column: {laws: number_plain(loss) for laws, loss in found.items()} for column, found in self.wider.items()
         }
+        plain["channels"] = {
+            column: {name: as_plain(value) for name, value in found.items()} for column, found in self.channels.items()
+        }
         plain["estimated"] = {column: fields_of(found) for column, found in self.estimated.items()}
         plain["statements"] = [fields_of(statement) for statement in self.statements]
-        if not self.wider:  # a record of schema 1.0 has no such field, and a signature covers what there is
-            del plain["wider"]
+        for name in ("wider", "channels"):  # records of earlier versions have no such fields, and a signature covers
+            if not plain[name]:  # what there is
+                del plain[name]
         return {**self.extra, **{name: as_plain(value) for name, value in plain.items()}}
 
     @classmethod
@@ -107,6 +111,7 @@ class Certificate(Fields):
             column: {laws: float(loss) for laws, loss in found.items()}
             for column, found in plain.get("wider", {}).items()
         }
+        values["channels"] = {column: dict(found) for column, found in plain.get("channels", {}).items()}
         values["estimated"] = {
             column: Usefulness(
                 spread=float(found["spread"]),

@@ -101,6 +101,19 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "without-noise": ("proved", "No noise was needed for {what}: it has this guarantee without noise."),
     "shared": ("proved", "{answers} share epsilon{deltas} evenly. Together they have the guarantee."),
     "pure-only": ("proved", "The noise was held to pure privacy, which is more than was asked for."),
+    "channel-exact": (
+        "proved",
+        "The probabilities of the released levels meet the guarantee under every belief named here: checked in whole "
+        "numbers, without rounding.",
+    ),
+    "channel-radius": (
+        "proved",
+        "The guarantee holds also where {radius} are wrong in any way, within the levels of the column.",
+    ),
+    "channel-cap": (
+        "proved",
+        "Under any law of these levels at all, the loss of one release is at most {cap}; the losses of several add.",
+    ),
     "lipschitz": (
         "proved",
         "One changed value changes {what}, before the noise, by at most {most}{how}.",
@@ -183,7 +196,47 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "not covered",
         "Which values of {what} {table} has: the release shows them, and a rare one may be that of one person.",
     ),
+    "channel-brittle": (
+        "not covered",
+        "The value itself: most values may be released unchanged, and under another law of the levels the loss may "
+        "have no bound.",
+    ),
+    "channel-again": (
+        "not covered",
+        "A second release of this column of the same records: the guarantee rests on the randomness of the values.",
+    ),
+    "channel-again-capped": (
+        "not covered",
+        "A second release of this column of the same records: its guarantee rests on the randomness of the values. Only "
+        "the bound under any law adds up.",
+    ),
+    "channel-learned": (
+        "not covered",
+        "What the choice of the probabilities tells: they were computed from the table, and are not printed here "
+        "unless this certificate says so.",
+    ),
+    "channel-levels": (
+        "not covered",
+        "Which levels there are: they were learned from the table, and the release shows them.",
+    ),
+    "channel-matrix": (
+        "not covered",
+        "What the printed table of probabilities tells: it was computed from the counts of every secret.",
+    ),
+    "channel-other-rows": (
+        "assumed",
+        "The probabilities were computed from other rows than these. The beliefs are those learned there.",
+    ),
     # what was done to the values
+    "channel": (
+        "done",
+        "Each value of {what} was replaced by a random level of the column, often by itself. Counts and means of the "
+        "release are not those of the table.{kept}",
+    ),
+    "channel-missing": ("done", "A missing value is a level like the others, and may be released for any."),
+    "channel-merged": ("done", "Rare levels were merged into one before that."),
+    "channel-cells": ("done", "Values were put into cells first; the released levels are medians of the cells."),
+    "channel-clipped": ("done", "Values beyond the domain were moved to its ends first."),
     "clipped": ("done", "Values were clipped before the noise: {ends}."),
     "clipped-to-range": (
         "done",
@@ -204,6 +257,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     # technical
     "grid": ("technical", "{grid}."),
+    "channel-draw": (
+        "technical",
+        "Each level was drawn with 62 bits of AES-256 in counter mode, so that its probability is a whole multiple of "
+        "2**-62, exactly.",
+    ),
     "integer-noise": ("technical", "Discrete Laplace noise, drawn exactly, with AES-256 for its random bits."),
 }
 """Kind and text per sentence; braces are filled in by `say`."""

@@ -24,6 +24,7 @@ _ON_GRID = 1e-6
 """What the rounding of the values to the grid costs at most, as a share of the scale."""
 _EQUAL = 1.005
 """Scales whose ratio is below this are as good as the same."""
+_COSTS = {"absolute": "mean absolute error", "change": "share of changed values", "given": "mean of a given cost"}
 _ABOUT = ("issuer", "dataset", "created", "intended_use", "contact")
 
 
@@ -43,12 +44,16 @@ def certificate_rows(certificate: Fields, /) -> Rows:
     if certificate.withheld:
         rows.append(("not released", shown_names(certificate.withheld)))
     whole = "all answers together" if certificate.answers else _what(certificate)
-    rows += [
-        ("meaning", odds_text(whole, epsilon=certificate.epsilon, delta=certificate.delta) + _scope(certificate)),
-        ("noise", _noise_text(certificate)),
-        *(("beside it", text) for text in _usefulness_texts(certificate)),
-        ("calibration", _calibration_text(certificate)),
-    ]
+    rows.append(
+        ("meaning", odds_text(whole, epsilon=certificate.epsilon, delta=certificate.delta) + _scope(certificate))
+    )
+    rows += [("channel", text) for text in _channel_texts(certificate)]
+    if certificate.scales:
+        rows += [
+            ("noise", _noise_text(certificate)),
+            *(("beside it", text) for text in _usefulness_texts(certificate)),
+            ("calibration", _calibration_text(certificate)),
+        ]
     rows += _measured_rows(certificate)
     for kind, label in _LABELS.items():
         texts = [statement.text for statement in certificate.statements if statement.kind == kind]
@@ -99,6 +104,26 @@ def _noise_text(certificate: Fields) -> str:
     errors = ", ".join(f"{shown(name)} {error:.4g}" for name, error in certificate.expected_error.items())
     of = "noise" if any(statement.key == "remap" for statement in certificate.statements) else "error"
     return f"{certificate.noise}, {scales}; mean absolute {of} {errors}"
+
+
+def _channel_texts(certificate: Fields) -> list[str]:
+    """Columns that were released through a channel."""
+    texts = []
+    for name, found in certificate.channels.items():
+        cost = _COSTS.get(found["cost"], found["cost"])
+        parts = [f"{shown(name)}: a random level for each value, with the least {cost} that the guarantee allows"]
+        if "levels" in found:
+            parts.append(f"levels {', '.join(map(_level_text, found['levels']))}")
+        printed = [word for word in ("expected_error", "lower_bound") if word in found]
+        parts += [f"{word.replace('_', ' ')} {found[word]:.6g}" for word in printed]
+        if "matrix" in found:
+            parts.append("the table of probabilities is in the record")
+        texts.append("; ".join(parts))
+    return texts
+
+
+def _level_text(level: object) -> str:
+    return "missing" if level is None else shown(level) if isinstance(level, str) else str(level)
 
 
 def _usefulness_texts(certificate: Fields) -> list[str]:
@@ -152,11 +177,15 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
     """What the engine measured, a row per column and belief, and under the observed frequencies."""
     rows = []
     several = len(certificate.scales) > 1
-    label = "proved" if certificate.calibration == "mechanism" else "measured"
+    label = "proved" if certificate.calibration == "mechanism" or certificate.channels else "measured"
     for column, beliefs in certificate.verified.items():
         of = f" of {shown(column)} alone" if several else ""
         for belief, found in beliefs.items():
             loss = measured_text(found, delta=certificate.delta)
+            if column in certificate.channels:
+                loss = f"pure loss at most {plain(certificate.epsilon)}"
+                if certificate.delta:
+                    loss = f"delta at most {plain(certificate.delta)} at epsilon {plain(certificate.epsilon)}"
             rows.append((label, f"{belief} belief: {loss}{of}"))
     for column, found in certificate.observed.items():
         if certificate.verified.get(column, {}).get("empirical") != found:

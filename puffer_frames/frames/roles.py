@@ -147,6 +147,11 @@ class Roles:
             )
 
 
+def kind_of(dtype: nw.dtypes.DType, /) -> str:
+    """The word "labels", "booleans", or "numbers" for any other dtype."""
+    return "booleans" if isinstance(dtype, nw.Boolean) else "labels" if is_of_labels(dtype) else "numbers"
+
+
 def is_of_labels(dtype: nw.dtypes.DType, /) -> bool:
     """Whether a column of this dtype holds text, categories or booleans."""
     return isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Boolean))

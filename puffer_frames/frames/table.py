@@ -66,8 +66,8 @@ class Table(Protocol):
         ArgumentError for a layout that this frame cannot have.
         """
 
-    def holds_labels(self, name: str, /) -> bool:
-        """Whether a column holds text, categories or booleans, by its dtype; raises KeyError for no such column."""
+    def kind_of(self, name: str, /) -> str:
+        """One of "labels" (text or categories), "booleans" and "numbers" (any other); raises KeyError for no column."""
 
     def in_memory(self) -> LocalTable:
         """The same rows in memory, where the rows of units and series are read; ArgumentTypeError where that is not

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -134,6 +134,13 @@ class NumberChannel:
     outputs: FloatArray
     """The released values."""
     table: ChannelTable
+
+    @classmethod
+    def of(
+        cls, column: str, /, *, key: ReleaseKey, edges: FloatArray, outputs: Sequence[float], table: ChannelTable
+    ) -> NumberChannel:
+        """From plain numbers."""
+        return cls(column=column, key=key, edges=edges, outputs=np.array(outputs, dtype=np.float64), table=table)
 
     def prepared(self) -> Callable[[Reals, Rows | None], FloatArray]:
         """The function from values to released ones."""

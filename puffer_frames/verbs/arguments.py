@@ -27,7 +27,8 @@ TheoremWord: TypeAlias = Literal["auto", "translation", "gaussian", "gmm", "kant
 CalibrationWord: TypeAlias = Literal["exact", "theorem"]
 BeliefWord: TypeAlias = Literal["fitted", "empirical", "population", "only"]
 BeliefArgument: TypeAlias = BeliefWord | Belief | LearnedBelief | NativeFrame
-NullsWord: TypeAlias = Literal["raise", "drop"]
+NullsWord: TypeAlias = Literal["raise", "drop", "level"]
+PublishWord: TypeAlias = Literal["expected_error", "lower_bound", "levels"]
 RowMechanism: TypeAlias = Literal["auto", "noise", "remap", "channel"] | Channel
 IndexWord: TypeAlias = Literal["keep", "drop"]
 ProtectWord: TypeAlias = Literal["presence", "value", "value-or-absence", "replacement"]
@@ -68,6 +69,7 @@ class LayoutArguments(DrawArguments):
     shuffle: bool = False
     clip: BoundsArgument = None
     round: bool = False
+    publish: PublishWord | Iterable[PublishWord] = ()
     row_id: Name | None = None
 
 
@@ -83,7 +85,8 @@ class CalibrateArguments(GuaranteeArguments):
     calibration: CalibrationWord = "exact"
     beliefs: BeliefArgument | Iterable[BeliefArgument] = ("fitted", "empirical")
     components: int | None = None
-    domain: Mapping[Name, Sequence[float]] | None = None
+    domain: Mapping[Name, Sequence[Any]] | None = None
+    merge_rare: int | None = None
     allow_zero_noise: bool = False
 
 

@@ -17,6 +17,7 @@ from puffer_frames.numbers.presentation import as_html, as_text
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.summary import Summary
+from puffer_frames.scales.channels.best import FoundChannel
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch, check_drift, measure_batch
 from puffer_frames.scales.remap import Remap
@@ -25,7 +26,7 @@ from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
 from puffer_frames.verbs.calibration_text import plan_rows, plan_title
 from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.release_rows import release_rows
-from puffer_frames.verbs.request import Request, RowsRequest
+from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -181,6 +182,11 @@ class Calibration:
         """What noisy values are replaced by, per column with noise; empty unless mechanism="remap"."""
         return self.plan.remaps
 
+    @property
+    def channels(self) -> Mapping[str, FoundChannel]:
+        """None: the columns are released with noise."""
+        return {}
+
     def robustness(self) -> NativeFrame:
         """What each belief would need, and what it loses at the scale that is used.
 
@@ -254,6 +260,7 @@ class Calibration:
         request = self.plan.request
         table = open_table(frame)
         asked = RowsRequest.of(arguments, table.labels, secret=request.secret, public=request.public)
+        refuse_publish(asked)
         rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
         summaries = rows.summaries(self.plan.clipped)
         same = _checksum(summaries) == self.checksum

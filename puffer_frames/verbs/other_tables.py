@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import is_frame, open_table
+from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.scales.learned import OtherTable
 from puffer_frames.verbs.request import Request
 
 
-def read_other_tables(request: Request, /) -> Request:
+def read_other_tables(request: Request, /, *, coded: tuple[str, ...] = ()) -> Request:
     """The request with the frames among its beliefs read.
 
     Raises
@@ -20,12 +21,16 @@ def read_other_tables(request: Request, /) -> Request:
     """
     if len(request.public) > 1 or not any(is_frame(entry) for entry in request.beliefs):
         return request
-    return replace(request, beliefs=[_read(entry, request) if is_frame(entry) else entry for entry in request.beliefs])
-
-
-def _read(frame: object, request: Request) -> OtherTable:
-    rows = open_table(frame).complete(
-        Roles(secret=request.secret, public=request.public), nulls=request.nulls, layout=None
+    return replace(
+        request, beliefs=[_read(entry, request, coded) if is_frame(entry) else entry for entry in request.beliefs]
     )
+
+
+def _read(frame: object, request: Request, coded: tuple[str, ...]) -> OtherTable | LevelCounts:
+    rows = open_table(frame).complete(
+        Roles(secret=request.secret, public=request.public, coded=coded), nulls=request.nulls, layout=None
+    )
+    if coded:
+        return rows.level_counts(request.public[0])
     summary = rows.summaries(request.domain)[request.public[0]]
     return OtherTable(counts=summary.counts, radius=summary.radius)

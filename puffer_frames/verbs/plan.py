@@ -44,7 +44,7 @@ class Plan:
         pairs = check_pairs(request.pairs, list(first.counts))
         rows = first.rows_per_secret
         named = _named(pairs, rows)
-        choices = _choices(request, summaries, pairs=pairs, named=named)
+        choices = choices_of(request, summaries, pairs=pairs, named=named)
         warn_of_weakness(request.target, rows=sum(rows.values()))
         warn_of_few_rows({label: rows[label] for label in named})
         plan = cls(request=request, pairs=pairs, choices=choices, rows_per_secret=rows, remaps={})
@@ -95,9 +95,10 @@ def _named(pairs: Pairs, rows: Mapping[Secret, int]) -> list[Secret]:
     return list(rows) if pairs == "all" else list(dict.fromkeys(secret for pair in pairs for secret in pair))
 
 
-def _choices(
-    request: Request, summaries: Mapping[str, Summary], *, pairs: Pairs, named: list[Secret]
+def choices_of(
+    request: Request, summaries: Mapping[str, Summary], /, *, pairs: Pairs, named: list[Secret]
 ) -> dict[str, Choice]:
+    """The scale and why, per column, for the secrets that the pairs name."""
     counts = {c: {label: summary.counts[label] for label in named} for c, summary in summaries.items()}
     if len(request.public) > 1:
         check_several(theorem=request.theorem, components=request.components, beliefs=request.beliefs)

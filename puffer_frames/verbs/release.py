@@ -7,10 +7,13 @@ from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import library_of, open_table
 from puffer_frames.verbs.arguments import CalibrateArguments, PrivatizeArguments, takes
 from puffer_frames.verbs.calibration import Calibration
+from puffer_frames.verbs.channel_calibration import ChannelCalibration
+from puffer_frames.verbs.channel_plan import channel_of
+from puffer_frames.verbs.channels import calibrate_levels, privatize_levels
 from puffer_frames.verbs.other_tables import read_other_tables
 from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.release_rows import release_rows
-from puffer_frames.verbs.request import Request, RowsRequest
+from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
 
 
 @takes(PrivatizeArguments)
@@ -165,15 +168,19 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     (['score'], 2.205)
     """
     table = open_table(frame)
-    request = read_other_tables(Request.of(arguments, table.labels))
+    request = Request.of(arguments, table.labels)
     asked = RowsRequest.of(arguments, table.labels, secret=request.secret, public=request.public)
+    if (options := channel_of(request, table)) is not None:
+        return privatize_levels(table, request, options, asked)
+    refuse_publish(asked)
+    request = read_other_tables(request)
     rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
     plan = Plan.of(request, rows.summaries(request.domain))
     return release_rows(plan, rows, asked, rows_per_secret=plan.rows_per_secret)
 
 
 @takes(CalibrateArguments)
-def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibration:
+def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibration | ChannelCalibration:
     """Plan a release without drawing noise; print the result to read the plan.
 
     Parameters
@@ -203,7 +210,10 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
     ('kantorovich', 10.0, 2.205)
     """
     table = open_table(frame)
-    request = read_other_tables(Request.of(arguments, table.labels))
+    request = Request.of(arguments, table.labels)
+    if (options := channel_of(request, table)) is not None:
+        return calibrate_levels(table, request, options)
+    request = read_other_tables(request)
     roles = Roles(secret=request.secret, public=request.public)
     rows = table.complete(roles, nulls=request.nulls, layout=None)
     return Calibration.of(request, rows, library=library_of(frame))

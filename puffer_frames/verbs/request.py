@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from puffer_frames.certificates.about import check_about
+from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Name, as_names, as_row_id
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import is_frame
@@ -17,19 +18,23 @@ from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
 from puffer_frames.numbers.arguments import check_flag, check_word
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import check_theorem
+from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.beliefs import check_components, read_beliefs
+from puffer_frames.scales.channels.column import as_levels
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.choice import check_calibration
 from puffer_frames.scales.remap import check_noise
 from puffer_frames.verbs.arguments import CalibrateArguments, DrawArguments, GuaranteeArguments, LayoutArguments
 
 
-def check_guarantee(arguments: GuaranteeArguments, /) -> tuple[Target, Noise]:
+def check_guarantee(
+    arguments: GuaranteeArguments, /, *, nulls: Sequence[str] = ("raise", "drop")
+) -> tuple[Target, Noise]:
     """What is asked for, and the noise that is to meet it; raises ArgumentError, ArgumentTypeError."""
     target, noise = Target.of(arguments.epsilon, arguments.delta), noise_family(arguments.noise)
     noise.check(target)
-    check_word(arguments.nulls, "nulls", ("raise", "drop"))
+    check_word(arguments.nulls, "nulls", nulls)
     return target, noise
 
 
@@ -39,6 +44,50 @@ def check_mechanism(mechanism: object, /) -> str | Channel:
         return mechanism
     word = check_word(mechanism, "mechanism", ("auto", "noise", "remap", "channel"))
     return Channel() if word == "channel" else word
+
+
+def refuse_publish(asked: RowsRequest, /) -> None:
+    """Raise ArgumentError for words of `publish` beside noise: its certificate says what may be said."""
+    if asked.publish:
+        raise ArgumentError("publish", rule="given with a channel", got=repr(asked.publish[0]), hint="Leave it out.")
+
+
+PUBLISHED = ("expected_error", "lower_bound", "levels")
+
+
+def check_publish(words: object, /) -> tuple[str, ...]:
+    """The words of `publish`; raises ArgumentError for another one."""
+    listed = (words,) if isinstance(words, str) else tuple(words) if isinstance(words, Iterable) else (words,)
+    return tuple(check_word(word, "publish", PUBLISHED) for word in listed)
+
+
+def check_merge(rows: object, /) -> int | None:
+    """Return the number of rows below which a level is merged; raises ArgumentError."""
+    if rows is None or (isinstance(rows, int) and not isinstance(rows, bool) and rows >= 1):
+        return rows
+    raise ArgumentError("merge_rare", rule="a whole number of at least 1", got=repr(rows), hint="Write merge_rare=5.")
+
+
+def split_domain(domain: Any, /, *, columns: Sequence[str]) -> tuple[Any, dict[str, tuple[Level, ...]]]:
+    """The bounds of numbers, and the declared levels of other columns.
+
+    Raises
+    ------
+    ArgumentError
+        For levels of a column that is not public, or one twice.
+    """
+    if not isinstance(domain, Mapping):
+        return domain, {}
+    bounds, declared = {}, {}
+    for name, entries in domain.items():
+        found = as_levels(entries) if isinstance(entries, Iterable) and not isinstance(entries, str) else None
+        if found is None or str(name) not in columns:
+            bounds[name] = entries
+        elif len({(type(level), level) for level in found}) < len(found):
+            raise ArgumentError("domain", rule="of different levels", got="one twice", hint="List each level once.")
+        else:
+            declared[str(name)] = found
+    return bounds, declared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +121,8 @@ class RowsRequest:
     bounds: Mapping[str, Bounds]
     """To clip the released values to, per column."""
     to_integers: bool
+    publish: tuple[str, ...]
+    """What of the plan is to be in the certificate."""
     drawing: Drawing
 
     @classmethod
@@ -86,6 +137,7 @@ class RowsRequest:
             layout=Layout(index=arguments.index, shuffle=arguments.shuffle),
             bounds=check_bounds(arguments.clip, role="clip", columns=public, finite=False),
             to_integers=check_flag(arguments.round, "round"),
+            publish=check_publish(arguments.publish),
             drawing=Drawing.of(arguments),
         )
 
@@ -121,6 +173,10 @@ class Request:
     """"raise", or "drop" for rows with a missing value."""
     domain: Mapping[str, Bounds]
     """Public bounds per column, to which values are clipped before the noise."""
+    declared: Mapping[str, tuple[Level, ...]]
+    """All levels that a column may have, where they were declared."""
+    merge_rare: int | None
+    """Levels of fewer rows are merged into one."""
     allow_zero_noise: bool
     """Whether a release without noise is allowed."""
 
@@ -134,8 +190,9 @@ class Request:
             For an argument out of range.
         """
         public = as_names(arguments.public, labels, role="public")
-        target, noise = check_guarantee(arguments)
+        target, noise = check_guarantee(arguments, nulls=("raise", "drop", "level"))
         theorem, mechanism = check_theorem(arguments.theorem, noise=noise), check_mechanism(arguments.mechanism)
+        bounds, declared = split_domain(arguments.domain, columns=public)
         if mechanism == "remap":
             check_noise(noise)
         return cls(
@@ -150,6 +207,8 @@ class Request:
             beliefs=read_beliefs(arguments.beliefs, is_frame=is_frame),
             components=check_components(arguments.components, theorem=theorem),
             nulls=arguments.nulls,
-            domain=check_bounds(arguments.domain, role="domain", columns=public, finite=True),
+            domain=check_bounds(bounds, role="domain", columns=public, finite=True),
+            declared=declared,
+            merge_rare=check_merge(arguments.merge_rare),
             allow_zero_noise=check_flag(arguments.allow_zero_noise, "allow_zero_noise"),
         )

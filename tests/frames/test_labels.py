@@ -141,8 +141,9 @@ def test_levels_have_the_types_of_the_column(frame):
 
 def test_which_columns_hold_labels(frame):
     table = open_table(frame)
-    found = {name: table.holds_labels(name) for name in COLUMNS}
-    assert found == {name: name in ("group", "text", "odd", "flag", "some", "note") for name in COLUMNS}
+    found = {name: table.kind_of(name) for name in COLUMNS}
+    labels = dict.fromkeys(("group", "text", "odd", "some", "note"), "labels")
+    assert found == dict.fromkeys(COLUMNS, "numbers") | labels | {"flag": "booleans"}
 
 
 def test_missing_labels(frame):
@@ -377,7 +378,7 @@ def test_arrow_types_stay(name):
     texts = ["unused", *TEXT]
     column = pa.array(texts).dictionary_encode().cast(kind) if dictionary else pa.array(texts, kind)
     table = pa.table({"group": ["p", *GROUP], "x": column}).slice(1)
-    assert open_table(table).holds_labels("x")
+    assert open_table(table).kind_of("x") == "labels"
     counted, found = released(table, "x")
     assert counted.levels == ("high", "low", "middle")
     views = name == "text views" and int(pa.__version__.partition(".")[0]) < 18  # which casts nothing to them

@@ -34,7 +34,7 @@ from puffer_frames.frames.local.of_arrow import ArrowTable
 from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.noisy import NUMBER, NoiseStep
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Layout, Roles, is_of_labels
+from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.summary import count_levels, count_values, levels_of
 from puffer_frames.noise.estimate import evenly
 from puffer_frames.noise.postprocessing import Bounds
@@ -74,9 +74,9 @@ class DuckTable:
         """Text."""
         return self.names
 
-    def holds_labels(self, name: str, /) -> bool:
+    def kind_of(self, name: str, /) -> str:
         """By the schema."""
-        return is_of_labels(self._schema([name])[name])
+        return kind_of(self._schema([name])[name])
 
     def in_memory(self) -> ArrowTable:
         """Read once."""

@@ -31,10 +31,11 @@ class ArrowTable(LocalTable):
         names: list[str] = self.native.column_names
         return names
 
-    def holds_labels(self, name: str, /) -> bool:
+    def kind_of(self, name: str, /) -> str:
         """By its type in the schema."""
         own = self.native.schema.field(name).type
-        return bool(pa.types.is_dictionary(own) or arrow_family(own) in ("text", "bool"))
+        family = "text" if pa.types.is_dictionary(own) else arrow_family(own)
+        return {"text": "labels", "bool": "booleans"}.get(family or "", "numbers")
 
     def opened(self) -> Frame:
         """The columns as a Polars frame."""

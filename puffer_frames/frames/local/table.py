@@ -20,7 +20,7 @@ from puffer_frames.frames.local.series import read_series
 from puffer_frames.frames.local.units import read_units
 from puffer_frames.frames.local.write import build_release, check_index, real_values
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Layout, Roles, is_of_labels
+from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.stamps.fingerprint import fingerprint
 from puffer_frames.frames.summary import count_levels, count_values
 from puffer_frames.noise.channel import LabelChannel
@@ -58,9 +58,9 @@ class LocalTable(ABC):
         """The same as text."""
         return tuple(str(name) for name in self.labels)
 
-    def holds_labels(self, name: str, /) -> bool:
+    def kind_of(self, name: str, /) -> str:
         """By its dtype; a column of objects is looked at."""
-        return is_of_labels(column(self.opened(), name).dtype)
+        return kind_of(column(self.opened(), name).dtype)
 
     @abstractmethod
     def opened(self) -> Frame:

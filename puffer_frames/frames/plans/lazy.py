@@ -24,7 +24,7 @@ from puffer_frames.frames.plans.compared import Compared
 from puffer_frames.frames.plans.source import Source, Watch
 from puffer_frames.frames.plans.survey import Survey, survey
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Layout, Roles, is_of_labels
+from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
 from puffer_frames.frames.summary import check_few_levels, count_levels, count_values, levels_of
 from puffer_frames.noise.postprocessing import Bounds
@@ -62,9 +62,9 @@ class LazyTable:
         """Text."""
         return self.names
 
-    def holds_labels(self, name: str, /) -> bool:
+    def kind_of(self, name: str, /) -> str:
         """By the schema."""
-        return is_of_labels(self.schema[name])
+        return kind_of(self.schema[name])
 
     def in_memory(self) -> PolarsTable:
         """Collected."""

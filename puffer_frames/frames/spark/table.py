@@ -21,7 +21,7 @@ from puffer_frames.frames.found import Extent, FoundValues, check_estimate, othe
 from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.noisy import NUMBER, PLACE_BITS, NoiseStep
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Layout, Roles, is_of_labels
+from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.spark.batches import CHECK, SumStep, totals
 from puffer_frames.frames.spark.kept import warn_of_kept_in_spark
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
@@ -71,9 +71,9 @@ class SparkTable:
         """Text."""
         return self.names
 
-    def holds_labels(self, name: str, /) -> bool:
+    def kind_of(self, name: str, /) -> str:
         """By the schema."""
-        return is_of_labels(self.schema[name])
+        return kind_of(self.schema[name])
 
     def in_memory(self) -> NoReturn:
         """No row reaches the driver."""

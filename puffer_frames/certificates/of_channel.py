@@ -1,0 +1,160 @@
+"""The sentences and the record of a release through a channel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from puffer_frames.certificates.of_release import seen
+from puffer_frames.certificates.sentences import Statement, say
+from puffer_frames.errors import PufferWarning
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.outcome import Verification, measured_text
+from puffer_frames.numbers.presentation import shown, shown_names
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.pairs import Pairs
+from puffer_frames.scales.channels.best import FoundChannel
+from puffer_frames.scales.channels.options import Channel
+
+SOURCE = "linear program, verified in integers: docs/theory.md, section 16"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelFacts:
+    """What the sentences of a release through a channel depend on."""
+
+    column: str
+    options: Channel
+    channel: FoundChannel
+    target: Target
+    beliefs: Mapping[str, str]
+    """What each belief is, in a sentence, by its name."""
+    pairs: Pairs
+    nulls: str
+    public_levels: bool
+    """Whether the levels were declared."""
+    in_cells: bool
+    """Whether an input stands for several numbers."""
+    merged: bool
+    """Whether rare levels were merged."""
+    clipped: bool
+    """Whether values beyond public bounds were moved to them."""
+    keep: Sequence[str]
+    warnings: Sequence[PufferWarning]
+    publish: Sequence[str]
+    """What of the plan the curator chose to print."""
+    seeded: bool
+    batch: Verification | None
+    """The loss under the frequencies of other rows than those of the plan."""
+
+    @property
+    def cost(self) -> str:
+        """One of "absolute", "change" and "given"."""
+        if not isinstance(self.options.cost, str):
+            return "given"
+        labels = any(isinstance(level, (str, bool)) or level is None for level in self.channel.inputs)
+        return self.options.cost if self.options.cost != "auto" else "change" if labels else "absolute"
+
+
+def channel_statements(facts: ChannelFacts, /) -> tuple[Statement, ...]:
+    """What the guarantee rests on and leaves out."""
+    parts = (_assumed, _proved, _not_covered, _done)
+    return tuple(statement for part in parts for statement in part(facts))
+
+
+def _assumed(facts: ChannelFacts) -> Iterator[Statement]:
+    if facts.seeded:
+        yield say("warning-seed")
+    yield say("records")
+    words = list(dict.fromkeys(facts.beliefs.values()))
+    yield say("beliefs", beliefs=words[0] if len(words) == 1 else f"one of these: {'; '.join(words)}")
+    if facts.batch is not None:
+        yield say("channel-other-rows")
+
+
+def _proved(facts: ChannelFacts) -> Iterator[Statement]:
+    yield say("channel-exact")
+    radius = radius_words(facts.options)
+    if radius and "empirical" in facts.beliefs:
+        yield say("channel-radius", radius=radius)
+    if facts.options.cap is not None:
+        yield say("channel-cap", cap=f"{facts.options.cap:g}")
+    if facts.batch is not None and not facts.batch.confirms(facts.target):
+        loss = measured_text(facts.batch, delta=facts.target.delta)
+        yield say("observed-exceeds", what=shown(facts.column), loss=loss)
+
+
+def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:
+    if facts.options.is_brittle:
+        yield say("channel-brittle")
+    yield say("channel-again" if facts.options.cap is None else "channel-again-capped")
+    yield from (say("other-columns"), say("per-record"), say("channel-learned"))
+    yield say("other-knowledge")
+    if not facts.public_levels:
+        yield say("channel-levels")
+    if facts.options.publish_matrix:
+        yield say("channel-matrix")
+    yield from seen(facts.warnings)
+    if facts.pairs != "all":
+        yield say("listed-pairs")
+    if facts.keep:
+        yield say("kept", kept=shown_names(facts.keep))
+    if facts.nulls == "drop":
+        yield say("nulls", entry="secret or public value")
+
+
+def _done(facts: ChannelFacts) -> Iterator[Statement]:
+    kept = {None: "", "mean": " Their mean is kept on average.", "marginal": " Their shares are kept on average."}
+    yield say("channel", what=shown(facts.column), kept=kept[facts.options.preserve])
+    if facts.nulls == "level":
+        yield say("channel-missing")
+    if facts.merged:
+        yield say("channel-merged")
+    if facts.in_cells:
+        yield say("channel-cells")
+    if facts.clipped:
+        yield say("channel-clipped")
+    yield say("channel-draw")
+
+
+def radius_words(options: Channel, /) -> str | None:
+    """The share of wrong rows that is covered, without a count of the table; None for none."""
+    if options.radius == "auto":
+        return "min(1/2, 2/sqrt(n)) of the n rows of each secret"
+    if isinstance(options.radius, Mapping):
+        return "a share of the rows of each secret that was given" if any(options.radius.values()) else None
+    return f"{float(options.radius):g} of the rows of each secret" if options.radius else None
+
+
+def proved_loss(facts: ChannelFacts, /) -> Verification:
+    """What was proved of every belief: no more than was asked for. The exact figures are statistics of the table."""
+    target = facts.target
+    most = float("inf") if facts.options.cap is None else facts.options.cap
+    pure = target.epsilon if not target.delta else max(target.epsilon, most)
+    return Verification(
+        pure_loss=Bracket(lower=0.0, upper=pure),
+        hockey_stick=Bracket(lower=0.0, upper=target.delta),
+        epsilon=target.epsilon,
+    )
+
+
+def channel_record(facts: ChannelFacts, /) -> dict[str, Any]:
+    """What the certificate says of the channel, in JSON types."""
+    options, channel = facts.options, facts.channel
+    record: dict[str, Any] = {
+        "cost": facts.cost,
+        "radius": radius_words(options),
+        "cap": options.cap,
+        "preserve": options.preserve,
+    }
+    if facts.public_levels or "levels" in facts.publish or options.publish_matrix:
+        record["levels"] = list(channel.outputs)
+    if "expected_error" in facts.publish:
+        record["expected_error"] = channel.expected_error
+    if "lower_bound" in facts.publish:
+        record["lower_bound"] = channel.lower_bound
+    if options.publish_matrix:
+        record["inputs"] = list(channel.inputs)
+        record["matrix"] = [[round(entry, 12) for entry in row] for row in channel.matrix.tolist()]
+    return record

@@ -1,0 +1,229 @@
+"""The plan of a release through a channel: from counts of the table to exact weights, without seeing a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.table import CompleteRows, Table
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.noise.channel import ChannelTable, LabelChannel, NumberChannel
+from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.priors.level_counts import LevelCounts
+from puffer_frames.priors.pairs import Pairs, check_pairs
+from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.summary import Summary
+from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_weakness
+from puffer_frames.scales.channels.adversaries import Adversary, adversaries
+from puffer_frames.scales.channels.best import FoundChannel, find
+from puffer_frames.scales.channels.column import (
+    InputColumn,
+    LevelTable,
+    known_numbers,
+    label_column,
+    number_column,
+)
+from puffer_frames.scales.channels.measure import largest_loss, measured_loss
+from puffer_frames.scales.channels.options import Channel
+from puffer_frames.verbs.request import Request
+
+CONFIDENCE = 0.95
+
+
+def channel_of(request: Request, table: Table, /) -> Channel | None:
+    """The channel that a request is for: one that was asked for, or by default that of a column of labels.
+
+    Raises
+    ------
+    ArgumentError
+        For several public columns, and for what belongs to noise.
+    """
+    labels = [name for name in request.public if table.kind_of(name) == "labels"]
+    asked = request.mechanism
+    options = asked if isinstance(asked, Channel) else Channel() if labels and asked == "auto" else None
+    if options is None:
+        _refuse_levels(request)
+        return None
+    if len(request.public) > 1:
+        raise ArgumentError(
+            "public",
+            rule="one column, where it is released through a channel",
+            got=f"{len(request.public)}",
+            hint="A column of labels is released by itself; two releases of the same rows are not covered together.",
+        )
+    for name, default, given in (
+        ("theorem", "auto", request.theorem),
+        ("calibration", "exact", request.calibration),
+        ("noise", "laplace", request.noise.title.lower()),
+    ):
+        if given != default:
+            raise ArgumentError(
+                name, rule="left out for a channel, which adds no noise", got=repr(given), hint="Leave it out."
+            )
+    return options
+
+
+def _refuse_levels(request: Request) -> None:
+    """What only a channel knows of."""
+    given = [("merge_rare", request.merge_rare), ("nulls", "level" if request.nulls == "level" else None)]
+    given.append(("domain", "a list of levels" if request.declared else None))
+    for name, value in given:
+        if value is not None:
+            raise ArgumentError(
+                name,
+                rule="given with a channel" if name != "domain" else "(low, high) beside noise",
+                got=str(value),
+                hint='Write mechanism="channel".',
+            )
+
+
+def roles_of(roles: Roles, table: Table, /) -> Roles:
+    """The roles, with the public column as one of labels where it is one."""
+    coded = tuple(name for name in roles.public if table.kind_of(name) != "numbers")
+    return Roles(secret=roles.secret, public=roles.public, keep=roles.keep, row_id=roles.row_id, coded=coded)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the rows say of the public column."""
+
+    found: LevelCounts | Summary
+
+    @classmethod
+    def of(cls, rows: CompleteRows, request: Request, roles: Roles, /) -> Seen:
+        """Count the rows."""
+        name = request.public[0]
+        return cls(found=rows.level_counts(name) if roles.coded else rows.summaries(request.domain)[name])
+
+    def column(self, request: Request, options: Channel, /) -> InputColumn:
+        """The inputs of the channel."""
+        declared = request.declared.get(request.public[0])
+        if isinstance(self.found, LevelCounts):
+            return label_column(self.found, options, declared=declared, merge_rare=request.merge_rare)
+        if request.merge_rare is not None or request.nulls == "level":
+            word = "merge_rare" if request.merge_rare is not None else "nulls"
+            raise ArgumentError(word, rule="for a column of labels", got="numbers", hint="Leave it out.")
+        return number_column(self.found, options, declared=_numbers(declared))
+
+    def counts(self, column: InputColumn, /) -> LevelTable:
+        """Rows of each input of a plan, per secret; raises CalibrationError for levels that it does not have."""
+        if isinstance(self.found, LevelCounts):
+            return column.labelled(self.found)
+        known_numbers(column, self.found)
+        return {secret: column.counted(pair) for secret, pair in self.found.counts.items()}
+
+
+def _numbers(declared: Sequence[object] | None) -> list[float] | None:
+    if declared is None:
+        return None
+    if not all(isinstance(level, (int, float)) and not isinstance(level, bool) for level in declared):
+        raise ArgumentError(
+            "domain", rule="numbers for a column of numbers", got="other levels", hint="Write (low, high), or a range."
+        )
+    return [float(level) for level in declared]  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelPlan:
+    """What is to be released, through which channel, and why. It holds exact statistics of every secret."""
+
+    request: Request
+    options: Channel
+    pairs: Pairs
+    column: InputColumn
+    beliefs: Mapping[str, Adversary]
+    channel: FoundChannel
+    rows_per_secret: Mapping[Secret, int]
+    observed: Verification
+    """The loss under the observed frequencies."""
+    population: Verification
+    """The loss under every law of these levels that the table does not refute at 95 %."""
+
+    @classmethod
+    def of(cls, request: Request, options: Channel, seen: Seen, /) -> ChannelPlan:
+        """The plan for a table.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError, PriorError, CalibrationError
+            As `puffer_frames.calibrate`.
+        """
+        column = seen.column(request, options)
+        pairs = check_pairs(request.pairs, list(column.counts))
+        rows = {secret: int(counts.sum()) for secret, counts in column.counts.items()}
+        named = list(rows) if pairs == "all" else list(dict.fromkeys(s for pair in pairs for s in pair))
+        beliefs = adversaries(request.beliefs, column, options, secrets=named)
+        channel = find(
+            tuple(laws for each in beliefs.values() for laws in each.laws),
+            column.pooled,
+            levels=column.levels,
+            cost=column.cost,
+            target=request.target,
+            pairs=pairs,
+            options=options,
+        )
+        _require_change(channel, request)
+        warn_of_weakness(request.target, rows=sum(rows.values()))
+        warn_of_few_rows({label: rows[label] for label in named})
+        counts = {secret: column.counts[secret] for secret in named}
+        observed, population = (
+            measured_loss(counts, channel.weights, pairs=pairs, epsilon=request.target.epsilon, confidence=confidence)
+            for confidence in (None, CONFIDENCE)
+        )
+        return cls(
+            request=request,
+            options=options,
+            pairs=pairs,
+            column=column,
+            beliefs=beliefs,
+            channel=channel,
+            rows_per_secret=rows,
+            observed=observed,
+            population=population,
+        )
+
+    @property
+    def name(self) -> str:
+        """Name of the public column."""
+        return self.request.public[0]
+
+    @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """The values of the secret that the pairs name."""
+        rows, pairs = self.rows_per_secret, self.pairs
+        return tuple(rows) if pairs == "all" else tuple(dict.fromkeys(secret for pair in pairs for secret in pair))
+
+    @property
+    def merged(self) -> bool:
+        """Whether rare levels were merged."""
+        return self.column.codes is not None and len(self.column.codes) > len(self.column.levels)
+
+    @property
+    def largest_loss(self) -> float:
+        """The pure loss under any law of the levels."""
+        return largest_loss(self.channel.weights)
+
+    def change(self, key: ReleaseKey, /) -> LabelChannel | NumberChannel:
+        """What a release does to the column."""
+        table = ChannelTable(self.channel.weights)
+        if self.column.codes is not None:
+            return LabelChannel(
+                column=self.name, key=key, codes=self.column.codes, outputs=self.channel.outputs, table=table
+            )
+        assert self.column.edges is not None
+        outputs = [float(level) for level in self.channel.outputs]  # type: ignore[arg-type]
+        return NumberChannel.of(self.name, key=key, edges=self.column.edges, outputs=outputs, table=table)
+
+
+def _require_change(channel: FoundChannel, request: Request) -> None:
+    """A channel that changes nothing is to be asked for."""
+    if channel.expected_error == 0 and not request.allow_zero_noise:
+        target = request.target
+        raise CalibrationError(
+            "the request",
+            rule="one that needs a channel",
+            got=f"a column that is already private at epsilon {target.epsilon:g} and delta {target.delta:g}",
+            hint="Try a smaller epsilon, or say allow_zero_noise=True to release the values as they are.",
+        )

@@ -1,0 +1,105 @@
+"""From a plan of a channel and checked rows to a released frame with its certificate."""
+
+from __future__ import annotations
+
+from puffer_frames.certificates.of_channel import (
+    SOURCE,
+    ChannelFacts,
+    channel_record,
+    channel_statements,
+    proved_loss,
+)
+from puffer_frames.certificates.record import MOST_VALUES, Certificate
+from puffer_frames.certificates.version import __version__
+from puffer_frames.errors import ArgumentError, warn
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.table import CompleteRows
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.numbers.presentation import pairs_text, shown_names
+from puffer_frames.verbs.channel_plan import ChannelPlan
+from puffer_frames.verbs.request import RowsRequest
+
+
+def release_channel(
+    plan: ChannelPlan, rows: CompleteRows, asked: RowsRequest, /, *, batch: Verification | None = None
+) -> NativeFrame:
+    """Release rows whose levels are those of the plan.
+
+    Parameters
+    ----------
+    plan : ChannelPlan
+    rows : CompleteRows
+    asked : RowsRequest
+    batch : Verification, optional
+        What was measured under the frequencies of other rows than those that the plan was made from.
+    """
+    _require_levels(asked)
+    request, drawing = plan.request, asked.drawing
+    key, warnings = drawing.key(), rows.warnings(list(plan.rows_per_secret.values()))
+    for warning in warnings:
+        warn(warning)
+    released = rows.release({plan.name: plan.change(key)})
+    kept = asked.roles.keep + released.levels
+    facts = ChannelFacts(
+        column=plan.name,
+        options=plan.options,
+        channel=plan.channel,
+        target=request.target,
+        beliefs={name: each.words for name, each in plan.beliefs.items()},
+        pairs=plan.pairs,
+        nulls=request.nulls,
+        public_levels=plan.column.public,
+        in_cells=plan.column.in_cells,
+        merged=plan.merged,
+        clipped=plan.name in request.domain,
+        keep=kept,
+        warnings=warnings,
+        publish=asked.publish,
+        seeded=drawing.seeded,
+        batch=batch,
+    )
+    secrets = tuple(plan.rows_per_secret) if plan.pairs == "all" else plan.secrets
+    certificate = Certificate(
+        subject=f"{shown_names(request.secret)} of each record, {pairs_text(plan.pairs)}",
+        answers=False,
+        epsilon=request.target.epsilon,
+        delta=request.target.delta,
+        secret=request.secret,
+        secret_values=secrets[:MOST_VALUES],
+        secret_count=len(secrets),
+        public=request.public,
+        kept=kept,
+        withheld=tuple(name for name in rows.names if name not in (*request.public, *kept)),
+        pairs=plan.pairs,
+        beliefs=tuple(plan.beliefs),
+        theorem="channel",
+        source=SOURCE,
+        published_scales={},
+        calibration="exact",
+        noise="channel",
+        scales={},
+        expected_error={},
+        estimated={},
+        verified={plan.name: dict.fromkeys(plan.beliefs, proved_loss(facts))},
+        observed={},
+        adds_up=False,
+        statements=channel_statements(facts),
+        reproducible=drawing.seeded,
+        rows=released.rows,
+        version=__version__,
+        fingerprint="",
+        channels={plan.name: channel_record(facts)},
+    )
+    return certificate.said(drawing.about).of_values(released.fingerprint, {}).put_on(released.frame)
+
+
+def _require_levels(asked: RowsRequest) -> None:
+    """What is done to noisy values has no meaning for levels."""
+    for name, given in (("clip", bool(asked.bounds)), ("round", asked.to_integers)):
+        if given:
+            raise ArgumentError(
+                name,
+                rule="left out for a channel, which releases levels of the column",
+                got="one",
+                hint="Leave it out.",
+            )

@@ -1,0 +1,54 @@
+"""Release through a channel: one random level per row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from puffer_frames.errors import CalibrationError
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.table import Table
+from puffer_frames.scales.channels.options import Channel
+from puffer_frames.scales.remap import Remap
+from puffer_frames.verbs.channel_calibration import ChannelCalibration
+from puffer_frames.verbs.channel_plan import ChannelPlan, Seen, roles_of
+from puffer_frames.verbs.channel_rows import release_channel
+from puffer_frames.verbs.channel_text import Compared
+from puffer_frames.verbs.other_tables import read_other_tables
+from puffer_frames.verbs.plan import choices_of
+from puffer_frames.verbs.request import Request, RowsRequest
+
+
+def privatize_levels(table: Table, request: Request, options: Channel, asked: RowsRequest, /) -> NativeFrame:
+    """As `puffer_frames.privatize`, through a channel."""
+    roles = roles_of(asked.roles, table)
+    request = read_other_tables(request, coded=roles.coded)
+    rows = table.complete(roles, nulls=request.nulls, layout=asked.layout)
+    return release_channel(ChannelPlan.of(request, options, Seen.of(rows, request, roles)), rows, asked)
+
+
+def calibrate_levels(table: Table, request: Request, options: Channel, /) -> ChannelCalibration:
+    """As `puffer_frames.calibrate`, for a channel."""
+    roles = roles_of(Roles(secret=request.secret, public=request.public), table)
+    request = read_other_tables(request, coded=roles.coded)
+    rows = table.complete(roles, nulls=request.nulls, layout=None)
+    seen = Seen.of(rows, request, roles)
+    plan = ChannelPlan.of(request, options, seen)
+    return ChannelCalibration(plan=plan, checksum=seen.found.checksum(), compared=_compared(plan, seen))
+
+
+def _compared(plan: ChannelPlan, seen: Seen) -> Compared | None:
+    """What noise would cost, for the observed frequencies of numbers alone."""
+    if plan.column.edges is None:
+        return None
+    assert not hasattr(seen.found, "levels")
+    request = replace(plan.request, mechanism="remap", beliefs=["empirical"], allow_zero_noise=True)
+    summaries = {plan.name: seen.found}
+    try:
+        choice = choices_of(request, summaries, pairs=plan.pairs, named=list(plan.secrets))[plan.name]
+    except CalibrationError:
+        return None
+    if not choice.scale:
+        return Compared(noise=0.0, remap=0.0)
+    noise = request.noise.at(choice.scale)
+    return Compared(noise=noise.expected_absolute_error, remap=Remap.pooled(seen.found, noise).expected_error)
