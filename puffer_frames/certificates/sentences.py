@@ -207,8 +207,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "channel-again-capped": (
         "not covered",
-        "A second release of this column of the same records: its guarantee rests on the randomness of the values. Only "
-        "the bound under any law adds up.",
+        "A second release of this column of the same records: its guarantee rests on the randomness of the values. "
+        "Only the bound under any law adds up.",
     ),
     "channel-learned": (
         "not covered",
