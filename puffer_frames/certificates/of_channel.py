@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,8 +75,8 @@ def _assumed(facts: ChannelFacts) -> Iterator[Statement]:
 
 def _proved(facts: ChannelFacts) -> Iterator[Statement]:
     yield say("channel-exact")
-    radius = radius_words(facts.options)
-    if radius and "empirical" in facts.beliefs:
+    radius = radius_words(facts.options, facts.beliefs)
+    if radius:
         yield say("channel-radius", radius=radius)
     if facts.options.cap is not None:
         yield say("channel-cap", cap=f"{facts.options.cap:g}")
@@ -86,7 +86,7 @@ def _proved(facts: ChannelFacts) -> Iterator[Statement]:
 
 
 def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:
-    if facts.options.is_brittle:
+    if facts.options.cap is None and not radius_words(facts.options, facts.beliefs):
         yield say("channel-brittle")
     yield say("channel-again" if facts.options.cap is None else "channel-again-capped")
     yield from (say("other-columns"), say("per-record"), say("channel-learned"))
@@ -118,8 +118,13 @@ def _done(facts: ChannelFacts) -> Iterator[Statement]:
     yield say("channel-draw")
 
 
-def radius_words(options: Channel, /) -> str | None:
-    """The share of wrong rows that is covered, without a count of the table; None for none."""
+def radius_words(options: Channel, beliefs: Iterable[str], /) -> str | None:
+    """The share of wrong rows that is covered, without a count of the table; None for none.
+
+    The radius is about the observed frequencies: without this belief there is none.
+    """
+    if "empirical" not in beliefs:
+        return None
     if options.radius == "auto":
         return "min(1/2, 2/sqrt(n)) of the n rows of each secret"
     if isinstance(options.radius, Mapping):
@@ -144,7 +149,7 @@ def channel_record(facts: ChannelFacts, /) -> dict[str, Any]:
     options, channel = facts.options, facts.channel
     record: dict[str, Any] = {
         "cost": facts.cost,
-        "radius": radius_words(options),
+        "radius": radius_words(options, facts.beliefs),
         "cap": options.cap,
         "preserve": options.preserve,
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from puffer_frames.certificates.of_channel import (
     SOURCE,
     ChannelFacts,
@@ -16,12 +18,19 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.numbers.presentation import pairs_text, shown_names
+from puffer_frames.priors.prior import Secret
 from puffer_frames.verbs.channel_plan import ChannelPlan
 from puffer_frames.verbs.request import RowsRequest
 
 
 def release_channel(
-    plan: ChannelPlan, rows: CompleteRows, asked: RowsRequest, /, *, batch: Verification | None = None
+    plan: ChannelPlan,
+    rows: CompleteRows,
+    asked: RowsRequest,
+    /,
+    *,
+    rows_per_secret: Mapping[Secret, int],
+    batch: Verification | None = None,
 ) -> NativeFrame:
     """Release rows whose levels are those of the plan.
 
@@ -30,46 +39,54 @@ def release_channel(
     plan : ChannelPlan
     rows : CompleteRows
     asked : RowsRequest
+    rows_per_secret : mapping of secret to int
+        Of the rows that are released.
     batch : Verification, optional
         What was measured under the frequencies of other rows than those that the plan was made from.
     """
     _require_levels(asked)
-    request, drawing = plan.request, asked.drawing
-    key, warnings = drawing.key(), rows.warnings(list(plan.rows_per_secret.values()))
+    key, warnings = asked.drawing.key(), rows.warnings(list(rows_per_secret.values()))
     for warning in warnings:
         warn(warning)
     released = rows.release({plan.name: plan.change(key)})
-    kept = asked.roles.keep + released.levels
     facts = ChannelFacts(
         column=plan.name,
         options=plan.options,
         channel=plan.channel,
-        target=request.target,
+        target=plan.request.target,
         beliefs={name: each.words for name, each in plan.beliefs.items()},
         pairs=plan.pairs,
-        nulls=request.nulls,
+        nulls=plan.request.nulls,
         public_levels=plan.column.public,
         in_cells=plan.column.in_cells,
         merged=plan.merged,
-        clipped=plan.name in request.domain,
-        keep=kept,
+        clipped=plan.name in plan.request.domain,
+        keep=asked.roles.keep + released.levels,
         warnings=warnings,
         publish=asked.publish,
-        seeded=drawing.seeded,
+        seeded=asked.drawing.seeded,
         batch=batch,
     )
-    secrets = tuple(plan.rows_per_secret) if plan.pairs == "all" else plan.secrets
-    certificate = Certificate(
+    certificate = _certificate(plan, facts, columns=rows.names, rows=released.rows, secrets=tuple(rows_per_secret))
+    return certificate.said(asked.drawing.about).of_values(released.fingerprint, {}).put_on(released.frame)
+
+
+def _certificate(
+    plan: ChannelPlan, facts: ChannelFacts, *, columns: Sequence[str], rows: int, secrets: tuple[Secret, ...]
+) -> Certificate:
+    request, kept = plan.request, tuple(facts.keep)
+    covered = secrets if plan.pairs == "all" else plan.secrets
+    return Certificate(
         subject=f"{shown_names(request.secret)} of each record, {pairs_text(plan.pairs)}",
         answers=False,
         epsilon=request.target.epsilon,
         delta=request.target.delta,
         secret=request.secret,
-        secret_values=secrets[:MOST_VALUES],
-        secret_count=len(secrets),
+        secret_values=covered[:MOST_VALUES],
+        secret_count=len(covered),
         public=request.public,
         kept=kept,
-        withheld=tuple(name for name in rows.names if name not in (*request.public, *kept)),
+        withheld=tuple(name for name in columns if name not in (*request.public, *kept)),
         pairs=plan.pairs,
         beliefs=tuple(plan.beliefs),
         theorem="channel",
@@ -84,13 +101,12 @@ def release_channel(
         observed={},
         adds_up=False,
         statements=channel_statements(facts),
-        reproducible=drawing.seeded,
-        rows=released.rows,
+        reproducible=facts.seeded,
+        rows=rows,
         version=__version__,
         fingerprint="",
         channels={plan.name: channel_record(facts)},
     )
-    return certificate.said(drawing.about).of_values(released.fingerprint, {}).put_on(released.frame)
 
 
 def _require_levels(asked: RowsRequest) -> None:

@@ -72,7 +72,7 @@ def _mechanism(plan: ChannelPlan) -> str:
 
 
 def _withstood(plan: ChannelPlan) -> str:
-    radius = radius_words(plan.options)
+    radius = radius_words(plan.options, plan.beliefs)
     parts = [] if radius is None else [f"wrong values in {radius}"]
     if plan.options.cap is not None:
         parts.append(f"any law at all, with a loss of at most {plan.options.cap:g}")

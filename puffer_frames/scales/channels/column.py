@@ -200,10 +200,19 @@ def _cells(summary: Summary, values: FloatArray, options: Channel) -> InputColum
         counts={},
         cost=single,
         public=False,
-        edges=values[starts[1:]] - summary.radius,
+        edges=_edges(values[starts[1:]], summary.radius),
         in_cells=True,
     )
     return _counted(column, summary)
+
+
+def _edges(values: FloatArray, radius: float) -> FloatArray:
+    """Where cells begin: at their first values, or where these stand for cells of a grid, at the ends of these.
+
+    The centre of a cell may have been clipped to a domain that ends in it; it is in the cell still.
+    """
+    width = 2.0 * radius
+    return np.floor(values / width) * width if radius else values
 
 
 def _median(values: FloatArray, rows: FloatArray) -> float:

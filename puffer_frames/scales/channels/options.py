@@ -121,11 +121,6 @@ class Channel:
             )
         return float(self.radius[secret])
 
-    @property
-    def is_brittle(self) -> bool:
-        """Whether nothing but the observed law is withstood."""
-        return self.cap is None and self.radius != "auto" and not any(self._shares())
-
     def _shares(self) -> list[Any]:
         return list(self.radius.values()) if isinstance(self.radius, Mapping) else [self.radius]
 
