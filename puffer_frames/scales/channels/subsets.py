@@ -11,8 +11,10 @@ from puffer_frames.priors.prior import FloatArray
 from puffer_frames.scales.channels.problem import Problem
 from puffer_frames.scales.channels.program import solve
 
-MOST_ENTRIES = 16_500
-"""Inputs times outputs: all of 128 levels, 64 of 256."""
+WHOLE = 100
+"""Up to so many levels all may be released."""
+FEWER = 64
+"""Of more levels, so many: an optimum seldom uses more."""
 
 
 def best_of_subsets(problem: Problem, /, *, most: int | None) -> tuple[FloatArray, Sequence[int] | None, float]:
@@ -21,15 +23,14 @@ def best_of_subsets(problem: Problem, /, *, most: int | None) -> tuple[FloatArra
     The bound is the value of the program, where all levels are outputs and it asks for no more than the guarantee; else
     that of one with fewer constraints.
     """
-    asked = problem.outputs if most is None else min(most, problem.outputs)
-    count = min(asked, max(1, MOST_ENTRIES // problem.inputs))
+    whole = problem.outputs <= WHOLE
+    count = min(problem.outputs, (problem.outputs if whole else FEWER) if most is None else most)
     if count == problem.outputs:
         matrix, value = solve(problem)
         return matrix, None, value if problem.is_sharp else min(value, solve(problem.relaxed())[1])
     outputs = chosen_outputs(problem, count)
     matrix, _ = solve(problem.only(outputs))
-    small = problem.cost.size <= MOST_ENTRIES
-    return matrix, outputs, solve(problem.relaxed() if small else replace(problem.relaxed(), cap=None))[1]
+    return matrix, outputs, solve(problem.relaxed() if whole else replace(problem.relaxed(), cap=None))[1]
 
 
 def chosen_outputs(problem: Problem, count: int, /) -> list[int]:
