@@ -53,20 +53,17 @@ class _Rows:
 
 
 class _Program:
-    """Variables: what the channel has beside a constant column, at the places that are free; then the constant of each
-    output, where anything bounds it from below, and what else the constraints need for each output.
+    """Variables: what the channel has beside a constant column; then the constant of each output, where anything bounds
+    it from below, and what else the constraints need for each output.
     """
 
-    def __init__(self, problem: Problem, free: NDArray[np.bool_]) -> None:
+    def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.free = free
-        self.inputs_of, self.outputs_of = np.nonzero(free)
-        self.columns = self.inputs_of.size
-        self.cells = np.full(free.shape, -1)
-        self.cells[free] = np.arange(self.columns)
+        self.cells = np.arange(problem.cost.size).reshape(problem.cost.shape)
+        self.columns = problem.cost.size
         self.rows, self.same = _Rows(), _Rows()
         widened = any(law.is_widened for laws in problem.beliefs for law in laws.values())
-        self.low = self.more() if widened or problem.cap is not None or not free.all() else None
+        self.low = self.more() if widened or problem.cap is not None else None
         self.high = self.more() if widened else None
 
     def more(self) -> NDArray[np.intp]:
@@ -96,21 +93,21 @@ class _Program:
 
     def _bounds(self) -> None:
         """W <= e^cap low, and W <= high, where W is low and what is beside it."""
-        cells = self.cells[self.free]
-        if self.problem.cap is not None and self.low is not None:
-            self.rows.add([(cells, 1.0), (self.low[self.outputs_of], 1.0 - math.exp(self.problem.cap))])
-        if self.high is not None and self.low is not None:
-            high, low = self.high[self.outputs_of], self.low[self.outputs_of]
-            self.rows.add([(cells, 1.0), (low, 1.0), (high, -1.0)])
+        if self.low is None:
+            return
+        cells, low = self.cells.ravel(), np.tile(self.low, self.problem.inputs)
+        if self.problem.cap is not None:
+            self.rows.add([(cells, 1.0), (low, 1.0 - math.exp(self.problem.cap))])
+        if self.high is not None:
+            self.rows.add([(cells, 1.0), (low, 1.0), (np.tile(self.high, self.problem.inputs), -1.0)])
 
     @property
     def _odds(self) -> float:
         return math.exp(self.problem.target.epsilon)
 
     def mean(self, shares: FloatArray) -> list[_Entries]:
-        """The probability of each output under a law of the input; an entry for each free place, and the constant."""
-        numbers = np.where(self.free, shares[:, None], 0.0).T
-        found: list[_Entries] = [(np.maximum(self.cells, 0).T, numbers)]
+        """The probability of each output under a law of the input."""
+        found: list[_Entries] = [(self.cells.T, shares[None, :])]
         return found if self.low is None else [*found, (self.low, 1.0)]
 
     def most(self, law: Law, mean: NDArray[np.intp], times: float = 1.0) -> list[_Entries]:
@@ -153,14 +150,8 @@ class _Program:
             self.rows.add([(slack[None, :], 1.0)], bound=self.problem.target.delta)
 
 
-def solve(problem: Problem, /, *, allowed: NDArray[np.bool_] | None = None) -> tuple[FloatArray, float]:
+def solve(problem: Problem, /) -> tuple[FloatArray, float]:
     """The channel of least expected cost in floats, and its cost, which is the least of all by the solver's tolerance.
-
-    Parameters
-    ----------
-    problem : Problem
-    allowed : array of bool, shape (inputs, outputs), optional
-        Entries that may be positive apart from a constant column; by default all.
 
     Raises
     ------
@@ -169,36 +160,39 @@ def solve(problem: Problem, /, *, allowed: NDArray[np.bool_] | None = None) -> t
 
     Notes
     -----
-    HiGHS by SciPy: dual simplex, feasibility tolerance 1e-10. docs/theory.md, section 16.
+    HiGHS by SciPy: dual simplex, else its interior point; feasibility tolerance 1e-10. docs/theory.md, section 16.
     """
-    free = np.ones(problem.cost.shape, dtype=bool) if allowed is None else allowed
-    program = _Program(problem, free)
+    program = _Program(problem)
     program.build()
+    size = problem.cost.size
     weights = np.where(problem.pooled > 0, problem.pooled, _ABSENT / problem.inputs)
     unit = float(problem.cost.max()) or 1.0
     price = np.zeros(program.columns)
-    price[: free.sum()] = (weights[:, None] * problem.cost / unit)[free]
+    price[:size] = (weights[:, None] * problem.cost / unit).ravel()
     if program.low is not None:
         price[program.low] = weights @ problem.cost / unit
     equal = _equalities(program)
-    found: Any = linprog(  # type: ignore[call-overload]
-        price,
-        A_ub=program.rows.matrix(program.columns),
-        b_ub=np.concatenate(program.rows.bounds),
-        A_eq=equal.matrix(program.columns),
-        b_eq=np.concatenate(equal.bounds),
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
-    )
-    if found.x is None:
+    found: Any = None
+    for method in ("highs-ds", "highs-ipm"):
+        found = linprog(  # type: ignore[call-overload]
+            price,
+            A_ub=program.rows.matrix(program.columns),
+            b_ub=np.concatenate(program.rows.bounds),
+            A_eq=equal.matrix(program.columns),
+            b_eq=np.concatenate(equal.bounds),
+            method=method,
+            options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
+        )
+        if found.status == 0:
+            break
+    if found.status != 0:
         raise CalibrationError(
             "the linear program of the channel",
             rule="solved",
             got=f"status {found.status} of HiGHS",
             hint="Merge rare levels, or release fewer outputs: Channel(outputs=16).",
         )
-    matrix = np.zeros(problem.cost.shape)
-    matrix[free] = found.x[: free.sum()].clip(0.0)
+    matrix: FloatArray = found.x[:size].clip(0.0).reshape(problem.cost.shape)
     if program.low is not None:
         matrix += found.x[program.low].clip(0.0)
     matrix /= matrix.sum(axis=1, keepdims=True)
@@ -208,7 +202,7 @@ def solve(problem: Problem, /, *, allowed: NDArray[np.bool_] | None = None) -> t
 def _equalities(program: _Program) -> _Rows:
     """Rows sum to one, and means are kept."""
     problem, equal = program.problem, program.same
-    summed: list[_Entries] = [(np.maximum(program.cells, 0), np.where(program.free, 1.0, 0.0))]
+    summed: list[_Entries] = [(program.cells, 1.0)]
     if program.low is not None:
         summed.append((np.broadcast_to(program.low, problem.cost.shape), 1.0))
     equal.add(summed, bound=1.0)
