@@ -158,24 +158,24 @@ def find(
     options: Channel,
 ) -> FoundChannel:
     """As `best_channel`, for several beliefs, counts of all rows, and a matrix of costs."""
-    numeric = is_numeric(levels)
     shares = pooled / pooled.sum()
+    # a level without rows has a share of 0 to keep
+    allowed = np.flatnonzero(shares) if options.preserve == "marginal" else np.arange(len(levels))
     problem = Problem(
         beliefs=beliefs,
         target=target,
         pairs=pairs,
         cap=options.cap,
         pooled=shares,
-        cost=cost,
-        **_kept(options, levels, shares, numeric=numeric),
+        cost=cost[:, allowed],
+        **_kept(options, [levels[k] for k in allowed], shares[allowed]),
     )
     matrix, outputs, bound = best_of_subsets(problem, most=options.outputs)
     reduced = problem if outputs is None else problem.only(outputs)
     weights = in_integers(matrix, reduced)
-    released = tuple(levels) if outputs is None else tuple(levels[k] for k in outputs)
     return FoundChannel(
         inputs=tuple(levels),
-        outputs=released,
+        outputs=tuple(levels[allowed[k]] for k in (range(allowed.size) if outputs is None else outputs)),
         weights=weights,
         expected_error=reduced.expected_cost(np.ldexp(weights.astype(np.float64), -TOTAL_BITS)),
         lower_bound=bound,
@@ -183,11 +183,11 @@ def find(
     )
 
 
-def _kept(options: Channel, levels: Sequence[Level], shares: FloatArray, *, numeric: bool) -> dict[str, Any]:
+def _kept(options: Channel, levels: Sequence[Level], shares: FloatArray) -> dict[str, Any]:
     """What is to be kept on average."""
     if options.preserve is None:
         return {}
-    if options.preserve == "mean" and not numeric:
+    if options.preserve == "mean" and not is_numeric(levels):
         raise ArgumentError(
             "preserve", rule='None or "marginal" for a column of labels', got='"mean"', hint='Write "marginal".'
         )
@@ -197,10 +197,19 @@ def _kept(options: Channel, levels: Sequence[Level], shares: FloatArray, *, nume
         )
     if options.preserve == "mean":
         centre = np.array(levels, dtype=np.float64)
-        statistics = (centre - float(shares @ centre))[None, :]
-    else:
-        statistics = np.eye(len(levels))[:-1]
+        away = centre - float(shares @ centre)
+        return {"kept": away[None, :], "kept_means": np.zeros(1), "constant": 0.5 * shares + 0.5 * _balanced(away)}
+    statistics = np.eye(len(levels))[:-1]
     return {"kept": statistics, "kept_means": statistics @ shares, "constant": shares}
+
+
+def _balanced(away: FloatArray) -> FloatArray:
+    """A law with a mean of 0 that has all of these values, where there are any on both sides."""
+    low, high = (side / side.sum() for side in (away <= 0, away >= 0))
+    below, above = float(low @ away), float(high @ away)
+    share = above / (above - below) if above > below else 1.0
+    balanced: FloatArray = share * low + (1.0 - share) * high
+    return balanced
 
 
 def _check(table: Mapping[Secret, NDArray[Any]], levels: Sequence[Any]) -> None:

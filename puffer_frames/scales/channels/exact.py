@@ -58,7 +58,7 @@ def in_integers(matrix: FloatArray, problem: Problem, /) -> NDArray[np.int64]:
             lifted = [[entry + lift for entry, lift in zip(row, spread, strict=True)] for row in weights]
             check(lifted, problem)
             return np.array(lifted, dtype=np.int64)
-        reserve += -left + (reserve >> 10) + matrix.size
+        reserve = 2 * sum(spread) + matrix.size
         if reserve > TOTAL >> 1:
             break
     raise _failed("a solution that cannot be made exact")
