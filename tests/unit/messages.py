@@ -68,6 +68,7 @@ BEYOND = {"a": Prior.empirical([0, 1]), "b": Prior.empirical([-1, 2])}
 PEAKED = pd.DataFrame({"race": ["a", "b"] * ROWS, "wage": RNG.normal(size=2 * ROWS) + [0, 0, 100, 200] * (ROWS // 2)})
 PEAKED = PEAKED.sample(frac=1, random_state=1, ignore_index=True)
 CALM = FRAME.assign(wage=RNG.permutation(FRAME["wage"]))
+HAMLETS = FRAME.assign(town=RNG.permutation(["x"] * 120 + ["y"] * (ROWS - 122) + ["hamlet"] * 2))
 NUMBERED = FRAME.assign(id=range(ROWS), twice=[0, *range(ROWS - 1)], part=[0.5] * ROWS)
 
 # name: (frame and options that meet the message, frame and options that follow its hint)
@@ -182,6 +183,7 @@ REQUESTS = {
     "a kept index of shuffled rows": ((FRAME, {"index": "keep", "shuffle": True}), (FRAME, {"shuffle": True})),
     "the secret kept under other labels": ((RECODED, {"keep": "code"}), (RECODED, {})),
     "a kept copy of the public column": ((RECODED, {"keep": "half"}), (RECODED, {"keep": "town"})),
+    "a level of few rows": ((HAMLETS, {"public": "town"}), (HAMLETS, {"public": "town", "merge_rare": 5})),
 }
 
 
