@@ -158,7 +158,7 @@ def channel_record(facts: ChannelFacts, /) -> dict[str, Any]:
     if "expected_error" in facts.publish:
         record["expected_error"] = channel.expected_error
     if "lower_bound" in facts.publish:
-        record["lower_bound"] = channel.lower_bound
+        record["lower_bound"] = channel.lower_bound  # of columns in cells, which a sentence says, of those alone
     if options.publish_matrix:
         record["inputs"] = list(channel.inputs)
         record["matrix"] = [[round(entry, 12) for entry in row] for row in channel.matrix.tolist()]

@@ -79,7 +79,7 @@ class ChannelCalibration:
 
     @property
     def lower_bound(self) -> Mapping[str, float]:
-        """No mechanism with this guarantee has a smaller error."""
+        """No mechanism with this guarantee has a smaller error; of a column in cells, none that sees the cells alone."""
         return {self.plan.name: self.plan.channel.lower_bound}
 
     @property

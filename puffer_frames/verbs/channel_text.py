@@ -35,6 +35,7 @@ def channel_title(plan: ChannelPlan, /) -> str:
 def channel_rows(plan: ChannelPlan, compared: Compared | None, /) -> Rows:
     """Labels and texts, in order."""
     target, channel = plan.request.target, plan.channel
+    seen = " that sees the cells alone" if plan.column.in_cells else ""
     rows = [
         ("pairs", pairs_text(plan.pairs)),
         ("meaning", odds_text("one released value", epsilon=target.epsilon, delta=target.delta)),
@@ -43,7 +44,7 @@ def channel_rows(plan: ChannelPlan, compared: Compared | None, /) -> Rows:
         ("expected error", f"{channel.expected_error:.6g} ({_unit(plan)})"),
         (
             "beside it",
-            f"the best constant in place of every value {channel.constant_error:.6g}; no mechanism with this "
+            f"the best constant in place of every value {channel.constant_error:.6g}; no mechanism{seen} with this "
             f"guarantee is below {channel.lower_bound:.6g}",
         ),
         ("unchanged", f"a value with probability {channel.unchanged:.4g}"),
@@ -105,7 +106,8 @@ def _rows_text(plan: ChannelPlan) -> str:
 
 def _levels_text(plan: ChannelPlan) -> str:
     levels = [
-        label_text(level) if isinstance(level, (str, type(None))) else f"{level:g}" for level in plan.channel.outputs
+        label_text(level) if isinstance(level, (str, bool, type(None))) else f"{level:g}"
+        for level in plan.channel.outputs
     ]
     more = f" and {len(levels) - _SHOWN} more" if len(levels) > _SHOWN else ""
     source = "declared" if plan.column.public else "learned from the table"
