@@ -76,9 +76,10 @@ class StableShape:
             log_density = -np.log(math.pi) - np.log1p(np.square(np.minimum(x, 1e150)))
             far = np.where(x > 1e150, 2 * np.log(np.maximum(x, 1.0) / 1e150), 0.0)
             return log_density - far, UNIT_ROUNDOFF * (4.0 + 2 * np.abs(log_density))
-        cell = np.clip(np.searchsorted(self._nodes, x, side="right") - 1, 0, self._nodes.size - 2)
+        held = np.minimum(x, FARTHEST)
+        cell = np.clip(np.searchsorted(self._nodes, held, side="right") - 1, 0, self._nodes.size - 2)
         h = self._nodes[cell + 1] - self._nodes[cell]
-        density = _hermite((x - self._nodes[cell]) / h, h, self._values[:, cell], self._values[:, cell + 1])
+        density = _hermite((held - self._nodes[cell]) / h, h, self._values[:, cell], self._values[:, cell + 1])
         beyond = np.maximum(x, FARTHEST)
         with np.errstate(divide="ignore", invalid="ignore"):
             near = np.log(np.maximum(density, np.finfo(float).tiny))

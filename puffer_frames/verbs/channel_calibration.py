@@ -79,7 +79,7 @@ class ChannelCalibration:
 
     @property
     def lower_bound(self) -> Mapping[str, float]:
-        """No mechanism with this guarantee has a smaller error; of a column in cells, none that sees the cells alone."""
+        """No mechanism with this guarantee has a smaller error; in cells, none that sees these alone."""
         return {self.plan.name: self.plan.channel.lower_bound}
 
     @property

@@ -1,10 +1,12 @@
 """Stable noise far from 0: no low bit, no gap and no rounding tells the value; every sum is exact."""
 
 import math
+import warnings
 from fractions import Fraction
 
 import mpmath
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import thinned
 from scipy import stats
@@ -206,3 +208,13 @@ def test_sums_beyond_the_floats_are_the_largest_one(noise):
         totals = with_noise([Fraction(0)] * 50, noise, stream=words)
         assert max(totals) > LARGEST
         assert answer_row(max(totals), None, by=Fraction(1))[0] == LARGEST
+
+
+def test_values_of_very_different_sizes_under_stable_noise():
+    """Hundreds of orders of magnitude between the steps of the search, and no float overflows unseen."""
+    frame = pd.DataFrame({"s": [0, 1, 2, 0], "x": [2.1e16, -1.9e150, 8.0e-192, 0.0]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        plan = frame.puffer.calibrate(secret="s", public="x", epsilon=2.0, noise=Stable(alpha=1.3))
+    assert plan.verified["empirical"].pure_loss.upper <= 2.0
+    assert plan.scale < 1.9e150

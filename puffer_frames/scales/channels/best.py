@@ -38,8 +38,8 @@ class FoundChannel:
     expected_error: float
     """Mean cost under the pooled law of the table: absolute error, share of changed levels, or what `cost` says."""
     lower_bound: float
-    """No mechanism with this guarantee that sees the inputs alone has a smaller one: the program's value, or that of one
-    that asks for less. Where inputs are cells, one that sees the numbers may have."""
+    """No mechanism that has this guarantee, and sees the inputs alone, has a smaller one: the program's value, or that
+    of one that asks for less. Where inputs are cells, one that sees the numbers may have."""
     problem: Problem = field(repr=False)
     """What it was made to meet."""
 
