@@ -114,6 +114,16 @@ class Seen:
         known_numbers(column, self.found)
         return {secret: column.counted(pair) for secret, pair in self.found.counts.items()}
 
+    def unsure(self, column: InputColumn, /) -> dict[Secret, float]:
+        """The share of the rows of each secret of which it is not known which input of a plan they are."""
+        if isinstance(self.found, LevelCounts):
+            return dict.fromkeys(self.found.counts, 0.0)
+        radius = self.found.radius
+        return {
+            secret: column.unsure(pair, radius=radius) / int(pair[1].sum())
+            for secret, pair in self.found.counts.items()
+        }
+
 
 def _numbers(declared: Sequence[object] | None) -> list[float] | None:
     if declared is None:

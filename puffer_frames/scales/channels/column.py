@@ -57,6 +57,21 @@ class InputColumn:
         places = np.searchsorted(self.edges, values, side="right")
         return np.bincount(places, weights=often, minlength=len(self.levels)).astype(np.int64)
 
+    def has(self, values: FloatArray, /) -> bool:
+        """Whether numbers may be in the column; cells hold all."""
+        return self.in_cells or bool(np.isin(values, np.array(self.levels, dtype=np.float64)).all())
+
+    def unsure(self, pair: Counts, /, *, radius: float) -> int:
+        """Rows of a table that was counted in cells of its own which lie on both sides of an edge."""
+        assert self.edges is not None
+        if not radius:
+            return 0
+        values, often = pair
+        starts = _cell_starts(values, radius)
+        lasts = np.nextafter(starts + 2 * radius, -np.inf)
+        apart = np.searchsorted(self.edges, starts, side="right") != np.searchsorted(self.edges, lasts, side="right")
+        return int(often[apart].sum())
+
     def labelled(self, other: LevelCounts, /) -> LevelTable:
         """Rows of each input in another table.
 
@@ -200,10 +215,18 @@ def _cells(summary: Summary, values: FloatArray, options: Channel) -> InputColum
         counts={},
         cost=single,
         public=False,
-        edges=values[starts[1:]] - summary.radius,
+        edges=_cell_starts(values[starts[1:]], summary.radius),
         in_cells=True,
     )
     return _counted(column, summary)
+
+
+def _cell_starts(values: FloatArray, radius: float) -> FloatArray:
+    """Where the cells of a grid begin, whose centres these are; a centre beyond a public bound was moved to the bound.
+
+    Values that were not counted in cells are their own.
+    """
+    return np.floor(values / (2 * radius)) * (2 * radius) if radius else values
 
 
 def _median(values: FloatArray, rows: FloatArray) -> float:
