@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from puffer_frames.certificates.of_channel import radius_words
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import CompleteRows, Table
@@ -204,6 +205,19 @@ class ChannelPlan:
         """The values of the secret that the pairs name."""
         rows, pairs = self.rows_per_secret, self.pairs
         return tuple(rows) if pairs == "all" else tuple(dict.fromkeys(secret for pair in pairs for secret in pair))
+
+    @property
+    def radius(self) -> str | None:
+        """The share of wrong rows that is covered, in words: of the observed frequencies, where they are a belief."""
+        return radius_words(self.options, self.secrets) if "empirical" in self.beliefs else None
+
+    @property
+    def is_brittle(self) -> bool:
+        """Whether under some law of the levels the loss may have no bound."""
+        any_law = (
+            all(law.replaced == 1 for law in laws.values()) for each in self.beliefs.values() for laws in each.laws
+        )
+        return self.options.cap is None and (self.request.target.delta > 0 or not any(any_law))
 
     @property
     def merged(self) -> bool:

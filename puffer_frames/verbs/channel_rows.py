@@ -51,6 +51,8 @@ def release_channel(
         public_levels=plan.column.public,
         in_cells=plan.column.in_cells,
         merged=plan.merged,
+        radius=plan.radius,
+        brittle=plan.is_brittle,
         clipped=plan.name in request.domain,
         keep=kept,
         warnings=warnings,

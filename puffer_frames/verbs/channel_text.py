@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from puffer_frames.certificates.of_channel import radius_words
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.numbers.presentation import Rows, odds_text, pairs_text, shown_names
 from puffer_frames.scales.channels.options import label_text
@@ -72,11 +71,12 @@ def _mechanism(plan: ChannelPlan) -> str:
 
 
 def _withstood(plan: ChannelPlan) -> str:
-    radius = radius_words(plan.options)
-    parts = [] if radius is None else [f"wrong values in {radius}"]
+    parts = [] if plan.radius is None else [f"wrong values in {plan.radius}"]
     if plan.options.cap is not None:
         parts.append(f"any law at all, with a loss of at most {plan.options.cap:g}")
-    return "; ".join(parts) or "nothing but the beliefs below: THE VALUE ITSELF IS NOT PROTECTED"
+    if plan.is_brittle:
+        parts.append(f"nothing{' else' * bool(parts)} but the beliefs below: THE VALUE ITSELF IS NOT PROTECTED")
+    return "; ".join(parts) or "any law at all, with the loss that was asked for"
 
 
 def _unit(plan: ChannelPlan) -> str:

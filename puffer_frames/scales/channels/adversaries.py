@@ -72,7 +72,7 @@ def _read(entry: Any, column: InputColumn, counts: Mapping[Secret, NDArray[np.in
         return "other table", Adversary(laws=(_of_numbers(entry, column, counts),), words=entry.words)
     if isinstance(entry, Contamination):
         laws = {s: _law(n, replaced=stricter(entry.share_of(s, int(n.sum())))) for s, n in counts.items()}
-        return entry.title, Adversary(laws=(laws,), words=entry.words)
+        return entry.title, Adversary(laws=(laws,), words=f"{entry.words}, within the levels of the column")
     if isinstance(entry, Bootstrap):
         return entry.title, Adversary(laws=_resampled(entry, counts), words=entry.words)
     if isinstance(entry, Population):

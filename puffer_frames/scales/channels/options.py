@@ -29,7 +29,7 @@ class Channel:
     ----------
     radius : "auto", float in [0, 1] or mapping of secret to float
         Contamination: the guarantee holds for every law that is the observed one but for this share of its rows, which
-        may be anything. "auto" is min(1/2, 2 / sqrt(rows of the secret)), to six digits.
+        may be anything. "auto" is min(1/2, 2 / sqrt(rows of the secret)), rounded up to six digits.
     cap : float or None
         The loss under any law at all is at most this; None for no bound. With `radius=0` and no cap the value itself
         is hardly protected: most values are released unchanged.
@@ -109,7 +109,7 @@ class Channel:
     def radius_of(self, secret: Secret, rows: int, /) -> float:
         """The share of the rows of a secret that may be anything."""
         if self.radius == "auto":
-            return min(0.5, round(2.0 / math.sqrt(rows), 6))
+            return min(0.5, (math.isqrt(-(-4 * 10**12 // rows) - 1) + 1) / 10**6)
         if not isinstance(self.radius, Mapping):
             return float(self.radius)
         if secret not in self.radius:
@@ -120,11 +120,6 @@ class Channel:
                 hint='Leave it out for "auto".',
             )
         return float(self.radius[secret])
-
-    @property
-    def is_brittle(self) -> bool:
-        """Whether nothing but the observed law is withstood."""
-        return self.cap is None and self.radius != "auto" and not any(self._shares())
 
     def _shares(self) -> list[Any]:
         return list(self.radius.values()) if isinstance(self.radius, Mapping) else [self.radius]
