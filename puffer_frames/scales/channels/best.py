@@ -20,7 +20,7 @@ from puffer_frames.scales.channels.cost import cost_matrix, is_numeric
 from puffer_frames.scales.channels.exact import in_integers
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.channels.problem import Law, Laws, Problem
-from puffer_frames.scales.channels.subsets import best_of_subsets
+from puffer_frames.scales.channels.subsets import MOST_ENTRIES, best_of_subsets
 
 CountsArgument = Mapping[Secret, ArrayLike]
 
@@ -38,7 +38,8 @@ class FoundChannel:
     expected_error: float
     """Mean cost under the pooled law of the table: absolute error, share of changed levels, or what `cost` says."""
     lower_bound: float
-    """No mechanism with this guarantee has a smaller one: the program's value, or that of one that asks for less."""
+    """No mechanism with this guarantee has a smaller one: a bound of the program's value, or that of one that asks for
+    less; 0 for a column in cells, where none is known."""
     problem: Problem = field(repr=False)
     """What it was made to meet."""
 
@@ -169,9 +170,15 @@ def find(
         cost=cost,
         **_kept(options, levels, shares, numeric=numeric),
     )
-    matrix, outputs, bound = best_of_subsets(problem, most=options.outputs)
-    reduced = problem if outputs is None else problem.only(outputs)
-    weights = in_integers(matrix, reduced)
+    if options.preserve == "marginal":  # a level that no row has is never released, and is an output all the same
+        used = np.flatnonzero(shares).tolist()
+        matrix, _, bound = best_of_subsets(problem.only(used), most=None)
+        outputs, reduced, weights = None, problem, np.zeros(cost.shape, dtype=np.int64)
+        weights[:, used] = in_integers(matrix, problem.only(used))
+    else:
+        matrix, outputs, bound = best_of_subsets(problem, most=options.outputs)
+        reduced = problem if outputs is None else problem.only(outputs)
+        weights = in_integers(matrix, reduced)
     released = tuple(levels) if outputs is None else tuple(levels[k] for k in outputs)
     return FoundChannel(
         inputs=tuple(levels),
@@ -195,12 +202,29 @@ def _kept(options: Channel, levels: Sequence[Level], shares: FloatArray, *, nume
         raise ArgumentError(
             "outputs", rule="left out beside preserve", got=str(options.outputs), hint="Leave out one of the two."
         )
+    if len(levels) ** 2 > MOST_ENTRIES:
+        raise ArgumentError(
+            "preserve",
+            rule="for a column of at most 128 levels, all of which can be released",
+            got=f"{len(levels)}",
+            hint="Merge rare levels, or leave preserve out.",
+        )
     if options.preserve == "mean":
         centre = np.array(levels, dtype=np.float64)
-        statistics = (centre - float(shares @ centre))[None, :]
+        statistics, constant = (centre - float(shares @ centre))[None, :], _with_mean(centre, shares)
     else:
-        statistics = np.eye(len(levels))[:-1]
-    return {"kept": statistics, "kept_means": statistics @ shares, "constant": shares}
+        statistics, constant = np.eye(len(levels))[shares > 0][:-1], shares
+    return {"kept": statistics, "kept_means": statistics @ shares, "constant": constant}
+
+
+def _with_mean(numbers: FloatArray, shares: FloatArray) -> FloatArray:
+    """A law of all these numbers with the mean of another one: half that, half an even law and one of its ends."""
+    even, end = numbers.mean(), np.zeros(numbers.size)
+    mean = float(shares @ numbers)
+    end[numbers.argmin() if even > mean else numbers.argmax()] = 1.0
+    part = (even - mean) / (even - float(end @ numbers))
+    law: FloatArray = 0.5 * shares + 0.5 * ((1 - part) / numbers.size + part * end)
+    return law
 
 
 def _check(table: Mapping[Secret, NDArray[Any]], levels: Sequence[Any]) -> None:

@@ -79,7 +79,7 @@ class Channel:
                 got=repr(self.radius),
                 hint='Leave it out for "auto".',
             )
-        if self.cap is not None and not (_is_number(self.cap) and 0 < self.cap < math.inf):
+        if self.cap is not None and not (isinstance(self.cap, (int, float)) and _is_number(self.cap) and self.cap > 0):
             raise ArgumentError(
                 "cap", rule="a positive number, or None", got=repr(self.cap), hint="Leave it out for 8."
             )

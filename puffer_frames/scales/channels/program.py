@@ -19,6 +19,12 @@ from puffer_frames.scales.channels.problem import Law, Laws, Problem
 _TOLERANCE = 1e-10
 _ABSENT = 1e-9
 """Weight of the cost of levels that no row has, so that they too become something near."""
+_DEAREST = 1e9
+"""A cost is at most so many times the error of the best constant, for the solver: it is never paid."""
+_ROUNDING = 1e-13
+"""Of the sums of a bound, in units of the error of the best constant."""
+_LARGEST_LOG = 30.0
+"""Losses beyond it are asked for as this, for the solver: its largest number is 1e15."""
 
 
 _Entries: TypeAlias = tuple[NDArray[Any], NDArray[Any] | float]
@@ -98,14 +104,14 @@ class _Program:
         """W <= e^cap low, and W <= high, where W is low and what is beside it."""
         cells = self.cells[self.free]
         if self.problem.cap is not None and self.low is not None:
-            self.rows.add([(cells, 1.0), (self.low[self.outputs_of], 1.0 - math.exp(self.problem.cap))])
+            self.rows.add([(cells, 1.0), (self.low[self.outputs_of], 1.0 - _exp(self.problem.cap))])
         if self.high is not None and self.low is not None:
             high, low = self.high[self.outputs_of], self.low[self.outputs_of]
             self.rows.add([(cells, 1.0), (low, 1.0), (high, -1.0)])
 
     @property
     def _odds(self) -> float:
-        return math.exp(self.problem.target.epsilon)
+        return _exp(self.problem.target.epsilon)
 
     def mean(self, shares: FloatArray) -> list[_Entries]:
         """The probability of each output under a law of the input; an entry for each free place, and the constant."""
@@ -154,7 +160,7 @@ class _Program:
 
 
 def solve(problem: Problem, /, *, allowed: NDArray[np.bool_] | None = None) -> tuple[FloatArray, float]:
-    """The channel of least expected cost in floats, and its cost, which is the least of all by the solver's tolerance.
+    """The channel of least expected cost in floats, and a bound: no channel that meets the constraints costs less.
 
     Parameters
     ----------
@@ -169,24 +175,26 @@ def solve(problem: Problem, /, *, allowed: NDArray[np.bool_] | None = None) -> t
 
     Notes
     -----
-    HiGHS by SciPy: dual simplex, feasibility tolerance 1e-10. docs/theory.md, section 16.
+    HiGHS by SciPy: dual simplex, feasibility tolerance 1e-10. The bound is that of the dual solution, whatever its
+    quality. docs/theory.md, section 16.
     """
     free = np.ones(problem.cost.shape, dtype=bool) if allowed is None else allowed
     program = _Program(problem, free)
     program.build()
-    weights = np.where(problem.pooled > 0, problem.pooled, _ABSENT / problem.inputs)
-    unit = float(problem.cost.max()) or 1.0
+    prices, unit = _prices(problem)
     price = np.zeros(program.columns)
-    price[: free.sum()] = (weights[:, None] * problem.cost / unit)[free]
+    price[: free.sum()] = prices[free]
     if program.low is not None:
-        price[program.low] = weights @ problem.cost / unit
+        price[program.low] = prices.sum(axis=0)
     equal = _equalities(program)
+    above, same = program.rows.matrix(program.columns), equal.matrix(program.columns)
+    most, sums = np.concatenate(program.rows.bounds), np.concatenate(equal.bounds)
     found: Any = linprog(  # type: ignore[call-overload]
         price,
-        A_ub=program.rows.matrix(program.columns),
-        b_ub=np.concatenate(program.rows.bounds),
-        A_eq=equal.matrix(program.columns),
-        b_eq=np.concatenate(equal.bounds),
+        A_ub=above,
+        b_ub=most,
+        A_eq=same,
+        b_eq=sums,
         method="highs-ds",
         options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
     )
@@ -202,7 +210,45 @@ def solve(problem: Problem, /, *, allowed: NDArray[np.bool_] | None = None) -> t
     if program.low is not None:
         matrix += found.x[program.low].clip(0.0)
     matrix /= matrix.sum(axis=1, keepdims=True)
-    return matrix, problem.expected_cost(matrix)
+    if problem.kept is None and problem.expected_cost(matrix) > unit:
+        matrix = np.eye(problem.outputs)[[int((problem.pooled @ problem.cost).argmin())] * problem.inputs]
+    left, right = found.ineqlin.marginals.clip(None, 0.0), found.eqlin.marginals
+    reduced = price - above.T @ left - same.T @ right
+    absent = _ABSENT if (problem.pooled <= 0).any() else 0.0
+    bound = float(left @ most + right @ sums) + _least(program, reduced) - absent
+    largest = max(problem.target.epsilon, problem.cap or 0.0)
+    return matrix, max(0.0, bound - _ROUNDING) * unit if largest <= _LARGEST_LOG else 0.0
+
+
+def _exp(number: float) -> float:
+    return math.exp(min(number, _LARGEST_LOG))
+
+
+def _prices(problem: Problem) -> tuple[FloatArray, float]:
+    """What an output in place of an input adds to the error, and its unit: the error of the best constant."""
+    costs, pooled = problem.cost, problem.pooled
+    unit = float((pooled @ costs).min()) or float(costs.max()) or 1.0
+    dearest = costs.max(axis=1)
+    absent = _ABSENT / problem.inputs * costs / np.where(dearest > 0, dearest, 1.0)[:, None]
+    with np.errstate(over="ignore"):
+        present = np.minimum(pooled[:, None] * (costs / unit), _DEAREST)
+    return np.where(pooled[:, None] > 0, present, absent), unit
+
+
+def _least(program: _Program, reduced: FloatArray) -> float:
+    """The least that variables add with these reduced costs, by which any dual solution bounds every channel.
+
+    For each input, and for the constants, probabilities sum to at most one. Other variables are at most 2.
+    """
+    cells, low = program.cells[program.free], program.low
+    rows = np.zeros(program.problem.inputs)
+    np.minimum.at(rows, program.inputs_of, reduced[cells])
+    constant = 0.0 if low is None else min(0.0, float(reduced[low].min()))
+    others = np.ones(reduced.size, dtype=bool)
+    others[cells] = False
+    if low is not None:
+        others[low] = False
+    return float(rows.sum()) + constant + 2.0 * float(reduced[others].clip(None, 0.0).sum())
 
 
 def _equalities(program: _Program) -> _Rows:
