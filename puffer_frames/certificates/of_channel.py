@@ -99,6 +99,8 @@ def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:
         yield say("channel-levels")
     if facts.options.publish_matrix:
         yield say("channel-matrix")
+    if printed := [word for word in ("expected_error", "lower_bound") if word in facts.publish]:
+        yield say("channel-figures", figures=" and ".join(printed).replace("_", " "))
     yield from seen(facts.warnings)
     if facts.pairs != "all":
         yield say("listed-pairs")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from puffer_frames.certificates.of_channel import radius_words
 from puffer_frames.errors import ArgumentError, CalibrationError
@@ -31,6 +31,8 @@ from puffer_frames.scales.channels.options import Channel
 from puffer_frames.verbs.request import Request
 
 CONFIDENCE = 0.95
+_NOTHING = 1e-12
+"""Rows that are changed, as a share of all, where a channel is not needed."""
 
 
 def channel_of(request: Request, table: Table, /) -> Channel | None:
@@ -175,7 +177,9 @@ class ChannelPlan:
             pairs=pairs,
             options=options,
         )
-        _require_change(channel, request)
+        _require_change(channel, request, in_cells=column.in_cells)
+        if column.in_cells:  # a mechanism that is not one of these cells may do better
+            channel = replace(channel, lower_bound=0.0)
         warn_of_weakness(request.target, rows=sum(rows.values()))
         warn_of_few_rows({label: rows[label] for label in named})
         counts = {secret: column.counts[secret] for secret in named}
@@ -241,9 +245,11 @@ class ChannelPlan:
         return NumberChannel.of(self.name, key=key, edges=self.column.edges, outputs=outputs, table=table)
 
 
-def _require_change(channel: FoundChannel, request: Request) -> None:
-    """A channel that changes nothing is to be asked for."""
-    if channel.expected_error == 0 and not request.allow_zero_noise:
+def _require_change(channel: FoundChannel, request: Request, *, in_cells: bool) -> None:
+    """A channel that changes nothing is to be asked for; what cannot be told from nothing is left of any repair."""
+    if not channel.problem.cost.any():
+        raise ArgumentError("cost", rule="positive for some change", got="0 for all", hint="Leave it out.")
+    if channel.unchanged >= 1 - _NOTHING and not request.allow_zero_noise and not in_cells:
         target = request.target
         raise CalibrationError(
             "the request",

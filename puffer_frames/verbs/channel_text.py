@@ -42,10 +42,9 @@ def channel_rows(plan: ChannelPlan, compared: Compared | None, /) -> Rows:
         ("expected error", f"{channel.expected_error:.6g} ({_unit(plan)})"),
         (
             "beside it",
-            f"the best constant in place of every value {channel.constant_error:.6g}; no mechanism with this "
-            f"guarantee is below {channel.lower_bound:.6g}",
+            f"the best constant in place of every value {channel.constant_error:.6g}; {_bound(plan)}",
         ),
-        ("unchanged", f"a value with probability {channel.unchanged:.4g}"),
+        ("unchanged", f"a {'cell' if plan.column.in_cells else 'level'} with probability {channel.unchanged:.4g}"),
     ]
     if compared is not None:
         rows.append(
@@ -61,6 +60,12 @@ def channel_rows(plan: ChannelPlan, compared: Compared | None, /) -> Rows:
     rows.append(("levels", _levels_text(plan)))
     rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
     return rows
+
+
+def _bound(plan: ChannelPlan) -> str:
+    if plan.column.in_cells:
+        return "what a mechanism without these cells might reach is not known"
+    return f"no mechanism with this guarantee is below {plan.channel.lower_bound:.6g}"
 
 
 def _mechanism(plan: ChannelPlan) -> str:

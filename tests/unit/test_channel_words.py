@@ -68,3 +68,54 @@ def test_which_channels_are_brittle(options, brittle):
     plan, _, said = released(mechanism=Channel(**options))
     assert ("channel-brittle" in said) == brittle
     assert math.isfinite(plan.plan.largest_loss) or brittle
+
+
+def test_no_bound_is_claimed_of_cells():
+    frame = some_rows()
+    frame["x"] = np.random.default_rng(3).normal(size=len(frame)) + (frame["s"] == "a")
+    plan, certificate, _ = released(frame, publish="lower_bound")
+    assert plan.lower_bound == {"x": 0.0}
+    assert certificate.channels["x"]["lower_bound"] == 0.0
+    assert "guarantee is below" not in str(plan)
+    assert "a cell with probability" in str(plan)
+
+
+@pytest.mark.parametrize(("publish", "said"), [((), False), ("levels", False), ("expected_error", True)])
+def test_printed_figures_are_statistics_of_the_table(publish, said):
+    assert ("channel-figures" in released(publish=publish)[2]) == said
+
+
+def test_a_warning_of_rare_levels_names_none():
+    frame = some_rows()
+    frame.loc[:1, "x"] = "only-two-of-us"
+    with pytest.warns(puffer_frames.RareLevelsWarning, match="fewer for 1 level") as caught:
+        puffer_frames.calibrate(frame, secret="s", public="x", epsilon=1.0)
+    assert not any("only-two" in str(warning.message) for warning in caught)
+
+
+@pytest.mark.parametrize("values", [list("uvwz"), [0, 1, 2, 5]])
+def test_a_column_that_needs_no_channel(values):
+    frame = pd.DataFrame({"s": ["a", "b"] * 400, "x": np.repeat(values, 200)})
+    asked = {"secret": "s", "public": "x", "epsilon": 1.0, "mechanism": Channel(radius=0, cap=None)}
+    with pytest.raises(puffer_frames.CalibrationError, match="already private"):
+        puffer_frames.calibrate(frame, **asked)
+    assert puffer_frames.calibrate(frame, allow_zero_noise=True, **asked).observed["x"].pure_loss.upper < 1e-9
+
+
+def test_a_cost_of_nothing():
+    with pytest.raises(puffer_frames.ArgumentError, match="cost must be positive for some change"):
+        released(mechanism=Channel(cost=np.zeros((3, 3))))
+
+
+@pytest.mark.parametrize(
+    "levels", [np.array(["p", "q", "r", "never"]), pd.Index(["p", "q", "r"])], ids=["array", "index"]
+)
+def test_levels_of_numpy(levels):
+    assert released(domain={"x": levels})[1].channels["x"]["levels"] == levels.tolist()
+
+
+def test_levels_of_another_type():
+    frame = some_rows()
+    frame["x"] = frame["x"] == "p"
+    with pytest.raises(puffer_frames.ArgumentError, match="domain must be all levels of the column"):
+        released(frame, domain={"x": [0, 1, 2]})

@@ -118,7 +118,8 @@ def label_column(
         For levels of fewer than 5 rows.
     """
     levels = list(found.levels if declared is None else declared)
-    unknown = [level for level in found.levels if level not in levels]
+    typed = {(type(level), level) for level in levels}  # 1 is not True
+    unknown = [level for level in found.levels if (type(level), level) not in typed]
     if unknown:
         raise ArgumentError(
             "domain",
@@ -267,4 +268,4 @@ def as_levels(entries: Any, /) -> tuple[Level, ...] | None:
     """The levels that a domain declares; None for the bounds (low, high) of numbers."""
     listed = list(entries)
     bounds = len(listed) == 2 and all(isinstance(e, (int, float)) and not isinstance(e, bool) for e in listed)
-    return None if bounds else tuple(listed)
+    return None if bounds else tuple(entry.item() if isinstance(entry, np.generic) else entry for entry in listed)
