@@ -1,9 +1,10 @@
 """Programs that are badly scaled: far costs, far levels, losses that no float holds, means that need every level."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from puffer_frames import ArgumentError, Channel
+from puffer_frames import ArgumentError, Channel, WeakGuaranteeWarning, calibrate
 from puffer_frames.scales.channels.best import best_channel
 
 COUNTS = {"a": [60, 40, 3], "b": [20, 80, 0]}
@@ -68,3 +69,16 @@ def test_kept_means_of_too_many_levels(word):
     counts = {"a": [3] * 129, "b": [2] * 129}
     with pytest.raises(ArgumentError, match="preserve must be for a column of at most 128 levels"):
         best_channel(counts, levels=list(range(129)), epsilon=1.0, options=Channel(preserve=word))
+
+
+@pytest.mark.parametrize("epsilon", [19.0, 45.0, 1e5])
+@pytest.mark.parametrize(
+    "options", [{"radius": {"a": 1.0, "b": 0.0}, "cap": 60.0}, {"cap": None}], ids=["wide", "auto"]
+)
+def test_plans_of_large_epsilons(epsilon, options):
+    frame = pd.DataFrame({"s": ["a", "b"] * 300, "x": ["p", "q", "r", "p", "p", "p"] * 100})
+    asked = {"secret": "s", "public": "x", "allow_zero_noise": True, "mechanism": Channel(**options)}
+    with pytest.warns(WeakGuaranteeWarning):
+        plan = calibrate(frame, epsilon=epsilon, delta=1e-9, **asked)
+    assert plan.observed["x"].pure_loss.lower <= epsilon
+    assert "pure" not in str(plan).splitlines()[0]

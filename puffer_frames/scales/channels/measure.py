@@ -17,6 +17,8 @@ from puffer_frames.scales.channels.adversaries import distance_left
 
 _ERROR = 1e-12
 """Relative error of a probability of the output: sums of at most 256 products in floats."""
+_LARGEST_LOG = 700.0
+"""e to more than this is far beyond the ratio of two probabilities, and beyond floats."""
 
 
 def measured_loss(
@@ -49,7 +51,7 @@ def measured_loss(
         if pairs == "all"
         else [p for a, b in pairs for p in ((a, b), (b, a))]
     )
-    odds = math.exp(epsilon)
+    odds = math.exp(min(epsilon, _LARGEST_LOG))
     pure, stick = (0.0, 0.0), (0.0, 0.0)
     for one, other in named:
         ((own, _), most, _), ((_, own_other), _, least) = laws[one], laws[other]

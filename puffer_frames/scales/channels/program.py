@@ -23,8 +23,9 @@ _DEAREST = 1e9
 """A cost is at most so many times the error of the best constant, for the solver: it is never paid."""
 _ROUNDING = 1e-13
 """Of the sums of a bound, in units of the error of the best constant."""
-_LARGEST_LOG = 30.0
-"""Losses beyond it are asked for as this, for the solver: its largest number is 1e15."""
+_LARGEST_LOGS = (20.0, 8.0)
+"""Losses beyond the first are asked for as this, which is more than was asked for: the solver's largest number is 1e15.
+Where it fails all the same, losses beyond the next one are."""
 
 
 _Entries: TypeAlias = tuple[NDArray[Any], NDArray[Any] | float]
@@ -63,8 +64,9 @@ class _Program:
     output, where anything bounds it from below, and what else the constraints need for each output.
     """
 
-    def __init__(self, problem: Problem, free: NDArray[np.bool_]) -> None:
+    def __init__(self, problem: Problem, free: NDArray[np.bool_], largest: float) -> None:
         self.problem = problem
+        self.largest = largest
         self.free = free
         self.inputs_of, self.outputs_of = np.nonzero(free)
         self.columns = self.inputs_of.size
@@ -104,14 +106,17 @@ class _Program:
         """W <= e^cap low, and W <= high, where W is low and what is beside it."""
         cells = self.cells[self.free]
         if self.problem.cap is not None and self.low is not None:
-            self.rows.add([(cells, 1.0), (self.low[self.outputs_of], 1.0 - _exp(self.problem.cap))])
+            self.rows.add([(cells, 1.0), (self.low[self.outputs_of], 1.0 - self._exp(self.problem.cap))])
         if self.high is not None and self.low is not None:
             high, low = self.high[self.outputs_of], self.low[self.outputs_of]
             self.rows.add([(cells, 1.0), (low, 1.0), (high, -1.0)])
 
     @property
     def _odds(self) -> float:
-        return _exp(self.problem.target.epsilon)
+        return self._exp(self.problem.target.epsilon)
+
+    def _exp(self, loss: float) -> float:
+        return math.exp(min(loss, self.largest))
 
     def mean(self, shares: FloatArray) -> list[_Entries]:
         """The probability of each output under a law of the input; an entry for each free place, and the constant."""
@@ -179,11 +184,34 @@ def solve(problem: Problem, /, *, allowed: NDArray[np.bool_] | None = None) -> t
     quality. docs/theory.md, section 16.
     """
     free = np.ones(problem.cost.shape, dtype=bool) if allowed is None else allowed
-    program = _Program(problem, free)
-    program.build()
     prices, unit = _prices(problem)
+    for largest in _LARGEST_LOGS:
+        program = _Program(problem, free, largest)
+        program.build()
+        found, bound = _solution(program, prices)
+        if found is not None:
+            break
+    else:
+        raise CalibrationError(
+            "the linear program of the channel",
+            rule="solved",
+            got="a failure of HiGHS",
+            hint="Merge rare levels, or release fewer outputs: Channel(outputs=16).",
+        )
+    matrix = np.zeros(problem.cost.shape)
+    matrix[free] = found[: free.sum()].clip(0.0)
+    if program.low is not None:
+        matrix += found[program.low].clip(0.0)
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    if problem.kept is None and problem.expected_cost(matrix) > unit:
+        matrix = np.eye(problem.outputs)[[int((problem.pooled @ problem.cost).argmin())] * problem.inputs]
+    return matrix, bound * unit if max(problem.target.epsilon, problem.cap or 0.0) <= largest else 0.0
+
+
+def _solution(program: _Program, prices: FloatArray) -> tuple[FloatArray | None, float]:
+    """Variables, None where the solver fails, and a bound of their price."""
     price = np.zeros(program.columns)
-    price[: free.sum()] = prices[free]
+    price[program.cells[program.free]] = prices[program.free]
     if program.low is not None:
         price[program.low] = prices.sum(axis=0)
     equal = _equalities(program)
@@ -199,29 +227,11 @@ def solve(problem: Problem, /, *, allowed: NDArray[np.bool_] | None = None) -> t
         options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
     )
     if found.x is None:
-        raise CalibrationError(
-            "the linear program of the channel",
-            rule="solved",
-            got=f"status {found.status} of HiGHS",
-            hint="Merge rare levels, or release fewer outputs: Channel(outputs=16).",
-        )
-    matrix = np.zeros(problem.cost.shape)
-    matrix[free] = found.x[: free.sum()].clip(0.0)
-    if program.low is not None:
-        matrix += found.x[program.low].clip(0.0)
-    matrix /= matrix.sum(axis=1, keepdims=True)
-    if problem.kept is None and problem.expected_cost(matrix) > unit:
-        matrix = np.eye(problem.outputs)[[int((problem.pooled @ problem.cost).argmin())] * problem.inputs]
+        return None, 0.0
     left, right = found.ineqlin.marginals.clip(None, 0.0), found.eqlin.marginals
-    reduced = price - above.T @ left - same.T @ right
-    absent = _ABSENT if (problem.pooled <= 0).any() else 0.0
-    bound = float(left @ most + right @ sums) + _least(program, reduced) - absent
-    largest = max(problem.target.epsilon, problem.cap or 0.0)
-    return matrix, max(0.0, bound - _ROUNDING) * unit if largest <= _LARGEST_LOG else 0.0
-
-
-def _exp(number: float) -> float:
-    return math.exp(min(number, _LARGEST_LOG))
+    bound = float(left @ most + right @ sums) + _least(program, price - above.T @ left - same.T @ right)
+    absent = _ABSENT if (program.problem.pooled <= 0).any() else 0.0
+    return found.x, max(0.0, bound - absent - _ROUNDING)
 
 
 def _prices(problem: Problem) -> tuple[FloatArray, float]:
