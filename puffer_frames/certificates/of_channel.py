@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from puffer_frames.loss.outcome import Verification, measured_text
 from puffer_frames.numbers.presentation import shown, shown_names
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.channels.best import FoundChannel
 from puffer_frames.scales.channels.options import Channel
 
@@ -38,6 +39,10 @@ class ChannelFacts:
     """Whether an input stands for several numbers."""
     merged: bool
     """Whether rare levels were merged."""
+    radius: str | None
+    """The share of wrong rows that is covered; None for none."""
+    brittle: bool
+    """Whether under some law of the levels the loss may have no bound."""
     clipped: bool
     """Whether values beyond public bounds were moved to them."""
     keep: Sequence[str]
@@ -75,9 +80,8 @@ def _assumed(facts: ChannelFacts) -> Iterator[Statement]:
 
 def _proved(facts: ChannelFacts) -> Iterator[Statement]:
     yield say("channel-exact")
-    radius = radius_words(facts.options, facts.beliefs)
-    if radius:
-        yield say("channel-radius", radius=radius)
+    if facts.radius is not None:
+        yield say("channel-radius", radius=facts.radius)
     if facts.options.cap is not None:
         yield say("channel-cap", cap=f"{facts.options.cap:g}")
     if facts.batch is not None and not facts.batch.confirms(facts.target):
@@ -86,7 +90,7 @@ def _proved(facts: ChannelFacts) -> Iterator[Statement]:
 
 
 def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:
-    if facts.options.cap is None and not radius_words(facts.options, facts.beliefs):
+    if facts.brittle:
         yield say("channel-brittle")
     yield say("channel-again" if facts.options.cap is None else "channel-again-capped")
     yield from (say("other-columns"), say("per-record"), say("channel-learned"))
@@ -95,6 +99,8 @@ def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:
         yield say("channel-levels")
     if facts.options.publish_matrix:
         yield say("channel-matrix")
+    if printed := [word for word in ("expected_error", "lower_bound") if word in facts.publish]:
+        yield say("channel-figures", figures=" and ".join(printed).replace("_", " "))
     yield from seen(facts.warnings)
     if facts.pairs != "all":
         yield say("listed-pairs")
@@ -118,17 +124,12 @@ def _done(facts: ChannelFacts) -> Iterator[Statement]:
     yield say("channel-draw")
 
 
-def radius_words(options: Channel, beliefs: Iterable[str], /) -> str | None:
-    """The share of wrong rows that is covered, without a count of the table; None for none.
-
-    The radius is about the observed frequencies: without this belief there is none.
-    """
-    if "empirical" not in beliefs:
-        return None
+def radius_words(options: Channel, secrets: Sequence[Secret], /) -> str | None:
+    """The share of wrong rows of these secrets that is covered, without a count of the table; None for none."""
     if options.radius == "auto":
         return "min(1/2, 2/sqrt(n)) of the n rows of each secret"
     if isinstance(options.radius, Mapping):
-        return "a share of the rows of each secret that was given" if any(options.radius.values()) else None
+        return "a share of the rows of each secret that was given" if any(map(options.radius.get, secrets)) else None
     return f"{float(options.radius):g} of the rows of each secret" if options.radius else None
 
 
@@ -149,7 +150,7 @@ def channel_record(facts: ChannelFacts, /) -> dict[str, Any]:
     options, channel = facts.options, facts.channel
     record: dict[str, Any] = {
         "cost": facts.cost,
-        "radius": radius_words(options, facts.beliefs),
+        "radius": facts.radius,
         "cap": options.cap,
         "preserve": options.preserve,
     }
@@ -158,7 +159,7 @@ def channel_record(facts: ChannelFacts, /) -> dict[str, Any]:
     if "expected_error" in facts.publish:
         record["expected_error"] = channel.expected_error
     if "lower_bound" in facts.publish:
-        record["lower_bound"] = channel.lower_bound  # of columns in cells, which a sentence says, of those alone
+        record["lower_bound"] = channel.lower_bound
     if options.publish_matrix:
         record["inputs"] = list(channel.inputs)
         record["matrix"] = [[round(entry, 12) for entry in row] for row in channel.matrix.tolist()]

@@ -223,6 +223,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "not covered",
         "What the printed table of probabilities tells: it was computed from the counts of every secret.",
     ),
+    "channel-figures": (
+        "not covered",
+        "What the printed {figures} tell: exact statistics of the table, which can give away a record to a reader who "
+        "knows all others.",
+    ),
     "channel-other-rows": (
         "assumed",
         "The probabilities were computed from other rows than these. The beliefs are those learned there.",

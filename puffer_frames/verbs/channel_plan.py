@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from puffer_frames.certificates.of_channel import radius_words
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import CompleteRows, Table
@@ -30,6 +31,8 @@ from puffer_frames.scales.channels.options import Channel
 from puffer_frames.verbs.request import Request
 
 CONFIDENCE = 0.95
+_NOTHING = 1e-12
+"""Rows that are changed, as a share of all, where a channel is not needed."""
 
 
 def channel_of(request: Request, table: Table, /) -> Channel | None:
@@ -114,6 +117,16 @@ class Seen:
         known_numbers(column, self.found)
         return {secret: column.counted(pair) for secret, pair in self.found.counts.items()}
 
+    def unsure(self, column: InputColumn, /) -> dict[Secret, float]:
+        """The share of the rows of each secret of which it is not known which input of a plan they are."""
+        if isinstance(self.found, LevelCounts):
+            return dict.fromkeys(self.found.counts, 0.0)
+        radius = self.found.radius
+        return {
+            secret: column.unsure(pair, radius=radius) / int(pair[1].sum())
+            for secret, pair in self.found.counts.items()
+        }
+
 
 def _numbers(declared: Sequence[object] | None) -> list[float] | None:
     if declared is None:
@@ -164,7 +177,9 @@ class ChannelPlan:
             pairs=pairs,
             options=options,
         )
-        _require_change(channel, request)
+        _require_change(channel, request, in_cells=column.in_cells)
+        if column.in_cells:  # a mechanism that is not one of these cells may do better
+            channel = replace(channel, lower_bound=0.0)
         warn_of_weakness(request.target, rows=sum(rows.values()))
         warn_of_few_rows({label: rows[label] for label in named})
         counts = {secret: column.counts[secret] for secret in named}
@@ -196,6 +211,19 @@ class ChannelPlan:
         return tuple(rows) if pairs == "all" else tuple(dict.fromkeys(secret for pair in pairs for secret in pair))
 
     @property
+    def radius(self) -> str | None:
+        """The share of wrong rows that is covered, in words: of the observed frequencies, where they are a belief."""
+        return radius_words(self.options, self.secrets) if "empirical" in self.beliefs else None
+
+    @property
+    def is_brittle(self) -> bool:
+        """Whether under some law of the levels the loss may have no bound."""
+        any_law = (
+            all(law.replaced == 1 for law in laws.values()) for each in self.beliefs.values() for laws in each.laws
+        )
+        return self.options.cap is None and (self.request.target.delta > 0 or not any(any_law))
+
+    @property
     def merged(self) -> bool:
         """Whether rare levels were merged."""
         return self.column.codes is not None and len(self.column.codes) > len(self.column.levels)
@@ -217,9 +245,11 @@ class ChannelPlan:
         return NumberChannel.of(self.name, key=key, edges=self.column.edges, outputs=outputs, table=table)
 
 
-def _require_change(channel: FoundChannel, request: Request) -> None:
-    """A channel that changes nothing is to be asked for."""
-    if channel.expected_error == 0 and not request.allow_zero_noise:
+def _require_change(channel: FoundChannel, request: Request, *, in_cells: bool) -> None:
+    """A channel that changes nothing is to be asked for; what cannot be told from nothing is left of any repair."""
+    if not channel.problem.cost.any():
+        raise ArgumentError("cost", rule="positive for some change", got="0 for all", hint="Leave it out.")
+    if channel.unchanged >= 1 - _NOTHING and not request.allow_zero_noise and not in_cells:
         target = request.target
         raise CalibrationError(
             "the request",

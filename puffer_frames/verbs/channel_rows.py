@@ -60,6 +60,8 @@ def release_channel(
         public_levels=plan.column.public,
         in_cells=plan.column.in_cells,
         merged=plan.merged,
+        radius=plan.radius,
+        brittle=plan.is_brittle,
         clipped=plan.name in plan.request.domain,
         keep=asked.roles.keep + released.levels,
         warnings=warnings,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from puffer_frames.certificates.of_channel import radius_words
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.numbers.presentation import Rows, odds_text, pairs_text, shown_names
 from puffer_frames.scales.channels.options import label_text
@@ -35,7 +34,6 @@ def channel_title(plan: ChannelPlan, /) -> str:
 def channel_rows(plan: ChannelPlan, compared: Compared | None, /) -> Rows:
     """Labels and texts, in order."""
     target, channel = plan.request.target, plan.channel
-    seen = " that sees the cells alone" if plan.column.in_cells else ""
     rows = [
         ("pairs", pairs_text(plan.pairs)),
         ("meaning", odds_text("one released value", epsilon=target.epsilon, delta=target.delta)),
@@ -44,10 +42,9 @@ def channel_rows(plan: ChannelPlan, compared: Compared | None, /) -> Rows:
         ("expected error", f"{channel.expected_error:.6g} ({_unit(plan)})"),
         (
             "beside it",
-            f"the best constant in place of every value {channel.constant_error:.6g}; no mechanism{seen} with this "
-            f"guarantee is below {channel.lower_bound:.6g}",
+            f"the best constant in place of every value {channel.constant_error:.6g}; {_bound(plan)}",
         ),
-        ("unchanged", f"a value with probability {channel.unchanged:.4g}"),
+        ("unchanged", f"a {'cell' if plan.column.in_cells else 'level'} with probability {channel.unchanged:.4g}"),
     ]
     if compared is not None:
         rows.append(
@@ -65,6 +62,12 @@ def channel_rows(plan: ChannelPlan, compared: Compared | None, /) -> Rows:
     return rows
 
 
+def _bound(plan: ChannelPlan) -> str:
+    if plan.column.in_cells:
+        return "what a mechanism without these cells might reach is not known"
+    return f"no mechanism with this guarantee is below {plan.channel.lower_bound:.6g}"
+
+
 def _mechanism(plan: ChannelPlan) -> str:
     inputs, outputs = len(plan.channel.inputs), len(plan.channel.outputs)
     what = "cells of values" if plan.column.in_cells else "levels"
@@ -73,11 +76,12 @@ def _mechanism(plan: ChannelPlan) -> str:
 
 
 def _withstood(plan: ChannelPlan) -> str:
-    radius = radius_words(plan.options, plan.beliefs)
-    parts = [] if radius is None else [f"wrong values in {radius}"]
+    parts = [] if plan.radius is None else [f"wrong values in {plan.radius}"]
     if plan.options.cap is not None:
         parts.append(f"any law at all, with a loss of at most {plan.options.cap:g}")
-    return "; ".join(parts) or "nothing but the beliefs below: THE VALUE ITSELF IS NOT PROTECTED"
+    if plan.is_brittle:
+        parts.append(f"nothing{' else' * bool(parts)} but the beliefs below: THE VALUE ITSELF IS NOT PROTECTED")
+    return "; ".join(parts) or "any law at all, with the loss that was asked for"
 
 
 def _unit(plan: ChannelPlan) -> str:
@@ -106,8 +110,7 @@ def _rows_text(plan: ChannelPlan) -> str:
 
 def _levels_text(plan: ChannelPlan) -> str:
     levels = [
-        label_text(level) if isinstance(level, (str, bool, type(None))) else f"{level:g}"
-        for level in plan.channel.outputs
+        label_text(level) if isinstance(level, (str, type(None))) else f"{level:g}" for level in plan.channel.outputs
     ]
     more = f" and {len(levels) - _SHOWN} more" if len(levels) > _SHOWN else ""
     source = "declared" if plan.column.public else "learned from the table"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from numpy.typing import NDArray
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.channels.best import empirical_laws, stricter
-from puffer_frames.scales.channels.column import InputColumn
+from puffer_frames.scales.channels.column import InputColumn, known_numbers
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.channels.problem import Law, Laws
 from puffer_frames.scales.learned import Bootstrap, Contamination, LearnedBelief, OtherTable, Population
@@ -67,11 +69,10 @@ def _read(entry: Any, column: InputColumn, counts: Mapping[Secret, NDArray[np.in
         table = column.labelled(entry)
         return "other table", Adversary(laws=(_plain_laws(table, counts),), words="the frequencies of another table")
     if isinstance(entry, OtherTable):
-        table = {secret: column.counted(pair) for secret, pair in entry.counts.items()}
-        return "other table", Adversary(laws=(_plain_laws(table, counts),), words="the frequencies of another table")
+        return "other table", Adversary(laws=(_of_numbers(entry, column, counts),), words=entry.words)
     if isinstance(entry, Contamination):
         laws = {s: _law(n, replaced=stricter(entry.share_of(s, int(n.sum())))) for s, n in counts.items()}
-        return entry.title, Adversary(laws=(laws,), words=entry.words)
+        return entry.title, Adversary(laws=(laws,), words=f"{entry.words}, within the levels of the column")
     if isinstance(entry, Bootstrap):
         return entry.title, Adversary(laws=_resampled(entry, counts), words=entry.words)
     if isinstance(entry, Population):
@@ -101,12 +102,27 @@ def _plain_laws(table: Mapping[Secret, NDArray[np.int64]], counts: Mapping[Secre
     return {secret: _law(_of(table, secret, "a frame among the beliefs")) for secret in counts}
 
 
+def _of_numbers(entry: OtherTable, column: InputColumn, counts: Mapping[Secret, Any]) -> Laws:
+    """The laws of another table of numbers. Its own cells may lie across an edge: such rows may be on either side."""
+    known_numbers(column, Summary(counts=entry.counts, radius=entry.radius))
+    found = {}
+    for secret in counts:
+        pair = _of(entry.counts, secret, "a frame among the beliefs")
+        unsure = Fraction(column.unsure(pair, radius=entry.radius), int(pair[1].sum()))
+        found[secret] = _law(column.counted(pair), moved=unsure)
+    return found
+
+
 def _given(law: Any, column: InputColumn) -> Law:
     """Side knowledge of one secret: a Prior of atoms for numbers, a mapping of level to weight for any column."""
-    if isinstance(law, Prior) and law.is_discrete and column.edges is not None:
+    if isinstance(law, Prior) and law.is_discrete and column.edges is not None and column.has(law.means):
         places = np.searchsorted(column.edges, law.means, side="right")
         weights = [(int(place), float(weight)) for place, weight in zip(places, law.weights, strict=True)]
-    elif isinstance(law, Mapping) and column.codes is not None and all(level in column.codes for level in law):
+    elif (
+        isinstance(law, Mapping)
+        and column.codes is not None
+        and all(level in column.codes and isinstance(weight, Real) for level, weight in law.items())
+    ):
         weights = [(column.codes[level], float(weight)) for level, weight in law.items()]
     else:
         raise ArgumentTypeError(

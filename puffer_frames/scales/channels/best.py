@@ -20,7 +20,7 @@ from puffer_frames.scales.channels.cost import cost_matrix, is_numeric
 from puffer_frames.scales.channels.exact import in_integers
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.channels.problem import Law, Laws, Problem
-from puffer_frames.scales.channels.subsets import best_of_subsets
+from puffer_frames.scales.channels.subsets import WHOLE, best_of_subsets
 
 CountsArgument = Mapping[Secret, ArrayLike]
 
@@ -38,8 +38,8 @@ class FoundChannel:
     expected_error: float
     """Mean cost under the pooled law of the table: absolute error, share of changed levels, or what `cost` says."""
     lower_bound: float
-    """No mechanism that has this guarantee, and sees the inputs alone, has a smaller one: the program's value, or that
-    of one that asks for less. Where inputs are cells, one that sees the numbers may have."""
+    """No mechanism with this guarantee has a smaller one: a bound of the program's value, or that of one that asks for
+    less; 0 for a column in cells, where none is known."""
     problem: Problem = field(repr=False)
     """What it was made to meet."""
 
@@ -159,24 +159,30 @@ def find(
     options: Channel,
 ) -> FoundChannel:
     """As `best_channel`, for several beliefs, counts of all rows, and a matrix of costs."""
+    numeric = is_numeric(levels)
     shares = pooled / pooled.sum()
-    # a level without rows has a share of 0 to keep
-    allowed = np.flatnonzero(shares) if options.preserve == "marginal" else np.arange(len(levels))
     problem = Problem(
         beliefs=beliefs,
         target=target,
         pairs=pairs,
         cap=options.cap,
         pooled=shares,
-        cost=cost[:, allowed],
-        **_kept(options, [levels[k] for k in allowed], shares[allowed]),
+        cost=cost,
+        **_kept(options, levels, shares, numeric=numeric),
     )
-    matrix, outputs, bound = best_of_subsets(problem, most=options.outputs)
-    reduced = problem if outputs is None else problem.only(outputs)
-    weights = in_integers(matrix, reduced)
+    if options.preserve == "marginal":  # a level that no row has is never released, and is an output all the same
+        used = np.flatnonzero(shares).tolist()
+        matrix, _, bound = best_of_subsets(problem.only(used), most=None)
+        outputs, reduced, weights = None, problem, np.zeros(cost.shape, dtype=np.int64)
+        weights[:, used] = in_integers(matrix, problem.only(used))
+    else:
+        matrix, outputs, bound = best_of_subsets(problem, most=options.outputs)
+        reduced = problem if outputs is None else problem.only(outputs)
+        weights = in_integers(matrix, reduced)
+    released = tuple(levels) if outputs is None else tuple(levels[k] for k in outputs)
     return FoundChannel(
         inputs=tuple(levels),
-        outputs=tuple(levels[allowed[k]] for k in (range(allowed.size) if outputs is None else outputs)),
+        outputs=released,
         weights=weights,
         expected_error=reduced.expected_cost(np.ldexp(weights.astype(np.float64), -TOTAL_BITS)),
         lower_bound=bound,
@@ -184,11 +190,11 @@ def find(
     )
 
 
-def _kept(options: Channel, levels: Sequence[Level], shares: FloatArray) -> dict[str, Any]:
+def _kept(options: Channel, levels: Sequence[Level], shares: FloatArray, *, numeric: bool) -> dict[str, Any]:
     """What is to be kept on average."""
     if options.preserve is None:
         return {}
-    if options.preserve == "mean" and not is_numeric(levels):
+    if options.preserve == "mean" and not numeric:
         raise ArgumentError(
             "preserve", rule='None or "marginal" for a column of labels', got='"mean"', hint='Write "marginal".'
         )
@@ -196,21 +202,29 @@ def _kept(options: Channel, levels: Sequence[Level], shares: FloatArray) -> dict
         raise ArgumentError(
             "outputs", rule="left out beside preserve", got=str(options.outputs), hint="Leave out one of the two."
         )
+    if len(levels) > WHOLE:
+        raise ArgumentError(
+            "preserve",
+            rule=f"for a column of at most {WHOLE} levels, all of which can be released",
+            got=f"{len(levels)}",
+            hint="Merge rare levels, or leave preserve out.",
+        )
     if options.preserve == "mean":
         centre = np.array(levels, dtype=np.float64)
-        away = centre - float(shares @ centre)
-        return {"kept": away[None, :], "kept_means": np.zeros(1), "constant": 0.5 * shares + 0.5 * _balanced(away)}
-    statistics = np.eye(len(levels))[:-1]
-    return {"kept": statistics, "kept_means": statistics @ shares, "constant": shares}
+        statistics, constant = (centre - float(shares @ centre))[None, :], _with_mean(centre, shares)
+    else:
+        statistics, constant = np.eye(len(levels))[shares > 0][:-1], shares
+    return {"kept": statistics, "kept_means": statistics @ shares, "constant": constant}
 
 
-def _balanced(away: FloatArray) -> FloatArray:
-    """A law with a mean of 0 that has all of these values, where there are any on both sides."""
-    low, high = (side / side.sum() for side in (away <= 0, away >= 0))
-    below, above = float(low @ away), float(high @ away)
-    share = above / (above - below) if above > below else 1.0
-    balanced: FloatArray = share * low + (1.0 - share) * high
-    return balanced
+def _with_mean(numbers: FloatArray, shares: FloatArray) -> FloatArray:
+    """A law of all these numbers with the mean of another one: half that, half an even law and one of its ends."""
+    even, end = numbers.mean(), np.zeros(numbers.size)
+    mean = float(shares @ numbers)
+    end[numbers.argmin() if even > mean else numbers.argmax()] = 1.0
+    part = (even - mean) / (even - float(end @ numbers))
+    law: FloatArray = 0.5 * shares + 0.5 * ((1 - part) / numbers.size + part * end)
+    return law
 
 
 def _check(table: Mapping[Secret, NDArray[Any]], levels: Sequence[Any]) -> None:

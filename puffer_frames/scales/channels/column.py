@@ -57,6 +57,21 @@ class InputColumn:
         places = np.searchsorted(self.edges, values, side="right")
         return np.bincount(places, weights=often, minlength=len(self.levels)).astype(np.int64)
 
+    def has(self, values: FloatArray, /) -> bool:
+        """Whether numbers may be in the column; cells hold all."""
+        return self.in_cells or bool(np.isin(values, np.array(self.levels, dtype=np.float64)).all())
+
+    def unsure(self, pair: Counts, /, *, radius: float) -> int:
+        """Rows of a table that was counted in cells of its own which lie on both sides of an edge."""
+        assert self.edges is not None
+        if not radius:
+            return 0
+        values, often = pair
+        starts = _cell_starts(values, radius)
+        lasts = np.nextafter(starts + 2 * radius, -np.inf)
+        apart = np.searchsorted(self.edges, starts, side="right") != np.searchsorted(self.edges, lasts, side="right")
+        return int(often[apart].sum())
+
     def labelled(self, other: LevelCounts, /) -> LevelTable:
         """Rows of each input in another table.
 
@@ -103,7 +118,8 @@ def label_column(
         For levels of fewer than 5 rows.
     """
     levels = list(found.levels if declared is None else declared)
-    unknown = [level for level in found.levels if level not in levels]
+    typed = {(type(level), level) for level in levels}  # 1 is not True
+    unknown = [level for level in found.levels if (type(level), level) not in typed]
     if unknown:
         raise ArgumentError(
             "domain",
@@ -200,19 +216,18 @@ def _cells(summary: Summary, values: FloatArray, options: Channel) -> InputColum
         counts={},
         cost=single,
         public=False,
-        edges=_edges(values[starts[1:]], summary.radius),
+        edges=_cell_starts(values[starts[1:]], summary.radius),
         in_cells=True,
     )
     return _counted(column, summary)
 
 
-def _edges(values: FloatArray, radius: float) -> FloatArray:
-    """Where cells begin: at their first values, or where these stand for cells of a grid, at the ends of these.
+def _cell_starts(values: FloatArray, radius: float) -> FloatArray:
+    """Where the cells of a grid begin, whose centres these are; a centre beyond a public bound was moved to the bound.
 
-    The centre of a cell may have been clipped to a domain that ends in it; it is in the cell still.
+    Values that were not counted in cells are their own.
     """
-    width = 2.0 * radius
-    return np.floor(values / width) * width if radius else values
+    return np.floor(values / (2 * radius)) * (2 * radius) if radius else values
 
 
 def _median(values: FloatArray, rows: FloatArray) -> float:
@@ -253,4 +268,4 @@ def as_levels(entries: Any, /) -> tuple[Level, ...] | None:
     """The levels that a domain declares; None for the bounds (low, high) of numbers."""
     listed = list(entries)
     bounds = len(listed) == 2 and all(isinstance(e, (int, float)) and not isinstance(e, bool) for e in listed)
-    return None if bounds else tuple(listed)
+    return None if bounds else tuple(entry.item() if isinstance(entry, np.generic) else entry for entry in listed)

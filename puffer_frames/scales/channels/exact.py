@@ -17,6 +17,8 @@ from puffer_frames.scales.channels.problem import Law, Laws, Problem
 TOTAL = 1 << TOTAL_BITS
 _DIGITS = 40
 _PASSES = 8
+_LARGEST = 1000.0
+"""e to more than this is far beyond the ratio of two weights."""
 
 Weights = list[list[int]]
 """Integers by input and output."""
@@ -24,6 +26,7 @@ Weights = list[list[int]]
 
 def exp_below(number: float, /) -> Fraction:
     """A rational number at most e to a number, as a float and as it is printed, nearer than 1 part in 10**38."""
+    number = min(float(number), _LARGEST)
     with localcontext() as context:
         context.prec = _DIGITS
         found = Fraction(min(Decimal(number), Decimal(repr(number))).exp())

@@ -17,6 +17,8 @@ from puffer_frames.scales.channels.adversaries import distance_left
 
 _ERROR = 1e-12
 """Relative error of a probability of the output: sums of at most 256 products in floats."""
+_LARGEST_LOG = 700.0
+"""e to more than this is far beyond the ratio of two probabilities, and beyond floats."""
 
 
 def measured_loss(
@@ -27,29 +29,32 @@ def measured_loss(
     pairs: Pairs,
     epsilon: float,
     confidence: float | None = None,
+    unsure: Mapping[Secret, float] | None = None,
 ) -> Verification:
     """The loss under these frequencies, or under every law that they do not refute with this confidence.
 
-    Its lower bound is that under the frequencies themselves.
+    Its lower bound is that under the frequencies themselves. Of a share of the rows the input may be unsure, as it is
+    where they were counted in other cells; then it is that of some law with these frequencies.
     """
     channel = np.ldexp(weights.astype(np.float64), -TOTAL_BITS)
     spread = channel.max(axis=0) - channel.min(axis=0)
-    laws: dict[Secret, tuple[FloatArray, FloatArray, FloatArray]] = {}
+    laws: dict[Secret, tuple[tuple[FloatArray, FloatArray], FloatArray, FloatArray]] = {}
     for secret, often in counts.items():
         own = often / often.sum() @ channel
+        apart = spread * (unsure[secret] if unsure else 0.0)
         away = 0.0 if confidence is None else distance_left(often, secrets=len(counts), confidence=confidence)
-        most = np.minimum(own + away * spread, channel.max(axis=0)) * (1 + _ERROR)
-        least = np.maximum(own - away * spread, channel.min(axis=0)) * (1 - _ERROR)
-        laws[secret] = own, most, least
+        most = np.minimum(own + away * spread + apart, channel.max(axis=0)) * (1 + _ERROR)
+        least = np.maximum(own - away * spread - apart, channel.min(axis=0)) * (1 - _ERROR)
+        laws[secret] = ((own - apart).clip(0.0), own + apart), most, least
     named = (
         [(a, b) for a in laws for b in laws if a != b]
         if pairs == "all"
         else [p for a, b in pairs for p in ((a, b), (b, a))]
     )
-    odds = math.exp(epsilon)
+    odds = math.exp(min(epsilon, _LARGEST_LOG))
     pure, stick = (0.0, 0.0), (0.0, 0.0)
     for one, other in named:
-        (own, most, _), (own_other, _, least) = laws[one], laws[other]
+        ((own, _), most, _), ((_, own_other), _, least) = laws[one], laws[other]
         pure = max(pure[0], _ratio(own, own_other) * (1 - _ERROR)), max(pure[1], _ratio(most, least))
         found = float((own - odds * own_other).clip(0.0).sum()) * (1 - _ERROR) - _ERROR
         bound = float((most - odds * (1 - _ERROR) * least).clip(0.0).sum()) * (1 + _ERROR)
@@ -68,6 +73,8 @@ def largest_loss(weights: NDArray[np.int64], /) -> float:
 
 def _ratio(most: FloatArray, least: FloatArray) -> float:
     held = most > 0
+    if not held.any():
+        return 0.0
     if (least[held] <= 0).any():
         return math.inf
     return max(0.0, float(np.log(most[held] / least[held]).max()))

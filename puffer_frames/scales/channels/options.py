@@ -29,7 +29,7 @@ class Channel:
     ----------
     radius : "auto", float in [0, 1] or mapping of secret to float
         Contamination: the guarantee holds for every law that is the observed one but for this share of its rows, which
-        may be anything. "auto" is min(1/2, 2 / sqrt(rows of the secret)), to six digits.
+        may be anything. "auto" is min(1/2, 2 / sqrt(rows of the secret)), rounded up to six digits.
     cap : float or None
         The loss under any law at all is at most this; None for no bound. With `radius=0` and no cap the value itself
         is hardly protected: most values are released unchanged.
@@ -79,7 +79,7 @@ class Channel:
                 got=repr(self.radius),
                 hint='Leave it out for "auto".',
             )
-        if self.cap is not None and not (_is_number(self.cap) and 0 < self.cap < math.inf):
+        if self.cap is not None and not (isinstance(self.cap, (int, float)) and _is_number(self.cap) and self.cap > 0):
             raise ArgumentError(
                 "cap", rule="a positive number, or None", got=repr(self.cap), hint="Leave it out for 8."
             )
@@ -109,7 +109,7 @@ class Channel:
     def radius_of(self, secret: Secret, rows: int, /) -> float:
         """The share of the rows of a secret that may be anything."""
         if self.radius == "auto":
-            return min(0.5, round(2.0 / math.sqrt(rows), 6))
+            return min(0.5, (math.isqrt(-(-4 * 10**12 // rows) - 1) + 1) / 10**6)
         if not isinstance(self.radius, Mapping):
             return float(self.radius)
         if secret not in self.radius:

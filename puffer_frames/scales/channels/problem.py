@@ -101,7 +101,9 @@ class Problem:
 
     def only(self, outputs: Sequence[int], /) -> Problem:
         """With some of the outputs alone."""
-        return replace(self, cost=self.cost[:, outputs])
+        kept = None if self.kept is None else self.kept[:, outputs]
+        constant = None if self.constant is None else self.constant[list(outputs)]
+        return replace(self, cost=self.cost[:, outputs], kept=kept, constant=constant)
 
     def relaxed(self) -> Problem:
         """What is asked for of single laws alone: its value is a bound of every mechanism."""

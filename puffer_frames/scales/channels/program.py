@@ -19,6 +19,13 @@ from puffer_frames.scales.channels.problem import Law, Laws, Problem
 _TOLERANCE = 1e-10
 _ABSENT = 1e-9
 """Weight of the cost of levels that no row has, so that they too become something near."""
+_DEAREST = 1e9
+"""A cost is at most so many times the error of the best constant, for the solver: it is never paid."""
+_ROUNDING = 1e-13
+"""Of the sums of a bound, in units of the error of the best constant."""
+_LARGEST_LOGS = (20.0, 8.0)
+"""Losses beyond the first are asked for as this, which is more than was asked for: the solver's largest number is 1e15.
+Where it fails all the same, losses beyond the next one are."""
 
 
 _Entries: TypeAlias = tuple[NDArray[Any], NDArray[Any] | float]
@@ -57,8 +64,9 @@ class _Program:
     it from below, and what else the constraints need for each output.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, largest: float) -> None:
         self.problem = problem
+        self.largest = largest
         self.cells = np.arange(problem.cost.size).reshape(problem.cost.shape)
         self.columns = problem.cost.size
         self.rows, self.same = _Rows(), _Rows()
@@ -97,13 +105,16 @@ class _Program:
             return
         cells, low = self.cells.ravel(), np.tile(self.low, self.problem.inputs)
         if self.problem.cap is not None:
-            self.rows.add([(cells, 1.0), (low, 1.0 - math.exp(self.problem.cap))])
+            self.rows.add([(cells, 1.0), (low, 1.0 - self._exp(self.problem.cap))])
         if self.high is not None:
             self.rows.add([(cells, 1.0), (low, 1.0), (np.tile(self.high, self.problem.inputs), -1.0)])
 
     @property
     def _odds(self) -> float:
-        return math.exp(self.problem.target.epsilon)
+        return self._exp(self.problem.target.epsilon)
+
+    def _exp(self, loss: float) -> float:
+        return math.exp(min(loss, self.largest))
 
     def mean(self, shares: FloatArray) -> list[_Entries]:
         """The probability of each output under a law of the input."""
@@ -151,7 +162,7 @@ class _Program:
 
 
 def solve(problem: Problem, /) -> tuple[FloatArray, float]:
-    """The channel of least expected cost in floats, and its cost, which is the least of all by the solver's tolerance.
+    """The channel of least expected cost in floats, and a bound: no channel that meets the constraints costs less.
 
     Raises
     ------
@@ -160,43 +171,82 @@ def solve(problem: Problem, /) -> tuple[FloatArray, float]:
 
     Notes
     -----
-    HiGHS by SciPy: dual simplex, else its interior point; feasibility tolerance 1e-10. docs/theory.md, section 16.
+    HiGHS by SciPy: dual simplex, feasibility tolerance 1e-10. The bound is that of the dual solution, whatever its
+    quality. docs/theory.md, section 16.
     """
-    program = _Program(problem)
-    program.build()
-    size = problem.cost.size
-    weights = np.where(problem.pooled > 0, problem.pooled, _ABSENT / problem.inputs)
-    unit = float(problem.cost.max()) or 1.0
-    price = np.zeros(program.columns)
-    price[:size] = (weights[:, None] * problem.cost / unit).ravel()
-    if program.low is not None:
-        price[program.low] = weights @ problem.cost / unit
-    equal = _equalities(program)
-    found: Any = None
-    for method in ("highs-ds", "highs-ipm"):
-        found = linprog(  # type: ignore[call-overload]
-            price,
-            A_ub=program.rows.matrix(program.columns),
-            b_ub=np.concatenate(program.rows.bounds),
-            A_eq=equal.matrix(program.columns),
-            b_eq=np.concatenate(equal.bounds),
-            method=method,
-            options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
-        )
-        if found.status == 0:
+    prices, unit = _prices(problem)
+    for largest in _LARGEST_LOGS:
+        program = _Program(problem, largest)
+        program.build()
+        found, bound = _solution(program, prices)
+        if found is not None:
             break
-    if found.status != 0:
+    else:
         raise CalibrationError(
             "the linear program of the channel",
             rule="solved",
-            got=f"status {found.status} of HiGHS",
+            got="a failure of HiGHS",
             hint="Merge rare levels, or release fewer outputs: Channel(outputs=16).",
         )
-    matrix: FloatArray = found.x[:size].clip(0.0).reshape(problem.cost.shape)
+    matrix: FloatArray = found[: problem.cost.size].clip(0.0).reshape(problem.cost.shape)
     if program.low is not None:
-        matrix += found.x[program.low].clip(0.0)
+        matrix += found[program.low].clip(0.0)
     matrix /= matrix.sum(axis=1, keepdims=True)
-    return matrix, problem.expected_cost(matrix)
+    if problem.kept is None and problem.expected_cost(matrix) > unit:
+        matrix = np.eye(problem.outputs)[[int((problem.pooled @ problem.cost).argmin())] * problem.inputs]
+    return matrix, bound * unit if max(problem.target.epsilon, problem.cap or 0.0) <= largest else 0.0
+
+
+def _solution(program: _Program, prices: FloatArray) -> tuple[FloatArray | None, float]:
+    """Variables, None where the solver fails, and a bound of their price."""
+    price = np.zeros(program.columns)
+    price[: prices.size] = prices.ravel()
+    if program.low is not None:
+        price[program.low] = prices.sum(axis=0)
+    equal = _equalities(program)
+    above, same = program.rows.matrix(program.columns), equal.matrix(program.columns)
+    most, sums = np.concatenate(program.rows.bounds), np.concatenate(equal.bounds)
+    found: Any = linprog(  # type: ignore[call-overload]
+        price,
+        A_ub=above,
+        b_ub=most,
+        A_eq=same,
+        b_eq=sums,
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
+    )
+    if found.x is None:
+        return None, 0.0
+    left, right = found.ineqlin.marginals.clip(None, 0.0), found.eqlin.marginals
+    bound = float(left @ most + right @ sums) + _least(program, price - above.T @ left - same.T @ right)
+    absent = _ABSENT if (program.problem.pooled <= 0).any() else 0.0
+    return found.x, max(0.0, bound - absent - _ROUNDING)
+
+
+def _prices(problem: Problem) -> tuple[FloatArray, float]:
+    """What an output in place of an input adds to the error, and its unit: the error of the best constant."""
+    costs, pooled = problem.cost, problem.pooled
+    unit = float((pooled @ costs).min()) or float(costs.max()) or 1.0
+    dearest = costs.max(axis=1)
+    absent = _ABSENT / problem.inputs * costs / np.where(dearest > 0, dearest, 1.0)[:, None]
+    with np.errstate(over="ignore"):
+        present = np.minimum(pooled[:, None] * (costs / unit), _DEAREST)
+    return np.where(pooled[:, None] > 0, present, absent), unit
+
+
+def _least(program: _Program, reduced: FloatArray) -> float:
+    """The least that variables add with these reduced costs, by which any dual solution bounds every channel.
+
+    For each input, and for the constants, probabilities sum to at most one. Other variables are at most 2.
+    """
+    cells, low = program.cells, program.low
+    rows = reduced[cells].min(axis=1).clip(None, 0.0)
+    constant = 0.0 if low is None else min(0.0, float(reduced[low].min()))
+    others = np.ones(reduced.size, dtype=bool)
+    others[cells] = False
+    if low is not None:
+        others[low] = False
+    return float(rows.sum()) + constant + 2.0 * float(reduced[others].clip(None, 0.0).sum())
 
 
 def _equalities(program: _Program) -> _Rows:

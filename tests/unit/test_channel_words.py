@@ -1,0 +1,121 @@
+"""What plans and certificates of channels say: no more than was proved."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import puffer_frames
+from puffer_frames import Bootstrap, Channel, Contamination
+
+LAW = {"a": {"p": 1, "q": 1, "r": 0}, "b": {"p": 1, "q": 2, "r": 1}}
+
+
+def some_rows():
+    rng = np.random.default_rng(7)
+    secrets = rng.choice(["a", "b"], 2000)
+    first = rng.choice(list("pqr"), 2000, p=[0.5, 0.3, 0.2])
+    second = rng.choice(list("pqr"), 2000, p=[0.2, 0.5, 0.3])
+    return pd.DataFrame({"s": secrets, "x": np.where(secrets == "a", first, second)})
+
+
+def released(frame=None, *, publish=(), **asked):
+    asked = {"secret": "s", "public": "x", "epsilon": 0.5, "mechanism": "channel"} | asked
+    frame = some_rows() if frame is None else frame
+    plan = puffer_frames.calibrate(frame, **asked)
+    certificate = puffer_frames.certificate_of(plan.release(frame, publish=publish))
+    return plan, certificate, {line.key for line in certificate.statements}
+
+
+@pytest.mark.parametrize("rows", [3, 16, 17, 2209, 10_000, 123_457, 10**13])
+def test_the_radius_covers_the_share_that_the_certificate_names(rows):
+    share = Fraction(repr(Channel().radius_of("a", rows)))
+    assert share == Fraction(1, 2) or share**2 * rows >= 4
+    assert share <= Fraction(2 / math.sqrt(rows)) + Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize(
+    "beliefs",
+    [["only", LAW], [Bootstrap(resamples=2)], [Contamination(share=0.01)]],
+    ids=["only", "bootstrap", "share"],
+)
+@pytest.mark.parametrize("radius", ["auto", 0.1])
+def test_a_radius_of_frequencies_that_are_no_belief(beliefs, radius):
+    plan, certificate, said = released(beliefs=beliefs, mechanism=Channel(radius=radius, cap=None))
+    assert "wrong values" not in str(plan)
+    assert "THE VALUE ITSELF IS NOT PROTECTED" in str(plan).replace("\n" + " " * 20, " ").replace("  ", "")
+    assert certificate.channels["x"]["radius"] is None
+    assert "channel-radius" not in said
+    assert "channel-brittle" in said
+
+
+def test_a_radius_of_secrets_that_no_pair_names():
+    frame = some_rows()
+    frame.loc[np.random.default_rng(8).random(len(frame)) < 0.3, "s"] = "c"
+    options = Channel(radius={"a": 0, "b": 0, "c": 0.5}, cap=None)
+    _, certificate, said = released(frame, pairs=[("a", "b")], mechanism=options)
+    assert certificate.channels["x"]["radius"] is None
+    assert "channel-radius" not in said
+    assert "channel-brittle" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "brittle"), [({}, False), ({"cap": None}, True), ({"cap": None, "radius": 1}, False)]
+)
+def test_which_channels_are_brittle(options, brittle):
+    plan, _, said = released(mechanism=Channel(**options))
+    assert ("channel-brittle" in said) == brittle
+    assert math.isfinite(plan.plan.largest_loss) or brittle
+
+
+def test_no_bound_is_claimed_of_cells():
+    frame = some_rows()
+    frame["x"] = np.random.default_rng(3).normal(size=len(frame)) + (frame["s"] == "a")
+    plan, certificate, _ = released(frame, publish="lower_bound")
+    assert plan.lower_bound == {"x": 0.0}
+    assert certificate.channels["x"]["lower_bound"] == 0.0
+    assert "guarantee is below" not in str(plan)
+    assert "a cell with probability" in str(plan)
+
+
+@pytest.mark.parametrize(("publish", "said"), [((), False), ("levels", False), ("expected_error", True)])
+def test_printed_figures_are_statistics_of_the_table(publish, said):
+    assert ("channel-figures" in released(publish=publish)[2]) == said
+
+
+def test_a_warning_of_rare_levels_names_none():
+    frame = some_rows()
+    frame.loc[:1, "x"] = "only-two-of-us"
+    with pytest.warns(puffer_frames.RareLevelsWarning, match="fewer for 1 level") as caught:
+        puffer_frames.calibrate(frame, secret="s", public="x", epsilon=1.0)
+    assert not any("only-two" in str(warning.message) for warning in caught)
+
+
+@pytest.mark.parametrize("values", [list("uvwz"), [0, 1, 2, 5]])
+def test_a_column_that_needs_no_channel(values):
+    frame = pd.DataFrame({"s": ["a", "b"] * 400, "x": np.repeat(values, 200)})
+    asked = {"secret": "s", "public": "x", "epsilon": 1.0, "mechanism": Channel(radius=0, cap=None)}
+    with pytest.raises(puffer_frames.CalibrationError, match="already private"):
+        puffer_frames.calibrate(frame, **asked)
+    assert puffer_frames.calibrate(frame, allow_zero_noise=True, **asked).observed["x"].pure_loss.upper < 1e-9
+
+
+def test_a_cost_of_nothing():
+    with pytest.raises(puffer_frames.ArgumentError, match="cost must be positive for some change"):
+        released(mechanism=Channel(cost=np.zeros((3, 3))))
+
+
+@pytest.mark.parametrize(
+    "levels", [np.array(["p", "q", "r", "never"]), pd.Index(["p", "q", "r"])], ids=["array", "index"]
+)
+def test_levels_of_numpy(levels):
+    assert released(domain={"x": levels})[1].channels["x"]["levels"] == levels.tolist()
+
+
+def test_levels_of_another_type():
+    frame = some_rows()
+    frame["x"] = frame["x"] == "p"
+    with pytest.raises(puffer_frames.ArgumentError, match="domain must be all levels of the column"):
+        released(frame, domain={"x": [0, 1, 2]})
