@@ -30,6 +30,8 @@ from puffer_frames.scales.channels.options import Channel
 from puffer_frames.verbs.request import Request
 
 CONFIDENCE = 0.95
+_UNSEEN = 2.0**-40
+"""A channel that changes values with this probability at most changes nothing: integers leave some 2**-58."""
 
 
 def channel_of(request: Request, table: Table, /) -> Channel | None:
@@ -219,7 +221,7 @@ class ChannelPlan:
 
 def _require_change(channel: FoundChannel, request: Request) -> None:
     """A channel that changes nothing is to be asked for."""
-    if channel.expected_error == 0 and not request.allow_zero_noise:
+    if channel.unchanged >= 1.0 - _UNSEEN and not request.allow_zero_noise:
         target = request.target
         raise CalibrationError(
             "the request",
