@@ -199,8 +199,9 @@ class ChannelPlan:
 
     @property
     def merged(self) -> bool:
-        """Whether rare levels were merged."""
-        return self.column.codes is not None and len(self.column.codes) > len(self.column.levels)
+        """Whether rare levels were merged, or one renamed."""
+        levels, codes = self.column.levels, self.column.codes or {}
+        return any(levels[code] != level for level, code in codes.items())
 
     @property
     def largest_loss(self) -> float:

@@ -43,7 +43,7 @@ def test_the_documented_schema_describes_every_field():
     jsonschema.Draft202012Validator.check_schema(schema)
     names = {field.name for field in fields(Certificate)} - {"extra"}
     assert set(schema["properties"]) == names
-    optional = {"issuer", "dataset", "created", "intended_use", "contact", "derived", "signature", "wider"}
+    optional = {"issuer", "dataset", "created", "intended_use", "contact", "derived", "signature", "wider", "channels"}
     assert set(schema["required"]) == names - optional
 
 
@@ -216,7 +216,7 @@ def test_an_edit_of_any_field_is_found(released, name):
         "epsilon": 0.1, "delta": 0.5, "scales": {"score": 9.0}, "rows": 7, "answers": True, "adds_up": True,
         "reproducible": True, "pairs": (("a", "b"),), "verified": {}, "observed": {}, "estimated": {}, "statements": (),
         "published_scales": {"score": None}, "expected_error": {"score": 0.0}, "secret_count": 9, "signature": "AAAA",
-        "wider": {"score": {"population": 0.1}},
+        "wider": {"score": {"population": 0.1}}, "channels": {"score": {"cost": "change"}},
     }  # fmt: skip
     value = edits.get(name, ("x",) if isinstance(getattr(signed, name), tuple) else "changed")
     assert value != getattr(signed, name)
