@@ -142,7 +142,7 @@ class ChannelCalibration:
                     hint="Calibrate this frame, or say allow_other_frame=True to use the channel of the first.",
                 )
             batch = self._measure(seen, drift=drift)
-        return release_channel(self.plan, rows, asked, batch=batch)
+        return release_channel(self.plan, rows, asked, rows_per_secret=seen.found.rows_per_secret, batch=batch)
 
     def _measure(self, seen: Seen, *, drift: bool) -> Verification:
         """The loss under the frequencies of other rows."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from puffer_frames.certificates.of_channel import (
     SOURCE,
     ChannelFacts,
@@ -16,12 +18,19 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.numbers.presentation import pairs_text, shown_names
+from puffer_frames.priors.prior import Secret
 from puffer_frames.verbs.channel_plan import ChannelPlan
 from puffer_frames.verbs.request import RowsRequest
 
 
 def release_channel(
-    plan: ChannelPlan, rows: CompleteRows, asked: RowsRequest, /, *, batch: Verification | None = None
+    plan: ChannelPlan,
+    rows: CompleteRows,
+    asked: RowsRequest,
+    /,
+    *,
+    rows_per_secret: Mapping[Secret, int],
+    batch: Verification | None = None,
 ) -> NativeFrame:
     """Release rows whose levels are those of the plan.
 
@@ -30,12 +39,14 @@ def release_channel(
     plan : ChannelPlan
     rows : CompleteRows
     asked : RowsRequest
+    rows_per_secret : mapping of secret to int
+        Of these rows.
     batch : Verification, optional
         What was measured under the frequencies of other rows than those that the plan was made from.
     """
     _require_levels(asked)
     request, drawing = plan.request, asked.drawing
-    key, warnings = drawing.key(), rows.warnings(list(plan.rows_per_secret.values()))
+    key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
     for warning in warnings:
         warn(warning)
     released = rows.release({plan.name: plan.change(key)})

@@ -24,7 +24,8 @@ def privatize_levels(table: Table, request: Request, options: Channel, asked: Ro
     roles = roles_of(asked.roles, table)
     request = read_other_tables(request, coded=roles.coded)
     rows = table.complete(roles, nulls=request.nulls, layout=asked.layout)
-    return release_channel(ChannelPlan.of(request, options, Seen.of(rows, request, roles)), rows, asked)
+    plan = ChannelPlan.of(request, options, Seen.of(rows, request, roles))
+    return release_channel(plan, rows, asked, rows_per_secret=plan.rows_per_secret)
 
 
 def calibrate_levels(table: Table, request: Request, options: Channel, /) -> ChannelCalibration:
