@@ -130,7 +130,12 @@ class RareLevelsWarning(PufferWarning):
         super().__init__(
             f"every level of the public column must be one of at least {fewest} rows to mean much; got fewer for "
             f"{named}.\n\n"
-            f'Hint: Say merge_rare={fewest} to merge them into "other", or release a coarser column.'
+            "Hint: "
+            + (
+                'Say nulls="drop" to leave those rows out, or give them a common level first.'
+                if levels == (None,)
+                else f'Say merge_rare={fewest} to merge them into "other", or release a coarser column.'
+            )
         )
 
 

@@ -103,6 +103,10 @@ class Seen:
         """The inputs of the channel."""
         declared = request.declared.get(request.public[0])
         if isinstance(self.found, LevelCounts):
+            if request.domain:
+                raise ArgumentError(
+                    "domain", rule="a list of levels for a column of labels", got="(low, high)", hint="List all levels."
+                )
             return label_column(self.found, options, declared=declared, merge_rare=request.merge_rare)
         if request.merge_rare is not None or request.nulls == "level":
             word = "merge_rare" if request.merge_rare is not None else "nulls"

@@ -71,6 +71,7 @@ NUMBERED = FRAME.assign(id=range(ROWS), twice=[0, *range(ROWS - 1)], part=[0.5] 
 CHANNEL = {"mechanism": "channel"}
 BRITTLE = Channel(radius=0, cap=None)
 TOWNS = FRAME.assign(town=RNG.choice(["x", "y", "z"], ROWS))
+FEW_MISSING = TOWNS.assign(town=TOWNS["town"].where(TOWNS.index > 2))
 NO_TOWN = TOWNS.assign(town=TOWNS["town"].where(TOWNS.index % 9 > 0))
 MANY = pd.concat([TOWNS] * 26, ignore_index=True)
 MANY = MANY.assign(town=[f"n{MARK + k // 20}" for k in range(26 * ROWS)]).sample(frac=1, random_state=0)
@@ -125,6 +126,14 @@ REQUESTS = {
     "labels beside another column": (
         (TOWNS, {"public": ["wage", "town"]}),
         (TOWNS, {"public": "town"}),
+    ),
+    "few missing labels": (
+        (FEW_MISSING, {"public": "town", "nulls": "level"}),
+        (FEW_MISSING, {"public": "town", "nulls": "drop"}),
+    ),
+    "bounds of labels": (
+        (TOWNS, {"public": "town", "domain": {"town": (0, 1)}}),
+        (TOWNS, {"public": "town", "domain": {"town": ["x", "y", "z"]}}),
     ),
     "missing labels": (
         (NO_TOWN, {"public": "town"}),
