@@ -126,10 +126,10 @@ class RareLevelsWarning(PufferWarning):
 
     def __init__(self, levels: tuple[object, ...], *, fewest: int) -> None:
         self.levels = levels
-        named = ", ".join(map(repr, levels[:3])) + (f" and {len(levels) - 3} more" if len(levels) > 3 else "")
+        """Which they are. The message does not name them: they are values of the column."""
         super().__init__(
             f"every level of the public column must be one of at least {fewest} rows to mean much; got fewer for "
-            f"{named}.\n\n"
+            f"{len(levels)} level{'s' * (len(levels) != 1)}.\n\n"
             "Hint: "
             + (
                 'Say nulls="drop" to leave those rows out, or give them a common level first.'
