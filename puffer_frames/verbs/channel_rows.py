@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from puffer_frames.certificates.of_channel import (
     SOURCE,
@@ -13,7 +13,7 @@ from puffer_frames.certificates.of_channel import (
 )
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.certificates.version import __version__
-from puffer_frames.errors import ArgumentError, warn
+from puffer_frames.errors import ArgumentError, PufferWarning, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.loss.outcome import Verification
@@ -51,24 +51,7 @@ def release_channel(
         warn(warning)
     released = rows.release({plan.name: plan.change(key)})
     kept = asked.roles.keep + released.levels
-    facts = ChannelFacts(
-        column=plan.name,
-        options=plan.options,
-        channel=plan.channel,
-        target=request.target,
-        beliefs={name: each.words for name, each in plan.beliefs.items()},
-        pairs=plan.pairs,
-        nulls=request.nulls,
-        public_levels=plan.column.public,
-        in_cells=plan.column.in_cells,
-        merged=plan.merged,
-        clipped=plan.name in request.domain,
-        keep=kept,
-        warnings=warnings,
-        publish=asked.publish,
-        seeded=drawing.seeded,
-        batch=batch,
-    )
+    facts = _facts(plan, asked, keep=kept, warnings=warnings, batch=batch)
     secrets = tuple(plan.rows_per_secret) if plan.pairs == "all" else plan.secrets
     certificate = Certificate(
         subject=f"{shown_names(request.secret)} of each record, {pairs_text(plan.pairs)}",
@@ -102,6 +85,37 @@ def release_channel(
         channels={plan.name: channel_record(facts)},
     )
     return certificate.said(drawing.about).of_values(released.fingerprint, {}).put_on(released.frame)
+
+
+def _facts(
+    plan: ChannelPlan,
+    asked: RowsRequest,
+    /,
+    *,
+    keep: Sequence[str],
+    warnings: Sequence[PufferWarning],
+    batch: Verification | None,
+) -> ChannelFacts:
+    """What the sentences of the certificate depend on."""
+    request = plan.request
+    return ChannelFacts(
+        column=plan.name,
+        options=plan.options,
+        channel=plan.channel,
+        target=request.target,
+        beliefs={name: each.words for name, each in plan.beliefs.items()},
+        pairs=plan.pairs,
+        nulls=request.nulls,
+        public_levels=plan.column.public,
+        in_cells=plan.column.in_cells,
+        merged=plan.merged,
+        clipped=plan.name in request.domain,
+        keep=keep,
+        warnings=warnings,
+        publish=asked.publish,
+        seeded=asked.drawing.seeded,
+        batch=batch,
+    )
 
 
 def _require_levels(asked: RowsRequest) -> None:
