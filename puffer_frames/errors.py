@@ -126,10 +126,16 @@ class RareLevelsWarning(PufferWarning):
 
     def __init__(self, levels: tuple[object, ...], *, fewest: int) -> None:
         self.levels = levels
+        """Which they are. The message does not name them: they are values of the column."""
         super().__init__(
             f"every level of the public column must be one of at least {fewest} rows to mean much; got fewer for "
             f"{len(levels)} level{'s' * (len(levels) != 1)}.\n\n"
-            f'Hint: Say merge_rare={fewest} to merge them into "other", or release a coarser column.'
+            "Hint: "
+            + (
+                'Say nulls="drop" to leave those rows out, or give them a common level first.'
+                if levels == (None,)
+                else f'Say merge_rare={fewest} to merge them into "other", or release a coarser column.'
+            )
         )
 
 

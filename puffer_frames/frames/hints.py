@@ -8,8 +8,11 @@ import narwhals.stable.v2 as nw
 def to_numbers(dtype: nw.dtypes.DType, /, *, role: str) -> str:
     """How to come to a column of numbers from one of this dtype."""
     if isinstance(dtype, (nw.String, nw.Categorical, nw.Enum, nw.Binary)):
+        first = f"Name a column of numbers as {role}"
+        if role == "public" and not isinstance(dtype, nw.Binary):
+            first = 'Write mechanism="channel", which releases random labels'
         return (
-            f"Name a column of numbers as {role}; text that holds numbers is converted by astype(float) in pandas, "
+            f"{first}; text that holds numbers is converted by astype(float) in pandas, "
             "cast(pl.Float64) in Polars, cast(double) in Spark, CAST(x AS DOUBLE) in DuckDB."
         )
     if isinstance(dtype, (nw.Date, nw.Datetime, nw.Time, nw.Duration)):

@@ -79,7 +79,7 @@ class ChannelCalibration:
 
     @property
     def lower_bound(self) -> Mapping[str, float]:
-        """No mechanism with this guarantee has a smaller error; in cells, none that sees these alone."""
+        """No mechanism with this guarantee has a smaller error."""
         return {self.plan.name: self.plan.channel.lower_bound}
 
     @property
@@ -142,9 +142,7 @@ class ChannelCalibration:
                     hint="Calibrate this frame, or say allow_other_frame=True to use the channel of the first.",
                 )
             batch = self._measure(seen, drift=drift)
-        counts = seen.counts(self.plan.column)
-        per_secret = {secret: int(often.sum()) for secret, often in counts.items()}
-        return release_channel(self.plan, rows, asked, rows_per_secret=per_secret, batch=batch)
+        return release_channel(self.plan, rows, asked, rows_per_secret=seen.found.rows_per_secret, batch=batch)
 
     def _measure(self, seen: Seen, *, drift: bool) -> Verification:
         """The loss under the frequencies of other rows."""
@@ -162,11 +160,7 @@ class ChannelCalibration:
             "all" if self.pairs == "all" else tuple(p for p in self.pairs if p[0] in counts and p[1] in counts)
         )
         found = measured_loss(
-            {secret: counts[secret] for secret in named},
-            self.plan.channel.weights,
-            pairs=pairs,
-            epsilon=self.epsilon,
-            unsure=seen.unsure(self.plan.column),
+            {secret: counts[secret] for secret in named}, self.plan.channel.weights, pairs=pairs, epsilon=self.epsilon
         )
         if not drift and found.refutes(self.plan.request.target):
             raise CalibrationError(

@@ -104,6 +104,10 @@ class Seen:
         """The inputs of the channel."""
         declared = request.declared.get(request.public[0])
         if isinstance(self.found, LevelCounts):
+            if request.domain:
+                raise ArgumentError(
+                    "domain", rule="a list of levels for a column of labels", got="(low, high)", hint="List all levels."
+                )
             return label_column(self.found, options, declared=declared, merge_rare=request.merge_rare)
         if request.merge_rare is not None or request.nulls == "level":
             word = "merge_rare" if request.merge_rare is not None else "nulls"
@@ -225,8 +229,9 @@ class ChannelPlan:
 
     @property
     def merged(self) -> bool:
-        """Whether rare levels were merged."""
-        return self.column.codes is not None and len(self.column.codes) > len(self.column.levels)
+        """Whether rare levels were merged, or one renamed."""
+        levels, codes = self.column.levels, self.column.codes or {}
+        return any(levels[code] != level for level, code in codes.items())
 
     @property
     def largest_loss(self) -> float:

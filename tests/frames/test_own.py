@@ -12,6 +12,7 @@ import pytest
 from conftest import build_frame, run, without_spark
 
 import puffer_frames
+from puffer_frames import Channel
 from puffer_frames.frames.local.own import own_array, own_labels, own_series
 
 pytestmark = [
@@ -116,6 +117,41 @@ def test_nothing_of_rows_that_a_slice_left_out(kind, make_frame):
         part = frame.iloc[GONE + 1 :] if isinstance(frame, pd.DataFrame) else frame.slice(GONE + 1)
     released = run(puffer_frames.privatize(part, **ASKED, keep=names, index="drop"))
     assert not [mark for mark in MARKS if mark in memory(bare(released))]
+
+
+GONE_LEVEL = "the level of few, which is long enough for a buffer of its own"
+LEVELS = [f"{part} is a level of many, which is long enough as well" for part in ("this", "that")]
+AS_LABELS = {
+    "pandas": lambda f: f.astype({"level": "category"}),
+    "pandas-pyarrow": lambda f: f.assign(level=pd.array(pa.array(f["level"]).dictionary_encode())),
+    "polars": lambda f: f.with_columns(pl.col("level").cast(pl.Enum([GONE_LEVEL, *LEVELS]))),
+    "pyarrow": lambda f: f.set_column(1, "level", f["level"].dictionary_encode()),
+}
+
+
+@without_spark
+@pytest.mark.parametrize("labels", [False, True], ids=["text", "categories"])
+@pytest.mark.parametrize("number", [False, True], ids=["labels", "numbers"])
+def test_nothing_of_a_level_that_a_channel_does_not_release(kind, make_frame, labels, number):
+    """Text, dictionaries, categories and numbers: what is not an output is in no buffer."""
+    level = [GONE_LEVEL if k % 10 == 3 else LEVELS[k // 2 % 2] for k in range(ROWS)]
+    score = [RAW if k % 10 == 3 else k // 2 % 2 for k in range(ROWS)]
+    frame = make_frame({"group": ["secret a", "secret b"] * (ROWS // 2), "level": level, "score": score})
+    frame = AS_LABELS.get(kind, lambda same: same)(frame) if labels else frame
+    public = "score" if number else "level"
+    released = run(
+        puffer_frames.privatize(frame, secret="group", public=public, epsilon=0.1, mechanism=Channel(outputs=1))
+    )
+    marks = [GONE_LEVEL.encode(), LEVELS[0].encode(), LEVELS[1].encode(), *MARKS[3:]]
+    if not number:
+        left = [mark for mark in marks[:3] if mark in memory(bare(released))]
+        assert len(left) == 1
+        assert left != [GONE_LEVEL.encode()]
+    assert not [mark for mark in MARKS[3:] if mark in memory(bare(released))]
+    if number:
+        assert GONE_LEVEL.encode() not in memory(bare(released))
+    raw = memory(frame.collect() if isinstance(frame, pl.LazyFrame) else frame)
+    assert GONE_LEVEL.encode() in raw  # so it would be seen
 
 
 @pytest.mark.parametrize("kind", ["polars", "pyarrow", "pandas-nullable", "pandas-pyarrow"])

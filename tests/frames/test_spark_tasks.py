@@ -98,6 +98,30 @@ def test_a_retried_task_draws_the_same_noise(frame, tmp_path, by):
     assert certificate_of(released).verify(once) == "intact, unsigned"
 
 
+@pytest.mark.parametrize("by", [None, "id"], ids=["by position", "by row_id"])
+def test_a_retried_task_draws_the_same_levels(spark, frame, tmp_path, by):
+    """A channel draws once for each row: in a task that failed, in other partitions, and in other orders."""
+    flag = tmp_path / "fail"
+    asked = {"public": "note", "nulls": "level", "epsilon": 0.01, "row_id": by, "keep": "id", "rng": None}
+    source = frame.mapInArrow(failing_once(flag), frame.schema)
+    released = release(source, **asked)
+    once = released_rows(released, "id")
+    assert set(once["note"]) == {"x", "ζ", None}
+    flag.touch()
+    if by:
+        again = released_rows(released.repartition(4), "id")
+    else:
+        again = released_rows(released.mapInArrow(failing_once(flag), released.schema), "id")
+    assert not flag.exists()
+    assert again.equals(once)
+    assert released_rows(released.filter("id > 500"), "id").equals(once.filter(pl.col("id") > 500))
+    assert certificate_of(released).verify(once) == "intact, unsigned"
+    if by:
+        seeded = {**asked, "rng": 7}
+        other = frame.repartition(5, "note").sortWithinPartitions("score")
+        assert released_rows(release(other, **seeded), "id").equals(released_rows(release(frame, **seeded), "id"))
+
+
 def test_a_task_that_fails_during_the_release(frame, expected, tmp_path):
     flag = tmp_path / "fail"
     flag.touch()

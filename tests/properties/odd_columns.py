@@ -172,6 +172,50 @@ ODD_POLARS = {
 }
 
 
+LABELS = ("a", "b", "", "other", "None", "\0", "é", f"level {MARKER}")
+LABELS_PANDAS = {
+    "text": lambda v: _pandas(v, "str"),
+    "object text": _pandas,
+    "nullable text": lambda v: _pandas(v, "string"),
+    "arrow text": lambda v: _arrow(v, pa.string()),
+    "categories": lambda v: pd.Series(pd.Categorical(v, categories=pd.Index(["unseen", *LABELS]))),
+    "ordered categories": lambda v: pd.Series(pd.Categorical(v, categories=pd.Index(LABELS), ordered=True)),
+    "arrow dictionary": lambda v: pd.Series(pd.array(pa.array(v).dictionary_encode())),
+}
+LABELS_POLARS = {
+    "text": lambda v: pl.Series(v, dtype=pl.String),
+    "categories": lambda v: pl.Series(v, dtype=pl.Categorical),
+    "enum": lambda v: pl.Series(v, dtype=pl.Enum(["unseen", *LABELS])),
+}
+
+
+@st.composite
+def label_columns(draw, library, n):
+    """Text and categories, sometimes with missing entries."""
+    number = draw(st.integers(2, len(LABELS)))
+    if n <= 60:
+        values = draw(lists(st.sampled_from(LABELS[:number]), n))
+    else:
+        values = [LABELS[k] for k in np.random.default_rng(draw(st.integers(0, 99))).integers(0, number, n)]
+    for place in draw(st.sets(st.integers(0, max(n - 1, 0)), max_size=3)) if n and rarely(draw, 4) else ():
+        values[place] = None
+    kinds = LABELS_POLARS if library.startswith("polars") else LABELS_PANDAS
+    return kinds[draw(st.sampled_from(sorted(kinds)))](values)
+
+
+def holds_labels(column):
+    """Whether a Series is of text or categories, so that it is released through a channel by default."""
+    if isinstance(column, pl.Series):
+        return column.dtype in (pl.String, pl.Categorical, pl.Enum)
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype | pd.StringDtype):
+        return True
+    if isinstance(dtype, pd.ArrowDtype):
+        kind = dtype.pyarrow_dtype
+        return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind)
+    return dtype.kind == "O" and pd.api.types.infer_dtype(column, skipna=True) in ("string", "empty")
+
+
 @st.composite
 def odd_columns(draw, library, n):
     """A column of any dtype, numbers included."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from odd_columns import rarely
+from odd_columns import holds_labels, rarely
 from odd_tables import Table, tables
 
-from puffer_frames import Bootstrap, Contamination, Laplace, Population, Prior, Stable
+from puffer_frames import Bootstrap, Channel, Contamination, Laplace, Population, Prior, Stable
 
 WIDER = ("population", Population(0.5), Contamination(), Contamination(0.3), Bootstrap(2))
 FEW_SECRETS = 4
@@ -89,6 +89,7 @@ def cases(draw):
         options |= draw(_noises(options))
     if not table.library.startswith("polars") and not rarely(draw, 4):
         options["index"] = draw(st.sampled_from(["drop"] if options.get("shuffle") else ["drop", "keep"]))
+    given = draw(_mechanisms(table, options, given, secrets))
     invalid = draw(st.sampled_from(sorted(INVALID))) if rarely(draw, 8) else None
     if invalid:
         options[invalid] = draw(st.sampled_from([*INVALID[invalid], *_invalid_here(table).get(invalid, ())]))
@@ -119,7 +120,7 @@ def secret_values(table):
 
 def _has_null(value):
     entries = value if isinstance(value, tuple) else (value,)
-    return any(entry is None or entry != entry or type(entry).__name__ == "NAType" for entry in entries)
+    return any(entry is None or type(entry).__name__ == "NAType" or entry != entry for entry in entries)
 
 
 def _named(draw, table, places):
@@ -164,6 +165,73 @@ def _noises(draw, options):
     if options.get("theorem", "auto") in ("auto", "kantorovich", "bernoulli") and draw(st.booleans()):
         return {"noise": Stable(alpha=draw(st.sampled_from([1, 1.3, 1.995]))), "delta": 0}
     return {"noise": "gaussian", "delta": options.get("delta") or draw(st.sampled_from([1e-12, 1e-5, 0.3]))}
+
+
+CHANNELS = (
+    "channel",
+    "channel",
+    *(Channel(radius=radius, cap=cap) for radius in (0, 0.1, 1, "auto") for cap in (None, 1.0, 8)),
+    *(Channel(preserve=word) for word in ("mean", "marginal")),
+    *(Channel(outputs=2), Channel(cost="change"), Channel(cells=3), Channel(publish_matrix=True)),
+)
+OF_NOISE = ("theorem", "components", "calibration", "clip", "round", "noise")
+"""What a channel does not take."""
+
+
+@st.composite
+def _mechanisms(draw, table, options, given, secrets):
+    """The mechanism of a request, whose options are put right for it; the side knowledge that is left."""
+    columns = [_column(table, place) for place in table.public]
+    labels = any(map(holds_labels, columns))
+    if len(columns) > 1:
+        word = "noise" if labels else draw(st.sampled_from([None] * 4 + ["auto", "noise", "remap"]))
+    elif labels:
+        word = draw(st.sampled_from([None, None, "auto", *CHANNELS, "noise", "remap"]))
+    else:
+        word = draw(st.sampled_from([None] * 20 + ["auto", "noise", "remap", "remap", "remap", *CHANNELS[::2]]))
+    if word == "remap" and isinstance(options.get("noise"), Stable):
+        word = None
+    if word is not None:
+        options["mechanism"] = word
+    is_channel = isinstance(word, Channel) or word == "channel" or (labels and word in (None, "auto"))
+    if not is_channel:
+        return given
+    for name in OF_NOISE:
+        options.pop(name, None)
+    if not labels:
+        return given
+    for name in ("domain", "beliefs"):
+        options.pop(name, None)
+    levels = _levels(columns[0])
+    if rarely(draw, 3):
+        options["nulls"] = "level"
+    if rarely(draw, 3):
+        options["merge_rare"] = draw(st.sampled_from([1, 3, 10]))
+    label = table.labels[table.public[0]]
+    if levels and label.__hash__ and rarely(draw, 3):
+        options["domain"] = {label: draw(st.permutations(levels)) + draw(_more_levels(levels))}
+    if levels and secrets and rarely(draw, 3):
+        belief = st.dictionaries(st.sampled_from(levels), st.sampled_from([1, 0.5, 3]), min_size=1)
+        options["beliefs"] = {label: draw(belief) for label in secrets}
+    elif rarely(draw, 4):
+        options["beliefs"] = draw(st.sampled_from([*WIDER, "empirical", ["fitted"]]))
+    return []
+
+
+def _more_levels(levels):
+    more = [["a level of nobody"]] if isinstance(levels[0], str) else []
+    return st.sampled_from([[], *more])
+
+
+def _column(table, place):
+    frame = table.eager
+    return frame.to_series(place) if hasattr(frame, "to_series") else frame.iloc[:, place]
+
+
+def _levels(column):
+    """The levels of a column of labels, without a missing one; none where they are of several types."""
+    levels = list(dict.fromkeys(value for value in column.to_list() if not _has_null(value)))
+    return levels if len({type(level) for level in levels}) == 1 else []
 
 
 @st.composite

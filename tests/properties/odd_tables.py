@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 from hypothesis import strategies as st
 from hypothesis.extra import pandas as pandas_st
-from odd_columns import number_columns, odd_columns, rarely
+from odd_columns import label_columns, number_columns, odd_columns, rarely
 from odd_secrets import secret_columns
 
 LIBRARIES = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "polars-lazy")
@@ -94,9 +94,7 @@ def tables(draw):
     secrets, publics = 1 + rarely(draw, 8), draw(st.sampled_from([1] * 6 + [2, 3]))
     kept, others = draw(st.sampled_from([0, 0, 1, 2])), int(rarely(draw, 4))
     columns = [draw(secret_columns(library, n, most=6 if secrets == 1 else 3)) for _ in range(secrets)]
-    columns += [
-        draw(odd_columns(library, n) if rarely(draw, 12) else number_columns(library, n)) for _ in range(publics)
-    ]
+    columns += [draw(_public_columns(library, n, publics)) for _ in range(publics)]
     columns += [draw(odd_columns(library, n) | number_columns(library, n)) for _ in range(kept + others)]
     order = draw(st.permutations(range(len(columns))))
     places = [order.index(k) for k in range(len(columns))]
@@ -109,6 +107,16 @@ def tables(draw):
     frame = draw(build([columns[k] for k in order]))
     frame = frame.lazy() if library == "polars-lazy" else frame
     return Table(library=library, frame=frame, **roles)
+
+
+@st.composite
+def _public_columns(draw, library, n, publics):
+    """Mostly numbers; where it is the only one, labels too."""
+    if rarely(draw, 12):
+        return draw(odd_columns(library, n))
+    if publics == 1 and rarely(draw, 4):
+        return draw(label_columns(library, n))
+    return draw(number_columns(library, n))
 
 
 @st.composite

@@ -3,6 +3,7 @@
 import json
 import math
 
+import channel_guarantee
 import empirical_guarantee as guarantee
 import numpy as np
 import pandas as pd
@@ -21,11 +22,15 @@ UNLIKELY = 1e-10
 def check_release(case, released):
     table, options = case.table, case.options
     certificate = released.puffer.certificate
-    rows = guarantee.complete_rows(table)
+    levels = options.get("nulls") == "level"
+    rows = guarantee.complete_rows(table) if not levels else list(range(len(table.eager)))
     assert options.get("nulls") == "drop" or len(rows) == len(table.eager), "a missing value was released"
     _check_frame(case, released, rows=len(rows))
     _check_certificate(case, released, certificate, rows=len(rows))
     secrets = [guarantee.secret_of(entries) for entries in _rows(table, table.secret, rows)]
+    if certificate.channels:
+        _check_kept(case, released, rows)
+        return channel_guarantee.check(case, released, rows=rows, secrets=secrets, label=_label)
     domain = {str(name): bounds for name, bounds in (options.get("domain") or {}).items()}
     values = [
         guarantee.raw_values(table, place, rows=rows, domain=domain.get(str(table.labels[place])))
@@ -59,7 +64,7 @@ def _check_frame(case, released, *, rows):
         assert keep or released.index.identical(pd.RangeIndex(rows)), released.index
     for k, place in enumerate(places):
         column = released.to_series(k) if polars else released.iloc[:, k]
-        if place in table.public:
+        if place in table.public and not released.puffer.certificate.channels:
             assert str(column.dtype) == _float_of(table.dtype(place)), column.dtype
             assert np.isfinite(np.array(column.to_list(), dtype=float)).all(), "not finite"
 
@@ -109,15 +114,11 @@ def _label(secret):
 def _check_rows(case, released, *, rows, values, scales):
     """Without shuffling, every row is where it was: kept values as they were, public ones with the noise."""
     table, options = case.table, case.options
+    entries = _check_kept(case, released, rows)
     places = sorted(table.public + table.keep)
-    entries = _entries(released)
-    kept = [repr([row[places.index(k)] for k in table.keep]) for row in entries]
-    raw = [repr(list(row)) for row in _rows(table, table.keep, rows)]
-    if options.get("shuffle"):
-        assert sorted(kept) == sorted(raw), "kept values have changed"
-        return
-    assert kept == raw, "kept values have changed"
-    if options.get("clip") is None:
+    if options.get("mechanism") == "remap":
+        _check_remap(options, [[row[places.index(k)] for row in entries] for k in table.public], values)
+    elif options.get("clip") is None and not options.get("shuffle"):
         for place, column, scale in zip(table.public, values, scales, strict=True):
             released_values = [row[places.index(place)] for row in entries]
             if scale and "noise" in options:
@@ -125,6 +126,25 @@ def _check_rows(case, released, *, rows, values, scales):
                 _check_half(released_values, column, family.at(scale), rounded=options.get("round"))
             else:
                 _check_noise(released_values, column, scale, rounded=options.get("round"))
+
+
+def _check_kept(case, released, rows):
+    """Kept values are as they were, row by row without shuffling; return all entries."""
+    table = case.table
+    places = sorted(table.public + table.keep)
+    entries = _entries(released)
+    kept = [repr([row[places.index(k)] for k in table.keep]) for row in entries]
+    raw = [repr(list(row)) for row in _rows(table, table.keep, rows)]
+    same = sorted(kept) == sorted(raw) if case.options.get("shuffle") else kept == raw
+    assert same, "kept values have changed"
+    return entries
+
+
+def _check_remap(options, released, values):
+    """Every released value is one of the column, unless it was clipped or rounded."""
+    if options.get("clip") is None and not options.get("round"):
+        for found, raw in zip(released, values, strict=True):
+            assert set(found) <= set(raw), "a value that the column does not have"
 
 
 def _check_noise(released, raw, scale, *, rounded):

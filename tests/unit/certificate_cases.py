@@ -8,6 +8,7 @@ import pandas as pd
 
 from puffer_frames import (
     Bootstrap,
+    Channel,
     Contamination,
     MarkovChain,
     Population,
@@ -30,6 +31,8 @@ PEOPLE = pd.DataFrame(
         "age": RNG.integers(20, 90, ROWS),
         "town": RNG.choice(["x", "y"], ROWS),
         "some": [None if k == 7 else float(k * k % 17) for k in range(ROWS)],
+        "hobby": RNG.permutation(["chess", "go", "tag", "golf"] * (ROWS // 4)),
+        "pet": [None if k % 9 == 0 else ("cat", "dog")[k * k % 7 % 2] for k in range(ROWS)],
     }
 )
 OTHER = PEOPLE.sample(frac=1, random_state=1, ignore_index=True).head(380)
@@ -62,8 +65,14 @@ THREE = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]
 TWO = [[0.6, 0.4], [0.4, 0.6]]
 SURE = [1.0, 0.0]
 
+HOBBIES = ["chess", "go", "tag", "golf"]
+LEVELS = {label: {"chess": 1, "go": 2 + k} for k, label in enumerate("abc")}
+
 RELEASE = {"secret": "group", "public": "score", "epsilon": 1.0, "frame": PEOPLE, "verb": "privatize"}
 PLAN = {**RELEASE, "verb": "release", "batch": OTHER, "allow_other_frame": True}
+LABELS = RELEASE | {"public": "hobby"}
+LABEL_PLAN = PLAN | {"public": "hobby"}
+CELLS = RELEASE | {"frame": LARGE.head(3000), "mechanism": "channel"}
 SUM = {"unit": "patient", "value": "visits", "epsilon": 1.0, "frame": VISITS, "verb": "aggregate"}
 SERIES = {"state": "state", "time": "minute", "epsilon": 1.0, "frame": BINARY, "chain": TWO, "verb": "histogram"}
 
@@ -116,6 +125,49 @@ CASES = {
     | {"batch": OTHER.assign(score=OTHER["score"] + 9 * (OTHER["group"] == "b")), "allow_drift": True},
     "batch that lacks a secret": PLAN
     | {"batch": OTHER[OTHER["group"] != "c"].reset_index(drop=True), "calibration": "theorem", "epsilon": 0.5},
+    "labels": LABELS,
+    "labels, seeded": LABELS | {"rng": 3},
+    "labels, brittle": LABELS | {"mechanism": Channel(radius=0, cap=None), "epsilon": 0.05},
+    "labels, brittle mapping": LABELS
+    | {"mechanism": Channel(radius=dict.fromkeys("abc", 0.0), cap=None), "epsilon": 0.05},
+    "labels, radius of a mapping": LABELS | {"mechanism": Channel(radius=dict.fromkeys("abc", 0.05))},
+    "labels, radius of a number": LABELS | {"mechanism": Channel(radius=0.05)},
+    "labels, no radius": LABELS | {"mechanism": Channel(radius=0)},
+    "labels, no cap": LABELS | {"mechanism": Channel(cap=None), "epsilon": 0.1},
+    "labels, shares kept": LABELS | {"mechanism": Channel(preserve="marginal")},
+    "labels, delta": LABELS | {"delta": 1e-4},
+    "labels, declared": LABELS | {"domain": {"hobby": [*HOBBIES, "ludo"]}},
+    "labels, population": LABELS | {"domain": {"hobby": [*HOBBIES, "ludo"]}, "beliefs": "population"},
+    "labels, wider beliefs": LABELS | {"beliefs": (Contamination(0.02), Bootstrap(resamples=2), OTHER)},
+    "labels, side knowledge": LABELS | {"beliefs": LEVELS},
+    "labels, nothing but side knowledge": LABELS | {"beliefs": ("only", LEVELS), "pairs": [("a", "b")]},
+    "labels, published": LABELS | {"publish": ("expected_error", "lower_bound", "levels")},
+    "labels, matrix": LABELS | {"mechanism": Channel(publish_matrix=True)},
+    "labels, kept": LABELS | {"keep": "town"},
+    "labels, sorted": LABELS | {"frame": PEOPLE.sort_values("hobby", ignore_index=True)},
+    "labels, kept copy": LABELS | {"frame": PEOPLE.assign(copy=PEOPLE["hobby"].str.upper()), "keep": "copy"},
+    "labels, nulls as a level": LABELS | {"public": "pet", "nulls": "level"},
+    "labels, nulls dropped": LABELS | {"public": "pet", "nulls": "drop"},
+    "labels, rare": LABELS
+    | {"frame": PEOPLE.assign(hobby=PEOPLE["hobby"].where(PEOPLE.index > 2, "rare"))}
+    | {"merge_rare": 5},
+    "labels, rare, declared": LABELS
+    | {"frame": PEOPLE.assign(hobby=PEOPLE["hobby"].where(PEOPLE.index > 2, "rare"))}
+    | {"merge_rare": 5, "domain": {"hobby": [*HOBBIES, "rare"]}},
+    "labels, none rare": LABELS | {"merge_rare": 5},
+    "labels, none rare, declared": LABELS | {"merge_rare": 5, "domain": {"hobby": HOBBIES}},
+    "labels, given cost": LABELS | {"mechanism": Channel(cost=lambda x, y: float(x != y) + (x == "go"))},
+    "numbers, channel": RELEASE | {"mechanism": "channel"},
+    "numbers, channel, mean kept": RELEASE | {"mechanism": Channel(preserve="mean")},
+    "numbers, channel, domain": RELEASE | {"mechanism": "channel", "domain": {"score": (1, 5)}},
+    "numbers, channel, declared": RELEASE | {"mechanism": "channel", "domain": {"score": range(8)}},
+    "numbers, channel of cells": CELLS,
+    "batch of labels": LABEL_PLAN | {"allow_drift": True},
+    "batch of labels that drifted": LABEL_PLAN
+    | {"batch": OTHER.assign(hobby=OTHER["hobby"].where(OTHER["group"] != "b", "go")), "allow_drift": True},
+    "batch of labels, other order": LABEL_PLAN | {"batch": PEOPLE.iloc[::-1].reset_index(drop=True)},
+    "batch of labels that lacks a secret": LABEL_PLAN
+    | {"batch": OTHER[OTHER["group"] != "c"].reset_index(drop=True), "allow_drift": True},
     "sum": SUM,
     "sum, all rows": SUM | {"contribution": "rows"},
     "sum, all rows of both signs": SUM | {"contribution": "rows", "value": "change", "epsilon": 0.2},

@@ -8,7 +8,6 @@ import tempfile
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -18,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from puffer_frames import (
     Certificate,
+    Channel,
     Laplace,
     Prior,
     PufferError,
@@ -39,7 +39,6 @@ from puffer_frames import (
     verify,
     write_parquet,
 )
-from puffer_frames.noise.mechanism import Mechanism
 from puffer_frames.papers import tau_star_bound, ubm_scale
 
 MARK = 8_675_309
@@ -70,6 +69,14 @@ PEAKED = PEAKED.sample(frac=1, random_state=1, ignore_index=True)
 CALM = FRAME.assign(wage=RNG.permutation(FRAME["wage"]))
 HAMLETS = FRAME.assign(town=RNG.permutation(["x"] * 120 + ["y"] * (ROWS - 122) + ["hamlet"] * 2))
 NUMBERED = FRAME.assign(id=range(ROWS), twice=[0, *range(ROWS - 1)], part=[0.5] * ROWS)
+CHANNEL = {"mechanism": "channel"}
+BRITTLE = Channel(radius=0, cap=None)
+TOWNS = FRAME.assign(town=RNG.choice(["x", "y", "z"], ROWS))
+FEW_MISSING = TOWNS.assign(town=TOWNS["town"].where(TOWNS.index > 2))
+NO_TOWN = TOWNS.assign(town=TOWNS["town"].where(TOWNS.index % 9 > 0))
+MANY = pd.concat([TOWNS] * 26, ignore_index=True)
+MANY = MANY.assign(town=[f"n{MARK + k // 20}" for k in range(26 * ROWS)]).sample(frac=1, random_state=0)
+MANY = MANY.reset_index(drop=True)
 
 # name: (frame and options that meet the message, frame and options that follow its hint)
 REQUESTS = {
@@ -103,8 +110,116 @@ REQUESTS = {
     "nulls": ((MISSING, {}), (MISSING, {"nulls": "drop"})),
     "null secrets": ((NO_SECRET, {}), (NO_SECRET, {"nulls": "drop"})),
     "index": ((LABELLED, {}), (LABELLED, {"index": "drop"})),
-    "numbers as text": ((TEXT, {}), (TEXT.astype({"wage": float}), {})),
-    "text as the public column": ((FRAME, {"public": "town"}), (FRAME, {"public": "wage"})),
+    "numbers as text": ((TEXT, {"mechanism": "noise"}), (TEXT.astype({"wage": float}), {"mechanism": "noise"})),
+    "text as the public column": (
+        (TOWNS, {"public": "town", "mechanism": "noise"}),
+        (TOWNS, {"public": "town", "mechanism": "channel"}),
+    ),
+    "one level": ((FRAME, {"public": "town"}), (FRAME, {"keep": "town"})),
+    "rare levels": (
+        (TOWNS.assign(town=TOWNS["town"].where(TOWNS.index != 7, "hamlet")), {"public": "town"}),
+        (TOWNS.assign(town=TOWNS["town"].where(TOWNS.index != 7, "hamlet")), {"public": "town", "merge_rare": 5}),
+    ),
+    "more than 256 levels": (
+        (MANY, {"public": "town"}),
+        (MANY.assign(town=MANY["town"].where(MANY["town"].str.endswith("0"), "other")), {"public": "town"}),
+    ),
+    "labels beside another column": (
+        (TOWNS, {"public": ["wage", "town"]}),
+        (TOWNS, {"public": "town"}),
+    ),
+    "few missing labels": (
+        (FEW_MISSING, {"public": "town", "nulls": "level"}),
+        (FEW_MISSING, {"public": "town", "nulls": "drop"}),
+    ),
+    "bounds of labels": (
+        (TOWNS, {"public": "town", "domain": {"town": (0, 1)}}),
+        (TOWNS, {"public": "town", "domain": {"town": ["x", "y", "z"]}}),
+    ),
+    "missing labels": (
+        (NO_TOWN, {"public": "town"}),
+        (NO_TOWN, {"public": "town", "nulls": "level"}),
+    ),
+    "merged numbers": ((FRAME, {"merge_rare": 5}), (TOWNS, {"merge_rare": 5, "public": "town", **CHANNEL})),
+    "rounded labels": ((TOWNS, {"public": "town", "round": True}), (TOWNS, {"public": "town"})),
+    "clipped labels": ((TOWNS, {"public": "town", "clip": (0, 1)}), (TOWNS, {"public": "town"})),
+    "published beside noise": ((FRAME, {"publish": "levels"}), (FRAME, {})),
+    "another word to publish": (
+        (TOWNS, {"public": "town", "publish": "counts"}),
+        (TOWNS, {"public": "town", "publish": "levels"}),
+    ),
+    "a level that was not declared": (
+        (TOWNS, {"public": "town", "domain": {"town": ["x", "y"]}}),
+        (TOWNS, {"public": "town", "domain": {"town": ["x", "y", "z"]}}),
+    ),
+    "a level declared twice": (
+        (TOWNS, {"public": "town", "domain": {"town": ["x", "y", "z", "x"]}}),
+        (TOWNS, {"public": "town", "domain": {"town": ["x", "y", "z"]}}),
+    ),
+    "every law of undeclared levels": (
+        (TOWNS, {"public": "town", "beliefs": "population"}),
+        (TOWNS, {"public": "town", "beliefs": "population", "domain": {"town": ["x", "y", "z"]}}),
+    ),
+    "a belief about other labels": (
+        (TOWNS, {"public": "town", "beliefs": {"a": {"x": 1, "w": 1}, "b": {"x": 1}}}),
+        (
+            TOWNS,
+            {
+                "public": "town",
+                "beliefs": {"a": {"x": 1, "w": 1}, "b": {"x": 1}},
+                "domain": {"town": ["x", "y", "z", "w"]},
+            },
+        ),
+    ),
+    "a belief of no weight": (
+        (TOWNS, {"public": "town", "beliefs": {"a": {"x": 0}, "b": {"x": 1}}}),
+        (TOWNS, {"public": "town", "beliefs": {"a": {"x": 0.5, "y": 0.5}, "b": {"x": 1}}}),
+    ),
+    "a theorem of noise": ((TOWNS, {"public": "town", "theorem": "gmm"}), (TOWNS, {"public": "town"})),
+    "a radius without a secret": (
+        (TOWNS, {"public": "town", "mechanism": Channel(radius={"a": 0.1})}),
+        (TOWNS, {"public": "town", "mechanism": Channel()}),
+    ),
+    "a distance of labels": (
+        (TOWNS, {"public": "town", "mechanism": Channel(cost="absolute")}),
+        (TOWNS, {"public": "town", "mechanism": Channel()}),
+    ),
+    "the mean of labels": (
+        (TOWNS, {"public": "town", "mechanism": Channel(preserve="mean")}),
+        (TOWNS, {"public": "town", "mechanism": Channel(preserve="marginal")}),
+    ),
+    "outputs beside what is kept": (
+        (TOWNS, {"public": "town", "mechanism": Channel(preserve="marginal", outputs=2)}),
+        (TOWNS, {"public": "town", "mechanism": Channel(outputs=2)}),
+    ),
+    "a matrix of another size": (
+        (TOWNS, {"public": "town", "mechanism": Channel(cost=[[0, 1], [1, 0]])}),
+        (TOWNS, {"public": "town", "mechanism": Channel(cost=[[0, 1, 1], [1, 0, 1], [1, 1, 0]])}),
+    ),
+    "costs below 0": (
+        (TOWNS, {"public": "town", "mechanism": Channel(cost=lambda x, y: -1.0)}),
+        (TOWNS, {"public": "town", "mechanism": Channel(cost=lambda x, y: float(x != y))}),
+    ),
+    "costs that are no numbers": (
+        (TOWNS, {"public": "town", "mechanism": Channel(cost=lambda x, y: "far")}),
+        (TOWNS, {"public": "town"}),
+    ),
+    "declared levels beside noise": (
+        (FRAME, {"domain": {"wage": [MARK + k for k in range(7)]}}),
+        (FRAME, {"domain": {"wage": [MARK + k for k in range(7)]}, "mechanism": "channel"}),
+    ),
+    "declared numbers without one": (
+        (FRAME, {"domain": {"wage": [MARK, MARK + 1, 3]}, "mechanism": "channel"}),
+        (FRAME, {"domain": {"wage": [MARK + k for k in range(7)]}, "mechanism": "channel"}),
+    ),
+    "declared text of numbers": (
+        (FRAME, {"domain": {"wage": ["x", "y", "z"]}, "mechanism": "channel"}),
+        (FRAME, {"domain": {"wage": range(MARK, MARK + 7)}, "mechanism": "channel"}),
+    ),
+    "labels already private": (
+        (TOWNS, {"public": "town", "epsilon": 5.0, "mechanism": BRITTLE}),
+        (TOWNS, {"public": "town", "epsilon": 5.0, "mechanism": BRITTLE, "allow_zero_noise": True}),
+    ),
     "dates as the public column": (
         (DATED, {"public": "day"}),
         (DATED.assign(day=DATED["day"].dt.day), {"public": "day"}),
@@ -197,6 +312,8 @@ DRIFTED = FRAME.assign(wage=FRAME["wage"] + 9 * (FRAME["race"] == "a"))
 JOINT = calibrate(FLOATS, secret="race", public=["wage", "more"], epsilon=1.0)
 RELEASED = PLAN.release(FRAME)
 CERTIFICATE = RELEASED.puffer.certificate
+TOWN_PLAN = calibrate(TOWNS, secret="race", public="town", epsilon=0.5)
+DRIFTED_TOWNS = TOWNS.assign(town=TOWNS["town"].where(TOWNS["race"] == "a", "x"))
 
 
 def _priors(*priors):
@@ -251,13 +368,6 @@ def _forked():
 def _spawned():
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(privatize, FRAME, secret="race", public="wage", epsilon=0.1).result()
-
-
-def _written_to(array, frame):
-    """A release of the frame; meanwhile the array is written to."""
-    native = Mechanism.prepared
-    with mock.patch.object(Mechanism, "prepared", lambda mechanism: array.sort() or native(mechanism)):
-        return privatize(frame, secret="race", public="wage", epsilon=0.1)
 
 
 # name: (call that meets the message, call that follows its hint)
@@ -347,6 +457,28 @@ CALLS = {
         lambda: Certificate.from_dict(CERTIFICATE.to_dict() | {"schema": "2.0"}),
         lambda: Certificate.from_dict(CERTIFICATE.to_dict()),
     ),
+    "another level in other rows": (
+        lambda: TOWN_PLAN.release(TOWNS.replace({"town": {"x": "w"}}), allow_other_frame=True),
+        lambda: TOWN_PLAN.release(TOWNS.tail(150).reset_index(drop=True), allow_other_frame=True, allow_drift=True),
+    ),
+    "a secret that a plan of labels does not know": (
+        lambda: TOWN_PLAN.release(TOWNS.assign(race=RARE["race"]), allow_other_frame=True),
+        lambda: TOWN_PLAN.release(TOWNS.tail(150).reset_index(drop=True), allow_other_frame=True, allow_drift=True),
+    ),
+    "labels that have drifted": (
+        lambda: TOWN_PLAN.release(DRIFTED_TOWNS, allow_other_frame=True),
+        lambda: TOWN_PLAN.release(DRIFTED_TOWNS, allow_other_frame=True, allow_drift=True),
+    ),
+    "other labels": (
+        lambda: TOWN_PLAN.release(TOWNS.tail(150).reset_index(drop=True)),
+        lambda: TOWN_PLAN.release(TOWNS.tail(150).reset_index(drop=True), allow_other_frame=True, allow_drift=True),
+    ),
+    "a radius beyond 1": (lambda: Channel(radius=2.0), lambda: Channel(radius="auto")),
+    "a cap of 0": (lambda: Channel(cap=0), lambda: Channel(cap=8.0)),
+    "another word for the cost": (lambda: Channel(cost="squared"), lambda: Channel(cost="auto")),
+    "another word for what is kept": (lambda: Channel(preserve="sum"), lambda: Channel(preserve=None)),
+    "one cell": (lambda: Channel(cells=1), lambda: Channel()),
+    "half an output": (lambda: Channel(outputs=1.5), lambda: Channel()),
     "another frame": (
         lambda: PLAN.release(FRAME.tail(150), index="drop"),
         lambda: PLAN.release(FRAME.tail(150), index="drop", allow_other_frame=True, allow_drift=True),
@@ -362,12 +494,6 @@ CALLS = {
     ),
     "a file without a certificate": (lambda: read_certificate(_file(FRAME)), lambda: read_certificate(_file(RELEASED))),
     "a process that was forked": (_forked, _spawned),
-    "an array that is written to": (
-        lambda: _written_to(
-            array := RNG.random(ROWS), pd.DataFrame({"race": FRAME["race"], "wage": array}, copy=False)
-        ),
-        lambda: _written_to(array := RNG.random(ROWS), pd.DataFrame({"race": FRAME["race"], "wage": array.copy()})),
-    ),
     "a file of another format": (
         lambda: CERTIFICATE.verify(_text_file(RELEASED)),
         lambda: CERTIFICATE.verify(pd.read_csv(_text_file(RELEASED))),

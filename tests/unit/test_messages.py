@@ -55,7 +55,11 @@ def hint_of(name):
 @pytest.mark.parametrize(
     ("name", "step"),
     [
-        ("text as the public column", "Name a column of numbers as public; text that holds numbers is converted by"),
+        (
+            "text as the public column",
+            'Write mechanism="channel", which releases random labels; text that holds numbers',
+        ),
+        ("labels beside another column", "A column of labels is released by itself"),
         ("dates as the public column", "Convert it to a number first, such as the days since"),
         ("lists as the public column", "Name a column of one number per row as public."),
         ("numbers in an object column", "Convert it to integers or floats first."),

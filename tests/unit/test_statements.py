@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from certificate_cases import CASES, certificate_of_case
 
-from puffer_frames import Certificate, Population
+from puffer_frames import Certificate, Channel, Population
 from puffer_frames.certificates.sentences import SENTENCES
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
 GROUPS = ("a", "b", "c")
 SLOW, WRONG = "series, slow", "release, wrong side knowledge"
+DRIFTED = ("batch that drifted", "batch of labels that drifted")
 NO_NOISE = ("release, no noise", "release, remap of no noise", WRONG)
 
 
@@ -31,6 +32,38 @@ def is_sum(c):
 
 def is_series(c):
     return c["verb"] == "histogram"
+
+
+def channel(c):
+    """Whether a channel takes the place of noise, by the kind of the column or by the word."""
+    return is_release(c) and (c["public"] in ("hobby", "pet") or by_channel(c))
+
+
+def by_channel(c):
+    return c.get("mechanism") == "channel" or isinstance(c.get("mechanism"), Channel)
+
+
+def options(c):
+    return c["mechanism"] if isinstance(c.get("mechanism"), Channel) else Channel()
+
+
+def believed(c):
+    """Whether the observed frequencies are among the beliefs of a release through a channel."""
+    asked = c.get("beliefs", "fitted")
+    entries = list(asked) if isinstance(asked, tuple) else [asked]
+    if "only" in [entry for entry in entries if isinstance(entry, str)]:
+        return False
+    words = [entry for entry in entries if isinstance(entry, str) and entry != "population"]
+    return bool(words) or all(isinstance(entry, dict) for entry in entries)
+
+
+def some_radius(c):
+    radius = options(c).radius
+    return any(radius.values()) if isinstance(radius, dict) else bool(radius)
+
+
+def is_noisy(c):
+    return is_release(c) and not channel(c)
 
 
 def columns(c):
@@ -84,27 +117,27 @@ TABLE = {
     "beliefs": lambda c, name: is_release(c),
     "per-record": lambda c, name: is_release(c),
     "other-knowledge": lambda c, name: is_release(c) and not columns(c),
-    "kept-tells": lambda c, name: name == "release, kept copy",
-    "order-tells": lambda c, name: name == "release, sorted",
+    "kept-tells": lambda c, name: name in ("release, kept copy", "labels, kept copy"),
+    "order-tells": lambda c, name: name in ("release, sorted", "labels, sorted"),
     "other-columns": lambda c, name: is_release(c),
     "learned": lambda c, name: (
-        is_release(c)
+        is_noisy(c)
         or (by_law(c) and summed(c) and not given(c))
         or all_rows(c)
         or (is_series(c) and not group(c) and "estimated" in (str(c["chain"]), str(c.get("initial"))))
-        or population(c)
+        or (population(c) and not channel(c))
     ),
-    "population-rows": lambda c, name: is_release(c) and population(c),
-    "population": lambda c, name: is_release(c) and population(c),
+    "population-rows": lambda c, name: is_noisy(c) and population(c),
+    "population": lambda c, name: is_noisy(c) and population(c),
     "population-units": lambda c, name: is_sum(c) and population(c),
     "unit-rows": lambda c, name: is_sum(c) and population(c),
     "population-chain": lambda c, name: is_series(c) and population(c),
     "one-matrix": lambda c, name: is_series(c) and population(c),
-    "one-confidence": lambda c, name: population(c),
+    "one-confidence": lambda c, name: population(c) and not channel(c),
     "clipped-to-range": lambda c, name: name in ("release, population", "batch, population", "release, wider beliefs"),
-    "wider": lambda c, name: is_release(c),
-    "other-rows": lambda c, name: "batch" in c,
-    "observed-exceeds": lambda c, name: name in (WRONG, "release, nothing but side knowledge", "batch that drifted"),
+    "wider": lambda c, name: is_noisy(c),
+    "other-rows": lambda c, name: "batch" in c and not channel(c),
+    "observed-exceeds": lambda c, name: name in (WRONG, "release, nothing but side knowledge", *DRIFTED),
     "observed-unknown": lambda c, name: False,
     "absent-secrets": lambda c, name: name == "batch that lacks a secret",
     "joint-rule": lambda c, name: columns(c),
@@ -112,9 +145,9 @@ TABLE = {
     "listed-pairs": lambda c, name: is_release(c) and "pairs" in c,
     "kept": lambda c, name: "keep" in c or c.get("index") == "keep",
     "nulls": lambda c, name: c.get("nulls") == "drop",
-    "cells": lambda c, name: is_release(c) and len(c["frame"]) > 131_072,
+    "cells": lambda c, name: is_noisy(c) and len(c["frame"]) > 131_072,
     "no-noise": lambda c, name: name in (*NO_NOISE, "release, none needed"),
-    "clipped": lambda c, name: is_release(c) and "domain" in c,
+    "clipped": lambda c, name: is_noisy(c) and "domain" in c,
     "clipped-answers": lambda c, name: is_sum(c) and "domain" in c,
     "remap": lambda c, name: c.get("mechanism") == "remap" and name != "release, remap of no noise",
     "remap-values": lambda c, name: c.get("mechanism") == "remap" and name != "release, remap of no noise",
@@ -136,7 +169,7 @@ TABLE = {
     "class": lambda c, name: by_law(c) and summed(c) and not given(c) and not all_rows(c) and c["unit"] is not None,
     "other-answers": lambda c, name: not is_release(c),
     "integer-noise": lambda c, name: c.get("integer", False),
-    "grid": lambda c, name: not c.get("integer") and name not in NO_NOISE,
+    "grid": lambda c, name: not c.get("integer") and name not in NO_NOISE and not channel(c),
     "chain": lambda c, name: is_series(c) and not group(c),
     "several-chains": lambda c, name: name in ("series, several chains", "series, a class of chains"),
     "any-dependence": lambda c, name: group(c),
@@ -152,6 +185,24 @@ TABLE = {
     "per-time": lambda c, name: is_series(c),
     "impossible-starts": lambda c, name: name == "series, sure start",
     "frequencies": lambda c, name: c.get("counts") is False,
+    "channel": lambda c, name: channel(c),
+    "channel-exact": lambda c, name: channel(c),
+    "channel-learned": lambda c, name: channel(c),
+    "channel-draw": lambda c, name: channel(c),
+    "channel-radius": lambda c, name: channel(c) and some_radius(c) and believed(c),
+    "channel-cap": lambda c, name: channel(c) and options(c).cap is not None,
+    "channel-again-capped": lambda c, name: channel(c) and options(c).cap is not None,
+    "channel-again": lambda c, name: channel(c) and options(c).cap is None,
+    "channel-brittle": lambda c, name: channel(c) and options(c).cap is None and not some_radius(c),
+    "channel-levels": lambda c, name: (
+        channel(c) and (not isinstance(c.get("domain", {}).get(c["public"]), list | range) or "merge_rare" in c)
+    ),
+    "channel-matrix": lambda c, name: channel(c) and options(c).publish_matrix,
+    "channel-other-rows": lambda c, name: channel(c) and "batch" in c and name != "batch of labels, other order",
+    "channel-missing": lambda c, name: c.get("nulls") == "level",
+    "channel-merged": lambda c, name: name in ("labels, rare", "labels, rare, declared"),
+    "channel-cells": lambda c, name: name == "numbers, channel of cells",
+    "channel-clipped": lambda c, name: channel(c) and isinstance(c.get("domain", {}).get(c["public"]), tuple),
 }
 BY_MEASURE = {"adds-up", "one-release"}
 """These follow from the scale: see the tests below."""
@@ -193,7 +244,7 @@ def test_text_and_page_hold_every_sentence(name):
     assert "<table>" in certificate._repr_html_()
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if is_release(case)])
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if is_noisy(case)])
 def test_releases_add_only_where_the_scale_covers_a_coupling(name):
     """W-infinity (or the difference of means) over epsilon, computed here from the priors."""
     case, certificate = CASES[name], certificate_of_case(name)
@@ -242,7 +293,31 @@ def test_delta_is_named_wherever_it_adds(name):
         ("release, remap", ["Which values of score the table has", "mean absolute noise score"], ["cell", "estimated"]),
         ("release, remap of cells", ["or the centre of a cell of them"], []),
         ("batch, remap", ["one that the table of the plan has before the noise"], []),
-        ("release", ["3 values: 'a', 'b', 'c'", "not released group, age, town, some"], []),
+        ("release", ["3 values: 'a', 'b', 'c'", "not released group, age, town, some, hobby, pet"], []),
+        (
+            "labels",
+            ["hobby: a random level for each value, with the least share of changed values", "at most 8;"],
+            ["chess", "noise scale", "released values comes", "0.0"],
+        ),
+        ("labels, declared", ["levels chess, go, tag, golf, ludo"], ["they were learned", "expected error"]),
+        ("labels, published", ["expected error 0.", "lower bound 0.", "chess", "they were learned"], ["table of prob"]),
+        (
+            "labels, matrix",
+            ["the table of probabilities is in the record", "counts of every secret"],
+            ["expected error"],
+        ),
+        ("labels, radius of a number", ["where 0.05 of the rows of each secret are wrong"], ["sqrt"]),
+        ("labels, radius of a mapping", ["a share of the rows of each secret that was given"], ["0.05"]),
+        ("labels, brittle", ["may have no bound"], ["wrong in any way", "any law of these levels at all"]),
+        ("labels, shares kept", ["Their shares are kept on average."], ["Their mean"]),
+        (
+            "numbers, channel, mean kept",
+            ["Their mean is kept on average.", "least mean absolute error"],
+            ["Their shares"],
+        ),
+        ("labels, given cost", ["least mean of a given cost"], []),
+        ("labels, delta", ["delta at most 0.0001 at epsilon 1", "plus 0.0001"], ["pure loss at most", "odds"]),
+        ("labels, population", ["population belief:"], ["empirical belief"]),
     ],
 )
 def test_words(name, said, not_said):

@@ -145,7 +145,7 @@ def label_column(
         levels=tuple(inputs),
         counts={},
         cost=cost_matrix(inputs, options.cost),
-        public=declared is not None and not rare,
+        public=declared is not None and merge_rare is None,  # which levels are rare is learned
         codes=codes,
     )
     return InputColumn(
