@@ -112,6 +112,9 @@ def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:
 
 def _done(facts: ChannelFacts) -> Iterator[Statement]:
     kept = {None: "", "mean": " Their mean is kept on average.", "marginal": " Their shares are kept on average."}
+    if facts.in_cells:
+        kept["mean"] = " The mean of the medians of their cells is kept on average, not that of the values."
+        kept["marginal"] = " The shares of their cells are kept on average."
     yield say("channel", what=shown(facts.column), kept=kept[facts.options.preserve])
     if facts.nulls == "level":
         yield say("channel-missing")

@@ -71,7 +71,8 @@ def _bound(plan: ChannelPlan) -> str:
 def _mechanism(plan: ChannelPlan) -> str:
     inputs, outputs = len(plan.channel.inputs), len(plan.channel.outputs)
     what = "cells of values" if plan.column.in_cells else "levels"
-    kept = {None: "", "mean": ", the mean kept on average", "marginal": ", the shares kept on average"}
+    of = "of the medians " if plan.column.in_cells else ""
+    kept = {None: "", "mean": f", the mean {of}kept on average", "marginal": ", the shares kept on average"}
     return f"channel of least error: {inputs} {what} to {outputs}{kept[plan.options.preserve]}"
 
 

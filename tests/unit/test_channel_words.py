@@ -119,3 +119,15 @@ def test_levels_of_another_type():
     frame["x"] = frame["x"] == "p"
     with pytest.raises(puffer_frames.ArgumentError, match="domain must be all levels of the column"):
         released(frame, domain={"x": [0, 1, 2]})
+
+
+def test_the_mean_that_cells_keep_is_that_of_their_medians():
+    frame = some_rows()
+    frame["x"] = np.random.default_rng(3).lognormal(sigma=2, size=len(frame))
+    plan, certificate, _ = released(frame, mechanism=Channel(preserve="mean", cells=4))
+    channel = plan.channels["x"]
+    kept = channel.problem.pooled @ channel.matrix @ np.array(channel.outputs)
+    assert kept == pytest.approx(channel.problem.pooled @ np.array(channel.inputs))
+    assert kept < 0.8 * frame["x"].mean()
+    assert "medians of their cells is kept" in next(s.text for s in certificate.statements if s.key == "channel")
+    assert "the mean of the medians kept" in " ".join(str(plan).split())
