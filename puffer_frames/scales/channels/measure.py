@@ -17,6 +17,8 @@ from puffer_frames.scales.channels.adversaries import distance_left
 
 _ERROR = 1e-12
 """Relative error of a probability of the output: sums of at most 256 products in floats."""
+_LARGEST = 700.0
+"""Powers of e up to this one are floats; channels of 62 bits lose no more."""
 
 
 def measured_loss(
@@ -46,7 +48,7 @@ def measured_loss(
         if pairs == "all"
         else [p for a, b in pairs for p in ((a, b), (b, a))]
     )
-    odds = math.exp(epsilon)
+    odds = math.exp(min(epsilon, _LARGEST))
     pure, stick = (0.0, 0.0), (0.0, 0.0)
     for one, other in named:
         (own, most, _), (own_other, _, least) = laws[one], laws[other]

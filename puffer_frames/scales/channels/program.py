@@ -17,6 +17,8 @@ from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.channels.problem import Law, Laws, Problem
 
 _TOLERANCE = 1e-10
+_LARGEST = 24.0
+"""A larger epsilon or cap is taken for this one, which asks for more: HiGHS tells e**24 from nothing, and not e**40."""
 _ABSENT = 1e-9
 """Weight of the cost of levels that no row has, so that they too become something near."""
 
@@ -98,14 +100,14 @@ class _Program:
         """W <= e^cap low, and W <= high, where W is low and what is beside it."""
         cells = self.cells[self.free]
         if self.problem.cap is not None and self.low is not None:
-            self.rows.add([(cells, 1.0), (self.low[self.outputs_of], 1.0 - math.exp(self.problem.cap))])
+            self.rows.add([(cells, 1.0), (self.low[self.outputs_of], 1.0 - math.exp(min(self.problem.cap, _LARGEST)))])
         if self.high is not None and self.low is not None:
             high, low = self.high[self.outputs_of], self.low[self.outputs_of]
             self.rows.add([(cells, 1.0), (low, 1.0), (high, -1.0)])
 
     @property
     def _odds(self) -> float:
-        return math.exp(self.problem.target.epsilon)
+        return math.exp(min(self.problem.target.epsilon, _LARGEST))
 
     def mean(self, shares: FloatArray) -> list[_Entries]:
         """The probability of each output under a law of the input; an entry for each free place, and the constant."""
