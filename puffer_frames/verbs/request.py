@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import NoneType
 from typing import Any
 
 from puffer_frames.certificates.about import check_about
-from puffer_frames.errors import ArgumentError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.columns import Name, as_names, as_row_id
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import is_frame
@@ -73,8 +74,8 @@ def split_domain(domain: Any, /, *, columns: Sequence[str]) -> tuple[Any, dict[s
 
     Raises
     ------
-    ArgumentError
-        For levels of a column that is not public, or one twice.
+    ArgumentError, ArgumentTypeError
+        For levels of a column that is not public, one twice, and what is no level.
     """
     if not isinstance(domain, Mapping):
         return domain, {}
@@ -83,6 +84,13 @@ def split_domain(domain: Any, /, *, columns: Sequence[str]) -> tuple[Any, dict[s
         found = as_levels(entries) if isinstance(entries, Iterable) and not isinstance(entries, str) else None
         if found is None or str(name) not in columns:
             bounds[name] = entries
+        elif not all(isinstance(level, (str, int, float, NoneType)) for level in found):
+            raise ArgumentTypeError(
+                "domain",
+                rule="of texts, numbers, truth values or None, where it lists levels",
+                got="another type",
+                hint="List the levels as the column has them.",
+            )
         elif len({(type(level), level) for level in found}) < len(found):
             raise ArgumentError("domain", rule="of different levels", got="one twice", hint="List each level once.")
         else:

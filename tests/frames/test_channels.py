@@ -1,6 +1,7 @@
 """Columns released through a channel: the same plan and the same levels on every kind of frame, and what is refused."""
 
 import functools
+import math
 import pickle
 from dataclasses import replace
 
@@ -308,6 +309,29 @@ def test_declared_numbers():
             plan(frame, public="grade", mechanism="channel", domain={"grade": domain})
     with pytest.raises(ArgumentError, match=r"\(low, high\) beside noise"):
         plan(frame, public="grade", domain={"grade": range(-3, 6)})
+
+
+def test_declared_levels_of_numpy():
+    frame = pl.DataFrame(COLUMNS)
+    asked = {"public": "grade", "mechanism": "channel"}
+    one, other = (plan(frame, **asked, domain={"grade": d}) for d in (np.arange(-3, 6), range(-3, 6)))
+    assert np.array_equal(one.channels["grade"].weights, other.channels["grade"].weights)
+    flags = plan(frame, public="flag", mechanism="channel", domain={"flag": np.array([False, True])})
+    assert list(map(type, flags.channels["flag"].inputs)) == [bool, bool]
+    assert plan(frame, domain={"town": np.array(TOWNS)}).channels["town"].inputs == tuple(TOWNS)
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning")
+@pytest.mark.parametrize("epsilon", [20.0, 45.0, 700.0, 1e6])
+@pytest.mark.parametrize("cap", [None, 8.0, 45.0, 1e6])
+def test_a_large_epsilon_and_a_large_cap(epsilon, cap):
+    options = Channel(radius=0 if cap is None else "auto", cap=cap)
+    made = plan(pl.DataFrame(COLUMNS), epsilon=epsilon, mechanism=options, allow_zero_noise=True)
+    if cap == 8.0:  # each other level with e^-8 of the probability of the level itself
+        assert made.expected_error["town"] == pytest.approx(3 / (3 + math.exp(8)), rel=1e-6)
+    else:
+        assert made.expected_error["town"] < 1e-6
+    assert made.release(pl.DataFrame(COLUMNS))["town"].n_unique() == 4
 
 
 def test_bounds_of_numbers():

@@ -182,7 +182,7 @@ def test_labels_beside_numbers(frame):
     assert list(rows.summaries({})) == ["score"]
     rows.warnings([300, 300, 300])
     key = ReleaseKey.of(1)
-    plain = Mechanism(column="score", noise=None, key=key, domain=None, bounds=None, to_integers=False)
+    plain = Mechanism(column="score", noise=None, key=key, domain=None, remap=None, bounds=None, to_integers=False)
     cells = NumberChannel(
         column="score",
         key=key,

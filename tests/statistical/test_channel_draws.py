@@ -78,7 +78,7 @@ def test_levels_have_the_law_of_the_weights(name, rows):
     inputs, outputs, found = drawn(name, rows)
     values = p_values(inputs, outputs, found.weights)
     assert values.min() > UNLIKELY / values.size
-    assert np.unique(outputs).size == np.count_nonzero(found.weights.any(axis=0)) > 1
+    assert np.unique(outputs).size > 1
 
 
 @pytest.mark.parametrize("name", REQUESTS)

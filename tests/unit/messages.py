@@ -156,6 +156,10 @@ REQUESTS = {
         (TOWNS, {"public": "town", "domain": {"town": ["x", "y", "z", "x"]}}),
         (TOWNS, {"public": "town", "domain": {"town": ["x", "y", "z"]}}),
     ),
+    "a declared level of several": (
+        (TOWNS, {"public": "town", "domain": {"town": ["x", "y", ["z"]]}}),
+        (TOWNS, {"public": "town", "domain": {"town": ["x", "y", "z"]}}),
+    ),
     "every law of undeclared levels": (
         (TOWNS, {"public": "town", "beliefs": "population"}),
         (TOWNS, {"public": "town", "beliefs": "population", "domain": {"town": ["x", "y", "z"]}}),

@@ -266,6 +266,6 @@ def known_numbers(column: InputColumn, summary: Summary, /) -> None:
 
 def as_levels(entries: Any, /) -> tuple[Level, ...] | None:
     """The levels that a domain declares; None for the bounds (low, high) of numbers."""
-    listed = list(entries)
+    listed = [entry.item() if isinstance(entry, np.generic) else entry for entry in entries]
     bounds = len(listed) == 2 and all(isinstance(e, (int, float)) and not isinstance(e, bool) for e in listed)
     return None if bounds else tuple(entry.item() if isinstance(entry, np.generic) else entry for entry in listed)
