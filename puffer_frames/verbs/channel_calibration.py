@@ -160,7 +160,11 @@ class ChannelCalibration:
             "all" if self.pairs == "all" else tuple(p for p in self.pairs if p[0] in counts and p[1] in counts)
         )
         found = measured_loss(
-            {secret: counts[secret] for secret in named}, self.plan.channel.weights, pairs=pairs, epsilon=self.epsilon
+            {secret: counts[secret] for secret in named},
+            self.plan.channel.weights,
+            pairs=pairs,
+            epsilon=self.epsilon,
+            unsure=seen.unsure(self.plan.column),
         )
         if not drift and found.refutes(self.plan.request.target):
             raise CalibrationError(

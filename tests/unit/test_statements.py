@@ -193,7 +193,8 @@ TABLE = {
     "channel-cap": lambda c, name: channel(c) and options(c).cap is not None,
     "channel-again-capped": lambda c, name: channel(c) and options(c).cap is not None,
     "channel-again": lambda c, name: channel(c) and options(c).cap is None,
-    "channel-brittle": lambda c, name: channel(c) and options(c).cap is None and not some_radius(c),
+    "channel-brittle": lambda c, name: channel(c) and options(c).cap is None,
+    "channel-figures": lambda c, name: name == "labels, published",
     "channel-levels": lambda c, name: (
         channel(c) and (not isinstance(c.get("domain", {}).get(c["public"]), list | range) or "merge_rare" in c)
     ),
