@@ -147,7 +147,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     FewRowsWarning
         For secrets of fewer than 20 rows.
     RareLevelsWarning
-        For labels of fewer than 5 rows. Its text names some of them.
+        For labels of fewer than 5 rows; its attribute `levels` says which they are.
     UnsoundTheoremWarning
         For calibration="theorem", where the published scale is not private under the priors that it assumes.
 
