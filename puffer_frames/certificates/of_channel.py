@@ -31,6 +31,8 @@ class ChannelFacts:
     target: Target
     beliefs: Mapping[str, str]
     """What each belief is, in a sentence, by its name."""
+    confidences: Sequence[float]
+    """With which the guarantee holds for the population."""
     pairs: Pairs
     nulls: str
     public_levels: bool
@@ -74,12 +76,15 @@ def _assumed(facts: ChannelFacts) -> Iterator[Statement]:
     yield say("records")
     words = list(dict.fromkeys(facts.beliefs.values()))
     yield say("beliefs", beliefs=words[0] if len(words) == 1 else f"one of these: {'; '.join(words)}")
+    if facts.confidences:
+        yield say("population-rows")
     if facts.batch is not None:
         yield say("channel-other-rows")
 
 
 def _proved(facts: ChannelFacts) -> Iterator[Statement]:
     yield say("channel-exact")
+    yield from (say("channel-population", confidence=f"{100 * each:.6g}") for each in facts.confidences)
     if facts.radius is not None:
         yield say("channel-radius", radius=facts.radius)
     if facts.options.cap is not None:
@@ -94,6 +99,8 @@ def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:
         yield say("channel-brittle")
     yield say("channel-again" if facts.options.cap is None else "channel-again-capped")
     yield from (say("other-columns"), say("per-record"), say("channel-learned"))
+    if facts.confidences:
+        yield say("one-confidence")
     yield say("other-knowledge")
     if not facts.public_levels:
         yield say("channel-levels")

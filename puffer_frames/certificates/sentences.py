@@ -106,6 +106,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "The probabilities of the released levels meet the guarantee under every belief named here: checked in whole "
         "numbers, without rounding.",
     ),
+    "channel-population": (
+        "proved",
+        "Where what is assumed here holds: with {confidence} % confidence over the draw of the rows that the plan was "
+        "made from, the guarantee holds for the laws of the population behind them, within the declared levels.",
+    ),
     "channel-radius": (
         "proved",
         "The guarantee holds also where {radius} are wrong in any way, within the levels of the column.",

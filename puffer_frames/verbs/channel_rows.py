@@ -55,6 +55,7 @@ def release_channel(
         channel=plan.channel,
         target=plan.request.target,
         beliefs={name: each.words for name, each in plan.beliefs.items()},
+        confidences=[each.confidence for each in plan.beliefs.values() if each.confidence is not None],
         pairs=plan.pairs,
         nulls=plan.request.nulls,
         public_levels=plan.column.public,

@@ -127,13 +127,14 @@ TABLE = {
         or (is_series(c) and not group(c) and "estimated" in (str(c["chain"]), str(c.get("initial"))))
         or (population(c) and not channel(c))
     ),
-    "population-rows": lambda c, name: is_noisy(c) and population(c),
+    "population-rows": lambda c, name: (is_noisy(c) or channel(c)) and population(c),
+    "channel-population": lambda c, name: channel(c) and population(c),
     "population": lambda c, name: is_noisy(c) and population(c),
     "population-units": lambda c, name: is_sum(c) and population(c),
     "unit-rows": lambda c, name: is_sum(c) and population(c),
     "population-chain": lambda c, name: is_series(c) and population(c),
     "one-matrix": lambda c, name: is_series(c) and population(c),
-    "one-confidence": lambda c, name: population(c) and not channel(c),
+    "one-confidence": lambda c, name: population(c),
     "clipped-to-range": lambda c, name: name in ("release, population", "batch, population", "release, wider beliefs"),
     "wider": lambda c, name: is_noisy(c),
     "other-rows": lambda c, name: "batch" in c and not channel(c),

@@ -32,6 +32,8 @@ class Adversary:
     laws: tuple[Laws, ...]
     words: str
     """What it is, in a sentence."""
+    confidence: float | None = None
+    """Of a population: with which the guarantee holds for its laws."""
 
 
 def adversaries(
@@ -76,7 +78,8 @@ def _read(entry: Any, column: InputColumn, counts: Mapping[Secret, NDArray[np.in
     if isinstance(entry, Bootstrap):
         return entry.title, Adversary(laws=_resampled(entry, counts), words=entry.words)
     if isinstance(entry, Population):
-        return entry.title, Adversary(laws=(_population(entry, column, counts),), words=entry.words)
+        around = _population(entry, column, counts)
+        return entry.title, Adversary(laws=(around,), words=entry.words, confidence=entry.confidence)
     assert isinstance(entry, LearnedBelief)
     raise ArgumentTypeError(
         "beliefs", rule="known to a channel", got=f"a {type(entry).__name__}", hint='Write mechanism="noise".'
