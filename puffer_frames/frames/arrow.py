@@ -9,6 +9,7 @@ import pyarrow as pa
 
 def as_kept(column: Any, own: pa.DataType, /) -> Any:
     """A released column, or a chunked one, in the type of the given column, unless that cannot hold its entries."""
+    column = _own_entries(column)
     found = column.type
     if pa.types.is_floating(found) and not own.equals(found):
         return column  # noise
@@ -22,6 +23,16 @@ def as_kept(column: Any, own: pa.DataType, /) -> Any:
         return (column.dictionary_encode() if encoded else column).cast(own)
     except pa.ArrowNotImplementedError:  # PyArrow 17 makes no text views
         return column
+
+
+def _own_entries(column: Any) -> Any:
+    """A column of a dictionary without the entries that no row has: Polars 1 gives those of other columns too."""
+    if not pa.types.is_dictionary(column.type):
+        return column
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    if all(len(chunk.indices.drop_null().unique()) == len(chunk.dictionary) for chunk in chunks):
+        return column
+    return column.cast(column.type.value_type).dictionary_encode()
 
 
 def arrow_family(kind: pa.DataType, /) -> str | None:

@@ -33,7 +33,7 @@ class ArrowTable(LocalTable):
 
     def kind_of(self, name: str, /) -> str:
         """By its type in the schema."""
-        own = self.native.schema.field(name).type
+        own = self.native.schema.field(self.names.index(name)).type  # of two columns of one name the first
         family = "text" if pa.types.is_dictionary(own) else arrow_family(own)
         return {"text": "labels", "bool": "booleans"}.get(family or "", "numbers")
 
