@@ -108,6 +108,8 @@ class Seen:
                 raise ArgumentError(
                     "domain", rule="a list of levels for a column of labels", got="(low, high)", hint="List all levels."
                 )
+            if declared is not None and request.nulls == "level":  # which says that there may be a missing one
+                declared = tuple(dict.fromkeys((*declared, None)))
             return label_column(self.found, options, declared=declared, merge_rare=request.merge_rare)
         if request.merge_rare is not None or request.nulls == "level":
             word = "merge_rare" if request.merge_rare is not None else "nulls"

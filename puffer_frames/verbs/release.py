@@ -82,10 +82,10 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         Further columns to release as they are, outside the guarantee.
     nulls : "raise", "drop" or "level"
         What to do with rows whose secret or public value is missing (null or NaN). "level", for a column of labels:
-        missing is a level like the others. A missing secret is an error then.
+        missing is a level like the others, None, declared or not. A missing secret is an error then.
     domain : mapping of column to (low, high), or to a list of levels
         Public bounds of public columns, to which values are clipped before anything else. Of a channel: all levels that
-        there may be, whether they occur or not (None for a missing one); two numbers are bounds.
+        there may be, whether they occur or not; two numbers are bounds.
     merge_rare : int, optional
         Labels of fewer rows than this, over all secrets, are merged into one, "other".
     publish : "expected_error", "lower_bound", "levels", or several of these

@@ -300,6 +300,14 @@ def test_declared_levels():
             plan(frame, public=column, mechanism="channel", domain={column: (0, 1)})
 
 
+def test_missing_is_a_declared_level():
+    frame = pl.DataFrame(COLUMNS)
+    pets = [level for level in dict.fromkeys(COLUMNS["pet"]) if level is not None]
+    for declared, inputs in ((pets, (*pets, None)), ([None, *pets], (None, *pets))):
+        found = plan(frame, public="pet", nulls="level", domain={"pet": declared}).channels["pet"]
+        assert found.inputs == inputs
+
+
 def test_declared_numbers():
     frame = pl.DataFrame(COLUMNS)
     found = plan(frame, public="grade", mechanism="channel", domain={"grade": range(-3, 6)}).channels["grade"]

@@ -9,6 +9,7 @@ import empirical_guarantee as guarantee
 import numpy as np
 import polars as pl
 from channel_oracle import faults, task_of
+from odd_requests import Once
 
 from puffer_frames import Channel, Contamination, calibrate
 from puffer_frames.verbs.arguments import CalibrateArguments
@@ -23,9 +24,7 @@ def check(case, released, *, rows, secrets, label):
     name = str(case.table.labels[place])
     asked = CalibrateArguments.__dataclass_fields__
     options = {key: value for key, value in case.options.items() if key in asked}
-    for key in ("secret", "public", "pairs"):
-        if isinstance(options.get(key), tuple):
-            options[key] = list(options[key])
+    options = {key: list(value) if type(value) is Once else value for key, value in options.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = calibrate(case.table.frame, **options)
