@@ -6,17 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from puffer_frames.certificates.of_release import seen
+from puffer_frames.certificates.of_release import absent_secrets, left_out, seen
 from puffer_frames.certificates.sentences import Statement, say
 from puffer_frames.errors import PufferWarning
 from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Verification, measured_text
-from puffer_frames.numbers.presentation import shown, shown_names
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.numbers.presentation import shown
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.channels.best import FoundChannel
 from puffer_frames.scales.channels.options import Channel
+from puffer_frames.scales.drift import Batch
 
 SOURCE = "linear program, verified in integers: docs/theory.md, section 16"
 
@@ -52,8 +53,10 @@ class ChannelFacts:
     publish: Sequence[str]
     """What of the plan the curator chose to print."""
     seeded: bool
-    batch: Verification | None
-    """The loss under the frequencies of other rows than those of the plan."""
+    secrets: int
+    """How many secrets the plan has."""
+    batch: Batch | None
+    """What was measured on other rows than those that the plan was made from."""
 
     @property
     def cost(self) -> str:
@@ -89,9 +92,10 @@ def _proved(facts: ChannelFacts) -> Iterator[Statement]:
         yield say("channel-radius", radius=facts.radius)
     if facts.options.cap is not None:
         yield say("channel-cap", cap=f"{facts.options.cap:g}")
-    if facts.batch is not None and not facts.batch.confirms(facts.target):
-        loss = measured_text(facts.batch, delta=facts.target.delta)
-        yield say("observed-exceeds", what=shown(facts.column), loss=loss)
+    if facts.batch is not None:
+        for found in facts.batch.exceeded.values():
+            yield say("observed-exceeds", what=shown(facts.column), found=found)
+        yield from absent_secrets(facts.batch, of=facts.secrets)
 
 
 def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:
@@ -109,12 +113,7 @@ def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:
     if printed := [word for word in ("expected_error", "lower_bound") if word in facts.publish]:
         yield say("channel-figures", figures=" and ".join(printed).replace("_", " "))
     yield from seen(facts.warnings)
-    if facts.pairs != "all":
-        yield say("listed-pairs")
-    if facts.keep:
-        yield say("kept", kept=shown_names(facts.keep))
-    if facts.nulls == "drop":
-        yield say("nulls", entry="secret or public value")
+    yield from left_out(facts.pairs, facts.keep, facts.nulls)
 
 
 def _done(facts: ChannelFacts) -> Iterator[Statement]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from puffer_frames.certificates.sentences import Statement, say
 from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning
-from puffer_frames.loss.outcome import measured_text
+from puffer_frames.loss.outcome import excess_text, measured_text
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.presentation import plain, rounded_up, shown, shown_names
@@ -115,16 +115,22 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
             yield say("refuted", what=shown(name), loss=measured_text(found, delta=facts.target.delta))
     batch = facts.batch
     exceeded = _exceeding(facts) if batch is None else batch.exceeded
-    yield from (say("observed-exceeds", what=shown(name), loss=loss) for name, loss in exceeded.items())
+    yield from (say("observed-exceeds", what=shown(name), found=found) for name, found in exceeded.items())
     if batch is None and any(choice.observed is None for choice in facts.choices.values()):
         yield say("observed-unknown")
-    if batch is not None and batch.absent:
+    if batch is not None:
+        yield from absent_secrets(batch, of=facts.secrets)
+
+
+def absent_secrets(batch: Batch, /, *, of: int) -> Iterator[Statement]:
+    """That rows which the plan was not made from lack some of its secrets."""
+    if batch.absent:
         rest = "the loss was measured for the others" if batch.observed else "no two are left to compare"
-        yield say("absent-secrets", absent=f"{batch.absent:,}", of=f"{facts.secrets:,}", rest=rest)
+        yield say("absent-secrets", absent=f"{batch.absent:,}", of=f"{of:,}", rest=rest)
 
 
 def _exceeding(facts: ReleaseFacts) -> dict[str, str]:
-    """Columns whose loss under the observed frequencies is more than was asked for, and what it is, in words.
+    """Columns that are not known to be within what was asked for under the observed frequencies, in words.
 
     Only side knowledge alone can lead to that: every other belief is held to what was asked for.
     """
@@ -133,17 +139,22 @@ def _exceeding(facts: ReleaseFacts) -> dict[str, str]:
         if facts.several or "empirical" in choice.verified or choice.observed is None:
             continue
         if not choice.observed.confirms(facts.target):
-            found[name] = measured_text(choice.observed, delta=facts.target.delta)
+            found[name] = excess_text(choice.observed, facts.target)
     return found
 
 
-def _kept_and_dropped(facts: ReleaseFacts) -> Iterator[Statement]:
-    if facts.pairs != "all":
+def left_out(pairs: Pairs, keep: Sequence[str], nulls: str, /) -> Iterator[Statement]:
+    """Pairs, columns and rows beyond the guarantee."""
+    if pairs != "all":
         yield say("listed-pairs")
-    if facts.keep:
-        yield say("kept", kept=shown_names(facts.keep))
-    if facts.nulls == "drop":
+    if keep:
+        yield say("kept", kept=shown_names(keep))
+    if nulls == "drop":
         yield say("nulls", entry="secret or public value")
+
+
+def _kept_and_dropped(facts: ReleaseFacts) -> Iterator[Statement]:
+    yield from left_out(facts.pairs, facts.keep, facts.nulls)
     if any(prior.radius for choice in facts.choices.values() for prior in choice.empirical.values()):
         yield say("cells")
 

@@ -143,8 +143,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "observed-exceeds": (
         "measured",
-        "Under the observed frequencies of these rows the loss of {what} is {loss}: more than was asked for. The "
-        "guarantee is under the beliefs named here, not under these frequencies.",
+        "Measured for {what} under the observed frequencies of these rows: {found}. The guarantee is under the "
+        "beliefs named here, not under these frequencies.",
     ),
     "wider": (
         "measured",

@@ -74,3 +74,10 @@ def measured_text(measured: Verification, /, *, delta: float) -> str:
         return loss
     found = f"delta {bracket_text(stick.lower, stick.upper)} at epsilon {measured.epsilon:.6g}"
     return found if pure.upper == float("inf") else f"{found}, {loss}"
+
+
+def excess_text(measured: Verification, target: Target, /) -> str:
+    """What the engine measured where it does not confirm what was asked for, and how it compares to that."""
+    known = measured.refutes(target)
+    compared = "more than was asked for" if known else "which is not known to be within what was asked for"
+    return f"{measured_text(measured, delta=target.delta)}, {compared}"

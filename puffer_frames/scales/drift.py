@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.loss.outcome import Verification, measured_text
+from puffer_frames.loss.outcome import Verification, excess_text
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.target import Target
@@ -24,7 +24,7 @@ class Batch:
     observed: Mapping[str, Verification]
     """The loss under their own observed frequencies, per column; none of a column where it could not be computed."""
     exceeded: Mapping[str, str]
-    """Columns whose loss is more than was asked for, or not known to be less, and what it is, in words."""
+    """Columns that are not known to be within what was asked for, and what was found, in words."""
     absent: int
     """How many secrets of the plan these rows lack."""
 
@@ -59,17 +59,7 @@ def measure_batch(
     Several columns are held to their shares, and to their range: the bounded-column rule holds for values within it.
     """
     first = next(iter(summaries.values()))
-    strange = [secret for secret in first.counts if secret not in known]
-    if strange:
-        raise CalibrationError(
-            "the secrets of the frame",
-            rule="secrets of the plan",
-            got=f"{strange[0]!r}" + (f" and {len(strange) - 1} more" if len(strange) > 1 else ""),
-            hint="Calibrate a frame that has these secrets too, or leave out their rows.",
-        )
-    named = known if pairs == "all" else dict.fromkeys(secret for pair in pairs for secret in pair)
-    present = [secret for secret in named if secret in first.counts]
-    listed: Pairs = "all" if pairs == "all" else tuple(p for p in pairs if p[0] in present and p[1] in present)
+    present, listed, absent = protected_here(first.counts, known=known, pairs=pairs)
     observed, exceeded = {}, {}
     share = target.share(len(summaries))
     asked = noise.unrounded(share)
@@ -88,8 +78,32 @@ def measure_batch(
             continue
         observed[name] = found
         if name not in exceeded and not found.confirms(asked):
-            exceeded[name] = measured_text(found, delta=share.delta)
-    return Batch(observed=observed, exceeded=exceeded, absent=len(named) - len(present))
+            exceeded[name] = excess_text(found, asked)
+    return Batch(observed=observed, exceeded=exceeded, absent=absent)
+
+
+def protected_here(
+    rows: Collection[Secret], /, *, known: Collection[Secret], pairs: Pairs
+) -> tuple[Sequence[Secret], Pairs, int]:
+    """The protected secrets and pairs of a plan that rows with these secrets have, and how many secrets they lack.
+
+    Raises
+    ------
+    CalibrationError
+        For a secret that the plan does not know.
+    """
+    strange = [secret for secret in rows if secret not in known]
+    if strange:
+        raise CalibrationError(
+            "the secrets of the frame",
+            rule="secrets of the plan",
+            got=f"{strange[0]!r}" + (f" and {len(strange) - 1} more" if len(strange) > 1 else ""),
+            hint="Calibrate a frame that has these secrets too, or leave out their rows.",
+        )
+    named = known if pairs == "all" else dict.fromkeys(secret for pair in pairs for secret in pair)
+    present = [secret for secret in named if secret in rows]
+    listed: Pairs = "all" if pairs == "all" else tuple(p for p in pairs if p[0] in present and p[1] in present)
+    return present, listed, len(named) - len(present)
 
 
 def check_drift(batch: Batch, target: Target, /) -> None:

@@ -13,8 +13,8 @@ from puffer_frames.loss.engine import Laws
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.arguments import check_flag
-from puffer_frames.numbers.presentation import as_html, as_text
-from puffer_frames.priors.pairs import Pair, Pairs
+from puffer_frames.numbers.presentation import Rows
+from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.channels.best import FoundChannel
@@ -25,12 +25,13 @@ from puffer_frames.scales.robustness import leanings
 from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
 from puffer_frames.verbs.calibration_text import plan_rows, plan_title
 from puffer_frames.verbs.plan import Plan
+from puffer_frames.verbs.planned import Planned
 from puffer_frames.verbs.release_rows import release_rows
 from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Calibration:
+class Calibration(Planned):
     """The plan of a release. Deterministic: the same table and request give the same plan.
 
     It holds exact statistics of every secret. Keep it with the data; publish the certificate.
@@ -48,31 +49,6 @@ class Calibration:
         """From the rows that a request is for, of a frame of this library."""
         summaries = rows.summaries(request.domain)
         return cls(plan=Plan.of(request, summaries), checksum=_checksum(summaries), library=library)
-
-    @property
-    def epsilon(self) -> float:
-        """Privacy parameter epsilon."""
-        return self.plan.request.target.epsilon
-
-    @property
-    def delta(self) -> float:
-        """Privacy parameter delta; 0 is pure privacy."""
-        return self.plan.request.target.delta
-
-    @property
-    def secret(self) -> tuple[str, ...]:
-        """Names of the secret columns."""
-        return self.plan.request.secret
-
-    @property
-    def public(self) -> tuple[str, ...]:
-        """Names of the columns to release."""
-        return self.plan.request.public
-
-    @property
-    def pairs(self) -> Pairs:
-        """The word "all", or the protected pairs of secrets."""
-        return self.plan.pairs
 
     @property
     def calibration(self) -> str:
@@ -161,16 +137,6 @@ class Calibration:
     def beliefs(self) -> Mapping[str, Laws | Sequence[Laws]]:
         """Priors, or sets of laws, per secret, per belief that the guarantee covers."""
         return self.choice.beliefs
-
-    @property
-    def rows_per_secret(self) -> Mapping[Secret, int]:
-        """Rows of each secret, complete ones."""
-        return self.plan.rows_per_secret
-
-    @property
-    def rows(self) -> int:
-        """Rows of the frame it was made from, complete ones."""
-        return sum(self.rows_per_secret.values())
 
     @property
     def expected_error(self) -> Mapping[str, float]:
@@ -289,13 +255,8 @@ class Calibration:
             noise=request.noise,
         )
 
-    def __str__(self) -> str:
-        return as_text(plan_title(self.plan), plan_rows(self.plan))
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(plan_title(self.plan), plan_rows(self.plan))
+    def _shown(self) -> tuple[str, Rows]:
+        return plan_title(self.plan), plan_rows(self.plan)
 
 
 def _checksum(summaries: Mapping[str, Summary]) -> str:

@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import open_table
-from puffer_frames.loss.outcome import Verification, measured_text
+from puffer_frames.loss.outcome import Verification, excess_text
 from puffer_frames.numbers.arguments import check_flag
-from puffer_frames.numbers.presentation import as_html, as_text
-from puffer_frames.priors.pairs import Pairs
-from puffer_frames.priors.prior import Secret
+from puffer_frames.numbers.presentation import Rows
 from puffer_frames.scales.channels.best import FoundChannel
-from puffer_frames.scales.channels.measure import measured_loss
+from puffer_frames.scales.channels.measure import loss_of_rows
+from puffer_frames.scales.drift import Batch, check_drift, protected_here
 from puffer_frames.scales.remap import Remap
 from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
 from puffer_frames.verbs.channel_plan import ChannelPlan, Seen, roles_of
 from puffer_frames.verbs.channel_rows import release_channel
 from puffer_frames.verbs.channel_text import Compared, channel_rows, channel_title
+from puffer_frames.verbs.planned import Planned
 from puffer_frames.verbs.request import RowsRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class ChannelCalibration:
+class ChannelCalibration(Planned):
     """The plan of a release through a channel. Deterministic: the same table and request give the same plan.
 
     It holds exact statistics of every secret. Keep it with the data; publish the certificate.
@@ -36,31 +36,6 @@ class ChannelCalibration:
     """SHA-256 of the counts it was made from."""
     compared: Compared | None
     """What noise with the same guarantee would cost; None of labels."""
-
-    @property
-    def epsilon(self) -> float:
-        """Privacy parameter epsilon."""
-        return self.plan.request.target.epsilon
-
-    @property
-    def delta(self) -> float:
-        """Privacy parameter delta; 0 is pure privacy."""
-        return self.plan.request.target.delta
-
-    @property
-    def secret(self) -> tuple[str, ...]:
-        """Names of the secret columns."""
-        return self.plan.request.secret
-
-    @property
-    def public(self) -> tuple[str, ...]:
-        """Name of the column to release."""
-        return self.plan.request.public
-
-    @property
-    def pairs(self) -> Pairs:
-        """The word "all", or the protected pairs of secrets."""
-        return self.plan.pairs
 
     @property
     def channels(self) -> Mapping[str, FoundChannel]:
@@ -79,23 +54,13 @@ class ChannelCalibration:
 
     @property
     def lower_bound(self) -> Mapping[str, float]:
-        """No mechanism with this guarantee has a smaller error."""
+        """No mechanism with this guarantee has a smaller error; 0 for a column in cells, where no bound is known."""
         return {self.plan.name: self.plan.channel.lower_bound}
 
     @property
     def observed(self) -> Mapping[str, Verification]:
         """The loss under the observed frequencies."""
         return {self.plan.name: self.plan.observed}
-
-    @property
-    def rows_per_secret(self) -> Mapping[Secret, int]:
-        """Rows of each secret, complete ones."""
-        return self.plan.rows_per_secret
-
-    @property
-    def rows(self) -> int:
-        """Rows of the frame it was made from, complete ones."""
-        return sum(self.rows_per_secret.values())
 
     @method_takes(ReleaseArguments)
     def release(self, frame: NativeFrame, arguments: ReleaseArguments, /) -> NativeFrame:
@@ -132,53 +97,30 @@ class ChannelCalibration:
         roles = roles_of(asked.roles, table)
         rows = table.complete(roles, nulls=request.nulls, layout=asked.layout)
         seen = Seen.of(rows, request, roles)
-        batch = None
-        if seen.found.checksum() != self.checksum:
-            if not other_rows:
-                raise CalibrationError(
-                    "the frame",
-                    rule="the one that the calibration was made from",
-                    got="a frame with other rows",
-                    hint="Calibrate this frame, or say allow_other_frame=True to use the channel of the first.",
-                )
-            batch = self._measure(seen, drift=drift)
+        same = seen.found.checksum() == self.checksum
+        if not same and not other_rows:
+            raise CalibrationError(
+                "the frame",
+                rule="the one that the calibration was made from",
+                got="a frame with other rows",
+                hint="Calibrate this frame, or say allow_other_frame=True to use the channel of the first.",
+            )
+        batch = None if same else self._measure(seen)
+        if batch is not None and not drift:
+            check_drift(batch, request.target)
         return release_channel(self.plan, rows, asked, rows_per_secret=seen.found.rows_per_secret, batch=batch)
 
-    def _measure(self, seen: Seen, *, drift: bool) -> Verification:
+    def _measure(self, seen: Seen) -> Batch:
         """The loss under the frequencies of other rows."""
-        counts = seen.counts(self.plan.column)
-        unknown = [secret for secret in counts if secret not in self.rows_per_secret]
-        if unknown:
-            raise CalibrationError(
-                "the secrets of the frame",
-                rule="those of the plan",
-                got=f"{len(unknown)} that it does not know",
-                hint="Calibrate a frame with all secrets.",
-            )
-        named = [secret for secret in self.plan.secrets if secret in counts]
-        pairs: Pairs = (
-            "all" if self.pairs == "all" else tuple(p for p in self.pairs if p[0] in counts and p[1] in counts)
-        )
-        found = measured_loss(
-            {secret: counts[secret] for secret in named},
-            self.plan.channel.weights,
-            pairs=pairs,
-            epsilon=self.epsilon,
-            unsure=seen.unsure(self.plan.column),
-        )
-        if not drift and found.refutes(self.plan.request.target):
-            raise CalibrationError(
-                "the loss under the frequencies of these rows",
-                rule="at most what was asked for",
-                got=measured_text(found, delta=self.delta),
-                hint="Calibrate this frame, or say allow_drift=True: the certificate will give this figure.",
-            )
-        return found
+        counts, unsure = seen.counts(self.plan.column), seen.unsure(self.plan.column)
+        present, pairs, absent = protected_here(counts, known=self.rows_per_secret, pairs=self.pairs)
+        if len(present) < 2 or not pairs:
+            return Batch(observed={}, exceeded={}, absent=absent)
+        name, target = self.plan.name, self.plan.request.target
+        rows = {secret: counts[secret] for secret in present}
+        found = loss_of_rows(rows, self.plan.channel, pairs=pairs, unsure=unsure)
+        exceeded = {} if found.confirms(target) else {name: excess_text(found, target)}
+        return Batch(observed={name: found}, exceeded=exceeded, absent=absent)
 
-    def __str__(self) -> str:
-        return as_text(channel_title(self.plan), channel_rows(self.plan, self.compared))
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(channel_title(self.plan), channel_rows(self.plan, self.compared))
+    def _shown(self) -> tuple[str, Rows]:
+        return channel_title(self.plan), channel_rows(self.plan, self.compared)

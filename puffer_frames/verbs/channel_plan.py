@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from puffer_frames.certificates.of_channel import radius_words
 from puffer_frames.errors import ArgumentError, CalibrationError
@@ -60,6 +61,7 @@ def channel_of(request: Request, table: Table, /) -> Channel | None:
         ("theorem", "auto", request.theorem),
         ("calibration", "exact", request.calibration),
         ("noise", "laplace", request.noise.title.lower()),
+        ("components", None, request.components),
     ):
         if given != default:
             raise ArgumentError(
@@ -123,13 +125,13 @@ class Seen:
         known_numbers(column, self.found)
         return {secret: column.counted(pair) for secret, pair in self.found.counts.items()}
 
-    def unsure(self, column: InputColumn, /) -> dict[Secret, float]:
+    def unsure(self, column: InputColumn, /) -> dict[Secret, Fraction]:
         """The share of the rows of each secret of which it is not known which input of a plan they are."""
         if isinstance(self.found, LevelCounts):
-            return dict.fromkeys(self.found.counts, 0.0)
+            return dict.fromkeys(self.found.counts, Fraction(0))
         radius = self.found.radius
         return {
-            secret: column.unsure(pair, radius=radius) / int(pair[1].sum())
+            secret: Fraction(column.unsure(pair, radius=radius), int(pair[1].sum()))
             for secret, pair in self.found.counts.items()
         }
 

@@ -16,9 +16,9 @@ from puffer_frames.certificates.version import __version__
 from puffer_frames.errors import ArgumentError, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import CompleteRows
-from puffer_frames.loss.outcome import Verification
 from puffer_frames.numbers.presentation import pairs_text, shown_names
 from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.drift import Batch
 from puffer_frames.verbs.channel_plan import ChannelPlan
 from puffer_frames.verbs.request import RowsRequest
 
@@ -30,7 +30,7 @@ def release_channel(
     /,
     *,
     rows_per_secret: Mapping[Secret, int],
-    batch: Verification | None = None,
+    batch: Batch | None = None,
 ) -> NativeFrame:
     """Release rows whose levels are those of the plan.
 
@@ -41,8 +41,8 @@ def release_channel(
     asked : RowsRequest
     rows_per_secret : mapping of secret to int
         Of the rows that are released.
-    batch : Verification, optional
-        What was measured under the frequencies of other rows than those that the plan was made from.
+    batch : Batch, optional
+        What was measured on other rows than those that the plan was made from.
     """
     _require_levels(asked)
     key, warnings = asked.drawing.key(), rows.warnings(list(rows_per_secret.values()))
@@ -68,6 +68,7 @@ def release_channel(
         warnings=warnings,
         publish=asked.publish,
         seeded=asked.drawing.seeded,
+        secrets=len(plan.secrets),
         batch=batch,
     )
     certificate = _certificate(plan, facts, columns=rows.names, rows=released.rows, secrets=tuple(rows_per_secret))

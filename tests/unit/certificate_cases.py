@@ -236,3 +236,19 @@ def certificate_of_case(name):
             return calibrate(frame, **asked).release(batch, **late).puffer.certificate
         released = {"privatize": privatize, "aggregate": aggregate, "histogram": histogram}[verb](frame, **asked)
     return released.puffer.certificate
+
+
+ABOUT = {
+    "issuer": "Office for tests",
+    "dataset": "people, 2026",
+    "created": "2026-01-31T13:00:00+01:00",
+    "intended_use": "teaching",
+    "contact": "office@example.org",
+}
+
+
+def set_in(plain, path, value):
+    *way, last = path
+    for step in way:
+        plain = plain[step]
+    plain[last] = value

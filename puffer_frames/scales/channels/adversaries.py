@@ -53,7 +53,7 @@ def adversaries(
     others = [entry for entry in entries if not isinstance(entry, str)]
     adding = all(isinstance(entry, (Mapping, OtherTable, LevelCounts)) for entry in entries)
     named: dict[str, Adversary] = {}
-    if adding or any(word in entries for word in ("fitted", "empirical") if isinstance(word, str)):
+    if adding or any(isinstance(entry, str) and entry in ("fitted", "empirical") for entry in entries):
         named["empirical"] = Adversary(laws=(empirical_laws(counts, options),), words="the observed frequencies")
     for entry in others:
         title, found = _read(entry, column, counts)

@@ -100,7 +100,8 @@ def best_channel(
     -----
     **Guarantee**: with q_s the law of the output given secret s, :math:`q_s(B) \le e^\varepsilon q_t(B) + \delta` for
     each pair and each set B of outputs, for every law that `options.radius` covers; in exact integers. **Cost**: a
-    linear program of (levels)^2 variables: under a second for 16 levels, seconds for 64.
+    linear program of (levels)^2 variables: under a second for 16 levels, seconds for 64, up to a
+    minute for 256.
 
     References
     ----------

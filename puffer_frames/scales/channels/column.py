@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -136,9 +136,7 @@ def label_column(
         inputs.append(OTHER)
     codes = {level: inputs.index(OTHER if level in rare else level) for level in levels}
     _check_number(len(inputs))
-    few = tuple(
-        level for level in found.levels if codes[level] < len(inputs) and level not in rare and rows[level] < RARE
-    )
+    few = tuple(level for level in found.levels if level not in rare and rows[level] < RARE)
     if few:
         warn(RareLevelsWarning(few, fewest=RARE))
     column = InputColumn(
@@ -148,13 +146,7 @@ def label_column(
         public=declared is not None and merge_rare is None,  # which levels are rare is learned
         codes=codes,
     )
-    return InputColumn(
-        levels=column.levels,
-        counts=column.labelled(found),
-        cost=column.cost,
-        public=column.public,
-        codes=codes,
-    )
+    return replace(column, counts=column.labelled(found))
 
 
 def number_column(summary: Summary, options: Channel, /, *, declared: Sequence[float] | None) -> InputColumn:
@@ -187,14 +179,7 @@ def number_column(summary: Summary, options: Channel, /, *, declared: Sequence[f
 
 
 def _counted(column: InputColumn, summary: Summary) -> InputColumn:
-    return InputColumn(
-        levels=column.levels,
-        counts={secret: column.counted(pair) for secret, pair in summary.counts.items()},
-        cost=column.cost,
-        public=column.public,
-        edges=column.edges,
-        in_cells=column.in_cells,
-    )
+    return replace(column, counts={secret: column.counted(pair) for secret, pair in summary.counts.items()})
 
 
 def _cells(summary: Summary, values: FloatArray, options: Channel) -> InputColumn:
@@ -240,7 +225,7 @@ def _check_number(levels: int) -> None:
             "the public column",
             rule=f"one of 2 to {MOST_LEVELS} levels",
             got=f"{levels}",
-            hint="Leave a constant column out, or keep it." if levels < 2 else "Merge rare levels: merge_rare=5.",
+            hint="Leave a constant column out, or keep it." if levels < 2 else "Release a coarser column.",
         )
 
 
@@ -268,4 +253,4 @@ def as_levels(entries: Any, /) -> tuple[Level, ...] | None:
     """The levels that a domain declares; None for the bounds (low, high) of numbers."""
     listed = [entry.item() if isinstance(entry, np.generic) else entry for entry in entries]
     bounds = len(listed) == 2 and all(isinstance(e, (int, float)) and not isinstance(e, bool) for e in listed)
-    return None if bounds else tuple(entry.item() if isinstance(entry, np.generic) else entry for entry in listed)
+    return None if bounds else tuple(listed)

@@ -161,19 +161,27 @@ def _excesses(ends: list[_Ends], laws: Laws, problem: Problem, odds: Fraction) -
 
 def check(weights: Weights, problem: Problem, /) -> None:
     """Raise CalibrationError unless integers are a channel that meets every constraint, in rationals, from scratch."""
+    found = fault(weights, problem)
+    if found is not None:
+        raise _failed(found)
+
+
+def fault(weights: Weights, problem: Problem, /) -> str | None:
+    """A constraint that a channel breaks, decided in rationals; None where it meets all."""
     if any(sum(row) != TOTAL or min(row) < 0 for row in weights):
-        raise _failed("rows that do not sum to 2**62")
+        return "rows that do not sum to 2**62"
     odds, columns = exp_below(problem.target.epsilon), _columns(weights)
     if problem.cap is not None:
         most = exp_below(problem.cap)
         if any(max(column) > most * min(column) for column in columns):
-            raise _failed("a loss of more than the cap")
+            return "a loss of more than the cap"
     allowed = both_least(problem.target.delta) * TOTAL
     for laws in problem.beliefs:
         ends = [_Ends(laws, column) for column in columns]
         for one, other in problem.ordered_pairs(laws):
             if sum(max(Fraction(0), end.most[one] - odds * end.least[other]) for end in ends) > allowed:
-                raise _failed("a loss of more than was asked for")
+                return "a loss of more than was asked for"
+    return None
 
 
 def _failed(got: str) -> CalibrationError:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,9 @@ from puffer_frames.noise.channel import TOTAL_BITS
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.channels.adversaries import distance_left
+from puffer_frames.scales.channels.best import FoundChannel
+from puffer_frames.scales.channels.exact import fault
+from puffer_frames.scales.channels.problem import Law
 
 _ERROR = 1e-12
 """Relative error of a probability of the output: sums of at most 256 products in floats."""
@@ -29,7 +34,7 @@ def measured_loss(
     pairs: Pairs,
     epsilon: float,
     confidence: float | None = None,
-    unsure: Mapping[Secret, float] | None = None,
+    unsure: Mapping[Secret, Fraction] | None = None,
 ) -> Verification:
     """The loss under these frequencies, or under every law that they do not refute with this confidence.
 
@@ -41,7 +46,7 @@ def measured_loss(
     laws: dict[Secret, tuple[tuple[FloatArray, FloatArray], FloatArray, FloatArray]] = {}
     for secret, often in counts.items():
         own = often / often.sum() @ channel
-        apart = spread * (unsure[secret] if unsure else 0.0)
+        apart = spread * (float(unsure[secret]) if unsure else 0.0)
         away = 0.0 if confidence is None else distance_left(often, secrets=len(counts), confidence=confidence)
         most = np.minimum(own + away * spread + apart, channel.max(axis=0)) * (1 + _ERROR)
         least = np.maximum(own - away * spread - apart, channel.min(axis=0)) * (1 - _ERROR)
@@ -64,6 +69,29 @@ def measured_loss(
         hockey_stick=Bracket(lower=stick[0], upper=max(stick)),
         epsilon=epsilon,
     )
+
+
+def loss_of_rows(
+    counts: Mapping[Secret, NDArray[np.int64]],
+    channel: FoundChannel,
+    /,
+    *,
+    pairs: Pairs,
+    unsure: Mapping[Secret, Fraction],
+) -> Verification:
+    """The loss under the frequencies of other rows; whether it is within what was asked for, in whole numbers."""
+    target = channel.problem.target
+    found = measured_loss(counts, channel.weights, pairs=pairs, epsilon=target.epsilon, unsure=unsure)
+    laws = {secret: Law(counts=tuple(map(int, rows)), moved=unsure[secret]) for secret, rows in counts.items()}
+    if fault(channel.weights.tolist(), replace(channel.problem, beliefs=(laws,), pairs=pairs, cap=None)) is not None:
+        return found
+    if target.delta:
+        return replace(found, hockey_stick=_at_most(found.hockey_stick, target.delta))
+    return replace(found, pure_loss=_at_most(found.pure_loss, target.epsilon))
+
+
+def _at_most(bracket: Bracket, bound: float) -> Bracket:
+    return Bracket(lower=min(bracket.lower, bound), upper=min(bracket.upper, bound))
 
 
 def largest_loss(weights: NDArray[np.int64], /) -> float:

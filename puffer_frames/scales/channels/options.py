@@ -42,7 +42,7 @@ class Channel:
     cells : int
         Columns of more than 256 different numbers are released as the medians of about so many cells of equal shares.
     outputs : int, optional
-        At most so many levels are released; by default all of 100, and 64 of more.
+        At most so many levels are released; by default any of them may be.
     publish_matrix : bool
         Whether the certificate holds the channel, so that sums of released levels can be corrected. It holds
         statistics of every secret.

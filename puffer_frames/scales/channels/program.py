@@ -64,9 +64,10 @@ class _Program:
     it from below, and what else the constraints need for each output.
     """
 
-    def __init__(self, problem: Problem, largest: float) -> None:
+    def __init__(self, problem: Problem, largest: float, support: NDArray[np.bool_] | None) -> None:
         self.problem = problem
         self.largest = largest
+        self.support = np.ones(problem.cost.shape, dtype=bool) if support is None else support
         self.cells = np.arange(problem.cost.size).reshape(problem.cost.shape)
         self.columns = problem.cost.size
         self.rows, self.same = _Rows(), _Rows()
@@ -103,11 +104,12 @@ class _Program:
         """W <= e^cap low, and W <= high, where W is low and what is beside it."""
         if self.low is None:
             return
-        cells, low = self.cells.ravel(), np.tile(self.low, self.problem.inputs)
+        inputs, outputs = np.nonzero(self.support)
+        cells, low = self.cells[inputs, outputs], self.low[outputs]
         if self.problem.cap is not None:
             self.rows.add([(cells, 1.0), (low, 1.0 - self._exp(self.problem.cap))])
         if self.high is not None:
-            self.rows.add([(cells, 1.0), (low, 1.0), (np.tile(self.high, self.problem.inputs), -1.0)])
+            self.rows.add([(cells, 1.0), (low, 1.0), (self.high[outputs], -1.0)])
 
     @property
     def _odds(self) -> float:
@@ -161,8 +163,20 @@ class _Program:
             self.rows.add([(slack[None, :], 1.0)], bound=self.problem.target.delta)
 
 
-def solve(problem: Problem, /) -> tuple[FloatArray, float]:
-    """The channel of least expected cost in floats, and a bound: no channel that meets the constraints costs less.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """What the solver found."""
+
+    matrix: FloatArray
+    """A channel in floats, shape (inputs, outputs)."""
+    bound: float
+    """No channel that meets the constraints costs less."""
+    reduced: FloatArray
+    """Reduced costs of the entries: where one is negative, a larger entry may cost less. Shape (inputs, outputs)."""
+
+
+def solve(problem: Problem, /, *, interior: bool = False) -> Solution:
+    """The channel of least expected cost; by interior points, where there are many entries with costs of their own.
 
     Raises
     ------
@@ -171,34 +185,64 @@ def solve(problem: Problem, /) -> tuple[FloatArray, float]:
 
     Notes
     -----
-    HiGHS by SciPy: dual simplex, feasibility tolerance 1e-10. The bound is that of the dual solution, whatever its
-    quality. docs/theory.md, section 16.
+    HiGHS by SciPy, feasibility tolerance 1e-10: dual simplex, or interior points and crossover. The bound is that of
+    the dual solution, whatever its quality. docs/theory.md, section 16.
+    """
+    for largest in _LARGEST_LOGS:
+        found = attempt(problem, largest=largest, interior=interior)
+        if found is not None:
+            return found
+    raise CalibrationError(
+        "the linear program of the channel",
+        rule="solved",
+        got="a failure of HiGHS",
+        hint="Merge rare levels, or release fewer outputs: Channel(outputs=16).",
+    )
+
+
+def attempt(
+    problem: Problem,
+    /,
+    *,
+    support: NDArray[np.bool_] | None = None,
+    iterations: int | None = None,
+    largest: float = _LARGEST_LOGS[0],
+    interior: bool = False,
+) -> Solution | None:
+    """As `solve`; None where the solver fails, or needs more iterations.
+
+    Parameters
+    ----------
+    problem : Problem
+    support : ndarray of bool, shape (inputs, outputs), optional
+        Other entries are no more than the constant of their column. The bound is of all channels.
+    iterations : int, optional
+    largest : float
+        Losses beyond this are asked for as this.
+    interior : bool
+        By interior points.
     """
     prices, unit = _prices(problem)
-    for largest in _LARGEST_LOGS:
-        program = _Program(problem, largest)
-        program.build()
-        found, bound = _solution(program, prices)
-        if found is not None:
-            break
-    else:
-        raise CalibrationError(
-            "the linear program of the channel",
-            rule="solved",
-            got="a failure of HiGHS",
-            hint="Merge rare levels, or release fewer outputs: Channel(outputs=16).",
-        )
+    program = _Program(problem, largest, support)
+    program.build()
+    method = "highs-ipm" if interior else "highs-ds"
+    found, bound, reduced = _solution(program, prices, method=method, iterations=iterations)
+    if found is None:
+        return None
     matrix: FloatArray = found[: problem.cost.size].clip(0.0).reshape(problem.cost.shape)
     if program.low is not None:
         matrix += found[program.low].clip(0.0)
     matrix /= matrix.sum(axis=1, keepdims=True)
     if problem.kept is None and problem.expected_cost(matrix) > unit:
         matrix = np.eye(problem.outputs)[[int((problem.pooled @ problem.cost).argmin())] * problem.inputs]
-    return matrix, bound * unit if max(problem.target.epsilon, problem.cap or 0.0) <= largest else 0.0
+    exact = max(problem.target.epsilon, problem.cap or 0.0) <= largest
+    return Solution(matrix=matrix, bound=bound * unit * exact, reduced=reduced)
 
 
-def _solution(program: _Program, prices: FloatArray) -> tuple[FloatArray | None, float]:
-    """Variables, None where the solver fails, and a bound of their price."""
+def _solution(
+    program: _Program, prices: FloatArray, *, method: str, iterations: int | None
+) -> tuple[FloatArray | None, float, FloatArray]:
+    """Variables, None where the solver fails, a bound of their price, and the reduced costs of the entries."""
     price = np.zeros(program.columns)
     price[: prices.size] = prices.ravel()
     if program.low is not None:
@@ -206,21 +250,27 @@ def _solution(program: _Program, prices: FloatArray) -> tuple[FloatArray | None,
     equal = _equalities(program)
     above, same = program.rows.matrix(program.columns), equal.matrix(program.columns)
     most, sums = np.concatenate(program.rows.bounds), np.concatenate(equal.bounds)
+    held = np.ones(program.columns, dtype=bool)
+    held[program.cells[~program.support]] = False
+    options: dict[str, Any] = {"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE}
     found: Any = linprog(  # type: ignore[call-overload]
-        price,
-        A_ub=above,
+        price[held],
+        A_ub=above[:, held],
         b_ub=most,
-        A_eq=same,
+        A_eq=same[:, held],
         b_eq=sums,
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE},
+        method=method,
+        options=options if iterations is None else options | {"maxiter": iterations},
     )
-    if found.x is None:
-        return None, 0.0
+    if found.status or found.x is None:
+        return None, 0.0, prices
+    variables = np.zeros(program.columns)
+    variables[held] = found.x
     left, right = found.ineqlin.marginals.clip(None, 0.0), found.eqlin.marginals
-    bound = float(left @ most + right @ sums) + _least(program, price - above.T @ left - same.T @ right)
+    reduced = price - above.T @ left - same.T @ right
+    bound = float(left @ most + right @ sums) + _least(program, reduced)
     absent = _ABSENT if (program.problem.pooled <= 0).any() else 0.0
-    return found.x, max(0.0, bound - absent - _ROUNDING)
+    return variables, max(0.0, bound - absent - _ROUNDING), reduced[program.cells]
 
 
 def _prices(problem: Problem) -> tuple[FloatArray, float]:
