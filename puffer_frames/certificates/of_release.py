@@ -13,6 +13,7 @@ from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.presentation import plain, rounded_up, shown, shown_names
 from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import JOINT
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch
@@ -51,6 +52,20 @@ class ReleaseFacts:
         return len(self.choices) > 1
 
     @property
+    def joint(self) -> bool:
+        """Whether the scales of several columns were found together."""
+        return any(choice.theorem is JOINT for choice in self.choices.values())
+
+    @property
+    def joint_any_law(self) -> float:
+        """The pure loss of a row under any law on the ranges, rounded up to two digits."""
+        reach = 0.0
+        for choice in self.choices.values():
+            low, high = choice.bounds or (0.0, 0.0)
+            reach += (high - low) / choice.scale if choice.scale else 0.0
+        return rounded_up(reach * (1 + 1e-12), digits=2)
+
+    @property
     def noisy(self) -> bool:
         """Whether any column has noise."""
         return any(choice.scale for choice in self.choices.values())
@@ -73,12 +88,19 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
             yield say("population", confidence=f"{100 * belief.confidence:.6g}")
     if facts.batch is not None:
         yield say("other-rows")
-    if facts.several:
-        within = "the domain" if set(facts.domain) == set(facts.choices) else "the observed ranges"
-        if facts.domain and set(facts.domain) != set(facts.choices):
-            within = "the domain, or the observed range of a column without one"
-        yield say("joint-rule", range=within)
+    if facts.joint:
+        yield say("joint-exact", of="" if facts.batch is None else " of the plan")
+        yield say("joint-any-law", range=_range_text(facts), loss=f"{facts.joint_any_law:.2g}")
+    elif facts.several:
+        yield say("joint-rule", range=_range_text(facts))
         yield say("shares")
+
+
+def _range_text(facts: ReleaseFacts) -> str:
+    if not facts.domain:
+        return "the observed ranges" if facts.batch is None else "the ranges of the table of the plan"
+    whole = set(facts.domain) == set(facts.choices)
+    return "the domain" if whole else "the domain, or the observed range of a column without one"
 
 
 def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
@@ -90,7 +112,7 @@ def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
     yield from (say("other-columns"), say("per-record"), say("learned"))
     if any(isinstance(belief, Population) for belief in _learned(facts)):
         yield say("one-confidence")
-    if not facts.several:
+    if facts.joint or not facts.several:
         yield say("other-knowledge")
 
 
@@ -115,7 +137,8 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
             yield say("refuted", what=shown(name), loss=measured_text(found, delta=facts.target.delta))
     batch = facts.batch
     exceeded = _exceeding(facts) if batch is None else batch.exceeded
-    yield from (say("observed-exceeds", what=shown(name), found=found) for name, found in exceeded.items())
+    for name, loss in exceeded.items():
+        yield say("observed-exceeds", what="a row of these columns" if facts.joint else shown(name), found=loss)
     if batch is None and any(choice.observed is None for choice in facts.choices.values()):
         yield say("observed-unknown")
     if batch is not None:

@@ -93,6 +93,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "The columns of a row together have the guarantee, whatever their joint law within {range} "
         "(bounded-column rule).",
     ),
+    "joint-exact": (
+        "proved",
+        "The columns of a row together have the guarantee under the observed frequencies of whole rows{of}: the loss "
+        "of every possible released row was bounded, rounding included.",
+    ),
     "cells": (
         "proved",
         "Values were counted in cells. The scale pays for their width: the guarantee is under the exact frequencies.",
@@ -134,6 +139,10 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "measured",
         "The engine has confirmed each column alone for its share of epsilon. The guarantee of a row rests on the "
         "bounded-column rule, not on these figures.",
+    ),
+    "joint-any-law": (
+        "measured",
+        "Under any law of the columns within {range}, the pure loss of a row is at most {loss}.",
     ),
     "kept-tells": ("measured", "From {kept}, which is kept, {determines} can be told (share {share})."),
     "order-tells": ("measured", "The order of the rows tells more than a random one: {reasons}."),

@@ -153,6 +153,8 @@ def _calibration_text(certificate: Fields) -> str:
         printed = ", ".join(f"{scale:.6g}" for scale in asked.values())
         return f"{used}; as printed it asks for {printed}; {_smaller(ratio)}" if ratio > _EQUAL else used
     exact = "exact: the smallest scale that the engine confirms"
+    if certificate.theorem == "joint":
+        return "exact: of the scales that the engine confirms, those found with the smallest sum of scale / spread"
     if len(asked) < len(certificate.scales):
         return f"{exact}; {theorem} has no condition for this request"
     if certificate.calibration == "theorem":
@@ -178,8 +180,10 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
     rows = []
     several = len(certificate.scales) > 1
     label = "proved" if certificate.calibration == "mechanism" or certificate.channels else "measured"
-    for column, beliefs in certificate.verified.items():
-        of = f" of {shown(column)} alone" if several else ""
+    joint = certificate.theorem == "joint"
+    of_rows = " of the columns of a row together"
+    for column, beliefs in list(certificate.verified.items())[: 1 if joint else None]:
+        of = of_rows if joint else f" of {shown(column)} alone" if several else ""
         for belief, found in beliefs.items():
             loss = measured_text(found, delta=certificate.delta)
             if column in certificate.channels:
@@ -187,9 +191,9 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
                 if certificate.delta:
                     loss = f"delta at most {plain(certificate.delta)} at epsilon {plain(certificate.epsilon)}"
             rows.append((label, f"{belief} belief: {loss}{of}"))
-    for column, found in certificate.observed.items():
+    for column, found in list(certificate.observed.items())[: 1 if joint else None]:
         if certificate.verified.get(column, {}).get("empirical") != found:
-            of = f" of {shown(column)} alone" if several else ""
+            of = of_rows if joint else f" of {shown(column)} alone" if several else ""
             loss = measured_text(found, delta=certificate.delta)
             rows.append(("measured", f"observed frequencies of the released rows: {loss}{of}"))
     return rows

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
@@ -14,6 +14,7 @@ from puffer_frames.frames import cells
 from puffer_frames.frames.columns import rows_text, to_floats
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Counts, Summary
@@ -99,6 +100,48 @@ def _per_secret(
         label: (values[bounds[k] : bounds[k + 1]], counts[bounds[k] : bounds[k + 1]]) for label, k in numbers.items()
     }
     return {label: parts[label] for label in sorted(parts, key=sort_key)}
+
+
+def count_rows(
+    table: nw.DataFrame[Any],
+    /,
+    *,
+    secret: Sequence[str],
+    public: Sequence[str],
+    domain: Mapping[str, Bounds],
+) -> JointCounts:
+    """Rows per secret and row of several public columns of numbers.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns `secret_0`, ..., `value_0`, ..., and `count`, as an engine counts them.
+    domain : mapping of column to (low, high)
+        Values beyond it count as its ends.
+
+    Raises
+    ------
+    PriorError, ArgumentTypeError
+        As `count_values`.
+    """
+    counts = table["count"].to_numpy().astype(np.int64)
+    columns = []
+    for k, name in enumerate(public):
+        values = to_floats(table[f"value_{k}"], counts, name=name)
+        columns.append((values.clip(*domain[name]) if name in domain else values) + 0.0)  # one zero
+    labels = _secrets(table, counts, secret=secret)
+    numbers: dict[Secret, int] = {label: k for k, label in enumerate(sorted(set(labels), key=sort_key))}
+    codes = np.fromiter(map(numbers.__getitem__, labels), dtype=np.intp, count=len(labels))
+    order = np.lexsort((*reversed(columns), codes))
+    points, codes, counts = np.stack(columns, axis=1)[order], codes[order], counts[order]
+    differs = (codes[1:] != codes[:-1]) | (points[1:] != points[:-1]).any(axis=1)
+    fresh = np.flatnonzero(np.append(True, differs))
+    points, codes, counts = points[fresh], codes[fresh], np.add.reduceat(counts, fresh)
+    bounds = np.searchsorted(codes, np.arange(len(numbers) + 1))
+    parts = {
+        label: (points[bounds[k] : bounds[k + 1]], counts[bounds[k] : bounds[k + 1]]) for label, k in numbers.items()
+    }
+    return JointCounts(columns=tuple(public), counts=parts)
 
 
 def count_levels(

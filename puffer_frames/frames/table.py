@@ -16,6 +16,7 @@ from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.summary import Summary
 
@@ -29,6 +30,9 @@ class CompleteRows(Protocol):
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """What the rows say of each public column of numbers; raises PriorError, ArgumentTypeError."""
+
+    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
+        """How often each row of the public columns of numbers occurs; raises PriorError, ArgumentTypeError."""
 
     def level_counts(self, name: str, /) -> LevelCounts:
         """Rows per secret and level of a column of labels; raises PriorError, ArgumentError for too many levels."""

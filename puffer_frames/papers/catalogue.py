@@ -150,6 +150,14 @@ BOUNDED = Theorem(
     coupled=True,
 )
 
+JOINT = Theorem(
+    name="joint",
+    source="docs/theory.md, section 17",
+    condition="the smallest weighted sum of scales that the exact joint loss confirms",
+    model="the observed frequencies of whole rows of each secret",
+    discrete=True,
+)
+
 # For what one unit adds to a sum or count
 
 REPORTED_VALUES = Theorem(name="reports", source="[DLYZ] Theorem 1", scale=_kantorovich, coupled=True)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.outcome import Verification, excess_text
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.target import Target
+from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.columns import measure_observed, range_of
+from puffer_frames.scales.joint.columns import measure_jointly, unrounded
 from puffer_frames.scales.observed import observed_belief
 
 
@@ -24,7 +26,7 @@ class Batch:
     observed: Mapping[str, Verification]
     """The loss under their own observed frequencies, per column; none of a column where it could not be computed."""
     exceeded: Mapping[str, str]
-    """Columns that are not known to be within what was asked for, and what was found, in words."""
+    """Columns, or all together, that are not known to be within what was asked for, and what was found, in words."""
     absent: int
     """How many secrets of the plan these rows lack."""
 
@@ -82,6 +84,29 @@ def measure_batch(
     return Batch(observed=observed, exceeded=exceeded, absent=absent)
 
 
+def measure_joint_batch(
+    joint: JointCounts,
+    /,
+    *,
+    scales: Mapping[str, float],
+    known: Mapping[Secret, int],
+    pairs: Pairs,
+    target: Target,
+    noise: Noise,
+) -> Batch:
+    """As `measure_batch`, for columns whose scales were found together; raises as that does."""
+    present, listed, absent = protected_here(joint.counts, known=known, pairs=pairs)
+    if len(present) < 2 or not listed:
+        return Batch(observed={}, exceeded={}, absent=absent)
+    rows = replace(joint, counts={secret: joint.counts[secret] for secret in present})
+    asked = unrounded(target, noise=noise, columns=len(scales))
+    found = measure_jointly(rows, [scales[name] for name in joint.columns], asked, pairs=listed)
+    exceeded = {}
+    if not found.pure_loss.upper <= asked.epsilon:
+        exceeded[", ".join(joint.columns)] = excess_text(found, Target(epsilon=asked.epsilon, delta=0.0))
+    return Batch(observed=dict.fromkeys(joint.columns, found), exceeded=exceeded, absent=absent)
+
+
 def protected_here(
     rows: Collection[Secret], /, *, known: Collection[Secret], pairs: Pairs
 ) -> tuple[Sequence[Secret], Pairs, int]:
@@ -110,7 +135,7 @@ def check_drift(batch: Batch, target: Target, /) -> None:
     """Raise CalibrationError where the rows are not within the guarantee."""
     for name, found in batch.exceeded.items():
         raise CalibrationError(
-            f"the loss of column {name!r} under the frequencies of these rows",
+            f"the loss of column{'s' * (name not in batch.observed)} {name!r} under the frequencies of these rows",
             rule=f"within {target}",
             got=found,
             hint="Calibrate these rows, or say allow_drift=True: the certificate then states the loss.",

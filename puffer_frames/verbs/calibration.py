@@ -16,10 +16,9 @@ from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import Rows
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import Prior, Secret
-from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.channels.best import FoundChannel
 from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.drift import Batch, check_drift, measure_batch
+from puffer_frames.scales.drift import Batch, check_drift, measure_batch, measure_joint_batch
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.robustness import leanings
 from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
@@ -28,6 +27,7 @@ from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.planned import Planned
 from puffer_frames.verbs.release_rows import release_rows
 from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
+from puffer_frames.verbs.rows_seen import RowsSeen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -47,8 +47,8 @@ class Calibration(Planned):
     @classmethod
     def of(cls, request: Request, rows: CompleteRows, /, *, library: str) -> Calibration:
         """From the rows that a request is for, of a frame of this library."""
-        summaries = rows.summaries(request.domain)
-        return cls(plan=Plan.of(request, summaries), checksum=_checksum(summaries), library=library)
+        seen = RowsSeen.of(rows, request)
+        return cls(plan=Plan.of(request, seen), checksum=seen.checksum(), library=library)
 
     @property
     def calibration(self) -> str:
@@ -228,8 +228,8 @@ class Calibration(Planned):
         asked = RowsRequest.of(arguments, table.labels, secret=request.secret, public=request.public)
         refuse_publish(asked)
         rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
-        summaries = rows.summaries(self.plan.clipped)
-        same = _checksum(summaries) == self.checksum
+        seen = RowsSeen.for_plan(rows, self.plan.clipped, joint=self.plan.is_joint)
+        same = seen.checksum() == self.checksum
         if not same and not other_rows:
             raise CalibrationError(
                 "the frame",
@@ -237,16 +237,24 @@ class Calibration(Planned):
                 got="a frame with other rows",
                 hint="Calibrate this frame, or say allow_other_frame=True to use the beliefs learned from the first.",
             )
-        batch = None if same else self._measure(summaries)
+        batch = None if same else self._measure(seen)
         if batch is not None and not drift:
             check_drift(batch, request.target)
-        counts = summaries[request.public[0]].rows_per_secret
-        return release_rows(self.plan, rows, asked, rows_per_secret=counts, batch=batch)
+        return release_rows(self.plan, rows, asked, rows_per_secret=seen.rows_per_secret, batch=batch)
 
-    def _measure(self, summaries: Mapping[str, Summary]) -> Batch:
+    def _measure(self, seen: RowsSeen) -> Batch:
         request = self.plan.request
+        if seen.joint is not None:
+            return measure_joint_batch(
+                seen.joint,
+                scales=self.scales,
+                known=self.rows_per_secret,
+                pairs=self.pairs,
+                target=request.target,
+                noise=request.noise,
+            )
         return measure_batch(
-            summaries,
+            seen.summaries,
             scales=self.scales,
             known=self.rows_per_secret,
             pairs=self.pairs,
@@ -257,7 +265,3 @@ class Calibration(Planned):
 
     def _shown(self) -> tuple[str, Rows]:
         return plan_title(self.plan), plan_rows(self.plan)
-
-
-def _checksum(summaries: Mapping[str, Summary]) -> str:
-    return "".join(summary.checksum() for summary in summaries.values())

@@ -43,6 +43,7 @@ def plan_rows(plan: Plan, /) -> Rows:
 def _column_rows(plan: Plan, name: str, choice: Choice) -> list[tuple[str, str]]:
     scale, published = choice.scale, choice.published_scale
     exact = "smallest confirmed" if plan.calibration == "exact" else "published, raised where not confirmed"
+    exact = "with those of the other columns the smallest confirmed sum found" if plan.is_joint else exact
     ratio = f", {published / scale:.2f} times smaller than published" if published and 0 < scale < published else ""
     theorem, pair = choice.theorem, choice.worst_pair
     spread, constant = spread_of(choice.empirical, plan.rows_per_secret)
@@ -50,7 +51,7 @@ def _column_rows(plan: Plan, name: str, choice: Choice) -> list[tuple[str, str]]
     useless = ". The noise is larger than that error: single values are of no use" if error > constant else ""
     rows = [
         ("theorem", f"{theorem.name}: {theorem.model} ({theorem.source})"),
-        ("published scale", _published_text(plan, choice)),
+        *([] if plan.is_joint else [("published scale", _published_text(plan, choice))]),
         ("scale used", f"{scale:.6g} ({exact}{ratio})"),
         ("expected error", f"{error:.6g} ({'mean absolute, after remap' if name in plan.remaps else of_noise})"),
         *_remap_rows(plan, name, choice),
@@ -67,10 +68,13 @@ def _column_rows(plan: Plan, name: str, choice: Choice) -> list[tuple[str, str]]
         verb = "needs" if plan.calibration == "exact" else "confirms"
         measured = choice.verified.get(belief)
         loss = "" if measured is None else f"; measured: {_loss(plan, choice, belief)}"
-        rows.append((f"{belief} belief", f"{verb} {need:.6g}{binds}{loss}" if measured else "proved by the theorem"))
+        together = " of a row, all columns together" * plan.is_joint
+        text = f"{verb} {need:.6g}{binds}{loss}{together}"
+        rows.append((f"{belief} belief", text if measured else "proved by the theorem"))
     if not set(choice.beliefs) & {"empirical"}:
         rows.append(("observed law", _observed_text(plan, choice)))
-    rows.append(("at this scale", _wider_text(plan, choice)))
+    if not plan.is_joint:
+        rows.append(("at this scale", _wider_text(plan, choice)))
     return rows
 
 

@@ -17,6 +17,7 @@ from puffer_frames.verbs.channel_text import Compared
 from puffer_frames.verbs.other_tables import read_other_tables
 from puffer_frames.verbs.plan import choices_of
 from puffer_frames.verbs.request import Request, RowsRequest
+from puffer_frames.verbs.rows_seen import RowsSeen
 
 
 def privatize_levels(table: Table, request: Request, options: Channel, asked: RowsRequest, /) -> NativeFrame:
@@ -44,9 +45,9 @@ def _compared(plan: ChannelPlan, seen: Seen) -> Compared | None:
         return None
     assert not hasattr(seen.found, "levels")
     request = replace(plan.request, mechanism="remap", beliefs=["empirical"], allow_zero_noise=True)
-    summaries = {plan.name: seen.found}
+    rows = RowsSeen(summaries={plan.name: seen.found})
     try:
-        choice = choices_of(request, summaries, pairs=plan.pairs, named=list(plan.secrets))[plan.name]
+        choice = choices_of(request, rows, pairs=plan.pairs, named=list(plan.secrets))[plan.name]
     except CalibrationError:
         return None
     if not choice.scale:

@@ -7,14 +7,17 @@ from dataclasses import dataclass, replace
 
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.papers.catalogue import JOINT
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_weakness
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import check_several, choose_column, choose_columns
+from puffer_frames.scales.joint.columns import choose_jointly
 from puffer_frames.scales.remap import Remap
 from puffer_frames.verbs.request import Request
+from puffer_frames.verbs.rows_seen import RowsSeen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,28 +35,33 @@ class Plan:
     """What noisy values are replaced by, per column with noise; empty unless the request is for it."""
 
     @classmethod
-    def of(cls, request: Request, summaries: Mapping[str, Summary], /) -> Plan:
-        """The plan for a table with these summaries, one per public column.
+    def of(cls, request: Request, rows: RowsSeen, /) -> Plan:
+        """The plan for a table of which this was seen.
 
         Raises
         ------
         ArgumentError, ArgumentTypeError, PriorError, CalibrationError
             As `puffer_frames.calibrate`.
         """
-        first = summaries[request.public[0]]
+        first = rows.summaries[request.public[0]]
         pairs = check_pairs(request.pairs, list(first.counts))
-        rows = first.rows_per_secret
-        named = _named(pairs, rows)
-        choices = choices_of(request, summaries, pairs=pairs, named=named)
-        warn_of_weakness(request.target, rows=sum(rows.values()))
-        warn_of_few_rows({label: rows[label] for label in named})
-        plan = cls(request=request, pairs=pairs, choices=choices, rows_per_secret=rows, remaps={})
-        return replace(plan, remaps=plan._medians(summaries)) if request.mechanism == "remap" else plan
+        counts = first.rows_per_secret
+        named = _named(pairs, counts)
+        choices = choices_of(request, rows, pairs=pairs, named=named)
+        warn_of_weakness(request.target, rows=sum(counts.values()))
+        warn_of_few_rows({label: counts[label] for label in named})
+        plan = cls(request=request, pairs=pairs, choices=choices, rows_per_secret=counts, remaps={})
+        return replace(plan, remaps=plan._medians(rows.summaries)) if request.mechanism == "remap" else plan
 
     @property
     def calibration(self) -> str:
-        """How the scale was found; of several columns always by the theorem."""
-        return "theorem" if len(self.choices) > 1 else self.request.calibration
+        """How the scale was found; of several columns by the joint loss, or by the theorem of bounded columns."""
+        return self.request.calibration if len(self.choices) == 1 else "exact" if self.is_joint else "theorem"
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether the scales of several columns were found together."""
+        return any(choice.theorem is JOINT for choice in self.choices.values())
 
     @property
     def scales(self) -> dict[str, float]:
@@ -95,10 +103,19 @@ def _named(pairs: Pairs, rows: Mapping[Secret, int]) -> list[Secret]:
     return list(rows) if pairs == "all" else list(dict.fromkeys(secret for pair in pairs for secret in pair))
 
 
-def choices_of(
-    request: Request, summaries: Mapping[str, Summary], /, *, pairs: Pairs, named: list[Secret]
-) -> dict[str, Choice]:
+def choices_of(request: Request, rows: RowsSeen, /, *, pairs: Pairs, named: list[Secret]) -> dict[str, Choice]:
     """The scale and why, per column, for the secrets that the pairs name."""
+    if rows.joint is not None:
+        check_several(theorem=request.theorem, components=request.components, beliefs=request.beliefs)
+        return choose_jointly(
+            replace(rows.joint, counts={label: rows.joint.counts[label] for label in named}),
+            request.target,
+            noise=request.noise,
+            pairs=pairs,
+            domain=request.domain,
+            allow_zero_noise=request.allow_zero_noise,
+        )
+    summaries = rows.summaries
     counts = {c: {label: summary.counts[label] for label in named} for c, summary in summaries.items()}
     if len(request.public) > 1:
         check_several(theorem=request.theorem, components=request.components, beliefs=request.beliefs)

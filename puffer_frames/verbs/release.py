@@ -14,6 +14,7 @@ from puffer_frames.verbs.other_tables import read_other_tables
 from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.release_rows import release_rows
 from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
+from puffer_frames.verbs.rows_seen import RowsSeen
 
 
 @takes(PrivatizeArguments)
@@ -202,7 +203,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     refuse_publish(asked)
     request = read_other_tables(request)
     rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
-    plan = Plan.of(request, rows.summaries(request.domain))
+    plan = Plan.of(request, RowsSeen.of(rows, request))
     return release_rows(plan, rows, asked, rows_per_secret=plan.rows_per_secret)
 
 

@@ -70,6 +70,8 @@ LEVELS = {label: {"chess": 1, "go": 2 + k} for k, label in enumerate("abc")}
 
 RELEASE = {"secret": "group", "public": "score", "epsilon": 1.0, "frame": PEOPLE, "verb": "privatize"}
 PLAN = {**RELEASE, "verb": "release", "batch": OTHER, "allow_other_frame": True}
+ROWS = RELEASE | {"public": ["score", "age"]}
+COLUMNS = ROWS | {"theorem": "bounded"}
 LABELS = RELEASE | {"public": "hobby"}
 LABEL_PLAN = PLAN | {"public": "hobby"}
 CELLS = RELEASE | {"frame": LARGE.head(3000), "mechanism": "channel"}
@@ -111,14 +113,26 @@ CASES = {
     "release, remap of cells": RELEASE
     | {"frame": LARGE, "theorem": "kantorovich", "epsilon": 2.0, "mechanism": "remap"},
     "release, remap of no noise": RELEASE | {"frame": CALM, "allow_zero_noise": True, "mechanism": "remap"},
-    "columns, remap": RELEASE | {"public": ["score", "age"], "mechanism": "remap", "clip": (0, 50)},
+    "columns, remap": COLUMNS | {"mechanism": "remap", "clip": (0, 50)},
     "batch, remap": PLAN | {"epsilon": 0.5, "calibration": "theorem", "mechanism": "remap"},
     "release, no noise": RELEASE | {"frame": CALM, "allow_zero_noise": True},
     "release, none needed": RELEASE | {"frame": COINS, "calibration": "theorem"},
-    "columns": RELEASE | {"public": ["score", "age"]},
-    "columns, domain": RELEASE | {"public": ["score", "age"], "domain": {"score": (0, 6), "age": (0, 100)}},
-    "columns, one domain": RELEASE | {"public": ["score", "age"], "domain": {"age": (0, 100)}},
-    "columns, one constant": RELEASE | {"public": ["score", "three"], "frame": PEOPLE.assign(three=3)},
+    "columns": COLUMNS,
+    "columns, domain": COLUMNS | {"domain": {"score": (0, 6), "age": (0, 100)}},
+    "columns, one domain": COLUMNS | {"domain": {"age": (0, 100)}},
+    "columns, one constant": COLUMNS | {"public": ["score", "three"], "frame": PEOPLE.assign(three=3)},
+    "rows": ROWS,
+    "rows, delta": ROWS | {"delta": 1e-6},
+    "rows, domain": ROWS | {"domain": {"score": (0, 6), "age": (0, 100)}},
+    "rows, one constant": ROWS | {"public": ["score", "three", "age"], "frame": PEOPLE.assign(three=3)},
+    "rows, remap": ROWS | {"mechanism": "remap"},
+    "batch of rows": PLAN | {"public": ["score", "age"], "allow_drift": True},
+    "batch of rows that drifted": PLAN
+    | {
+        "public": ["score", "age"],
+        "batch": OTHER.assign(score=OTHER["score"] + 9 * (OTHER["group"] == "b")),
+        "allow_drift": True,
+    },
     "columns, Gaussian noise": RELEASE | {"public": ["score", "age"], "noise": "gaussian", "delta": 1e-6},
     "batch": PLAN | {"epsilon": 0.5, "calibration": "theorem"},
     "batch that drifted": PLAN

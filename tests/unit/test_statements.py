@@ -18,7 +18,7 @@ from puffer_frames.certificates.sentences import SENTENCES
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
 GROUPS = ("a", "b", "c")
 SLOW, WRONG = "series, slow", "release, wrong side knowledge"
-DRIFTED = ("batch that drifted", "batch of labels that drifted")
+DRIFTED = ("batch that drifted", "batch of labels that drifted", "batch of rows", "batch of rows that drifted")
 NO_NOISE = ("release, no noise", "release, remap of no noise", WRONG)
 
 
@@ -67,7 +67,13 @@ def is_noisy(c):
 
 
 def columns(c):
-    return is_release(c) and isinstance(c["public"], list)
+    """Several columns by the rule of bounded columns."""
+    return is_release(c) and isinstance(c["public"], list) and not rows(c)
+
+
+def rows(c):
+    """Several columns by their joint loss."""
+    return isinstance(c.get("public"), list) and "theorem" not in c and "noise" not in c
 
 
 def by_law(c):
@@ -136,11 +142,13 @@ TABLE = {
     "one-matrix": lambda c, name: is_series(c) and population(c),
     "one-confidence": lambda c, name: population(c),
     "clipped-to-range": lambda c, name: name in ("release, population", "batch, population", "release, wider beliefs"),
-    "wider": lambda c, name: is_noisy(c),
+    "wider": lambda c, name: is_noisy(c) and not rows(c),
     "other-rows": lambda c, name: "batch" in c and not channel(c),
     "observed-exceeds": lambda c, name: name in (WRONG, "release, nothing but side knowledge", *DRIFTED),
     "observed-unknown": lambda c, name: False,
     "absent-secrets": lambda c, name: name.startswith("batch") and name.endswith("that lacks a secret"),
+    "joint-exact": lambda c, name: rows(c),
+    "joint-any-law": lambda c, name: rows(c),
     "joint-rule": lambda c, name: columns(c),
     "shares": lambda c, name: columns(c),
     "listed-pairs": lambda c, name: is_release(c) and "pairs" in c,
@@ -164,7 +172,7 @@ TABLE = {
     "groups": lambda c, name: "by" in c,
     "divisor": lambda c, name: "divisor" in c,
     "shared": lambda c, name: (several(c) and not c.get("allow_zero_noise")) or c.get("per") == "both",
-    "without-noise": lambda c, name: name in ("sum and count that needs no noise", "columns, one constant"),
+    "without-noise": lambda c, name: "one constant" in name or name == "sum and count that needs no noise",
     "upper-bound": lambda c, name: name == "sum, all rows of both signs",
     "pure-only": lambda c, name: False,
     "class": lambda c, name: by_law(c) and summed(c) and not given(c) and not all_rows(c) and c["unit"] is not None,
@@ -255,6 +263,8 @@ def test_releases_add_only_where_the_scale_covers_a_coupling(name):
     assert ("adds-up" in keys) == certificate.adds_up
     if name in ("release, no noise", "release, remap of no noise") or columns(case):
         assert certificate.adds_up
+    elif rows(case):
+        assert not certificate.adds_up
     elif "beliefs" not in case and case.get("theorem") != "gaussian" and case.get("noise") is None:
         values = case["frame"].assign(x=case["frame"][case["public"]]).dropna(subset=["x"])
         if "domain" in case:

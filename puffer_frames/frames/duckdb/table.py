@@ -29,15 +29,16 @@ from puffer_frames.frames.duckdb.sql import (
     selected,
 )
 from puffer_frames.frames.forked import check_process
-from puffer_frames.frames.found import Cells, Extent, FoundValues, check_estimate, other_rows
+from puffer_frames.frames.found import Extent, FoundValues, check_estimate, other_rows
 from puffer_frames.frames.local.of_arrow import ArrowTable
 from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.noisy import NUMBER, NoiseStep
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
-from puffer_frames.frames.summary import count_levels, count_values, levels_of
+from puffer_frames.frames.summary import count_levels, count_rows, count_values, levels_of
 from puffer_frames.noise.estimate import evenly
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.summary import Summary
 
@@ -197,11 +198,17 @@ class DuckRows:
             if name in self.roles.numbers
         }
 
+    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
+        """By SQL; raises CalibrationError where the rows change meanwhile."""
+        names = self.roles.numbers
+        counted = self._counted({f"value_{k}": f"public_{self.roles.public.index(n)}" for k, n in enumerate(names)})
+        return count_rows(counted, secret=self.roles.secret, public=names, domain=domain)
+
     def level_counts(self, name: str, /) -> LevelCounts:
         """By SQL; raises CalibrationError where the rows change meanwhile."""
         k = self.roles.public.index(name)
         check_estimate(self.found[f"different_{k}"], name=name)
-        counted = self._counted(k, None, None)
+        counted = self._counted({"value": f"public_{k}"})
         levels = levels_of(counted["value"], name=name)
         return count_levels(counted, levels, secret=self.roles.secret, public=name, nulls=self.nulls)
 
@@ -217,7 +224,9 @@ class DuckRows:
             ),
             rows=self.found["rows"],
             different=lambda: self.found[f"different_{k}"],
-            count=lambda cells, most: self._counted(k, cells, most),
+            count=lambda cells, most: self._counted(
+                {"value": f"public_{k}" if cells is None else cell_sql(f"public_{k}", cells)}, most
+            ),
         )
 
     def _std(self, k: int) -> float:
@@ -231,10 +240,9 @@ class DuckRows:
         found = read_one(self.rows, {"std": f"stddev_samp({scaled}) FILTER (WHERE {finite})"})["std"]
         return float(found or 0.0) * float(unit)
 
-    def _counted(self, k: int, cells: Cells | None, most: int | None) -> nw.DataFrame[Any]:
-        """As `FoundValues.count`; all of them are those of the first pass."""
-        value = f"public_{k}" if cells is None else cell_sql(f"public_{k}", cells)
-        columns = {alias: alias for alias in self.roles.plain("secret")} | {"value": value}
+    def _counted(self, values: Mapping[str, str], most: int | None = None) -> nw.DataFrame[Any]:
+        """Rows per secret and values, which SQL says, as `FoundValues.count`; all are those of the first pass."""
+        columns = {alias: alias for alias in self.roles.plain("secret")} | dict(values)
         counts = selected(self.rows, columns | {CHECK: self._hash()}).aggregate(
             f"{', '.join(columns)}, count(*) AS count, sum({CHECK}) AS {CHECK}", ", ".join(columns)
         )

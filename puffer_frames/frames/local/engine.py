@@ -68,7 +68,11 @@ class LocalSecrets:
         if self.labels is None:
             return counted
         table = self.labels.iloc[counted["code"].to_numpy()].reset_index(drop=True)
-        numbers = counted.select("value", "count").to_native().to_pandas(use_pyarrow_extension_array=True)
+        numbers = (
+            counted.select([name for name in counted.columns if name != "code"])
+            .to_native()
+            .to_pandas(use_pyarrow_extension_array=True)
+        )
         return nw.from_native(pd.concat([table, numbers], axis=1), eager_only=True)
 
 
@@ -116,6 +120,23 @@ def count_codes(secrets: LocalSecrets, codes: NDArray[np.uint16], /) -> nw.DataF
     return secrets.labelled(count_groups(table, table.columns))
 
 
+def count_joint(frame: Frame, secrets: LocalSecrets, names: Sequence[str], /) -> nw.DataFrame[Any]:
+    """Rows per secret and row of some columns `value_0`, ..., in a column `count`."""
+    values = {f"value_{k}": _beside(frame, secrets, name) for k, name in enumerate(names)}
+    table = nw.from_dict({**secrets.columns, **values})
+    return secrets.labelled(count_groups(table, table.columns))
+
+
+def _beside(frame: Frame, secrets: LocalSecrets, name: str, /) -> nw.Series[Any]:
+    """A column of the library that the secrets are counted in."""
+    values = _plain(frame, name)
+    if secrets.labels is None:
+        return values
+    if values.null_count() and not values.dtype.is_float():
+        return nw.from_native(values.to_polars(), series_only=True)
+    return nw.from_native(pl.Series(values.to_numpy()), series_only=True)
+
+
 @dataclass(frozen=True, slots=True)
 class LocalValues:
     """A public column and its secrets in memory."""
@@ -127,14 +148,7 @@ class LocalValues:
     @classmethod
     def of(cls, frame: Frame, secrets: LocalSecrets, public: str, /) -> LocalValues:
         """A column of the frame, with the secrets of its rows."""
-        values = _plain(frame, public)
-        if secrets.labels is not None:
-            if values.null_count() and not values.dtype.is_float():
-                own = values.to_polars()
-            else:
-                own = pl.Series(values.to_numpy())
-            values = nw.from_native(own, series_only=True)
-        columns = {**secrets.columns, "value": values}
+        columns = {**secrets.columns, "value": _beside(frame, secrets, public)}
         return cls(secrets, nw.from_dict(columns))
 
     @property

@@ -11,7 +11,7 @@ from puffer_frames.errors import PufferWarning, RowOrderWarning
 from puffer_frames.frames.coded import Change, Coded
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, column
 from puffer_frames.frames.local.answers import build_answers
-from puffer_frames.frames.local.engine import LocalSecrets, LocalValues, count_codes
+from puffer_frames.frames.local.engine import LocalSecrets, LocalValues, count_codes, count_joint
 from puffer_frames.frames.local.labels import Relabelled, coded_column
 from puffer_frames.frames.local.looks import warn_of_kept, warn_of_order
 from puffer_frames.frames.local.own import own_frame
@@ -22,11 +22,12 @@ from puffer_frames.frames.local.write import build_release, check_index, real_va
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.stamps.fingerprint import fingerprint
-from puffer_frames.frames.summary import count_levels, count_values
+from puffer_frames.frames.summary import count_levels, count_rows, count_values
 from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.estimate import evenly
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stream import Numbers
+from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.series_rows import SeriesRows
@@ -186,6 +187,12 @@ class LocalRows:
             )
             for name in self.roles.numbers
         }
+
+    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
+        """By one group-by of all columns."""
+        names = self.roles.numbers
+        counted = count_joint(self.frame, self.secrets, names)
+        return count_rows(counted, secret=self.roles.secret, public=names, domain=domain)
 
     def level_counts(self, name: str, /) -> LevelCounts:
         """By a group-by of the secrets and the numbers of the levels."""

@@ -26,8 +26,9 @@ from puffer_frames.frames.plans.survey import Survey, survey
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
-from puffer_frames.frames.summary import check_few_levels, count_levels, count_values, levels_of
+from puffer_frames.frames.summary import check_few_levels, count_levels, count_rows, count_values, levels_of
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.summary import Summary
 
@@ -172,25 +173,33 @@ class LazyRows:
             for name in self.roles.numbers
         }
 
+    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
+        """By one group-by of the streaming engine."""
+        names, watch = self.roles.numbers, Watch()
+        counted = _counted(
+            self._grouped({name: f"value_{k}" for k, name in enumerate(names)}, watch), None, watch=watch
+        )
+        return count_rows(nw.from_native(counted), secret=self.roles.secret, public=names, domain=domain)
+
     def level_counts(self, name: str, /) -> LevelCounts:
         """By a group-by of the streaming engine."""
         check_few_levels(self.survey.different[self.roles.coded.index(name)], name=name)
         watch = Watch()
-        counted = _counted(self._grouped(name, watch), None, watch=watch)
+        counted = _counted(self._grouped({name: "value"}, watch), None, watch=watch)
         levels = levels_of(counted["value"], name=name)
         return count_levels(counted, levels, secret=self.roles.secret, public=name, nulls=self.nulls)
 
-    def _grouped(self, name: str, watch: Watch) -> pl.LazyFrame:
-        """Secrets and a public column, in a run that is compared with the survey."""
-        alias = f"public_{self.roles.public.index(name)}"
+    def _grouped(self, values: Mapping[str, str], watch: Watch) -> pl.LazyFrame:
+        """Secrets and some public columns under other names, in a run that is compared with the survey."""
+        named = {f"public_{self.roles.public.index(name)}": alias for name, alias in values.items()}
         compared = Compared(rows=self.rows, checked=self._checked(), trace=self.survey.trace)
-        return compared.plan([*self.roles.plain("secret"), alias], over=watch.over).rename({alias: "value"})
+        return compared.plan([*self.roles.plain("secret"), *named], over=watch.over).rename(named)
 
     def _values(self, name: str) -> FoundValues:
         k, watch = self.roles.numbers.index(name), Watch()
         column = pl.col(f"public_{self.roles.public.index(name)}")
         different = self.rows.select(column.approx_n_unique())  # decides on no count, but how to count
-        table = nw.from_native(self._grouped(name, watch))
+        table = nw.from_native(self._grouped({name: "value"}, watch))
         return FoundValues(
             dtype=table.collect_schema()["value"],
             extent=self.survey.extents[k],

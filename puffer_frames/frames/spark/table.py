@@ -26,9 +26,10 @@ from puffer_frames.frames.spark.batches import CHECK, SumStep, totals
 from puffer_frames.frames.spark.kept import warn_of_kept_in_spark
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
 from puffer_frames.frames.stamps.unordered import RowSums
-from puffer_frames.frames.summary import count_levels, count_values, levels_of
+from puffer_frames.frames.summary import count_levels, count_rows, count_values, levels_of
 from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.summary import Summary
 
@@ -191,23 +192,31 @@ class SparkRows:
             if name in self.roles.numbers
         }
 
+    def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
+        """By one native group-by, whose result alone reaches the driver."""
+        names = self.roles.numbers
+        table = self._table({f"value_{k}": self.roles.public.index(name) for k, name in enumerate(names)})
+        counted = _counted(table, None, check=self.found.get(CHECK))
+        return count_rows(counted, secret=self.roles.secret, public=names, domain=domain)
+
     def level_counts(self, name: str, /) -> LevelCounts:
         """By a native group-by, whose result alone reaches the driver."""
         k = self.roles.public.index(name)
         check_estimate(self.found[f"different_{k}"], name=name)
-        counted = _counted(self._table(k), None, check=self.found.get(CHECK))
+        counted = _counted(self._table({"value": k}), None, check=self.found.get(CHECK))
         levels = levels_of(counted["value"], name=name)
         return count_levels(counted, levels, secret=self.roles.secret, public=name, nulls=self.nulls)
 
-    def _table(self, k: int) -> SparkFrame:
-        """Secrets and a public column, and what is compared."""
-        return self.rows.select(*self.roles.plain("secret"), F.col(f"public_{k}").alias("value"), *self._hash())
+    def _table(self, places: Mapping[str, int]) -> SparkFrame:
+        """Secrets, the public columns at these places under other names, and what is compared."""
+        values = [F.col(f"public_{k}").alias(name) for name, k in places.items()]
+        return self.rows.select(*self.roles.plain("secret"), *values, *self._hash())
 
     def _values(self, k: int) -> FoundValues:
         found = self.found
         low, high = found[f"ends_{k}"]
         std = found[f"std_{k}"]
-        table = nw.from_native(self._table(k))
+        table = nw.from_native(self._table({"value": k}))
         return FoundValues(
             dtype=table.collect_schema()["value"],
             extent=Extent(

@@ -1,0 +1,218 @@
+"""The pure loss of several columns with independent Laplace noise, under one joint law per secret."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.joint.lines import JointLaw, PlacedLaw, Scales
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.pairs import Pair, Pairs
+from puffer_frames.priors.prior import FloatArray, Secret
+
+MOST_NODES = 2_000_000
+"""Of a grid of all coordinates, which is exact; of a larger one some lines are chosen."""
+_FIRST_NODES = 8_000
+_MOST_CELLS = 6_000_000
+_ROUNDS = 12
+_NEAR = 1e-4
+"""A bracket is narrow enough where its ends differ by this part."""
+LARGEST_REACH = 600.0
+"""The ranges in units of the scales add up to at most this: beyond, sums of kernels leave the range of floats."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointWorst:
+    """A point of the released columns, and the pair with the largest loss there."""
+
+    point: FloatArray
+    """Shape (columns,)."""
+    pair: Pair
+    """The likelier secret first."""
+    loss: float
+    """Log of the ratio of the densities at the point."""
+
+
+class JointLoss:
+    r"""Largest :math:`|\log f_s / f_t|` over pairs and released rows.
+
+    With scales b the densities are, but for a constant, :math:`f_s(y) = \sum_i p_i \prod_k e^{-|y_k - x_{ik}|/b_k}`.
+
+    Parameters
+    ----------
+    laws : mapping of secret to JointLaw
+    pairs : "all" or pairs of secrets
+
+    Notes
+    -----
+    The supremum is at a node of the product grid of all coordinates. On fewer lines the values at nodes are exact too,
+    and in every cell a bound follows from those at its corners. **Rounding**: counted, in both ends.
+
+    References
+    ----------
+    docs/theory.md, section 17.
+    """
+
+    def __init__(self, laws: Mapping[Secret, JointLaw], *, pairs: Pairs) -> None:
+        self.laws = laws
+        self.columns = next(iter(laws.values())).points.shape[1]
+        self._secrets = list(laws)
+        self._pairs = None if pairs == "all" else [pair for a, b in pairs for pair in ((a, b), (b, a))]
+        self.coordinates = [
+            np.unique(np.concatenate([law.points[:, k] for law in laws.values()])) for k in range(self.columns)
+        ]
+        self._lines: list[FloatArray] | None = None
+        self._placed: dict[Secret, PlacedLaw] = {}
+        self._take(self._first_lines())
+
+    @property
+    def ranges(self) -> list[float]:
+        """Of each column."""
+        return [float(axis[-1] - axis[0]) for axis in self.coordinates]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all coordinates are lines, so that nodes alone are exact."""
+        return all(law.on_lines for law in self._placed.values())
+
+    def worst(self, scales: Scales, /) -> JointWorst:
+        """The node of the grid with the largest loss; a lower bound, but for rounding."""
+        logs = {secret: np.log(placed.at_nodes(scales)) for secret, placed in self._placed.items()}
+        best: tuple[float, int, Pair] = (-math.inf, 0, (None, None))
+        if self._pairs is None:
+            table = np.stack(list(logs.values()))
+            spread = table.max(axis=0) - table.min(axis=0)
+            place = int(spread.argmax())
+            column = table.reshape(len(table), -1)[:, place]
+            best = (
+                float(column.max() - column.min()),
+                place,
+                (self._secrets[int(column.argmax())], self._secrets[int(column.argmin())]),
+            )
+        else:
+            for a, b in self._pairs:
+                apart = logs[a] - logs[b]
+                place = int(apart.argmax())
+                if (found := float(apart.ravel()[place])) > best[0]:
+                    best = found, place, (a, b)
+        loss, place, pair = best
+        assert self._lines is not None
+        where = np.unravel_index(place, [line.size for line in self._lines])
+        point = np.array([line[k] for line, k in zip(self._lines, where, strict=True)])
+        return JointWorst(point=point, pair=pair, loss=loss)
+
+    def bracket(self, scales: Scales, /, *, enough: float) -> Bracket:
+        """Bounds of the loss; lines are added until the upper one is at most `enough`, or near the lower one."""
+        error, reach = self._rounding(scales), self._reach(scales)
+        if reach > LARGEST_REACH * (1 + 2.0**-20):
+            return Bracket(lower=0.0, upper=reach * (1 + 2.0**-40))
+        for _ in range(_ROUNDS):
+            lower = self.worst(scales).loss
+            if self.is_whole:
+                return _widened(lower, lower, error)
+            cells = self._cell_bounds(scales)
+            upper = max(lower, float(cells.max()))
+            near = max(enough, lower + _NEAR * abs(lower))
+            if upper + error <= near or not self._refine(cells > near, scales):
+                break
+        return _widened(lower, upper, error)
+
+    def _cell_bounds(self, scales: Scales) -> FloatArray:
+        """Upper bounds of the loss within each cell."""
+        assert self._lines is not None
+        tops = {secret: placed.bounds(scales) for secret, placed in self._placed.items()}
+        nodes = {secret: placed.at_nodes(scales) for secret, placed in self._placed.items()}
+        cells = tuple(line.size - 1 for line in self._lines)
+        found = np.full(cells, -math.inf)
+        for corner in product((0, 1), repeat=self.columns):
+            part = tuple(slice(bit, bit + size) for bit, size in zip(corner, cells, strict=True))
+            if self._pairs is None:
+                most = np.maximum.reduce([top[corner] for top in tops.values()])
+                least = np.minimum.reduce([node[part] for node in nodes.values()])
+                found = np.maximum(found, np.log(most) - np.log(least))
+            else:
+                for a, b in self._pairs:
+                    found = np.maximum(found, np.log(tops[a][corner]) - np.log(nodes[b][part]))
+        return found
+
+    def _rounding(self, scales: Scales) -> float:
+        """Largest error of a log-ratio: sums of positive terms, each with the error of its decays and parts."""
+        assert self._lines is not None
+        steps = sum(line.size for line in self._lines)
+        rows = max(law.weights.size for law in self.laws.values())
+        return UNIT_ROUNDOFF * (16 * steps + 24 * self._reach(scales) + 4 * rows + 3000)
+
+    def _reach(self, scales: Scales) -> float:
+        """The loss of a row under any law is at most this."""
+        return float(sum(width / scale for width, scale in zip(self.ranges, scales, strict=True)))
+
+    def _first_lines(self) -> list[FloatArray]:
+        whole = math.prod(axis.size for axis in self.coordinates)
+        if whole <= MOST_NODES:
+            return list(self.coordinates)
+        each = max(4, int(_FIRST_NODES ** (1 / self.columns)))
+        return [_spread(axis, each) for axis in self.coordinates]
+
+    def _take(self, lines: list[FloatArray]) -> None:
+        self._lines = lines
+        self._placed = {secret: PlacedLaw(law, lines) for secret, law in self.laws.items()}
+
+    def _refine(self, wrong: NDArray[np.bool_], scales: Scales) -> bool:
+        """Add lines through the cells whose bound is too large, across their longest side; False where none can be."""
+        assert self._lines is not None
+        lines, more = self._lines, []
+        between = [_between(axis, line) for axis, line in zip(self.coordinates, lines, strict=True)]
+        places = np.argwhere(wrong)
+        sides = np.stack(
+            [
+                np.where(held[places[:, k]] > 0, np.diff(line)[places[:, k]] / scale, 0.0)
+                for k, (line, held, scale) in enumerate(zip(lines, between, scales, strict=True))
+            ]
+        )
+        longest = sides.max(axis=0)
+        for k, line in enumerate(lines):
+            chosen = np.unique(places[(sides[k] >= 0.7 * longest) & (sides[k] > 0), k])
+            more.append(_middles(self.coordinates[k], line, chosen))
+        if not any(found.size for found in more):
+            return False
+        lines = [np.union1d(line, found) for line, found in zip(lines, more, strict=True)]
+        if math.prod(line.size for line in lines) > _MOST_CELLS:
+            return False
+        self._take(lines)
+        return True
+
+
+def _widened(lower: float, upper: float, error: float) -> Bracket:
+    return Bracket(lower=max(0.0, lower - error), upper=max(0.0, upper + error))
+
+
+def _spread(axis: FloatArray, count: int) -> FloatArray:
+    """Some coordinates, half of them at equal ranks, half of them at equal steps, and both ends."""
+    if axis.size <= count:
+        return axis
+    ranks = np.linspace(0, axis.size - 1, count // 2 + 1).round().astype(np.intp)
+    steps = np.searchsorted(axis, np.linspace(axis[0], axis[-1], count // 2 + 1)).clip(0, axis.size - 1)
+    found: FloatArray = axis[np.union1d(ranks, steps)]
+    return found
+
+
+def _between(axis: FloatArray, lines: FloatArray) -> NDArray[np.intp]:
+    """How many coordinates are strictly between neighbouring lines."""
+    places = np.searchsorted(axis, lines)
+    return np.diff(places) - 1
+
+
+def _middles(axis: FloatArray, lines: FloatArray, slabs: NDArray[np.intp]) -> FloatArray:
+    """The coordinate nearest to the middle of each of these slabs."""
+    if not slabs.size:
+        return np.zeros(0)
+    low, high = np.searchsorted(axis, lines[slabs]) + 1, np.searchsorted(axis, lines[slabs + 1]) - 1
+    middle = np.searchsorted(axis, (lines[slabs] + lines[slabs + 1]) / 2)
+    found: FloatArray = axis[np.clip(middle, low, high)]
+    return found

@@ -1,0 +1,138 @@
+"""A product grid of lines, rows split onto its nodes, and sums of Laplace kernels at every node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puffer_frames.priors.prior import FloatArray
+
+Scales: TypeAlias = Sequence[float] | FloatArray
+"""One per column."""
+Axes: TypeAlias = tuple[int, ...]
+"""Numbers of columns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointLaw:
+    """A law of several columns: rows, and their probabilities."""
+
+    points: FloatArray
+    """Shape (rows, columns)."""
+    weights: FloatArray
+    """They sum to 1, shape (rows,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """Where the coordinates of rows lie among the lines of one axis."""
+
+    slabs: NDArray[np.intp]
+    """The line to the left, never the last one, shape (rows,)."""
+    lefts: FloatArray
+    """Distance to the line on the left."""
+    rights: FloatArray
+    """Distance to the line on the right."""
+    inside: NDArray[np.bool_]
+    """Whether a row is on no line."""
+
+    @classmethod
+    def of(cls, values: FloatArray, lines: FloatArray, /) -> _Axis:
+        slabs = np.clip(np.searchsorted(lines, values, side="right") - 1, 0, max(lines.size - 2, 0))
+        last = lines[np.minimum(slabs + 1, lines.size - 1)]
+        lefts, rights = values - lines[slabs], last - values
+        return cls(slabs, lefts, rights, (lefts > 0) & (rights > 0))
+
+    def parts(self, scale: float, /) -> tuple[FloatArray, FloatArray]:
+        """The weights with which a row stands on its two lines, as seen from outside the slab."""
+        whole = np.expm1(-2 * (self.lefts + self.rights) / scale)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            left = np.exp(-self.lefts / scale) * np.expm1(-2 * self.rights / scale) / whole
+            right = np.exp(-self.rights / scale) * np.expm1(-2 * self.lefts / scale) / whole
+        return np.where(self.lefts == 0, 1.0, left), np.where(self.lefts == 0, 0.0, right)
+
+
+class PlacedLaw:
+    """A law on a grid of lines, which begin and end at or beyond its rows."""
+
+    def __init__(self, law: JointLaw, lines: Sequence[FloatArray]) -> None:
+        self.lines = lines
+        self._weights = law.weights
+        self._axes = [_Axis.of(law.points[:, k], line) for k, line in enumerate(lines)]
+        self.on_lines = not any(axis.inside.any() for axis in self._axes)
+        """Whether every row is on a node."""
+
+    def at_nodes(self, scales: Scales, /) -> FloatArray:
+        r"""The density :math:`\sum_i p_i \prod_k e^{-|y_k - x_{ik}|/b_k}` at every node, exact but for rounding."""
+        return self._sums((), scales)
+
+    def bounds(self, scales: Scales, /) -> FloatArray:
+        """At every corner of every cell what bounds the density within the cell, in units of the interpolation there.
+
+        Shape (2,) * columns + cells, or that of the nodes where every row is on one.
+        """
+        count = len(self.lines)
+        corners = list(product((0, 1), repeat=count))
+        cells = tuple(line.size - 1 for line in self.lines)
+        found = np.zeros((2,) * count + cells)
+        for within in product((False, True), repeat=count):
+            axes = tuple(k for k in range(count) if within[k])
+            if axes and not self._inside(axes).any():
+                continue
+            sums = self._sums(axes, scales)
+            for k in axes:
+                half = np.diff(self.lines[k]) / (2 * scales[k])
+                sums = sums * np.sinh(np.minimum(half, _LARGEST)).reshape([-1 if j == k else 1 for j in range(count)])
+            for corner in corners:
+                part = tuple(slice(None) if within[k] else slice(corner[k], corner[k] + cells[k]) for k in range(count))
+                found[corner] += sums[part]
+        return found
+
+    def _inside(self, axes: Axes) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = np.logical_and.reduce([self._axes[k].inside for k in axes])
+        return found
+
+    def _sums(self, within: Axes, scales: Scales) -> FloatArray:
+        """Sums of the kernels of all axes but some, at their nodes; of the rows inside the slabs of these."""
+        chosen = self._inside(within) if within else slice(None)
+        shape = [line.size - (k in within) for k, line in enumerate(self.lines)]
+        sides: list[Sequence[tuple[NDArray[np.intp], FloatArray | None]]] = []
+        for k, axis in enumerate(self._axes):
+            if k in within:
+                sides.append([(axis.slabs[chosen], None)])
+            else:
+                left, right = axis.parts(scales[k])
+                both = [(axis.slabs[chosen], left[chosen]), (axis.slabs[chosen] + 1, right[chosen])]
+                sides.append(both if axis.inside.any() or right.any() else both[:1])
+        sums = np.zeros(int(np.prod(shape)))
+        for corner in product(*sides):
+            weights = self._weights[chosen]
+            for _, part in corner:
+                weights = weights if part is None else weights * part
+            places = np.ravel_multi_index([place for place, _ in corner], shape, mode="clip")
+            sums += np.bincount(places, weights=weights, minlength=sums.size)
+        found = sums.reshape(shape)
+        for k, line in enumerate(self.lines):
+            if k not in within:
+                found = _filtered(found, k, np.exp(-np.diff(line) / scales[k]))
+        return found
+
+
+_LARGEST = 100.0
+"""sinh of more than this is far beyond any use of a bound."""
+
+
+def _filtered(sums: FloatArray, axis: int, decays: FloatArray) -> FloatArray:
+    """Sums over the lines of an axis of what stands there times the kernel: one sweep forward and one back."""
+    moved = np.moveaxis(sums, axis, 0)
+    forward, backward = moved.copy(), moved.copy()
+    for k, decay in enumerate(decays, 1):
+        forward[k] += decay * forward[k - 1]
+    for k in range(decays.size - 1, -1, -1):
+        backward[k] += decays[k] * backward[k + 1]
+    return np.moveaxis(forward + backward - moved, 0, axis)

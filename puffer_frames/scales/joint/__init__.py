@@ -1,0 +1,1 @@
+"""Scales of several columns that are released together."""

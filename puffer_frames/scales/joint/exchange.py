@@ -1,0 +1,240 @@
+"""The scales of several columns with the least weighted sum at which their joint loss is at most epsilon."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq, minimize
+from scipy.special import logsumexp
+
+from puffer_frames.errors import CalibrationError
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.joint.joint_loss import LARGEST_REACH, JointLoss, JointWorst
+from puffer_frames.loss.joint.lines import JointLaw
+from puffer_frames.numbers.arguments import check_epsilon
+from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.prior import FloatArray, Secret
+
+_EXCHANGES = 12
+_STEPS = 60
+_NEAR = 1e-5
+"""Relative accuracy of a scale on its ray."""
+_FEW_ROWS = 6_000
+"""Of laws of more rows the proportions of the scales are found on rows that stand for several."""
+_RAISES = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointScales:
+    """Scales of several columns, and what the engine says of them."""
+
+    scales: tuple[float, ...]
+    """One per column, in its units."""
+    loss: Bracket
+    """The joint loss at these."""
+    worst: JointWorst
+    """The released row that tells most."""
+
+
+def joint_scales(
+    laws: Mapping[Secret, JointLaw],
+    /,
+    *,
+    epsilon: float,
+    pairs: Pairs,
+    weights: Sequence[float],
+    floors: Sequence[float],
+) -> JointScales:
+    r"""Scales that minimise :math:`\sum_k w_k b_k` where the joint loss is at most epsilon.
+
+    Parameters
+    ----------
+    laws : mapping of secret to JointLaw
+    epsilon : float
+    pairs : "all" or pairs of secrets
+    weights : sequence of float, shape (columns,)
+    floors : sequence of float, shape (columns,)
+        No scale is below its own.
+
+    Raises
+    ------
+    CalibrationError
+        Where no scales are confirmed.
+
+    Notes
+    -----
+    **Exchange method**: minimise under the losses at the worst rows so far, find the worst row of the result, add it.
+    The problem is not convex: three starts, and perhaps not the least sum. The guarantee does not rest on that: the
+    result is scaled until the engine confirms it. **Rounding**: to the private side.
+
+    References
+    ----------
+    docs/theory.md, section 17.
+    """
+    target = check_epsilon(epsilon)
+    loss = JointLoss(laws, pairs=pairs)
+    least = np.maximum(floors, [len(floors) * width / LARGEST_REACH for width in loss.ranges])
+    most = np.maximum(least, [2 * len(floors) * width / target for width in loss.ranges])
+    few, shares = _few(laws), np.asarray(weights, dtype=np.float64)
+    found = _Search(JointLoss(few, pairs=pairs), few, target, pairs, shares, least, most).best()
+    if few is not laws:
+        found = _on_ray(loss, found, target, least)
+        loss.bracket(found, enough=target)  # puts lines where they are needed
+        found = _Search(loss, laws, target, pairs, shares, least, most).from_start(found)
+    scaled = _on_ray(loss, found, target, least)
+    bracket = loss.bracket(scaled, enough=target)
+    for _ in range(_RAISES):
+        if bracket.upper <= target:
+            return JointScales(scales=tuple(map(float, scaled)), loss=bracket, worst=loss.worst(scaled))
+        scaled = scaled * max(1 + 2.0**-44, bracket.upper / target)
+        bracket = loss.bracket(scaled, enough=target)
+    raise CalibrationError(
+        "the joint loss of the columns",
+        rule="confirmed at some scales",
+        got="bounds that are too far apart",
+        hint='Say theorem="bounded", or release fewer columns.',
+    )
+
+
+class _Search:
+    """The proportions of the scales."""
+
+    def __init__(
+        self,
+        loss: JointLoss,
+        laws: Mapping[Secret, JointLaw],
+        epsilon: float,
+        pairs: Pairs,
+        weights: FloatArray,
+        least: FloatArray,
+        most: FloatArray,
+    ) -> None:
+        self.loss, self.laws, self.epsilon, self.pairs = loss, laws, epsilon, pairs
+        self.weights, self.least, self.most = weights, least, most
+
+    def best(self) -> FloatArray:
+        """From several starts."""
+        ends = [self.from_start(start) for start in self._starts()]
+        return min(ends, key=lambda scales: float(self.weights @ scales))
+
+    def _starts(self) -> list[FloatArray]:
+        """Scales of single columns for a share of epsilon each, then proportions of the weights and of the ranges."""
+        count = len(self.weights)
+        single = np.array([self._alone(k, self.epsilon / count) for k in range(count)])
+        middle = np.sqrt(single / self.weights)
+        return [single, 1 / self.weights, middle, np.array(self.loss.ranges)]
+
+    def _alone(self, column: int, epsilon: float) -> float:
+        laws = {s: JointLaw(points=law.points[:, [column]], weights=law.weights) for s, law in self.laws.items()}
+        one = JointLoss(laws, pairs=self.pairs)
+        least, most = self.least[[column]], self.most[[column]]
+        return float(_on_ray(one, least, epsilon, least, most=most)[0])
+
+    def from_start(self, start: FloatArray) -> FloatArray:
+        """Scales near a local minimum."""
+        scales = self._scaled(np.clip(start, self.least, self.most))
+        cuts: list[_Cut] = []
+        for _ in range(_EXCHANGES):
+            worst = self.loss.worst(scales)
+            if cuts and worst.loss <= self.epsilon * (1 + _NEAR):
+                break
+            cuts.append(_Cut(self.laws, worst))
+            scales = self._least_under(cuts, scales)
+        return self._scaled(scales)
+
+    def _scaled(self, scales: FloatArray) -> FloatArray:
+        return _on_ray(self.loss, scales, self.epsilon, self.least)
+
+    def _least_under(self, cuts: Sequence[_Cut], start: FloatArray) -> FloatArray:
+        """Minimise the weighted sum where the losses at some rows are at most epsilon, in logs of 1 / scale."""
+        unit = float(self.weights @ start)
+        found: Any = minimize(  # type: ignore[call-overload]
+            lambda v: float(self.weights @ np.exp(-v)) / unit,
+            -np.log(start),
+            jac=lambda v: -self.weights * np.exp(-v) / unit,
+            method="SLSQP",
+            bounds=list(zip(-np.log(self.most), -np.log(self.least), strict=True)),
+            constraints={
+                "type": "ineq",
+                "fun": lambda v: np.array([self.epsilon - cut.loss(np.exp(v)) for cut in cuts]),
+                "jac": lambda v: np.array([-cut.slope(np.exp(v)) * np.exp(v) for cut in cuts]),
+            },
+            options={"maxiter": _STEPS, "ftol": 1e-9},
+        )
+        scales: FloatArray = np.exp(-found.x).clip(self.least, self.most)
+        return scales if np.isfinite(scales).all() else start
+
+
+class _Cut:
+    """The loss at one released row of one pair, as a function of 1 / scale."""
+
+    def __init__(self, laws: Mapping[Secret, JointLaw], worst: JointWorst) -> None:
+        self._sides = [
+            (np.abs(laws[secret].points - worst.point), np.log(laws[secret].weights)) for secret in worst.pair
+        ]
+
+    def loss(self, rates: FloatArray, /) -> float:
+        """Log of the ratio of the densities."""
+        (likely, first), (other, second) = self._sides
+        return float(logsumexp(first - likely @ rates) - logsumexp(second - other @ rates))
+
+    def slope(self, rates: FloatArray, /) -> FloatArray:
+        """Its derivatives: the difference of the mean distances given the released row."""
+        means = []
+        for distances, logs in self._sides:
+            shares = logs - distances @ rates
+            shares = np.exp(shares - shares.max())
+            means.append(shares @ distances / shares.sum())
+        found: FloatArray = means[1] - means[0]
+        return found
+
+
+def _on_ray(
+    loss: JointLoss, scales: FloatArray, epsilon: float, least: FloatArray, *, most: FloatArray | None = None
+) -> FloatArray:
+    """Scales in the same proportions, none below its least one, at which the loss at the nodes is about epsilon."""
+
+    def at(log: float) -> FloatArray:
+        return np.maximum(scales * math.exp(log), least)
+
+    def excess(log: float) -> float:
+        return loss.worst(at(log)).loss - epsilon
+
+    low = high = 0.0
+    step = math.log(2.0)
+    if excess(0.0) > 0:
+        while excess(high) > 0:
+            low, high = high, high + step
+            if most is not None and (at(high) >= most).all():
+                return most
+    else:
+        while excess(low) <= 0:
+            if (at(low) <= least).all():
+                return at(low)
+            low, high = low - step, low
+    found: float = brentq(excess, low, high, xtol=_NEAR, rtol=_NEAR)
+    return at(found + _NEAR)
+
+
+def _few(laws: Mapping[Secret, JointLaw]) -> Mapping[Secret, JointLaw]:
+    """The same laws, or where these have many rows, coarser ones about like them."""
+    most = max(law.weights.size for law in laws.values())
+    if most <= _FEW_ROWS:
+        return laws
+    points = np.concatenate([law.points for law in laws.values()])
+    steps = max(4, int(_FEW_ROWS ** (1 / points.shape[1])))
+    edges = [np.unique(np.quantile(points[:, k], np.linspace(0, 1, 3 * steps))) for k in range(points.shape[1])]
+    return {secret: _coarse(law, edges) for secret, law in laws.items()}
+
+
+def _coarse(law: JointLaw, edges: Sequence[FloatArray]) -> JointLaw:
+    places = [np.searchsorted(edge, law.points[:, k]) for k, edge in enumerate(edges)]
+    _, codes = np.unique(np.stack(places), axis=1, return_inverse=True)
+    codes = codes.ravel()
+    weights = np.bincount(codes, weights=law.weights)
+    points = [np.bincount(codes, weights=law.weights * law.points[:, k]) / weights for k in range(len(edges))]
+    return JointLaw(points=np.stack(points, axis=1), weights=weights.astype(np.float64))

@@ -1,0 +1,68 @@
+"""What a plan of noise is made from: counts of the rows, and nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from puffer_frames.frames.table import CompleteRows
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.papers.catalogue import PUBLISHED_FOR
+from puffer_frames.priors.joint_counts import JointCounts
+from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.summary import Summary
+from puffer_frames.scales.joint.columns import MOST_COLUMNS
+from puffer_frames.verbs.request import Request
+
+MOST_ROWS = 2_000_000
+"""Of more different rows several columns have the bounded-column rule."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsSeen:
+    """Counts of the rows of a request."""
+
+    summaries: Mapping[str, Summary]
+    """How often each value of a public column occurs with each secret."""
+    joint: JointCounts | None = None
+    """How often each row of several columns does, where their scales are found together."""
+
+    @classmethod
+    def of(cls, rows: CompleteRows, request: Request, /) -> RowsSeen:
+        """For a plan: whole rows are counted where their scales are found together, and there are not too many."""
+        seen = cls.for_plan(rows, request.domain, joint=False)
+        if is_joint(request) and seen._are_few():
+            return replace(seen, joint=rows.joint_counts(request.domain))
+        return seen
+
+    @classmethod
+    def for_plan(cls, rows: CompleteRows, domain: Mapping[str, Bounds], /, *, joint: bool) -> RowsSeen:
+        """As a plan has counted them, their values clipped to this domain."""
+        return cls(summaries=rows.summaries(domain), joint=rows.joint_counts(domain) if joint else None)
+
+    @property
+    def rows_per_secret(self) -> dict[Secret, int]:
+        """Number of rows of each secret."""
+        return next(iter(self.summaries.values())).rows_per_secret
+
+    def checksum(self) -> str:
+        """Equal for frames with the same rows in any order."""
+        single = "".join(summary.checksum() for summary in self.summaries.values())
+        return single if self.joint is None else single + self.joint.checksum()
+
+    def _are_few(self) -> bool:
+        """Whether the different rows fit into memory, whatever they are."""
+        different = math.prod(
+            np.unique(np.concatenate([values for values, _ in summary.counts.values()])).size
+            for summary in self.summaries.values()
+        )
+        return min(different * len(self.rows_per_secret), sum(self.rows_per_secret.values())) <= MOST_ROWS
+
+
+def is_joint(request: Request, /) -> bool:
+    """Whether the scales of the columns are found together: 2 to 4 of them, Laplace noise, nothing else asked for."""
+    several = 2 <= len(request.public) <= MOST_COLUMNS
+    return several and request.theorem == "auto" and request.calibration == "exact" and request.noise == PUBLISHED_FOR
