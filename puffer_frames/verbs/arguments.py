@@ -87,6 +87,7 @@ class CalibrateArguments(GuaranteeArguments):
     components: int | None = None
     domain: Mapping[Name, Sequence[Any]] | None = None
     merge_rare: int | None = None
+    weights: Mapping[Name, float] | None = None
     allow_zero_noise: bool = False
 
 

@@ -65,7 +65,7 @@ def _column_rows(plan: Plan, name: str, choice: Choice) -> list[tuple[str, str]]
     for belief, need in choice.scale_per_belief.items():
         others = [other for name, other in choice.scale_per_belief.items() if name != belief]
         binds = ", binds" if others and need > max(others) else ""
-        verb = "needs" if plan.calibration == "exact" else "confirms"
+        verb = "needs" if plan.calibration == "exact" and not plan.is_joint else "confirms"
         measured = choice.verified.get(belief)
         loss = "" if measured is None else f"; measured: {_loss(plan, choice, belief)}"
         together = " of a row, all columns together" * plan.is_joint

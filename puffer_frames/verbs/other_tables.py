@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import is_frame, open_table
+from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.scales.learned import OtherTable
-from puffer_frames.verbs.request import Request
+from puffer_frames.verbs.request import Request, is_joint
 
 
 def read_other_tables(request: Request, /, *, coded: tuple[str, ...] = ()) -> Request:
@@ -19,18 +20,20 @@ def read_other_tables(request: Request, /, *, coded: tuple[str, ...] = ()) -> Re
     ColumnNotFoundError, PriorError, ArgumentTypeError
         As for the frame to release.
     """
-    if len(request.public) > 1 or not any(is_frame(entry) for entry in request.beliefs):
+    if not any(is_frame(entry) for entry in request.beliefs) or (len(request.public) > 1 and not is_joint(request)):
         return request
     return replace(
         request, beliefs=[_read(entry, request, coded) if is_frame(entry) else entry for entry in request.beliefs]
     )
 
 
-def _read(frame: object, request: Request, coded: tuple[str, ...]) -> OtherTable | LevelCounts:
+def _read(frame: object, request: Request, coded: tuple[str, ...]) -> OtherTable | LevelCounts | JointCounts:
     rows = open_table(frame).complete(
         Roles(secret=request.secret, public=request.public, coded=coded), nulls=request.nulls, layout=None
     )
     if coded:
         return rows.level_counts(request.public[0])
+    if len(request.public) > 1:
+        return rows.joint_counts(request.domain)
     summary = rows.summaries(request.domain)[request.public[0]]
     return OtherTable(counts=summary.counts, radius=summary.radius)

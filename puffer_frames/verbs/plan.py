@@ -106,10 +106,11 @@ def _named(pairs: Pairs, rows: Mapping[Secret, int]) -> list[Secret]:
 def choices_of(request: Request, rows: RowsSeen, /, *, pairs: Pairs, named: list[Secret]) -> dict[str, Choice]:
     """The scale and why, per column, for the secrets that the pairs name."""
     if rows.joint is not None:
-        check_several(theorem=request.theorem, components=request.components, beliefs=request.beliefs)
         return choose_jointly(
             replace(rows.joint, counts={label: rows.joint.counts[label] for label in named}),
             request.target,
+            beliefs=request.beliefs,
+            weights=request.weights,
             noise=request.noise,
             pairs=pairs,
             domain=request.domain,

@@ -18,13 +18,14 @@ from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
 from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
 from puffer_frames.numbers.arguments import check_flag, check_word
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import check_theorem
+from puffer_frames.papers.catalogue import PUBLISHED_FOR, check_theorem
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.beliefs import check_components, read_beliefs
 from puffer_frames.scales.channels.column import as_levels
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.choice import check_calibration
+from puffer_frames.scales.joint.columns import MOST_COLUMNS, check_weights
 from puffer_frames.scales.remap import check_noise
 from puffer_frames.verbs.arguments import CalibrateArguments, DrawArguments, GuaranteeArguments, LayoutArguments
 
@@ -185,6 +186,8 @@ class Request:
     """All levels that a column may have, where they were declared."""
     merge_rare: int | None
     """Levels of fewer rows are merged into one."""
+    weights: Mapping[str, float]
+    """What a unit of the scale of a column costs, where several scales are found together."""
     allow_zero_noise: bool
     """Whether a release without noise is allowed."""
 
@@ -218,5 +221,12 @@ class Request:
             domain=check_bounds(bounds, role="domain", columns=public, finite=True),
             declared=declared,
             merge_rare=check_merge(arguments.merge_rare),
+            weights=check_weights(arguments.weights, columns=public),
             allow_zero_noise=check_flag(arguments.allow_zero_noise, "allow_zero_noise"),
         )
+
+
+def is_joint(request: Request, /) -> bool:
+    """Whether the scales of the columns are found together: 2 to 4 of them, Laplace noise, nothing else asked for."""
+    several = 2 <= len(request.public) <= MOST_COLUMNS
+    return several and request.theorem == "auto" and request.calibration == "exact" and request.noise == PUBLISHED_FOR

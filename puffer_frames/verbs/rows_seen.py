@@ -10,12 +10,10 @@ import numpy as np
 
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.joint.columns import MOST_COLUMNS
-from puffer_frames.verbs.request import Request
+from puffer_frames.verbs.request import Request, is_joint
 
 MOST_ROWS = 2_000_000
 """Of more different rows several columns have the bounded-column rule."""
@@ -60,9 +58,3 @@ class RowsSeen:
             for summary in self.summaries.values()
         )
         return min(different * len(self.rows_per_secret), sum(self.rows_per_secret.values())) <= MOST_ROWS
-
-
-def is_joint(request: Request, /) -> bool:
-    """Whether the scales of the columns are found together: 2 to 4 of them, Laplace noise, nothing else asked for."""
-    several = 2 <= len(request.public) <= MOST_COLUMNS
-    return several and request.theorem == "auto" and request.calibration == "exact" and request.noise == PUBLISHED_FOR

@@ -53,9 +53,10 @@ def orders_of(laws, pairs="all"):
     return [order for s, t in listed for order in ((s, t), (t, s))]
 
 
-def steps_of(laws):
-    """The smallest gap between different values of each column, 0 of a constant one."""
-    rows = np.vstack(list(laws.values()))
+def steps_of(laws, pairs="all"):
+    """The smallest gap between different values of each column under the secrets of the pairs, 0 of a constant one."""
+    used = {s for order in orders_of(laws, pairs) for s in order}
+    rows = np.vstack([law for s, law in laws.items() if s in used])
     gaps = [np.diff(np.unique(column)) for column in rows.T]
     return np.array([gap.min() if gap.size else 0.0 for gap in gaps])
 
@@ -64,9 +65,7 @@ def log_densities(law, axes, scales):
     """Log of the density at every node of the product of the axes, in the order of `itertools.product`."""
     atoms, counts = np.unique(law, axis=0, return_counts=True)
     share = counts / counts.sum()
-    far = [
-        np.abs(axis[:, None] - atoms[None, :, k]) / b for k, (axis, b) in enumerate(zip(axes, scales, strict=True))
-    ]
+    far = [np.abs(axis[:, None] - atoms[None, :, k]) / b for k, (axis, b) in enumerate(zip(axes, scales, strict=True))]
     if sum(part.max() for part in far) < SAFE:
         rest = np.ones((1, len(atoms)))
         for part in far[1:]:
@@ -147,9 +146,7 @@ def log_ratio(laws, scales, nodes, pair):
         parts = []
         size = max(BATCH // len(laws[s]), 1)
         for k in range(0, len(nodes), size):
-            far = sum(
-                np.abs(nodes[k : k + size, None, c] - laws[s][None, :, c]) / b for c, b in enumerate(scales)
-            )
+            far = sum(np.abs(nodes[k : k + size, None, c] - laws[s][None, :, c]) / b for c, b in enumerate(scales))
             parts.append(log_sums(-far) - np.log(len(laws[s])))
         logs.append(np.concatenate(parts))
     return logs[0] - logs[1]
@@ -210,10 +207,12 @@ def faults(laws, scales, *, epsilon, bracket=None, pairs="all", spare=1e-3):
     slack = SLACK * max(abs(worst.loss), epsilon) + worst.rounding
     if worst.loss > epsilon + slack:
         found.append(f"loss {worst.loss} of {worst.pair} at {worst.node} is above epsilon {epsilon}")
-    at_floor = np.asarray(scales) <= steps * (1 + 1e-6)
+    at_floor = np.asarray(scales) <= steps_of(laws, pairs) * (1 + 1e-6)
     if worst.loss < (1 - spare) * epsilon and not at_floor.all():
-        found.append(f"loss {worst.loss} is below epsilon {epsilon}, and columns {np.flatnonzero(~at_floor)} are not "
-                     "at their floor")
+        found.append(
+            f"loss {worst.loss} is below epsilon {epsilon}, and columns {np.flatnonzero(~at_floor)} are not "
+            "at their floor"
+        )
     if (np.asarray(scales) < steps * (1 - SLACK)).any():
         found.append(f"scales {scales} below the floors {steps}")
     if bracket is not None:
@@ -259,7 +258,7 @@ def on_ray(laws, proportions, floors, *, epsilon, pairs="all", within=1e-4):
 
 def best_ray(laws, start, rng, *, epsilon, rays, pairs="all", floors=None):
     """The least sum found over rays of random proportions: wide ones, and steps about the best that grow and shrink."""
-    floors = steps_of(laws) if floors is None else floors
+    floors = steps_of(laws, pairs) if floors is None else floors
     spread = np.vstack(list(laws.values())).std(axis=0)
     best = on_ray(laws, start, floors, epsilon=epsilon, pairs=pairs)
     least, size = spread_sum(laws, best), 0.3

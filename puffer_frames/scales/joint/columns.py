@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.joint.joint_loss import JointLoss
 from puffer_frames.loss.joint.lines import JointLaw
@@ -15,14 +18,14 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import JOINT
 from puffer_frames.priors.joint_counts import JointCounts, JointRows
-from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.scales.choice import Choice, require_noise
-from puffer_frames.scales.joint.exchange import JointScales, joint_scales
+from puffer_frames.scales.joint.beliefs import EMPIRICAL, JointBelief, joint_beliefs
+from puffer_frames.scales.joint.exchange import joint_scales
 
 MOST_COLUMNS = 4
 """Of more columns the grid is too large."""
-BELIEF = "empirical"
 
 
 def choose_jointly(
@@ -30,22 +33,30 @@ def choose_jointly(
     target: Target,
     /,
     *,
+    beliefs: Sequence[Any],
+    weights: Mapping[str, float],
     noise: Noise,
     pairs: Pairs,
     domain: Mapping[str, Bounds],
     allow_zero_noise: bool,
 ) -> dict[str, Choice]:
-    """The scales of 2 to 4 columns, each in its units, with the least sum of scale / standard deviation.
+    """The scales of 2 to 4 columns, each in its units, with a small weighted sum.
 
     Parameters
     ----------
     joint : JointCounts
         Of the secrets that the pairs name.
+    beliefs : sequence
+        As `joint_beliefs` takes them.
+    weights : mapping of column to float
+        What a unit of its scale costs; by default 1 / standard deviation.
     target, noise, pairs, domain, allow_zero_noise
         As in `puffer_frames.privatize`.
 
     Raises
     ------
+    ArgumentError
+        For other beliefs.
     CalibrationError
         Where every column is constant, unless `allow_zero_noise`, and where no scales are confirmed.
 
@@ -54,20 +65,22 @@ def choose_jointly(
     A constant column needs no noise. Any other has a scale of at least its smallest step, so that no column is
     released as it is. With delta the scales are those of pure privacy, which is more.
     """
-    varies = [k for k in range(len(joint.columns)) if _varies(joint, k)]
+    covered = joint_beliefs(beliefs, joint)
+    tables = [table for belief in covered.values() for table in belief.tables]
+    varies = [k for k in range(len(joint.columns)) if _varies((joint, *tables), k)]
     if not varies:
-        require_noise(0.0, [BELIEF], target, allow_zero_noise=allow_zero_noise)
+        require_noise(0.0, list(covered), target, allow_zero_noise=allow_zero_noise)
     asked = unrounded(target, noise=noise, columns=len(varies))
-    found = _solved(joint, varies, asked, pairs=pairs) if varies else None
-    measured = Verification(
-        pure_loss=found.loss if found else Bracket(lower=0.0, upper=0.0),
-        hockey_stick=Bracket(lower=0.0, upper=0.0),
-        epsilon=asked.epsilon,
-    )
-    scales = dict.fromkeys(joint.columns, 0.0) | (
-        {joint.columns[k]: scale for k, scale in zip(varies, found.scales, strict=True)} if found else {}
-    )
-    pair = found.worst.pair if found else tuple(list(joint.counts)[:2])
+    scales = dict.fromkeys(joint.columns, 0.0)
+    if varies:
+        own = {c: 1 / _spread(*_pooled((joint,), k)) for k, c in enumerate(joint.columns) if _varies((joint,), k)}
+        rates = [weights.get(name, own.get(name, 1.0)) for name in (joint.columns[k] for k in varies)]
+        found = _solved(tables, varies, asked, pairs=pairs, weights=rates)
+        scales |= {joint.columns[k]: scale for k, scale in zip(varies, found, strict=True)}
+    listed = list(scales.values())
+    worst = {name: _worst(belief, listed, asked, pairs=pairs) for name, belief in covered.items()}
+    binding = max(worst, key=lambda name: worst[name][0].pure_loss.upper)
+    observed = worst[EMPIRICAL][0] if EMPIRICAL in worst else _measured(joint, listed, asked, pairs=pairs)[0]
     choices = {}
     for k, name in enumerate(joint.columns):
         priors = {secret: _prior(rows, k) for secret, rows in joint.counts.items()}
@@ -75,21 +88,50 @@ def choose_jointly(
             theorem=JOINT,
             published_scale=None,
             scale=scales[name],
-            scale_per_belief={BELIEF: scales[name]},
+            scale_per_belief=dict.fromkeys(covered, scales[name]),
             none_needed=not scales[name],
-            binding_belief=BELIEF,
-            worst_pair=(pair[0], pair[1]),
-            verified={BELIEF: measured},
+            binding_belief=binding,
+            worst_pair=worst[binding][1],
+            verified={belief: found for belief, (found, _) in worst.items()},
             adds_up=False,
             priors=priors,
-            beliefs={BELIEF: priors},
-            words={BELIEF: "the observed frequencies of whole rows of these columns"},
+            beliefs=dict.fromkeys(covered, priors),
+            words={belief: one.words for belief, one in covered.items()},
             bounds=domain.get(name) or _extent(joint, k),
             clips=name in domain,
             empirical=priors,
-            observed=measured,
+            observed=observed,
         )
     return choices
+
+
+def check_weights(weights: object, /, *, columns: Sequence[str]) -> dict[str, float]:
+    """Positive numbers of some of the columns; raises ArgumentError, ArgumentTypeError."""
+    if weights is None:
+        return {}
+    if not isinstance(weights, Mapping):
+        raise ArgumentTypeError(
+            "weights",
+            rule="a mapping of column to a positive number",
+            got=f"a {type(weights).__name__}",
+            hint='Write weights={"age": 0.1}, or leave it out for 1 / standard deviation.',
+        )
+    found = {str(name): weight for name, weight in weights.items()}
+    unknown = [name for name in found if name not in columns]
+    wrong = [w for w in found.values() if not _is_positive(w)]
+    if len(columns) < 2 or unknown or wrong:
+        raise ArgumentError(
+            "weights",
+            rule="positive numbers of public columns, where there are several",
+            got=f"{unknown[0]!r}" if unknown else f"{wrong[0]!r}" if wrong else "those of one column",
+            hint="Leave it out for 1 / standard deviation of each column.",
+        )
+    return {name: float(weight) for name, weight in found.items()}
+
+
+def _is_positive(weight: object) -> bool:
+    number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+    return number and 1e-300 < float(weight) < 1e300  # type: ignore[arg-type]
 
 
 def unrounded(target: Target, /, *, noise: Noise, columns: int) -> Target:
@@ -99,31 +141,49 @@ def unrounded(target: Target, /, *, noise: Noise, columns: int) -> Target:
     return target
 
 
+def _worst(belief: JointBelief, scales: Sequence[float], target: Target, *, pairs: Pairs) -> tuple[Verification, Pair]:
+    """The largest loss of a belief at scales that were confirmed for it: at most epsilon."""
+    found = [_measured(table, scales, target, pairs=pairs) for table in belief.tables]
+    most, pair = max(found, key=lambda one: one[0].pure_loss.upper)
+    lower, upper = (min(end, target.epsilon) for end in (most.pure_loss.lower, most.pure_loss.upper))
+    none = Bracket(lower=0.0, upper=0.0)
+    loss = Verification(pure_loss=Bracket(lower=lower, upper=upper), hockey_stick=none, epsilon=target.epsilon)
+    return loss, pair
+
+
 def measure_jointly(joint: JointCounts, scales: Sequence[float], target: Target, /, *, pairs: Pairs) -> Verification:
     """The joint loss of some rows at these scales."""
+    return _measured(joint, scales, target, pairs=pairs)[0]
+
+
+def _measured(
+    joint: JointCounts, scales: Sequence[float], target: Target, *, pairs: Pairs
+) -> tuple[Verification, Pair]:
+    """The joint loss, and the pair with the largest one."""
     varies = [k for k, scale in enumerate(scales) if scale]
-    still = [k for k, scale in enumerate(scales) if not scale and _varies(joint, k)]
-    bracket = Bracket(lower=0.0, upper=0.0)
-    if still:  # a column without noise in the plan, which varies here
-        bracket = Bracket(lower=0.0, upper=float("inf"))
+    first = list(joint.counts)[:2]
+    bracket, pair = Bracket(lower=0.0, upper=0.0), (first[0], first[-1])
+    if any(not scale and _varies((joint,), k) for k, scale in enumerate(scales)):
+        bracket = Bracket(lower=0.0, upper=float("inf"))  # a column without noise in the plan, which varies here
     elif varies:
         loss = JointLoss(_laws(joint, varies), pairs=pairs)
-        bracket = loss.bracket([scales[k] for k in varies], enough=target.epsilon)
-    confirmed = bracket.upper <= target.epsilon
-    return Verification(
-        pure_loss=bracket, hockey_stick=Bracket(lower=0.0, upper=0.0 if confirmed else 1.0), epsilon=target.epsilon
-    )
+        used = [scales[k] for k in varies]
+        bracket, pair = loss.bracket(used, enough=target.epsilon), loss.worst(used).pair
+    stick = Bracket(lower=0.0, upper=0.0 if bracket.upper <= target.epsilon else 1.0)
+    return Verification(pure_loss=bracket, hockey_stick=stick, epsilon=target.epsilon), pair
 
 
-def _solved(joint: JointCounts, varies: Sequence[int], target: Target, *, pairs: Pairs) -> JointScales:
-    columns = [_pooled(joint, k) for k in varies]
-    return joint_scales(
-        _laws(joint, varies),
-        epsilon=target.epsilon,
-        pairs=pairs,
-        weights=[1 / _spread(values, weights) for values, weights in columns],
-        floors=[float(np.diff(np.unique(values)).min()) for values, _ in columns],
-    )
+def _solved(
+    tables: Sequence[JointCounts], varies: Sequence[int], target: Target, *, pairs: Pairs, weights: Sequence[float]
+) -> tuple[float, ...]:
+    """Scales under the frequencies of each of some tables."""
+    laws: dict[Secret, JointLaw] = _laws(tables[0], varies)
+    if len(tables) > 1:
+        listed = list(combinations(tables[0].counts, 2)) if pairs == "all" else pairs
+        laws = {(k, s): law for k, table in enumerate(tables) for s, law in _laws(table, varies).items()}
+        pairs = tuple(((k, a), (k, b)) for k in range(len(tables)) for a, b in listed)
+    floors = [float(np.diff(np.unique(_pooled(tables, k)[0])).min()) for k in varies]
+    return joint_scales(laws, epsilon=target.epsilon, pairs=pairs, weights=weights, floors=floors).scales
 
 
 def _laws(joint: JointCounts, columns: Sequence[int]) -> dict[Secret, JointLaw]:
@@ -133,18 +193,19 @@ def _laws(joint: JointCounts, columns: Sequence[int]) -> dict[Secret, JointLaw]:
     }
 
 
-def _pooled(joint: JointCounts, column: int) -> tuple[FloatArray, FloatArray]:
-    values = np.concatenate([points[:, column] for points, _ in joint.counts.values()])
-    return values, np.concatenate([counts.astype(np.float64) for _, counts in joint.counts.values()])
+def _pooled(tables: Sequence[JointCounts], column: int) -> tuple[FloatArray, FloatArray]:
+    parts = [part for table in tables for part in table.counts.values()]
+    values = np.concatenate([points[:, column] for points, _ in parts])
+    return values, np.concatenate([counts.astype(np.float64) for _, counts in parts])
 
 
-def _varies(joint: JointCounts, column: int) -> bool:
-    values, _ = _pooled(joint, column)
+def _varies(tables: Sequence[JointCounts], column: int) -> bool:
+    values, _ = _pooled(tables, column)
     return bool(values.min() < values.max())
 
 
 def _extent(joint: JointCounts, column: int) -> Bounds:
-    values, _ = _pooled(joint, column)
+    values, _ = _pooled((joint,), column)
     return float(values.min()), float(values.max())
 
 

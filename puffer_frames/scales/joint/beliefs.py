@@ -1,0 +1,85 @@
+"""The adversary's beliefs about whole rows of several columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.priors.joint_counts import JointCounts
+from puffer_frames.scales.beliefs import ONLY
+from puffer_frames.scales.learned import Bootstrap
+
+EMPIRICAL = "empirical"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointBelief:
+    """One belief that the guarantee covers."""
+
+    tables: tuple[JointCounts, ...]
+    """Frequencies of rows; the guarantee is under those of each."""
+    words: str
+    """What it is, in a sentence."""
+
+
+def check_entries(entries: Sequence[Any], /) -> None:
+    """Raise ArgumentError for beliefs that are not about whole rows."""
+    known = (ONLY, "fitted", EMPIRICAL)
+    if any(not isinstance(entry, (JointCounts, Bootstrap)) and entry not in known for entry in entries):
+        raise ArgumentError(
+            "beliefs",
+            rule='"empirical", frames and Bootstrap() for several public columns',
+            got="others",
+            hint='Say theorem="bounded": it holds for every prior within the domain, domain={column: (low, high)}.',
+        )
+
+
+def joint_beliefs(entries: Sequence[Any], joint: JointCounts, /) -> dict[str, JointBelief]:
+    """The beliefs by name. Frames add to the observed frequencies, unless "only" or another belief is named.
+
+    Raises
+    ------
+    ArgumentError
+        For a frame that lacks a secret.
+    """
+    check_entries(entries)
+    named: dict[str, JointBelief] = {}
+    words = any(isinstance(entry, str) and entry != ONLY for entry in entries)
+    if words or all(isinstance(entry, JointCounts) for entry in entries):
+        named[EMPIRICAL] = JointBelief(tables=(joint,), words="the observed frequencies of whole rows of these columns")
+    for entry in entries:
+        if isinstance(entry, JointCounts):
+            number = 1 + sum(name.startswith("other table") for name in named)
+            name = "other table" if number == 1 else f"other table {number}"
+            named[name] = JointBelief(tables=(_like(entry, joint),), words="the frequencies of rows of another table")
+        elif isinstance(entry, Bootstrap):
+            named[entry.title] = JointBelief(tables=_resampled(entry, joint), words=entry.words)
+    return named
+
+
+def _like(other: JointCounts, joint: JointCounts) -> JointCounts:
+    """The secrets of a table in another one."""
+    missing = next((secret for secret in joint.counts if secret not in other.counts), None)
+    if missing is not None:
+        raise ArgumentError(
+            "a frame among the beliefs",
+            rule="one with every secret of the protected pairs",
+            got=f"one without {missing!r}",
+            hint="List the pairs to protect without this secret, or leave the frame out.",
+        )
+    return replace(other, counts={secret: other.counts[secret] for secret in joint.counts})
+
+
+def _resampled(entry: Bootstrap, joint: JointCounts) -> tuple[JointCounts, ...]:
+    rng, tables = np.random.default_rng(int(entry.seed)), []
+    for _ in range(int(entry.resamples)):
+        counts = {}
+        for secret, (points, often) in joint.counts.items():
+            drawn = rng.multinomial(int(often.sum()), often / often.sum())
+            counts[secret] = points[drawn > 0], drawn[drawn > 0]
+        tables.append(replace(joint, counts=counts))
+    return tuple(tables)
