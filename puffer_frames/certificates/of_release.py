@@ -17,6 +17,7 @@ from puffer_frames.papers.catalogue import JOINT
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch
+from puffer_frames.scales.joint.columns import any_joint_loss
 from puffer_frames.scales.learned import LearnedBelief, Population
 
 
@@ -59,11 +60,7 @@ class ReleaseFacts:
     @property
     def joint_any_law(self) -> float:
         """The pure loss of a row under any law on the ranges, rounded up to two digits."""
-        reach = 0.0
-        for choice in self.choices.values():
-            low, high = choice.bounds or (0.0, 0.0)
-            reach += (high - low) / choice.scale if choice.scale else 0.0
-        return rounded_up(reach * (1 + 1e-12), digits=2)
+        return rounded_up(any_joint_loss(self.choices.values()), digits=2)
 
     @property
     def noisy(self) -> bool:

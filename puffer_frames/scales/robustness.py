@@ -14,6 +14,7 @@ from puffer_frames.priors.law_set import LawSet, is_too_wide
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.columns import ANY_LAW, FEW_SECRETS
+from puffer_frames.scales.joint.columns import any_joint_loss
 from puffer_frames.scales.learned import Contamination, LearnedBelief, Population
 from puffer_frames.scales.search import smallest_scale_of
 
@@ -68,6 +69,28 @@ def leanings(choice: Choice, target: Target, /, *, noise: Noise, pairs: Pairs) -
             )
         )
     return found
+
+
+def joint_leanings(choices: Mapping[str, Choice], /) -> list[Leaning]:
+    """The same for columns whose scales were found together: what was measured, and the loss under any law."""
+    choice = next(iter(choices.values()))
+    measured = dict(choice.verified)
+    if choice.observed is not None and "empirical" not in measured:
+        measured["empirical"] = choice.observed
+    found = [
+        Leaning(
+            belief=name,
+            covered=name in choice.verified,
+            scale=math.nan,
+            loss=loss.pure_loss.upper,
+            pair=choice.worst_pair,
+        )
+        for name, loss in measured.items()
+    ]
+    anything = Leaning(
+        belief=ANY_LAW, covered=False, scale=math.nan, loss=any_joint_loss(choices.values()), pair=choice.worst_pair
+    )
+    return [*found, anything]
 
 
 def _all_laws(choice: Choice) -> Mapping[str, Laws | Sequence[Laws]]:

@@ -20,7 +20,7 @@ from puffer_frames.scales.channels.best import FoundChannel
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch, check_drift, measure_batch, measure_joint_batch
 from puffer_frames.scales.remap import Remap
-from puffer_frames.scales.robustness import leanings
+from puffer_frames.scales.robustness import joint_leanings, leanings
 from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
 from puffer_frames.verbs.calibration_text import plan_rows, plan_title
 from puffer_frames.verbs.plan import Plan
@@ -164,7 +164,8 @@ class Calibration(Planned):
             "contaminated" (a share of 2/sqrt(n)) and "any law" are always there, but where there are too many pairs;
             "covered", whether the guarantee is under it; "scale", the smallest that it confirms; "loss" at the scale
             used, the pure one where delta is 0, else the delta at epsilon; "first" and "second", the pair of secrets
-            with the largest loss.
+            with the largest loss. Of columns whose scales were found together a row per belief about whole rows, where
+            the scale is not a number.
 
         Notes
         -----
@@ -180,11 +181,14 @@ class Calibration(Planned):
         {'belief': ['empirical', 'population', 'contaminated', 'any law'], 'scale': [0.47, 3.66, 2.28, 8.0]}
         """
         share = self.plan.request.target.share(len(self.choices))
-        found = [
-            (name, leaning)
-            for name, choice in self.choices.items()
-            for leaning in leanings(choice, share, noise=self.noise, pairs=self.pairs)
-        ]
+        if self.plan.is_joint:
+            found = [(", ".join(self.public), leaning) for leaning in joint_leanings(self.choices)]
+        else:
+            found = [
+                (name, leaning)
+                for name, choice in self.choices.items()
+                for leaning in leanings(choice, share, noise=self.noise, pairs=self.pairs)
+            ]
         columns: dict[str, list[Any]] = {
             "column": [name for name, _ in found],
             "belief": [each.belief for _, each in found],

@@ -11,6 +11,7 @@ from puffer_frames.numbers.presentation import Rows, odds_text, pairs_text, show
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.joint.columns import any_joint_loss
 from puffer_frames.scales.observed import Belief
 from puffer_frames.verbs.plan import Plan
 
@@ -35,6 +36,9 @@ def plan_rows(plan: Plan, /) -> Rows:
         if len(plan.choices) > 1:
             rows.append(("column", shown(name)))
         rows += _column_rows(plan, name, choice)
+    if plan.is_joint:
+        loss = any_joint_loss(plan.choices.values())
+        rows.append(("at these scales", f"under any law on the ranges of the columns: pure loss at most {loss:.6g}"))
     rows.append(("secrets", _secrets_text(plan)))
     rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
     return rows

@@ -107,8 +107,9 @@ def choices_of(request: Request, rows: RowsSeen, /, *, pairs: Pairs, named: list
     """The scale and why, per column, for the secrets that the pairs name."""
     if rows.joint is not None:
         return choose_jointly(
-            replace(rows.joint, counts={label: rows.joint.counts[label] for label in named}),
+            rows.joint,
             request.target,
+            named=named,
             beliefs=request.beliefs,
             weights=request.weights,
             noise=request.noise,

@@ -172,9 +172,10 @@ def test_wrong_resamples(resamples, seed):
 
 def test_several_columns_take_none():
     both = PEOPLE.assign(y=PEOPLE["x"])
+    asked = {"secret": "who", "public": ["x", "y"], "epsilon": 1.0, "theorem": "bounded"}
     with pytest.raises(ArgumentError, match="left out for several public columns"):
-        calibrate(both, secret="who", public=["x", "y"], epsilon=1.0, beliefs="population")
-    plan = calibrate(both, secret="who", public=["x", "y"], epsilon=1.0)
+        calibrate(both, **asked, beliefs="population")
+    plan = calibrate(both, **asked)
     assert set(plan.choices["x"].wider) == {"population", "any law"}
 
 

@@ -53,12 +53,14 @@ def orders_of(laws, pairs="all"):
     return [order for s, t in listed for order in ((s, t), (t, s))]
 
 
-def steps_of(laws, pairs="all"):
-    """The smallest gap between different values of each column under the secrets of the pairs, 0 of a constant one."""
+def floors_of(laws, pairs="all", *, epsilon):
+    """Half the smallest gap between different values of each column under the secrets of the pairs, divided by epsilon
+    above 1; 0 of a constant column.
+    """
     used = {s for order in orders_of(laws, pairs) for s in order}
     rows = np.vstack([law for s, law in laws.items() if s in used])
     gaps = [np.diff(np.unique(column)) for column in rows.T]
-    return np.array([gap.min() if gap.size else 0.0 for gap in gaps])
+    return np.array([gap.min() if gap.size else 0.0 for gap in gaps]) / (2 * max(1.0, epsilon))
 
 
 def log_densities(law, axes, scales):
@@ -199,7 +201,7 @@ def best_climb(laws, scales, rng, *, pairs="all", starts=10):
 def faults(laws, scales, *, epsilon, bracket=None, pairs="all", spare=1e-3):
     """All that is wrong with scales, and with a bracket of their loss; an empty list where nothing is."""
     found = []
-    steps = steps_of(laws)
+    steps = floors_of(laws, epsilon=epsilon)
     bare = [k for k, (b, step) in enumerate(zip(scales, steps, strict=True)) if b == 0 and step > 0]
     if bare:
         return [f"no noise on columns {bare}, which vary"]
@@ -207,7 +209,7 @@ def faults(laws, scales, *, epsilon, bracket=None, pairs="all", spare=1e-3):
     slack = SLACK * max(abs(worst.loss), epsilon) + worst.rounding
     if worst.loss > epsilon + slack:
         found.append(f"loss {worst.loss} of {worst.pair} at {worst.node} is above epsilon {epsilon}")
-    at_floor = np.asarray(scales) <= steps_of(laws, pairs) * (1 + 1e-6)
+    at_floor = np.asarray(scales) <= floors_of(laws, pairs, epsilon=epsilon) * (1 + 1e-6)
     if worst.loss < (1 - spare) * epsilon and not at_floor.all():
         found.append(
             f"loss {worst.loss} is below epsilon {epsilon}, and columns {np.flatnonzero(~at_floor)} are not "
@@ -258,7 +260,7 @@ def on_ray(laws, proportions, floors, *, epsilon, pairs="all", within=1e-4):
 
 def best_ray(laws, start, rng, *, epsilon, rays, pairs="all", floors=None):
     """The least sum found over rays of random proportions: wide ones, and steps about the best that grow and shrink."""
-    floors = steps_of(laws, pairs) if floors is None else floors
+    floors = floors_of(laws, pairs, epsilon=epsilon) if floors is None else floors
     spread = np.vstack(list(laws.values())).std(axis=0)
     best = on_ray(laws, start, floors, epsilon=epsilon, pairs=pairs)
     least, size = spread_sum(laws, best), 0.3

@@ -11,13 +11,13 @@ from joint_oracle import (
     bracket_faults,
     climb,
     faults,
+    floors_of,
     laws_of,
     log_ratio,
     loss_at,
     on_ray,
     orders_of,
     spread_sum,
-    steps_of,
     varying,
     worst_node,
 )
@@ -171,13 +171,13 @@ def test_brackets_contain_the_loss_at_any_scales(count):
             assert not wrong, (table, scales, wrong)
 
 
-@sweep(2, 10)
+@sweep(2, 7)
 def test_brackets_of_large_tables(count):
     """No local maximum is above the bracket, and one of many is as high as its lower end."""
     for seed in range(count):
         rng = np.random.default_rng([6, seed])
         columns, rows = int(rng.choice([2, 3, 4])) if seed else 2, (3000, 1000, 6000)[seed % 3]
-        rows = rows if columns < 4 else 500  # brackets this narrow take minutes of four columns and more rows
+        rows = rows if columns < 4 else 200  # a narrow bracket of four columns and more rows takes minutes
         own = rng.integers(0, 2 + seed % 2, rows)
         values = rng.standard_t((3, 30)[seed % 2], (rows, columns)) * (1 + 0.2 * own[:, None]) + 0.3 * own[:, None]
         values[:, 1] += rng.choice([-1.0, 1.0]) * values[:, 0] * (own == 0)
@@ -192,7 +192,7 @@ def test_brackets_of_large_tables(count):
             assert high >= bracket.lower * (1 - 1e-2), (seed, size, bracket, high)
 
 
-@sweep(1, 6)
+@sweep(1, 3)
 def test_plans_of_large_tables(count):
     for seed in range(count):
         rng = np.random.default_rng([7, seed])
@@ -292,7 +292,7 @@ def test_scales_a_little_off_are_caught():
     assert not faults(laws, least * (1 + 1e-5), epsilon=0.3)
     assert "above epsilon" in faults(laws, least * 0.99, epsilon=0.3)[0]
     assert "below epsilon" in faults(laws, least * 1.01, epsilon=0.3)[0]
-    assert any("floor" in fault for fault in faults(laws, [0.99, 30.0], epsilon=0.3))
+    assert any("floor" in fault for fault in faults(laws, [0.49, 30.0], epsilon=0.3))
     assert "no noise" in faults(laws, [0.0, 30.0], epsilon=0.3)[0]
 
 
@@ -319,14 +319,14 @@ def test_a_pair_left_out_is_caught():
 # --- how small the scales are
 
 
-@sweep(3, 40)
+@sweep(3, 20)
 def test_no_other_proportions_are_much_better(count):
     for seed in range(count):
         rng = np.random.default_rng([9, seed])
         epsilon = float(rng.choice(EPSILONS[:4]))
         table, public = random_table(rng, STYLES[seed % len(STYLES)], 2 + seed % 2)
         _, laws, scales, _ = planned(table, public, epsilon=epsilon)
-        if (np.array(scales) <= steps_of(laws) * (1 + 1e-9)).all():
+        if (np.array(scales) <= floors_of(laws, epsilon=epsilon) * (1 + 1e-9)).all():
             continue
         least, best = best_ray(laws, scales, rng, epsilon=epsilon, rays=30 if count < 10 else 90)
         assert spread_sum(laws, scales) <= 1.05 * least, (table, epsilon, scales, best, least)

@@ -113,7 +113,8 @@ def test_listed_pairs_alone_are_measured(people):
 
 def test_several_columns_are_held_to_their_range(people):
     """The bounded-column rule holds for values within the range: marginal losses would not show what leaves it."""
-    plan = people.puffer.calibrate(secret="group", public=["x", "y"], epsilon=1.0)
+    asked = {"secret": "group", "public": ["x", "y"], "epsilon": 1.0, "theorem": "bounded"}
+    plan = people.puffer.calibrate(**asked)
     rng = np.random.default_rng(0)
     batch = people.assign(x=rng.permutation(np.where(np.arange(900) == 0, 60, people["x"])))
     with pytest.raises(CalibrationError, match="a wider range than the plan was made for"):
@@ -121,7 +122,7 @@ def test_several_columns_are_held_to_their_range(people):
     certificate = plan.release(batch, allow_other_frame=True, allow_drift=True).puffer.certificate
     assert "a wider range than the plan was made for" in " ".join(str(certificate).split())
     plan.release(people.head(800), allow_other_frame=True)
-    bounded = people.puffer.calibrate(secret="group", public=["x", "y"], epsilon=1.0, domain={"x": (0, 6), "y": (0, 8)})
+    bounded = people.puffer.calibrate(**asked, domain={"x": (0, 6), "y": (0, 8)})
     bounded.release(batch, allow_other_frame=True)  # values are clipped to the domain
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 
 import numpy as np
@@ -19,7 +20,8 @@ from puffer_frames.priors.prior import FloatArray, Secret
 MOST_NODES = 2_000_000
 """Of a grid of all coordinates, which is exact; of a larger one some lines are chosen."""
 _FIRST_NODES = 8_000
-_MOST_CELLS = 6_000_000
+_MOST_CORNERS = 16_000_000
+"""Of all cells; each takes some floats for each secret."""
 _ROUNDS = 12
 _NEAR = 1e-4
 """A bracket is narrow enough where its ends differ by this part."""
@@ -65,7 +67,7 @@ class JointLoss:
         self._secrets = list(laws)
         self._pairs = None if pairs == "all" else [pair for a, b in pairs for pair in ((a, b), (b, a))]
         self.coordinates = [
-            np.unique(np.concatenate([law.points[:, k] for law in laws.values()])) for k in range(self.columns)
+            _two(np.unique(np.concatenate([law.points[:, k] for law in laws.values()]))) for k in range(self.columns)
         ]
         self._lines: list[FloatArray] | None = None
         self._placed: dict[Secret, PlacedLaw] = {}
@@ -74,7 +76,10 @@ class JointLoss:
     @property
     def ranges(self) -> list[float]:
         """Of each column."""
-        return [float(axis[-1] - axis[0]) for axis in self.coordinates]
+        lows = np.min([law.points.min(axis=0) for law in self.laws.values()], axis=0)
+        highs = np.max([law.points.max(axis=0) for law in self.laws.values()], axis=0)
+        found: list[float] = (highs - lows).tolist()
+        return found
 
     @property
     def is_whole(self) -> bool:
@@ -126,19 +131,20 @@ class JointLoss:
     def _cell_bounds(self, scales: Scales) -> FloatArray:
         """Upper bounds of the loss within each cell."""
         assert self._lines is not None
-        tops = {secret: placed.bounds(scales) for secret, placed in self._placed.items()}
-        nodes = {secret: placed.at_nodes(scales) for secret, placed in self._placed.items()}
         cells = tuple(line.size - 1 for line in self._lines)
         found = np.full(cells, -math.inf)
-        for corner in product((0, 1), repeat=self.columns):
-            part = tuple(slice(bit, bit + size) for bit, size in zip(corner, cells, strict=True))
-            if self._pairs is None:
-                most = np.maximum.reduce([top[corner] for top in tops.values()])
-                least = np.minimum.reduce([node[part] for node in nodes.values()])
-                found = np.maximum(found, np.log(most) - np.log(least))
-            else:
-                for a, b in self._pairs:
-                    found = np.maximum(found, np.log(tops[a][corner]) - np.log(nodes[b][part]))
+        if self._pairs is None:  # those of all secrets need not be held at once
+            most = reduce(np.maximum, (placed.bounds(scales) for placed in self._placed.values()))
+            least = reduce(np.minimum, (placed.at_nodes(scales) for placed in self._placed.values()))
+            sides = [(most, least)]
+        else:
+            tops = {secret: placed.bounds(scales) for secret, placed in self._placed.items()}
+            nodes = {secret: placed.at_nodes(scales) for secret, placed in self._placed.items()}
+            sides = [(tops[a], nodes[b]) for a, b in self._pairs]
+        for most, least in sides:
+            for corner in product((0, 1), repeat=self.columns):
+                part = tuple(slice(bit, bit + size) for bit, size in zip(corner, cells, strict=True))
+                found = np.maximum(found, np.log(most[corner]) - np.log(least[part]))
         return found
 
     def _rounding(self, scales: Scales) -> float:
@@ -182,7 +188,7 @@ class JointLoss:
         if not any(found.size for found in more):
             return False
         lines = [np.union1d(line, found) for line, found in zip(lines, more, strict=True)]
-        if math.prod(line.size for line in lines) > _MOST_CELLS:
+        if 2**self.columns * math.prod(line.size for line in lines) > _MOST_CORNERS:
             return False
         self._take(lines)
         return True
@@ -190,6 +196,11 @@ class JointLoss:
 
 def _widened(lower: float, upper: float, error: float) -> Bracket:
     return Bracket(lower=max(0.0, lower - error), upper=max(0.0, upper + error))
+
+
+def _two(axis: FloatArray) -> FloatArray:
+    """At least two coordinates, so that there is a cell."""
+    return axis if axis.size > 1 else np.append(axis, axis + max(1.0, abs(float(axis[0]))))
 
 
 def _spread(axis: FloatArray, count: int) -> FloatArray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -24,6 +25,8 @@ from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.joint.beliefs import EMPIRICAL, JointBelief, joint_beliefs
 from puffer_frames.scales.joint.exchange import joint_scales
 
+_TINY = 2.0**-900
+"""No scale is below this: the rest of the range of floats is for the grid."""
 MOST_COLUMNS = 4
 """Of more columns the grid is too large."""
 
@@ -33,6 +36,7 @@ def choose_jointly(
     target: Target,
     /,
     *,
+    named: Sequence[Secret],
     beliefs: Sequence[Any],
     weights: Mapping[str, float],
     noise: Noise,
@@ -45,7 +49,9 @@ def choose_jointly(
     Parameters
     ----------
     joint : JointCounts
-        Of the secrets that the pairs name.
+        Of all secrets.
+    named : sequence of secrets
+        Those that the pairs name.
     beliefs : sequence
         As `joint_beliefs` takes them.
     weights : mapping of column to float
@@ -62,20 +68,23 @@ def choose_jointly(
 
     Notes
     -----
-    A constant column needs no noise. Any other has a scale of at least its smallest step, so that no column is
-    released as it is. With delta the scales are those of pure privacy, which is more.
+    A constant column needs no noise. Any other has a scale of at least half the smallest step between two of its
+    values, divided by epsilon above 1, so that no column is released as it is. With delta the scales are those of pure
+    privacy, which is more.
     """
+    whole, joint = joint, replace(joint, counts={secret: joint.counts[secret] for secret in named})
     covered = joint_beliefs(beliefs, joint)
     tables = [table for belief in covered.values() for table in belief.tables]
-    varies = [k for k in range(len(joint.columns)) if _varies((joint, *tables), k)]
+    varies = [k for k in range(len(joint.columns)) if _varies((whole, *tables), k)]
     if not varies:
         require_noise(0.0, list(covered), target, allow_zero_noise=allow_zero_noise)
     asked = unrounded(target, noise=noise, columns=len(varies))
     scales = dict.fromkeys(joint.columns, 0.0)
     if varies:
-        own = {c: 1 / _spread(*_pooled((joint,), k)) for k, c in enumerate(joint.columns) if _varies((joint,), k)}
+        own = {c: 1 / _spread(*_pooled((whole,), k)) for k, c in enumerate(joint.columns) if _varies((whole,), k)}
         rates = [weights.get(name, own.get(name, 1.0)) for name in (joint.columns[k] for k in varies)]
-        found = _solved(tables, varies, asked, pairs=pairs, weights=rates)
+        floors = [_least_scale((whole, *tables), k, epsilon=target.epsilon) for k in varies]
+        found = _solved(tables, varies, asked, pairs=pairs, weights=rates, floors=floors)
         scales |= {joint.columns[k]: scale for k, scale in zip(varies, found, strict=True)}
     listed = list(scales.values())
     worst = {name: _worst(belief, listed, asked, pairs=pairs) for name, belief in covered.items()}
@@ -97,12 +106,23 @@ def choose_jointly(
             priors=priors,
             beliefs=dict.fromkeys(covered, priors),
             words={belief: one.words for belief, one in covered.items()},
-            bounds=domain.get(name) or _extent(joint, k),
+            bounds=domain.get(name) or _extent(whole, k),
             clips=name in domain,
             empirical=priors,
             observed=observed,
         )
     return choices
+
+
+def any_joint_loss(choices: Iterable[Choice], /) -> float:
+    """The pure loss of a row under any law on the ranges of the columns is at most this; a column without noise is
+    constant.
+    """
+    reach = 0.0
+    for choice in choices:
+        low, high = choice.bounds or (0.0, 0.0)
+        reach += (high - low) / choice.scale if choice.scale else 0.0
+    return reach * (1 + 1e-12)
 
 
 def check_weights(weights: object, /, *, columns: Sequence[str]) -> dict[str, float]:
@@ -174,7 +194,13 @@ def _measured(
 
 
 def _solved(
-    tables: Sequence[JointCounts], varies: Sequence[int], target: Target, *, pairs: Pairs, weights: Sequence[float]
+    tables: Sequence[JointCounts],
+    varies: Sequence[int],
+    target: Target,
+    *,
+    pairs: Pairs,
+    weights: Sequence[float],
+    floors: Sequence[float],
 ) -> tuple[float, ...]:
     """Scales under the frequencies of each of some tables."""
     laws: dict[Secret, JointLaw] = _laws(tables[0], varies)
@@ -182,7 +208,6 @@ def _solved(
         listed = list(combinations(tables[0].counts, 2)) if pairs == "all" else pairs
         laws = {(k, s): law for k, table in enumerate(tables) for s, law in _laws(table, varies).items()}
         pairs = tuple(((k, a), (k, b)) for k in range(len(tables)) for a, b in listed)
-    floors = [float(np.diff(np.unique(_pooled(tables, k)[0])).min()) for k in varies]
     return joint_scales(laws, epsilon=target.epsilon, pairs=pairs, weights=weights, floors=floors).scales
 
 
@@ -207,6 +232,12 @@ def _varies(tables: Sequence[JointCounts], column: int) -> bool:
 def _extent(joint: JointCounts, column: int) -> Bounds:
     values, _ = _pooled((joint,), column)
     return float(values.min()), float(values.max())
+
+
+def _least_scale(tables: Sequence[JointCounts], column: int, *, epsilon: float) -> float:
+    """Half the smallest difference of two values, divided by epsilon above 1."""
+    values, _ = _pooled(tables, column)
+    return max(_TINY, float(np.diff(np.unique(values)).min()) / (2 * max(1.0, epsilon)))
 
 
 def _spread(values: FloatArray, weights: FloatArray) -> float:

@@ -25,7 +25,9 @@ _NEAR = 1e-5
 """Relative accuracy of a scale on its ray."""
 _FEW_ROWS = 6_000
 """Of laws of more rows the proportions of the scales are found on rows that stand for several."""
-_RAISES = 40
+_RAISES = 60
+_NARROWINGS, _NARROW = 8, 2e-3
+"""How near to an unconfirmed scale the confirmed one is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,20 +81,54 @@ def joint_scales(
     loss = JointLoss(laws, pairs=pairs)
     least = np.maximum(floors, [len(floors) * width / LARGEST_REACH for width in loss.ranges])
     most = np.maximum(least, [2 * len(floors) * width / target for width in loss.ranges])
-    few, shares = _few(laws), np.asarray(weights, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # of scales that are then clipped
+        return _solved(loss, laws, target, pairs, np.asarray(weights, dtype=np.float64), least, most)
+
+
+def _solved(
+    loss: JointLoss,
+    laws: Mapping[Secret, JointLaw],
+    target: float,
+    pairs: Pairs,
+    shares: FloatArray,
+    least: FloatArray,
+    most: FloatArray,
+) -> JointScales:
+    few = _few(laws)
     found = _Search(JointLoss(few, pairs=pairs), few, target, pairs, shares, least, most).best()
     if few is not laws:
         found = _on_ray(loss, found, target, least)
         loss.bracket(found, enough=target)  # puts lines where they are needed
         found = _Search(loss, laws, target, pairs, shares, least, most).from_start(found)
-    scaled = _on_ray(loss, found, target, least)
-    bracket = loss.bracket(scaled, enough=target)
+    return _confirmed(loss, _on_ray(loss, found, target, least), target)
+
+
+def _confirmed(loss: JointLoss, scales: FloatArray, epsilon: float) -> JointScales:
+    """Scales along a ray that the engine confirms, and few below them."""
+    low, high = 1.0, 1.0
+    bracket = loss.bracket(scales, enough=epsilon)
     for _ in range(_RAISES):
-        if bracket.upper <= target:
-            return JointScales(scales=tuple(map(float, scaled)), loss=bracket, worst=loss.worst(scaled))
-        scaled = scaled * max(1 + 2.0**-44, bracket.upper / target)
-        bracket = loss.bracket(scaled, enough=target)
-    raise CalibrationError(
+        if bracket.upper <= epsilon:
+            break
+        low, high = high, high * max(1 + 2.0**-44, min(1.2, bracket.upper / epsilon))
+        bracket = loss.bracket(scales * high, enough=epsilon)
+    else:
+        raise _unconfirmed()
+    for _ in range(_NARROWINGS if high / low > 1 + _NARROW else 0):
+        middle = math.sqrt(low * high)
+        tried = loss.bracket(scales * middle, enough=epsilon)
+        if tried.upper <= epsilon:
+            high, bracket = middle, tried
+        else:
+            low = middle
+        if high / low <= 1 + _NARROW:
+            break
+    used = scales * high
+    return JointScales(scales=tuple(map(float, used)), loss=bracket, worst=loss.worst(used))
+
+
+def _unconfirmed() -> CalibrationError:
+    return CalibrationError(
         "the joint loss of the columns",
         rule="confirmed at some scales",
         got="bounds that are too far apart",
@@ -125,7 +161,7 @@ class _Search:
         """Scales of single columns for a share of epsilon each, then proportions of the weights and of the ranges."""
         count = len(self.weights)
         single = np.array([self._alone(k, self.epsilon / count) for k in range(count)])
-        middle = np.sqrt(single / self.weights)
+        middle = np.sqrt(single) / np.sqrt(self.weights)
         return [single, 1 / self.weights, middle, np.array(self.loss.ranges)]
 
     def _alone(self, column: int, epsilon: float) -> float:

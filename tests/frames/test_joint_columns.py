@@ -1,0 +1,202 @@
+"""Several columns of numbers released together: the same scales on every kind of frame, and what is refused."""
+
+import functools
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from conftest import build_frame, run, without_spark
+from kinds import entries, other_kind
+
+import puffer_frames
+from puffer_frames import (
+    ArgumentError,
+    ArgumentTypeError,
+    Bootstrap,
+    CalibrationError,
+    PriorError,
+    certificate_of,
+)
+from puffer_frames.verbs import rows_seen
+
+ROWS = 900
+RNG = np.random.default_rng(19)
+GROUP = RNG.choice(["p", "q", "r"], ROWS, p=[0.5, 0.3, 0.2])
+GRADE = RNG.integers(0, 7, ROWS) + (GROUP == "p")
+COLUMNS = {
+    "group": GROUP,
+    "other": RNG.choice([True, False], ROWS),
+    "grade": GRADE,
+    "mark": 10 - GRADE + RNG.integers(0, 4, ROWS),
+    "wage": np.round(RNG.normal(size=ROWS) + 0.5 * (GROUP == "q"), 1),
+    "still": np.full(ROWS, 4),
+    "gaps": [None if k % 11 == 0 else k % 5 for k in range(ROWS)],
+    "id": RNG.permutation(ROWS),
+}
+REQUESTS = {
+    "two": {"public": ["grade", "mark"]},
+    "three, floats": {"public": ["grade", "wage", "mark"]},
+    "two secrets": {"public": ["grade", "mark"], "secret": ["group", "other"]},
+    "pairs": {"public": ["grade", "mark"], "pairs": [("p", "q")]},
+    "domain": {"public": ["grade", "wage"], "domain": {"wage": (-1.0, 1.0)}},
+    "constant": {"public": ["still", "grade", "mark"]},
+    "missing": {"public": ["gaps", "mark"], "nulls": "drop"},
+    "delta": {"public": ["grade", "mark"], "delta": 1e-6},
+    "remap": {"public": ["grade", "mark"], "mechanism": "remap"},
+    "weights": {"public": ["grade", "mark"], "weights": {"grade": 9.0}},
+}
+
+
+def plan(frame, **options):
+    return puffer_frames.calibrate(frame, **{"secret": "group", "public": ["grade", "mark"], "epsilon": 0.7} | options)
+
+
+@functools.cache
+def planned(kind, name):
+    return plan(build_frame(kind, COLUMNS), **REQUESTS[name])
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_same_plan_and_same_release(kind, make_frame, name):
+    if kind == "spark" and name not in ("two", "missing"):
+        pytest.skip("two requests are enough in Spark")
+    frame = make_frame(COLUMNS)
+    made, other = plan(frame, **REQUESTS[name]), planned(other_kind(kind), name)
+    assert made.theorem == "joint"
+    assert made.scales == other.scales
+    assert made.checksum == other.checksum
+    released = run(made.release(frame, row_id="id", rng=3))
+    same = run(other.release(build_frame(other_kind(kind), COLUMNS), row_id="id", rng=3))
+    if kind != "spark":  # whose rows have no order
+        assert entries(released) == entries(same)
+    one, two = certificate_of(released), certificate_of(same)
+    assert [s.text for s in one.statements] == [s.text for s in two.statements]
+    assert one.verify(released) == "intact, unsigned"
+
+
+def test_other_rows_with_the_same_columns_are_another_table():
+    """Each column has the same counts; only which values stand side by side is another."""
+    frame = pl.DataFrame(COLUMNS)
+    made = plan(frame)
+    mixed = frame.with_columns(pl.col("mark").shuffle(seed=1).over("group"))
+    with pytest.raises(CalibrationError, match="a frame with other rows"):
+        made.release(mixed)
+    assert certificate_of(made.release(frame.sample(fraction=1.0, shuffle=True, seed=2))).rows == ROWS
+
+
+def test_drift_of_the_joint_law_alone():
+    """Columns with the same laws for every secret, which tell the secret together in the batch."""
+    rng = np.random.default_rng(3)
+    group, first, second = rng.permutation(["a", "b"] * 500), rng.integers(0, 2, 1000), rng.integers(0, 2, 1000)
+    frame = pl.DataFrame({"group": group, "x": first, "y": second})
+    made = plan(frame, public=["x", "y"], epsilon=0.2)
+    told = frame.with_columns(y=pl.when(pl.col("group") == "a").then("x").otherwise(1 - pl.col("x")))
+    with pytest.raises(CalibrationError, match=r"columns .x, y. .* more than was asked for") as caught:
+        made.release(told, allow_other_frame=True)
+    assert "allow_drift=True" in caught.value.hint
+    certificate = certificate_of(made.release(told, allow_other_frame=True, allow_drift=True))
+    assert certificate.observed["x"].pure_loss.lower > 0.2
+    assert {"observed-exceeds", "other-rows"} <= {statement.key for statement in certificate.statements}
+    twice = certificate_of(made.release(pl.concat([frame, frame]), allow_other_frame=True))
+    assert "observed-exceeds" not in {statement.key for statement in twice.statements}
+
+
+def test_batches_that_lack_or_add_a_secret_and_vary_where_the_plan_does_not():
+    frame = pl.DataFrame(COLUMNS)
+    made = plan(frame)
+    with pytest.raises(CalibrationError, match="secrets of the frame"):
+        made.release(frame.with_columns(group=pl.col("group").replace("r", "s")), allow_other_frame=True)
+    fewer = made.release(frame.filter(pl.col("group") != "r"), allow_other_frame=True, allow_drift=True)
+    assert "absent-secrets" in {statement.key for statement in certificate_of(fewer).statements}
+    alone = made.release(frame.filter(pl.col("group") == "p"), allow_other_frame=True)
+    assert "no two are left to compare" in str(certificate_of(alone))
+    still = plan(frame, public=["still", "grade"])
+    with pytest.raises(CalibrationError, match="not known to be within"):
+        still.release(frame.with_columns(still=pl.col("mark")), allow_other_frame=True)
+
+
+def test_beliefs_of_another_table_and_of_resamples():
+    frame, last = pl.DataFrame(COLUMNS), pl.DataFrame(COLUMNS).with_columns(mark=pl.col("mark").shuffle(seed=4))
+    spread = {name: float(np.std(COLUMNS[name])) for name in ("grade", "mark")}
+
+    def total(made):
+        return sum(made.scales[name] / spread[name] for name in spread)
+
+    own = plan(frame)
+    for beliefs, names in (
+        ([last], ["empirical", "other table"]),
+        (["fitted", pd.DataFrame(COLUMNS)], ["empirical", "other table"]),
+        (("only", last), ["other table"]),
+        (["empirical", Bootstrap(resamples=3)], ["empirical", "bootstrap"]),
+        (Bootstrap(resamples=3), ["bootstrap"]),
+    ):
+        made = plan(frame, beliefs=beliefs)
+        verified = made.choices["grade"].verified
+        assert list(verified) == names
+        assert all(found.pure_loss.upper <= 0.7 for found in verified.values())
+        assert total(made) >= 0.99 * total(own) or "empirical" not in names
+        certificate = certificate_of(made.release(frame))
+        assert certificate.beliefs == tuple(names)
+    with pytest.raises(ArgumentError, match="one without 'r'"):
+        plan(frame, beliefs=[last.filter(pl.col("group") != "r")])
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"weights": {"nobody": 1.0}}, ArgumentError, "weights"),
+        ({"weights": {"grade": 0}}, ArgumentError, "weights"),
+        ({"weights": {"grade": float("inf")}}, ArgumentError, "weights"),
+        ({"weights": [1, 2]}, ArgumentTypeError, "weights"),
+        ({"weights": {"grade": 1}, "public": "grade"}, ArgumentError, "weights"),
+        ({"beliefs": "population"}, ArgumentError, "beliefs"),
+        ({"theorem": "bounded", "beliefs": Bootstrap()}, ArgumentError, "beliefs"),
+        ({"theorem": "gmm"}, ArgumentError, "theorem"),
+        ({"public": ["grade", "gaps"]}, PriorError, "without nulls"),
+        ({"public": ["still", "two"]}, CalibrationError, "one that needs noise"),
+    ],
+)
+def test_refused(options, error, match):
+    frame = pl.DataFrame(COLUMNS).with_columns(two=pl.lit(2))
+    with pytest.raises(error, match=match):
+        plan(frame, **options)
+
+
+@without_spark
+def test_what_is_not_joint(make_frame, monkeypatch):
+    frame = make_frame(COLUMNS | {"a": GRADE % 3, "b": GRADE % 2})
+    assert plan(frame, theorem="bounded").theorem == "bounded"
+    assert plan(frame, calibration="theorem").theorem == "bounded"
+    assert plan(frame, noise="gaussian", delta=1e-6).theorem == "bounded"
+    assert plan(frame, public=["grade", "mark", "wage", "a", "b"]).theorem == "bounded"
+    monkeypatch.setattr(rows_seen, "MOST_ROWS", 20)
+    assert plan(frame).theorem == "bounded"
+
+
+@pytest.mark.parametrize(("epsilon", "share"), [(0.1, 0.5), (1.0, 0.5), (4.0, 0.125)])
+def test_no_column_is_released_as_it_is(epsilon, share):
+    """Rows that tell nothing: the least scale is half the smallest step, divided by epsilon above 1."""
+    rows = pl.DataFrame({"x": [0, 2, 4, 9] * 25, "y": [0.0, 0.5, 3.5, 9.0] * 25})
+    frame = pl.concat([rows.with_columns(group=pl.lit(group)) for group in "ab"]).sample(
+        fraction=1, shuffle=True, seed=1
+    )
+    made = plan(frame, public=["x", "y"], epsilon=epsilon)
+    assert made.scales == pytest.approx({"x": 2 * share, "y": 0.5 * share})
+    assert made.choices["x"].verified["empirical"].pure_loss.upper < 1e-9
+
+
+def test_what_a_plan_says_of_other_laws():
+    frame = pl.DataFrame(COLUMNS)
+    made = plan(frame, beliefs=[frame.with_columns(mark=pl.col("mark").shuffle(seed=4))])
+    table = made.robustness()
+    assert table["belief"].to_list() == ["empirical", "other table", "any law"]
+    assert table["covered"].to_list() == [True, True, False]
+    assert table["column"].unique().to_list() == ["grade, mark"]
+    ranges = {name: int(COLUMNS[name].max() - COLUMNS[name].min()) for name in made.scales}
+    most = sum(ranges[name] / scale for name, scale in made.scales.items())
+    assert table["loss"][2] == pytest.approx(most)
+    assert f"pure loss at most {most:.6g}" in " ".join(str(made).split())
+    certificate = certificate_of(made.release(frame))
+    said = next(s.text for s in certificate.statements if s.key == "joint-any-law")
+    assert float(said.rstrip(".").rsplit(" ", 1)[1]) >= most
