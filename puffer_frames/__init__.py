@@ -56,6 +56,7 @@ from puffer_frames.verbs.aggregates import aggregate
 from puffer_frames.verbs.attached import certificate_of, read_certificate, verify, write_parquet
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
+from puffer_frames.verbs.composition import Composition, compose
 from puffer_frames.verbs.release import calibrate, privatize
 from puffer_frames.verbs.series import histogram
 
@@ -72,6 +73,7 @@ __all__ = [
     "Channel",
     "ChannelCalibration",
     "ColumnNotFoundError",
+    "Composition",
     "Contamination",
     "FewRowsWarning",
     "ForkedProcessError",
@@ -100,6 +102,7 @@ __all__ = [
     "bounded_scales",
     "calibrate",
     "certificate_of",
+    "compose",
     "fit_gaussian",
     "fit_mixture",
     "gaussian_scale",

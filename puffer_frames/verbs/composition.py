@@ -1,0 +1,198 @@
+"""What several releases of the same records guarantee together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.table import is_frame, open_table
+from puffer_frames.numbers.presentation import as_html, as_text, odds_text, plain
+from puffer_frames.numbers.rounding import up
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
+from puffer_frames.scales.joint.columns import MOST_COLUMNS, measure_jointly
+from puffer_frames.verbs.attached import certificate_of
+
+Release: TypeAlias = Certificate | NativeFrame
+"""A certificate, or a released frame with one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Composition:
+    """What several releases guarantee together."""
+
+    epsilon: float
+    """Privacy parameter epsilon of all releases together."""
+    delta: float
+    """Privacy parameter delta."""
+    rule: str
+    """Why, in a sentence."""
+    releases: int
+    """How many there are."""
+
+    def _shown(self) -> tuple[str, list[tuple[str, str]]]:
+        pure = "pure" if not self.delta else f"delta = {plain(self.delta)}"
+        title = f"{self.releases} releases together: epsilon = {plain(self.epsilon)}, {pure}"
+        meaning = odds_text("all released values of one record together", epsilon=self.epsilon, delta=self.delta)
+        return title, [("meaning", meaning), ("rule", self.rule)]
+
+    def __str__(self) -> str:
+        return as_text(*self._shown())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(*self._shown())
+
+
+def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None) -> Composition:
+    r"""The guarantee of several releases of the same records, to a reader who has them all.
+
+    Parameters
+    ----------
+    releases : iterable of Certificate or released frame
+        Two or more, with the same secret and pairs.
+    frame : pandas, Polars, PyArrow or Spark frame, or DuckDB relation, optional
+        The table that they were made from. With it Laplace noise on 1 to 4 columns of numbers is composed exactly,
+        under the observed frequencies of whole rows.
+
+    Returns
+    -------
+    Composition
+        `epsilon`, `delta`, and the `rule` in words.
+
+    Raises
+    ------
+    CalibrationError
+        Where nothing is known of these releases together, and why.
+    ArgumentError, ArgumentTypeError
+        For fewer than two releases, or something else than releases.
+    ColumnNotFoundError, PriorError
+        As `puffer_frames.calibrate`, for the frame.
+
+    Notes
+    -----
+    **From certificates**: the epsilons and deltas add of releases by the bounded-column rule, of any columns; of
+    releases of one and the same column whose certificates say that they add; and of any one release, or such a group,
+    beside others by the bounded-column rule without delta. Other releases are refused: their epsilons may be far too
+    small. **From the table**: releases of a column with Laplace noise of scales b_r tell as much as one release of
+    scale :math:`1 / \sum_r 1/b_r`, so that all are one release of the columns, whose loss is computed.
+
+    References
+    ----------
+    docs/theory.md, sections 8, 9 and 17.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, puffer_frames
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> first, second = (people.puffer.privatize(secret="group", public="score", epsilon=0.5) for _ in "12")
+    >>> puffer_frames.compose([first, second], frame=people).epsilon <= 1.0
+    True
+    """
+    if is_frame(releases) or isinstance(releases, Certificate) or not isinstance(releases, Iterable):
+        raise ArgumentTypeError(
+            "releases", rule="a list of certificates or released frames", got="something else", hint="Write [a, b]."
+        )
+    certificates = [each if isinstance(each, Certificate) else certificate_of(each) for each in releases]
+    if len(certificates) < 2:
+        raise ArgumentError("releases", rule="two or more", got=str(len(certificates)), hint="List all releases.")
+    _check_alike(certificates)
+    return _of_certificates(certificates) if frame is None else _of_table(certificates, frame)
+
+
+def _refused(got: str, *, hint: str) -> CalibrationError:
+    return CalibrationError("the releases", rule="ones of which a joint guarantee is known", got=got, hint=hint)
+
+
+def _check_alike(certificates: Sequence[Certificate]) -> None:
+    """What every rule needs."""
+    first = certificates[0]
+    for name, words in (("secret", "secrets"), ("pairs", "protected pairs")):
+        if any(getattr(each, name) != getattr(first, name) for each in certificates):
+            raise _refused(f"different {words}", hint="Compose releases that protect the same.")
+    if len({each.dataset for each in certificates if each.dataset}) > 1:
+        raise _refused("different data sets", hint="Compose releases of the same records.")
+    if any(each.answers for each in certificates):
+        raise _refused("a table of answers", hint="Its own certificate says what adds.")
+    if any(each.reproducible for each in certificates):
+        raise _refused("noise that came from a seed", hint="Leave out rng=: such a release is not private.")
+    if any(_has(each, "observed-exceeds") for each in certificates):
+        raise _refused("a release of rows that had drifted", hint="Calibrate those rows, and release them again.")
+
+
+def _has(certificate: Certificate, key: str) -> bool:
+    return any(statement.key == key for statement in certificate.statements)
+
+
+def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
+    local = [each for each in certificates if each.theorem == BOUNDED.name and not each.delta]
+    others = [each for each in certificates if not (each.theorem == BOUNDED.name and not each.delta)]
+    if all(each.theorem == BOUNDED.name for each in others):
+        rule = "each release has noise for the range of its columns, so that epsilons and deltas add"
+    elif len(others) == 1:
+        rule = "all but one have noise for the range of their columns, so that their epsilons add to those of that one"
+    elif _are_coupled(others):
+        rule = "every release of this column rests on a coupling within a distance, so that epsilons and deltas add"
+        rule += ", and those of noise for the range of columns add to them" if local else ""
+    else:
+        raise _refused(
+            "scales that rest on the randomness of the values",
+            hint='Give the table: compose(releases, frame=table). Or release with theorem="bounded".',
+        )
+    return Composition(
+        epsilon=up(sum((Fraction(each.epsilon) for each in certificates), Fraction(0))),
+        delta=up(sum((Fraction(each.delta) for each in certificates), Fraction(0))),
+        rule=rule,
+        releases=len(certificates),
+    )
+
+
+def _are_coupled(certificates: Sequence[Certificate]) -> bool:
+    """Whether all are of one column of the same rows, with the same beliefs, and say that they add."""
+    first = certificates[0]
+    same = all(
+        (each.public, each.beliefs, each.rows) == (first.public, first.beliefs, first.rows) for each in certificates
+    )
+    return same and len(first.public) == 1 and all(each.adds_up for each in certificates)
+
+
+def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Composition:
+    """Laplace noise of several scales on one value is one release of a smaller scale."""
+    columns = list(dict.fromkeys(name for each in certificates for name in each.public))
+    title = PUBLISHED_FOR.title
+    if any(each.noise != title for each in certificates):
+        raise _refused(f"noise other than {title} noise", hint="Leave the table out.")
+    if len(columns) > MOST_COLUMNS:
+        raise _refused(f"{len(columns)} columns", hint=f"At most {MOST_COLUMNS} are composed from the table.")
+    if any(_has(each, key) for each in certificates for key in ("clipped", "clipped-to-range")):
+        raise _refused("values that were clipped before the noise", hint="Leave the table out.")
+    scaled = [(name, scale) for each in certificates for name, scale in each.scales.items()]
+    if any(not scale for _, scale in scaled):
+        raise _refused("a column without noise", hint="Leave the table out.")
+    rates = dict.fromkeys(columns, Fraction(0))
+    for name, scale in scaled:
+        rates[name] += 1 / Fraction(scale)
+    roles = Roles(secret=certificates[0].secret, public=tuple(columns))
+    joint = open_table(frame).complete(roles, nulls="raise", layout=None).joint_counts({})
+    rows = sum(joint.rows_per_secret.values())
+    if any(each.rows != rows for each in certificates):
+        raise _refused("releases of another number of rows than the table has", hint="Give the released table.")
+    lost = PUBLISHED_FOR.rounding[0] * len(scaled)
+    most = sum(each.epsilon for each in certificates)
+    scales = [float(1 / rates[name]) * (1 - 2.0**-50) for name in joint.columns]
+    found = measure_jointly(joint, scales, Target(epsilon=most, delta=0.0), pairs=certificates[0].pairs)
+    return Composition(
+        epsilon=up(Fraction(found.pure_loss.upper) + Fraction(lost)),
+        delta=0.0,
+        rule="computed from the table: under the observed frequencies of whole rows the releases tell as much as one "
+        "with scales 1 / (sum of 1 / scale)",
+        releases=len(certificates),
+    )

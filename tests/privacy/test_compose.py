@@ -1,0 +1,157 @@
+"""Several releases of the same records: what they guarantee together, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from conftest import table
+
+from puffer_frames import (
+    ArgumentError,
+    ArgumentTypeError,
+    CalibrationError,
+    Certificate,
+    ColumnNotFoundError,
+    aggregate,
+    certificate_of,
+    compose,
+    privatize,
+)
+
+ROWS = 1200
+RNG = np.random.default_rng(8)
+GROUP = RNG.choice(["a", "b", "c"], ROWS)
+PEOPLE = pd.DataFrame(
+    {
+        "group": GROUP,
+        "sex": RNG.choice(["f", "m"], ROWS),
+        "score": RNG.integers(0, 6, ROWS) + (GROUP == "a"),
+        "visits": RNG.integers(0, 4, ROWS),
+        "job": RNG.choice(["x", "y", "z"], ROWS),
+        "still": 3,
+    }
+)
+
+
+def release(public="score", frame=PEOPLE, **options):
+    return privatize(frame, **{"secret": "group", "public": public, "epsilon": 0.3} | options)
+
+
+def bounded(public="score", **options):
+    return release([public, "still"], theorem="bounded", allow_zero_noise=True, **options)
+
+
+def test_noise_for_ranges_adds_to_itself_and_to_any_one_release():
+    ranges = [bounded("score"), bounded("visits", epsilon=0.5)]
+    found = compose(ranges)
+    assert (found.epsilon, found.delta, found.releases) == (pytest.approx(0.8), 0, 2)
+    for one in (release("score"), release("job"), release(["score", "visits"]), release("score", delta=1e-6)):
+        both = compose([*ranges, one])
+        assert both.epsilon == pytest.approx(1.1)
+        assert both.delta == certificate_of(one).delta
+        assert "all but one" in both.rule
+    gaussian = release(["score", "visits"], noise="gaussian", delta=1e-6)
+    assert compose([gaussian, gaussian]).delta == pytest.approx(2e-6)
+    assert compose([certificate_of(each) for each in ranges]) == found
+
+
+def test_coupled_releases_of_one_column_add():
+    coupled = [release(theorem="kantorovich", calibration="theorem", epsilon=epsilon) for epsilon in (0.3, 0.4)]
+    assert all(certificate_of(each).adds_up for each in coupled)
+    found = compose(coupled)
+    assert found.epsilon == pytest.approx(0.7)
+    assert "coupling" in found.rule
+    assert compose([*coupled, bounded("visits")]).epsilon == pytest.approx(1.0)
+    other = release("visits", theorem="kantorovich", calibration="theorem")
+    with pytest.raises(CalibrationError, match="randomness of the values"):
+        compose([coupled[0], other])
+
+
+@pytest.mark.parametrize(
+    ("releases", "match"),
+    [
+        (lambda: [release(), release()], "randomness of the values"),
+        (lambda: [release("score"), release("visits", epsilon=0.02)], "randomness of the values"),
+        (lambda: [release("job"), release("score")], "randomness of the values"),
+        (lambda: [release(), release(secret="sex")], "different secrets"),
+        (lambda: [bounded(), bounded(pairs=[("a", "b")])], "different protected pairs"),
+        (lambda: [bounded(), bounded(rng=1)], "came from a seed"),
+        (lambda: [bounded(about={"dataset": "1"}), bounded(about={"dataset": "2"})], "different data sets"),
+        (lambda: [aggregate(PEOPLE.assign(unit=range(ROWS)), unit="unit", value="score", epsilon=1.0)] * 2, "a table"),
+    ],
+)
+def test_refused(releases, match):
+    with pytest.raises((CalibrationError, ArgumentTypeError), match=match):
+        compose(releases())
+
+
+def test_what_is_no_list_of_releases():
+    one = release()
+    for wrong in (one, certificate_of(one), 3, None):
+        with pytest.raises(ArgumentTypeError, match="releases"):
+            compose(wrong)
+    for few in ([], [one]):
+        with pytest.raises(ArgumentError, match="two or more"):
+            compose(few)
+    with pytest.raises(ArgumentTypeError):
+        compose([one, 3])
+
+
+def test_from_the_table():
+    first, second = release(epsilon=0.4), release(["score", "visits"], epsilon=0.3)
+    found = compose([first, second], frame=PEOPLE)
+    scales = [certificate_of(each).scales for each in (first, second)]
+    total = {"score": 1 / (1 / scales[0]["score"] + 1 / scales[1]["score"]), "visits": scales[1]["visits"]}
+    nodes = [(x, y) for x in range(7) for y in range(4)]
+    own = []
+    for _, part in PEOPLE.groupby("group"):
+        away = [
+            np.abs(part["score"] - x) / total["score"] + np.abs(part["visits"] - y) / total["visits"] for x, y in nodes
+        ]
+        own.append([np.exp(-each).mean() for each in away])
+    logs = np.log(own)
+    assert found.epsilon == pytest.approx((logs.max(axis=0) - logs.min(axis=0)).max(), rel=1e-9)
+    assert found.delta == 0
+    assert "epsilon = " in str(found)
+    assert compose([first, second], frame=pl.DataFrame(PEOPLE)).epsilon == found.epsilon
+    assert isinstance(certificate_of(first), Certificate)
+
+
+@pytest.mark.parametrize(
+    ("releases", "frame", "match"),
+    [
+        (lambda: [release(), release(noise="gaussian", delta=1e-6)], PEOPLE, "noise other than Laplace"),
+        (lambda: [release(), release("job")], PEOPLE, "noise other than Laplace"),
+        (lambda: [release(), release(domain={"score": (0, 5)})], PEOPLE, "clipped before the noise"),
+        (lambda: [release(), release()], PEOPLE.head(100), "another number of rows"),
+        (lambda: [release(), bounded()], PEOPLE, "a column without noise"),
+    ],
+)
+def test_what_the_table_does_not_help(releases, frame, match):
+    with pytest.raises(CalibrationError, match=match):
+        compose(releases(), frame=frame)
+
+
+def test_a_table_without_the_columns():
+    with pytest.raises(ColumnNotFoundError):
+        compose([release(), release()], frame=PEOPLE.drop(columns="score"))
+
+
+@pytest.mark.parametrize(("releases", "loss"), [(2, 1.529573), (3, 1.733519), (4, 1.892606)])
+def test_education_by_race_again_and_again(releases, loss):
+    people = table("adult.data", header=None, skipinitialspace=True, usecols=[4, 8]).set_axis(["years", "race"], axis=1)
+    made = people.puffer.calibrate(secret="race", public="years", epsilon=1.0)
+    certificates = [certificate_of(made.release(people)) for _ in range(releases)]
+    assert compose(certificates, frame=people).epsilon == pytest.approx(loss, abs=2e-5)
+    with pytest.raises(CalibrationError, match="randomness of the values"):
+        compose(certificates)
+
+
+def test_three_columns_by_race_lose_more_than_their_sum():
+    columns = {"age": 0, "years": 4, "race": 8, "hours": 12}
+    people = table("adult.data", header=None, skipinitialspace=True, usecols=list(columns.values()))
+    people = people.set_axis(list(columns), axis=1)
+    released = [people.puffer.privatize(secret="race", public=c, epsilon=1.0) for c in ("age", "years", "hours")]
+    assert compose(released, frame=people).epsilon == pytest.approx(3.464, abs=2e-3)
+    with pytest.raises(CalibrationError, match="randomness of the values"):
+        compose(released)
