@@ -16,7 +16,8 @@ from puffer_frames.priors.summary import Summary
 from puffer_frames.verbs.request import Request, is_joint
 
 MOST_ROWS = 2_000_000
-"""Of more different rows several columns have the bounded-column rule."""
+MOST_SECRETS = 100
+"""Of more different rows, or secrets, several columns have the bounded-column rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +53,11 @@ class RowsSeen:
         return single if self.joint is None else single + self.joint.checksum()
 
     def _are_few(self) -> bool:
-        """Whether the different rows fit into memory, whatever they are."""
+        """Whether the secrets are few, and the different rows fit into memory, whatever they are."""
         different = math.prod(
             np.unique(np.concatenate([values for values, _ in summary.counts.values()])).size
             for summary in self.summaries.values()
         )
+        if len(self.rows_per_secret) > MOST_SECRETS:
+            return False
         return min(different * len(self.rows_per_secret), sum(self.rows_per_secret.values())) <= MOST_ROWS

@@ -170,8 +170,11 @@ def test_what_is_not_joint(make_frame, monkeypatch):
     assert plan(frame, calibration="theorem").theorem == "bounded"
     assert plan(frame, noise="gaussian", delta=1e-6).theorem == "bounded"
     assert plan(frame, public=["grade", "mark", "wage", "a", "b"]).theorem == "bounded"
-    monkeypatch.setattr(rows_seen, "MOST_ROWS", 20)
-    assert plan(frame).theorem == "bounded"
+    for name, most in (("MOST_ROWS", 20), ("MOST_SECRETS", 2)):
+        with monkeypatch.context() as changed:
+            changed.setattr(rows_seen, name, most)
+            assert plan(frame).theorem == "bounded"
+    assert plan(frame).theorem == "joint"
 
 
 @pytest.mark.parametrize(("epsilon", "share"), [(0.1, 0.5), (1.0, 0.5), (4.0, 0.125)])

@@ -19,6 +19,8 @@ from puffer_frames.priors.prior import FloatArray, Secret
 
 MOST_NODES = 2_000_000
 """Of a grid of all coordinates, which is exact; of a larger one some lines are chosen."""
+_MOST_LINES = 2_000
+"""Of an axis, whose sweeps take a step for each."""
 _FIRST_NODES = 8_000
 _MOST_CORNERS = 16_000_000
 """Of all cells; each takes some floats for each secret."""
@@ -88,29 +90,35 @@ class JointLoss:
 
     def worst(self, scales: Scales, /) -> JointWorst:
         """The node of the grid with the largest loss; a lower bound, but for rounding."""
-        logs = {secret: np.log(placed.at_nodes(scales)) for secret, placed in self._placed.items()}
-        best: tuple[float, int, Pair] = (-math.inf, 0, (None, None))
-        if self._pairs is None:
-            table = np.stack(list(logs.values()))
-            spread = table.max(axis=0) - table.min(axis=0)
-            place = int(spread.argmax())
-            column = table.reshape(len(table), -1)[:, place]
-            best = (
-                float(column.max() - column.min()),
-                place,
-                (self._secrets[int(column.argmax())], self._secrets[int(column.argmin())]),
-            )
-        else:
-            for a, b in self._pairs:
-                apart = logs[a] - logs[b]
-                place = int(apart.argmax())
-                if (found := float(apart.ravel()[place])) > best[0]:
-                    best = found, place, (a, b)
-        loss, place, pair = best
         assert self._lines is not None
+        loss, place, pair = self._worst_of_all(scales) if self._pairs is None else self._worst_of_pairs(scales)
         where = np.unravel_index(place, [line.size for line in self._lines])
         point = np.array([line[k] for line, k in zip(self._lines, where, strict=True)])
         return JointWorst(point=point, pair=pair, loss=loss)
+
+    def _worst_of_all(self, scales: Scales) -> tuple[float, int, Pair]:
+        """The largest and the smallest density at each node; those of all secrets are not held at once."""
+        start, *others = self._placed.values()
+        most = least = start.at_nodes(scales).ravel()
+        first, last = np.zeros(most.size, dtype=np.int32), np.zeros(most.size, dtype=np.int32)
+        for k, placed in enumerate(others, 1):
+            nodes = placed.at_nodes(scales).ravel()
+            first[nodes > most] = k
+            last[nodes < least] = k
+            most, least = np.maximum(most, nodes), np.minimum(least, nodes)
+        apart = np.log(most) - np.log(least)
+        place = int(apart.argmax())
+        return float(apart[place]), place, (self._secrets[first[place]], self._secrets[last[place]])
+
+    def _worst_of_pairs(self, scales: Scales) -> tuple[float, int, Pair]:
+        logs = {secret: np.log(placed.at_nodes(scales)) for secret, placed in self._placed.items()}
+        best: tuple[float, int, Pair] = (-math.inf, 0, (None, None))
+        for a, b in self._pairs or ():
+            apart = logs[a] - logs[b]
+            place = int(apart.argmax())
+            if (found := float(apart.ravel()[place])) > best[0]:
+                best = found, place, (a, b)
+        return best
 
     def bracket(self, scales: Scales, /, *, enough: float) -> Bracket:
         """Bounds of the loss; lines are added until the upper one is at most `enough`, or near the lower one."""
@@ -158,11 +166,15 @@ class JointLoss:
         """The loss of a row under any law is at most this."""
         return float(sum(width / scale for width, scale in zip(self.ranges, scales, strict=True)))
 
+    def _most_nodes(self) -> int:
+        """Fewer for many secrets, whose densities are held at once where pairs are listed."""
+        return min(MOST_NODES, 20 * MOST_NODES // len(self.laws))
+
     def _first_lines(self) -> list[FloatArray]:
-        whole = math.prod(axis.size for axis in self.coordinates)
-        if whole <= MOST_NODES:
+        sizes = [axis.size for axis in self.coordinates]
+        if math.prod(sizes) <= self._most_nodes() and max(sizes) <= _MOST_LINES:
             return list(self.coordinates)
-        each = max(4, int(_FIRST_NODES ** (1 / self.columns)))
+        each = min(_MOST_LINES, max(4, int(_FIRST_NODES ** (1 / self.columns))))
         return [_spread(axis, each) for axis in self.coordinates]
 
     def _take(self, lines: list[FloatArray]) -> None:
