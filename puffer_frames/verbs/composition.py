@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -105,7 +105,13 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
     if len(certificates) < 2:
         raise ArgumentError("releases", rule="two or more", got=str(len(certificates)), hint="List all releases.")
     _check_alike(certificates)
-    return _of_certificates(certificates) if frame is None else _of_table(certificates, frame)
+    found = _of_certificates(certificates) if frame is None else _of_table(certificates, frame)
+    kept = any(each.kept for each in certificates)
+    return (
+        replace(found, rule=f"{found.rule}; this holds of the noisy values alone, not beside kept columns")
+        if kept
+        else found
+    )
 
 
 def _refused(got: str, *, hint: str) -> CalibrationError:
@@ -133,15 +139,17 @@ def _has(certificate: Certificate, key: str) -> bool:
 
 
 def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
-    local = [each for each in certificates if each.theorem == BOUNDED.name and not each.delta]
-    others = [each for each in certificates if not (each.theorem == BOUNDED.name and not each.delta)]
-    if all(each.theorem == BOUNDED.name for each in others):
-        rule = "each release has noise for the range of its columns, so that epsilons and deltas add"
+    local = [each for each in certificates if _has_noise_for_ranges(each) and not each.delta]
+    others = [each for each in certificates if not (_has_noise_for_ranges(each) and not each.delta)]
+    if all(map(_has_noise_for_ranges, others)):
+        rule = "each release has noise for the range of its columns: epsilons and deltas add, under any law"
     elif len(others) == 1:
-        rule = "all but one have noise for the range of their columns, so that their epsilons add to those of that one"
+        rule = (
+            "all but one have noise for the range of their columns: their epsilons add to that one's, under its beliefs"
+        )
     elif _are_coupled(others):
-        rule = "every release of this column rests on a coupling within a distance, so that epsilons and deltas add"
-        rule += ", and those of noise for the range of columns add to them" if local else ""
+        rule = "each release of this column rests on a coupling within a distance: epsilons and deltas add, under the "
+        rule += f"beliefs that all name{', and so do those of noise for the range of columns' * bool(local)}"
     else:
         raise _refused(
             "scales that rest on the randomness of the values",
@@ -153,6 +161,11 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
         rule=rule,
         releases=len(certificates),
     )
+
+
+def _has_noise_for_ranges(certificate: Certificate) -> bool:
+    """Whether a release is private for every law on the ranges of its columns; an exact scale is not."""
+    return certificate.theorem == BOUNDED.name and certificate.calibration == "theorem"
 
 
 def _are_coupled(certificates: Sequence[Certificate]) -> bool:
@@ -188,7 +201,7 @@ def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Compos
     lost = PUBLISHED_FOR.rounding[0] * len(scaled)
     most = sum(each.epsilon for each in certificates)
     scales = [float(1 / rates[name]) * (1 - 2.0**-50) for name in joint.columns]
-    found = measure_jointly(joint, scales, Target(epsilon=most, delta=0.0), pairs=certificates[0].pairs)
+    found = measure_jointly(joint, scales, Target(epsilon=most, delta=0.0), pairs=certificates[0].pairs, enough=0.0)
     return Composition(
         epsilon=up(Fraction(found.pure_loss.upper) + Fraction(lost)),
         delta=0.0,

@@ -53,6 +53,8 @@ def test_noise_for_ranges_adds_to_itself_and_to_any_one_release():
     gaussian = release(["score", "visits"], noise="gaussian", delta=1e-6)
     assert compose([gaussian, gaussian]).delta == pytest.approx(2e-6)
     assert compose([certificate_of(each) for each in ranges]) == found
+    assert "kept columns" not in found.rule
+    assert "not beside kept columns" in compose([*ranges, release("score", keep="visits")]).rule
 
 
 def test_coupled_releases_of_one_column_add():
@@ -72,6 +74,7 @@ def test_coupled_releases_of_one_column_add():
     [
         (lambda: [release(), release()], "randomness of the values"),
         (lambda: [release("score"), release("visits", epsilon=0.02)], "randomness of the values"),
+        (lambda: [release(theorem="bounded"), release("job")], "randomness of the values"),  # an exact scale
         (lambda: [release("job"), release("score")], "randomness of the values"),
         (lambda: [release(), release(secret="sex")], "different secrets"),
         (lambda: [bounded(), bounded(pairs=[("a", "b")])], "different protected pairs"),

@@ -171,13 +171,15 @@ def _worst(belief: JointBelief, scales: Sequence[float], target: Target, *, pair
     return loss, pair
 
 
-def measure_jointly(joint: JointCounts, scales: Sequence[float], target: Target, /, *, pairs: Pairs) -> Verification:
-    """The joint loss of some rows at these scales."""
-    return _measured(joint, scales, target, pairs=pairs)[0]
+def measure_jointly(
+    joint: JointCounts, scales: Sequence[float], target: Target, /, *, pairs: Pairs, enough: float | None = None
+) -> Verification:
+    """The joint loss of some rows at these scales; an upper bound of `enough`, by default epsilon, is not made less."""
+    return _measured(joint, scales, target, pairs=pairs, enough=enough)[0]
 
 
 def _measured(
-    joint: JointCounts, scales: Sequence[float], target: Target, *, pairs: Pairs
+    joint: JointCounts, scales: Sequence[float], target: Target, *, pairs: Pairs, enough: float | None = None
 ) -> tuple[Verification, Pair]:
     """The joint loss, and the pair with the largest one."""
     varies = [k for k, scale in enumerate(scales) if scale]
@@ -188,7 +190,7 @@ def _measured(
     elif varies:
         loss = JointLoss(_laws(joint, varies), pairs=pairs)
         used = [scales[k] for k in varies]
-        bracket, pair = loss.bracket(used, enough=target.epsilon), loss.worst(used).pair
+        bracket, pair = loss.bracket(used, enough=target.epsilon if enough is None else enough), loss.worst(used).pair
     stick = Bracket(lower=0.0, upper=0.0 if bracket.upper <= target.epsilon else 1.0)
     return Verification(pure_loss=bracket, hockey_stick=stick, epsilon=target.epsilon), pair
 
