@@ -169,12 +169,11 @@ def _has_noise_for_ranges(certificate: Certificate) -> bool:
 
 
 def _are_coupled(certificates: Sequence[Certificate]) -> bool:
-    """Whether all are of one column of the same rows, with the same beliefs, and say that they add."""
-    first = certificates[0]
-    same = all(
-        (each.public, each.beliefs, each.rows) == (first.public, first.beliefs, first.rows) for each in certificates
-    )
-    return same and len(first.public) == 1 and all(each.adds_up for each in certificates)
+    """Whether all are of one column of the same rows, of the table's own laws, and say that they add."""
+    same = {(each.public, each.beliefs, each.theorem, each.rows) for each in certificates}
+    public, beliefs, *_ = next(iter(same))
+    of_table = set(beliefs) <= {"fitted", "empirical"}  # other beliefs may be different ones of one name
+    return len(same) == 1 and len(public) == 1 and of_table and all(each.adds_up for each in certificates)
 
 
 def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Composition:

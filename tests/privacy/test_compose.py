@@ -12,6 +12,7 @@ from puffer_frames import (
     CalibrationError,
     Certificate,
     ColumnNotFoundError,
+    Prior,
     aggregate,
     certificate_of,
     compose,
@@ -65,8 +66,17 @@ def test_coupled_releases_of_one_column_add():
     assert "coupling" in found.rule
     assert compose([*coupled, bounded("visits")]).epsilon == pytest.approx(1.0)
     other = release("visits", theorem="kantorovich", calibration="theorem")
-    with pytest.raises(CalibrationError, match="randomness of the values"):
-        compose([coupled[0], other])
+    given = [
+        release(
+            theorem="kantorovich",
+            epsilon=0.05,
+            beliefs=("only", {s: Prior.empirical([k, x]) for k, s in enumerate("abc")}),
+        )
+        for x in (4, 5)
+    ]
+    for pair in ([coupled[0], other], given, [coupled[0], release(epsilon=0.05)]):
+        with pytest.raises(CalibrationError, match="randomness of the values"):
+            compose(pair)
 
 
 @pytest.mark.parametrize(
