@@ -54,10 +54,15 @@ class RowsSeen:
 
     def _are_few(self) -> bool:
         """Whether the secrets are few, and the different rows fit into memory, whatever they are."""
+        if len(self.rows_per_secret) > MOST_SECRETS:
+            return False
+        rows = sum(self.rows_per_secret.values())
+        if rows <= MOST_ROWS:
+            return True
+        if any(summary.radius for summary in self.summaries.values()):  # of which the different values are not known
+            return False
         different = math.prod(
             np.unique(np.concatenate([values for values, _ in summary.counts.values()])).size
             for summary in self.summaries.values()
         )
-        if len(self.rows_per_secret) > MOST_SECRETS:
-            return False
-        return min(different * len(self.rows_per_secret), sum(self.rows_per_secret.values())) <= MOST_ROWS
+        return different * len(self.rows_per_secret) <= MOST_ROWS

@@ -175,6 +175,11 @@ def test_what_is_not_joint(make_frame, monkeypatch):
             changed.setattr(rows_seen, name, most)
             assert plan(frame).theorem == "bounded"
     assert plan(frame).theorem == "joint"
+    few = {"public": ["a", "b"]}  # 3 x 2 values of 3 secrets
+    for most, theorem in ((18, "joint"), (17, "bounded")):
+        with monkeypatch.context() as changed:
+            changed.setattr(rows_seen, "MOST_ROWS", most)
+            assert plan(frame, **few).theorem == theorem
 
 
 @pytest.mark.parametrize(("epsilon", "share"), [(0.1, 0.5), (1.0, 0.5), (4.0, 0.125)])
