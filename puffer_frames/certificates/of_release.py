@@ -55,7 +55,7 @@ class ReleaseFacts:
     @property
     def joint(self) -> bool:
         """Whether the scales of several columns were found together."""
-        return any(choice.theorem is JOINT for choice in self.choices.values())
+        return any(choice.theorem.name == JOINT.name for choice in self.choices.values())
 
     @property
     def joint_any_law(self) -> float:
@@ -86,7 +86,9 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
     if facts.batch is not None:
         yield say("other-rows")
     if facts.joint:
-        yield say("joint-exact", of="" if facts.batch is None else " of the plan")
+        yield say("joint-exact")
+        if facts.target.delta:
+            yield say("pure-only")
         yield say("joint-any-law", range=_range_text(facts), loss=f"{facts.joint_any_law:.2g}")
     elif facts.several:
         yield say("joint-rule", range=_range_text(facts))
@@ -156,10 +158,13 @@ def _exceeding(facts: ReleaseFacts) -> dict[str, str]:
     """
     found = {}
     for name, choice in facts.choices.items():
-        if facts.several or "empirical" in choice.verified or choice.observed is None:
+        bounded = facts.several and not facts.joint
+        if bounded or "empirical" in choice.verified or choice.observed is None:
             continue
         if not choice.observed.confirms(facts.target):
             found[name] = excess_text(choice.observed, facts.target)
+        if facts.joint:  # one loss of all columns
+            break
     return found
 
 

@@ -95,8 +95,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "joint-exact": (
         "proved",
-        "The columns of a row together have the guarantee under the observed frequencies of whole rows{of}: the loss "
-        "of every possible released row was bounded, rounding included.",
+        "The columns of a row together have the guarantee under every belief named here: the loss of every possible "
+        "released row was bounded, rounding included.",
     ),
     "cells": (
         "proved",

@@ -102,8 +102,8 @@ def measure_joint_batch(
     asked = unrounded(target, noise=noise, columns=len(scales))
     found = measure_jointly(rows, [scales[name] for name in joint.columns], asked, pairs=listed)
     exceeded = {}
-    if not found.pure_loss.upper <= asked.epsilon:
-        exceeded[", ".join(joint.columns)] = excess_text(found, Target(epsilon=asked.epsilon, delta=0.0))
+    if not found.confirms(asked):
+        exceeded[", ".join(joint.columns)] = excess_text(found, asked)
     return Batch(observed=dict.fromkeys(joint.columns, found), exceeded=exceeded, absent=absent)
 
 

@@ -16,6 +16,7 @@ from puffer_frames.numbers.presentation import as_html, as_text, odds_text, plai
 from puffer_frames.numbers.rounding import up
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
+from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.scales.joint.columns import MOST_COLUMNS, measure_jointly
 from puffer_frames.verbs.attached import certificate_of
 
@@ -79,10 +80,11 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
     Notes
     -----
     **From certificates**: the epsilons and deltas add of releases by the bounded-column rule, of any columns; of
-    releases of one and the same column whose certificates say that they add; and of any one release, or such a group,
-    beside others by the bounded-column rule without delta. Other releases are refused: their epsilons may be far too
-    small. **From the table**: releases of a column with Laplace noise of scales b_r tell as much as one release of
-    scale :math:`1 / \sum_r 1/b_r`, so that all are one release of the columns, whose loss is computed.
+    releases of one and the same column whose certificates say that they add; and, under the observed frequencies, of
+    any one release, or such a group, beside others by the bounded-column rule without delta. Other releases are
+    refused: their epsilons may be far too small. **From the table**: releases of a column with Laplace noise of scales
+    b_r tell as much as one release of scale :math:`1 / \sum_r 1/b_r`, so that all are one release of the columns, whose
+    loss is computed.
 
     References
     ----------
@@ -107,11 +109,7 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
     _check_alike(certificates)
     found = _of_certificates(certificates) if frame is None else _of_table(certificates, frame)
     kept = any(each.kept for each in certificates)
-    return (
-        replace(found, rule=f"{found.rule}; this holds of the noisy values alone, not beside kept columns")
-        if kept
-        else found
-    )
+    return replace(found, rule=f"{found.rule}; not beside kept columns") if kept else found
 
 
 def _refused(got: str, *, hint: str) -> CalibrationError:
@@ -130,8 +128,8 @@ def _check_alike(certificates: Sequence[Certificate]) -> None:
         raise _refused("a table of answers", hint="Its own certificate says what adds.")
     if any(each.reproducible for each in certificates):
         raise _refused("noise that came from a seed", hint="Leave out rng=: such a release is not private.")
-    if any(_has(each, "observed-exceeds") for each in certificates):
-        raise _refused("a release of rows that had drifted", hint="Calibrate those rows, and release them again.")
+    if any(each.rows != first.rows for each in certificates):
+        raise _refused("different numbers of rows", hint="Compose releases of the same records.")
 
 
 def _has(certificate: Certificate, key: str) -> bool:
@@ -139,17 +137,24 @@ def _has(certificate: Certificate, key: str) -> bool:
 
 
 def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
+    if any(_has(each, key) for each in certificates for key in ("other-rows", "channel-other-rows")):
+        raise _refused("a release by a plan of other rows", hint="Calibrate these rows, and release them again.")
     local = [each for each in certificates if _has_noise_for_ranges(each) and not each.delta]
     others = [each for each in certificates if not (_has_noise_for_ranges(each) and not each.delta)]
+    ranges = "noise for the range of their columns"
     if all(map(_has_noise_for_ranges, others)):
-        rule = "each release has noise for the range of its columns: epsilons and deltas add, under any law"
-    elif len(others) == 1:
-        rule = (
-            "all but one have noise for the range of their columns: their epsilons add to that one's, under its beliefs"
+        rule = "each release has noise for the range of its columns: epsilons and deltas add, under any law within them"
+    elif local and not all("empirical" in each.beliefs for each in others):  # others may be about values beyond a range
+        raise _refused(
+            "a release that does not cover the observed frequencies", hint='Name the belief "empirical" too.'
         )
+    elif len(others) == 1:
+        rule = f"all but one have {ranges}: epsilons and deltas add, under the observed frequencies"
     elif _are_coupled(others):
-        rule = "each release of this column rests on a coupling within a distance: epsilons and deltas add, under the "
-        rule += f"beliefs that all name{', and so do those of noise for the range of columns' * bool(local)}"
+        rule = "each release of this column rests on a coupling within a distance"
+        rule += f", the others have {ranges}" * bool(local)
+        under = "the observed frequencies" if local else "the beliefs that all name"
+        rule += f": epsilons and deltas add, under {under}"
     else:
         raise _refused(
             "scales that rest on the randomness of the values",
@@ -194,13 +199,13 @@ def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Compos
         rates[name] += 1 / Fraction(scale)
     roles = Roles(secret=certificates[0].secret, public=tuple(columns))
     joint = open_table(frame).complete(roles, nulls="raise", layout=None).joint_counts({})
-    rows = sum(joint.rows_per_secret.values())
-    if any(each.rows != rows for each in certificates):
-        raise _refused("releases of another number of rows than the table has", hint="Give the released table.")
+    if certificates[0].rows != sum(joint.rows_per_secret.values()):
+        raise _refused("another number of rows than the table has", hint="Give the table that was released.")
+    pairs = check_pairs(certificates[0].pairs, list(joint.counts))
     lost = PUBLISHED_FOR.rounding[0] * len(scaled)
     most = sum(each.epsilon for each in certificates)
     scales = [float(1 / rates[name]) * (1 - 2.0**-50) for name in joint.columns]
-    found = measure_jointly(joint, scales, Target(epsilon=most, delta=0.0), pairs=certificates[0].pairs, enough=0.0)
+    found = measure_jointly(joint, scales, Target(epsilon=most, delta=0.0), pairs=pairs, enough=0.0)
     return Composition(
         epsilon=up(Fraction(found.pure_loss.upper) + Fraction(lost)),
         delta=0.0,

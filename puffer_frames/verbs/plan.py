@@ -61,7 +61,7 @@ class Plan:
     @property
     def is_joint(self) -> bool:
         """Whether the scales of several columns were found together."""
-        return any(choice.theorem is JOINT for choice in self.choices.values())
+        return any(choice.theorem.name == JOINT.name for choice in self.choices.values())
 
     @property
     def scales(self) -> dict[str, float]:

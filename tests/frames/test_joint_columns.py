@@ -1,12 +1,13 @@
 """Several columns of numbers released together: the same scales on every kind of frame, and what is refused."""
 
 import functools
+import pickle
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import build_frame, run, without_spark
+from conftest import LOCAL_KINDS, build_frame, run, without_spark
 from kinds import entries, other_kind
 
 import puffer_frames
@@ -57,10 +58,12 @@ def planned(kind, name):
     return plan(build_frame(kind, COLUMNS), **REQUESTS[name])
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+CASES = [pytest.param(kind, name) for kind in LOCAL_KINDS for name in REQUESTS]
+CASES += [pytest.param("spark", name) for name in ("two", "missing")]
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES, indirect=["kind"])
 def test_same_plan_and_same_release(kind, make_frame, name):
-    if kind == "spark" and name not in ("two", "missing"):
-        pytest.skip("two requests are enough in Spark")
     frame = make_frame(COLUMNS)
     made, other = plan(frame, **REQUESTS[name]), planned(other_kind(kind), name)
     assert made.theorem == "joint"
@@ -208,3 +211,51 @@ def test_what_a_plan_says_of_other_laws():
     certificate = certificate_of(made.release(frame))
     said = next(s.text for s in certificate.statements if s.key == "joint-any-law")
     assert float(said.rstrip(".").rsplit(" ", 1)[1]) >= most
+
+
+def test_a_plan_from_another_process():
+    """What a plan knows of itself does not rest on the identity of an object."""
+    frame = pl.DataFrame(COLUMNS)
+    made = plan(frame)
+    kept = pickle.loads(pickle.dumps(made))
+    keys = [[line.key for line in certificate_of(each.release(frame)).statements] for each in (made, kept)]
+    assert keys[0] == keys[1]
+    assert "joint-exact" in keys[1]
+    assert kept.calibration == "exact"
+    mixed = frame.with_columns(pl.col("mark").shuffle(seed=1).over("group"))
+    with pytest.raises(CalibrationError, match="a frame with other rows"):
+        kept.release(mixed)
+    found = certificate_of(kept.release(mixed, allow_other_frame=True, allow_drift=True))
+    assert "other-rows" in [line.key for line in found.statements]
+    assert found.observed == certificate_of(made.release(mixed, allow_other_frame=True, allow_drift=True)).observed
+
+
+def test_a_column_that_is_constant_for_the_protected_secrets():
+    """It varies for another secret, by little or by much, and far from 0."""
+    for step in (1e-9, 3.0, 1e12):
+        rows = {"s": list("aabbcc"), "x": [5.0] * 5 + [5.0 + step], "y": [0.0, 1, 1, 0, 5, 6]}
+        made = plan(pd.DataFrame(rows), secret="s", public=["x", "y"], epsilon=0.1, pairs=[("a", "b")])
+        assert made.scales["x"] == pytest.approx(step / 2, rel=1e-6)
+
+
+def test_columns_too_far_apart_for_any_scale():
+    rows = pd.DataFrame({"s": list("aabb"), "x": [0.0, 1e300, 0, 0], "y": [0.0, 1e300, 1e300, 0]})
+    with pytest.raises(CalibrationError, match="in the range of floats"):
+        plan(rows, secret="s", public=["x", "y"], epsilon=1e-9)
+
+
+def test_a_batch_with_values_far_beyond_the_plan():
+    frame = pl.DataFrame(COLUMNS)
+    made = plan(frame)
+    far = frame.with_columns(mark=pl.when(pl.int_range(pl.len()) == 0).then(10**9).otherwise("mark"))
+    with pytest.raises(CalibrationError, match="not known to be within"):
+        made.release(far, allow_other_frame=True)
+
+
+def test_drift_of_a_plan_with_delta():
+    """The joint hockey stick is not computed: a larger pure loss is not known to be too large."""
+    frame = pl.DataFrame(COLUMNS)
+    made = plan(frame, delta=1e-6)
+    drifted = frame.with_columns(mark=pl.col("mark") + 9 * (pl.col("group") == "p"))
+    with pytest.raises(CalibrationError, match="not known to be within"):
+        made.release(drifted, allow_other_frame=True)

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from puffer_frames import calibrate
 from puffer_frames.loss.joint.joint_loss import JointLoss
-from puffer_frames.loss.joint.lines import JointLaw
+from puffer_frames.loss.joint.lines import JointLaw, PlacedLaw
 from puffer_frames.scales.joint.exchange import joint_scales
 
 COLUMNS = {"age": 0, "education_num": 4, "race": 8, "sex": 9, "hours": 12}
@@ -164,6 +164,15 @@ def test_random_points_between_the_lines_lose_no_more(columns):
         for s in at_worst.pair
     ]
     assert logs[0] - logs[1] == pytest.approx(at_worst.loss, rel=1e-9)
+
+
+def test_a_wide_slab():
+    """Lines at the ends alone, and a row 150 scales from both: the bound of the cell holds the loss at this row."""
+    rows = {"s": np.array([[300.0]]), "t": np.array([[0.0], [600.0]])}
+    joint = {s: JointLaw(points=x, weights=np.full(len(x), 1 / len(x))) for s, x in rows.items()}
+    placed = {s: PlacedLaw(law, [np.array([0.0, 600.0])]) for s, law in joint.items()}
+    upper = np.log(placed["s"].bounds([2.0])[:, 0] / placed["t"].at_nodes([2.0])).max()
+    assert upper >= JointLoss(joint, pairs="all").bracket([2.0], enough=0.0).lower == pytest.approx(150)
 
 
 def test_one_pair_of_three_secrets():

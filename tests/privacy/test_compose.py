@@ -33,6 +33,8 @@ PEOPLE = pd.DataFrame(
     }
 )
 
+APART = PEOPLE.assign(score=PEOPLE["score"] * (PEOPLE["group"] == "a"))
+
 
 def release(public="score", frame=PEOPLE, **options):
     return privatize(frame, **{"secret": "group", "public": public, "epsilon": 0.3} | options)
@@ -46,7 +48,8 @@ def test_noise_for_ranges_adds_to_itself_and_to_any_one_release():
     ranges = [bounded("score"), bounded("visits", epsilon=0.5)]
     found = compose(ranges)
     assert (found.epsilon, found.delta, found.releases) == (pytest.approx(0.8), 0, 2)
-    for one in (release("score"), release("job"), release(["score", "visits"]), release("score", delta=1e-6)):
+    several = release(["score", "visits"])
+    for one in (release("score", epsilon=0.3), release("job"), several, release("score", delta=1e-6)):
         both = compose([*ranges, one])
         assert both.epsilon == pytest.approx(1.1)
         assert both.delta == certificate_of(one).delta
@@ -79,6 +82,12 @@ def test_coupled_releases_of_one_column_add():
             compose(pair)
 
 
+def of_other_rows():
+    """A plan of wider values: noise for the range of these rows need not hide them."""
+    plan = PEOPLE.assign(score=PEOPLE["score"] * 5).puffer.calibrate(secret="group", public="score", epsilon=0.3)
+    return plan.release(PEOPLE, allow_other_frame=True, allow_drift=True)
+
+
 @pytest.mark.parametrize(
     ("releases", "match"),
     [
@@ -89,6 +98,12 @@ def test_coupled_releases_of_one_column_add():
         (lambda: [release(), release(secret="sex")], "different secrets"),
         (lambda: [bounded(), bounded(pairs=[("a", "b")])], "different protected pairs"),
         (lambda: [bounded(), bounded(rng=1)], "came from a seed"),
+        (lambda: [bounded(), release(frame=PEOPLE.head(900))], "different numbers of rows"),
+        (lambda: [bounded(), of_other_rows()], "a plan of other rows"),
+        (
+            lambda: [bounded(), release(beliefs=("only", PEOPLE.assign(score=PEOPLE["score"] % 3)))],
+            "observed frequencies",
+        ),
         (lambda: [bounded(about={"dataset": "1"}), bounded(about={"dataset": "2"})], "different data sets"),
         (lambda: [aggregate(PEOPLE.assign(unit=range(ROWS)), unit="unit", value="score", epsilon=1.0)] * 2, "a table"),
     ],
@@ -137,11 +152,12 @@ def test_from_the_table():
         (lambda: [release(), release("job")], PEOPLE, "noise other than Laplace"),
         (lambda: [release(), release(domain={"score": (0, 5)})], PEOPLE, "clipped before the noise"),
         (lambda: [release(), release()], PEOPLE.head(100), "another number of rows"),
+        (lambda: [release(pairs=[("a", "b")])] * 2, PEOPLE.assign(group=PEOPLE["group"].replace("b", "c")), "pairs"),
         (lambda: [release(), bounded()], PEOPLE, "a column without noise"),
     ],
 )
 def test_what_the_table_does_not_help(releases, frame, match):
-    with pytest.raises(CalibrationError, match=match):
+    with pytest.raises((CalibrationError, ArgumentError), match=match):
         compose(releases(), frame=frame)
 
 

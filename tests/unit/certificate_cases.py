@@ -125,6 +125,7 @@ CASES = {
     "rows, delta": ROWS | {"delta": 1e-6},
     "rows, domain": ROWS | {"domain": {"score": (0, 6), "age": (0, 100)}},
     "rows, one constant": ROWS | {"public": ["score", "three", "age"], "frame": PEOPLE.assign(three=3)},
+    "rows, nothing but another table": ROWS | {"beliefs": ("only", PEOPLE.assign(score=1, age=PEOPLE["age"] % 2))},
     "rows, remap": ROWS | {"mechanism": "remap"},
     "batch of rows": PLAN | {"public": ["score", "age"], "allow_drift": True},
     "batch of rows that drifted": PLAN

@@ -120,11 +120,15 @@ class JointLoss:
                 best = found, place, (a, b)
         return best
 
+    def is_in_range(self, scales: Scales, /) -> bool:
+        """Whether the sums of kernels at these scales are in the range of floats."""
+        return self._reach(scales) <= LARGEST_REACH * (1 + 2.0**-20)
+
     def bracket(self, scales: Scales, /, *, enough: float) -> Bracket:
         """Bounds of the loss; lines are added until the upper one is at most `enough`, or near the lower one."""
-        error, reach = self._rounding(scales), self._reach(scales)
-        if reach > LARGEST_REACH * (1 + 2.0**-20):
-            return Bracket(lower=0.0, upper=reach * (1 + 2.0**-40))
+        if not self.is_in_range(scales):
+            return Bracket(lower=0.0, upper=self._reach(scales) * (1 + 2.0**-40))
+        error = self._rounding(scales)
         for _ in range(_ROUNDS):
             lower = self.worst(scales).loss
             if self.is_whole:
@@ -212,7 +216,7 @@ def _widened(lower: float, upper: float, error: float) -> Bracket:
 
 def _two(axis: FloatArray) -> FloatArray:
     """At least two coordinates, so that there is a cell."""
-    return axis if axis.size > 1 else np.append(axis, axis + max(1.0, abs(float(axis[0]))))
+    return axis if axis.size > 1 else np.append(axis, np.nextafter(axis, np.inf))
 
 
 def _spread(axis: FloatArray, count: int) -> FloatArray:

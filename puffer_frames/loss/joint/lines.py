@@ -43,9 +43,8 @@ class _Axis:
 
     @classmethod
     def of(cls, values: FloatArray, lines: FloatArray, /) -> _Axis:
-        slabs = np.clip(np.searchsorted(lines, values, side="right") - 1, 0, max(lines.size - 2, 0))
-        last = lines[np.minimum(slabs + 1, lines.size - 1)]
-        lefts, rights = values - lines[slabs], last - values
+        slabs = np.clip(np.searchsorted(lines, values, side="right") - 1, 0, lines.size - 2)
+        lefts, rights = values - lines[slabs], lines[slabs + 1] - values
         return cls(slabs, lefts, rights, (lefts > 0) & (rights > 0))
 
     def parts(self, scale: float, /) -> tuple[FloatArray, FloatArray]:
@@ -58,7 +57,7 @@ class _Axis:
 
 
 class PlacedLaw:
-    """A law on a grid of lines, which begin and end at or beyond its rows."""
+    """A law on a grid of at least two lines per axis, which begin and end at or beyond its rows."""
 
     def __init__(self, law: JointLaw, lines: Sequence[FloatArray]) -> None:
         self.lines = lines
@@ -74,7 +73,7 @@ class PlacedLaw:
     def bounds(self, scales: Scales, /) -> FloatArray:
         """At every corner of every cell what bounds the density within the cell, in units of the interpolation there.
 
-        Shape (2,) * columns + cells, or that of the nodes where every row is on one.
+        Shape (2,) * columns + cells.
         """
         count = len(self.lines)
         corners = list(product((0, 1), repeat=count))
@@ -87,7 +86,7 @@ class PlacedLaw:
             sums = self._sums(axes, scales)
             for k in axes:
                 half = np.diff(self.lines[k]) / (2 * scales[k])
-                sums = sums * np.sinh(np.minimum(half, _LARGEST)).reshape([-1 if j == k else 1 for j in range(count)])
+                sums = sums * np.sinh(half).reshape([-1 if j == k else 1 for j in range(count)])
             for corner in corners:
                 part = tuple(slice(None) if within[k] else slice(corner[k], corner[k] + cells[k]) for k in range(count))
                 found[corner] += sums[part]
@@ -107,24 +106,19 @@ class PlacedLaw:
                 sides.append([(axis.slabs[chosen], None)])
             else:
                 left, right = axis.parts(scales[k])
-                both = [(axis.slabs[chosen], left[chosen]), (axis.slabs[chosen] + 1, right[chosen])]
-                sides.append(both if axis.inside.any() or right.any() else both[:1])
+                sides.append([(axis.slabs[chosen], left[chosen]), (axis.slabs[chosen] + 1, right[chosen])])
         sums = np.zeros(int(np.prod(shape)))
         for corner in product(*sides):
             weights = self._weights[chosen]
             for _, part in corner:
                 weights = weights if part is None else weights * part
-            places = np.ravel_multi_index([place for place, _ in corner], shape, mode="clip")
+            places = np.ravel_multi_index([place for place, _ in corner], shape)
             sums += np.bincount(places, weights=weights, minlength=sums.size)
         found = sums.reshape(shape)
         for k, line in enumerate(self.lines):
             if k not in within:
                 found = _filtered(found, k, np.exp(-np.diff(line) / scales[k]))
         return found
-
-
-_LARGEST = 100.0
-"""sinh of more than this is far beyond any use of a bound."""
 
 
 def _filtered(sums: FloatArray, axis: int, decays: FloatArray) -> FloatArray:

@@ -190,7 +190,8 @@ def _measured(
     elif varies:
         loss = JointLoss(_laws(joint, varies), pairs=pairs)
         used = [scales[k] for k in varies]
-        bracket, pair = loss.bracket(used, enough=target.epsilon if enough is None else enough), loss.worst(used).pair
+        bracket = loss.bracket(used, enough=target.epsilon if enough is None else enough)
+        pair = loss.worst(used).pair if loss.is_in_range(used) else pair
     stick = Bracket(lower=0.0, upper=0.0 if bracket.upper <= target.epsilon else 1.0)
     return Verification(pure_loss=bracket, hockey_stick=stick, epsilon=target.epsilon), pair
 

@@ -16,8 +16,10 @@ from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.joint.joint_loss import LARGEST_REACH, JointLoss, JointWorst
 from puffer_frames.loss.joint.lines import JointLaw
 from puffer_frames.numbers.arguments import check_epsilon
+from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.scales.choice import require_finite
 
 _EXCHANGES = 12
 _STEPS = 60
@@ -38,8 +40,6 @@ class JointScales:
     """One per column, in its units."""
     loss: Bracket
     """The joint loss at these."""
-    worst: JointWorst
-    """The released row that tells most."""
 
 
 def joint_scales(
@@ -70,7 +70,7 @@ def joint_scales(
     Notes
     -----
     **Exchange method**: minimise under the losses at the worst rows so far, find the worst row of the result, add it.
-    The problem is not convex: three starts, and perhaps not the least sum. The guarantee does not rest on that: the
+    The problem is not convex: four starts, and perhaps not the least sum. The guarantee does not rest on that: the
     result is scaled until the engine confirms it. **Rounding**: to the private side.
 
     References
@@ -80,7 +80,9 @@ def joint_scales(
     target = check_epsilon(epsilon)
     loss = JointLoss(laws, pairs=pairs)
     least = np.maximum(floors, [len(floors) * width / LARGEST_REACH for width in loss.ranges])
-    most = np.maximum(least, [2 * len(floors) * width / target for width in loss.ranges])
+    with np.errstate(over="ignore"):
+        most = np.maximum(least, np.array(loss.ranges) * (2 * len(floors)) / target)
+    require_finite(float(most.max()), Target(epsilon=target, delta=0.0))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # of scales that are then clipped
         return _solved(loss, laws, target, pairs, np.asarray(weights, dtype=np.float64), least, most)
 
@@ -124,7 +126,7 @@ def _confirmed(loss: JointLoss, scales: FloatArray, epsilon: float) -> JointScal
         if high / low <= 1 + _NARROW:
             break
     used = scales * high
-    return JointScales(scales=tuple(map(float, used)), loss=bracket, worst=loss.worst(used))
+    return JointScales(scales=tuple(map(float, used)), loss=bracket)
 
 
 def _unconfirmed() -> CalibrationError:
