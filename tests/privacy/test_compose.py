@@ -101,7 +101,7 @@ def of_other_rows():
         (lambda: [bounded(), release(frame=PEOPLE.head(900))], "different numbers of rows"),
         (lambda: [bounded(), of_other_rows()], "a plan of other rows"),
         (
-            lambda: [bounded(), release(beliefs=("only", PEOPLE.assign(score=PEOPLE["score"] % 3)))],
+            lambda: [bounded(), release(beliefs=("only", APART))],
             "observed frequencies",
         ),
         (lambda: [bounded(about={"dataset": "1"}), bounded(about={"dataset": "2"})], "different data sets"),
