@@ -267,3 +267,9 @@ def set_in(plain, path, value):
     for step in way:
         plain = plain[step]
     plain[last] = value
+
+
+@functools.cache
+def said_of():
+    """A release with all that an office may say of it."""
+    return privatize(PEOPLE, secret="group", public="score", keep="town", epsilon=1.0, about=ABOUT)

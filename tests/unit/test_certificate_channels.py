@@ -7,7 +7,7 @@ from pathlib import Path
 import jsonschema
 import pandas as pd
 import pytest
-from certificate_cases import ABOUT, HOBBIES, PEOPLE, set_in
+from certificate_cases import HOBBIES, PEOPLE, said_of, set_in
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from puffer_frames import (
@@ -24,9 +24,9 @@ KEY = Ed25519PrivateKey.generate()
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def released():
-    return privatize(PEOPLE, secret="group", public="score", keep="town", epsilon=1.0, about=ABOUT)
+    return said_of()
 
 
 @pytest.fixture

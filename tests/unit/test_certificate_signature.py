@@ -4,7 +4,7 @@ import json
 from dataclasses import fields, replace
 
 import pytest
-from certificate_cases import ABOUT, PEOPLE
+from certificate_cases import said_of
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -12,15 +12,14 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from puffer_frames import (
     ArgumentTypeError,
     Certificate,
-    privatize,
 )
 
 KEY, OTHER_KEY = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def released():
-    return privatize(PEOPLE, secret="group", public="score", keep="town", epsilon=1.0, about=ABOUT)
+    return said_of()
 
 
 @pytest.fixture

@@ -4,7 +4,9 @@ import functools
 import re
 
 import pytest
-from messages import CALLS, MARK, REQUESTS, ask, met
+from message_tables import MARK
+from messages import CALLS, ask, met
+from request_messages import REQUESTS
 
 from puffer_frames import errors
 

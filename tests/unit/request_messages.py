@@ -1,0 +1,266 @@
+"""Requests that meet an error or a warning, and the same with its hint followed."""
+
+import numpy as np
+import pandas as pd
+from message_tables import (
+    BEYOND,
+    BRITTLE,
+    CALM,
+    CHANNEL,
+    DATED,
+    ENDLESS,
+    FEW_MISSING,
+    FLOATS,
+    FRAME,
+    GIVEN,
+    HAMLETS,
+    LABELLED,
+    LISTS,
+    MANY,
+    MARK,
+    MISSING,
+    NO_SECRET,
+    NO_TOWN,
+    NUMBERED,
+    RARE,
+    RECODED,
+    RISING,
+    ROWS,
+    SORTED,
+    TEXT,
+    TOWNS,
+)
+
+from puffer_frames import (
+    Channel,
+    Laplace,
+    Prior,
+    Stable,
+)
+
+# name: (frame and options that meet the message, frame and options that follow its hint)
+REQUESTS = {
+    "misspelt column": ((FRAME, {"public": "wages"}), (FRAME, {"public": "wage"})),
+    "no column": ((FRAME, {"public": None}), (FRAME, {"public": "wage"})),
+    "column as both": ((FRAME, {"secret": "wage"}), (FRAME, {"secret": "race"})),
+    "kept secret": ((FRAME, {"keep": "race"}), (FRAME, {"keep": ()})),
+    "one secret value": ((FRAME, {"secret": "town"}), (FRAME, {"secret": "race"})),
+    "epsilon": ((FRAME, {"epsilon": 0}), (FRAME, {"epsilon": 0.1})),
+    "epsilon as text": ((FRAME, {"epsilon": "1"}), (FRAME, {"epsilon": 1.0})),
+    "delta": ((FRAME, {"delta": 1}), (FRAME, {"delta": 0})),
+    "delta missing": ((FRAME, {"delta": None}), (FRAME, {"delta": 1e-6})),
+    "pairs": ((FRAME, {"pairs": "a"}), (FRAME, {"pairs": [("a", "b")]})),
+    "unknown secret": ((FRAME, {"pairs": [("a", "A")]}), (FRAME, {"pairs": [("a", "b")]})),
+    "pair of equals": ((FRAME, {"pairs": [("a", "a"), ("a", "b")]}), (FRAME, {"pairs": [("a", "b")]})),
+    "theorem": ((FRAME, {"theorem": "w2"}), (FRAME, {"theorem": "auto"})),
+    "bernoulli on many values": ((FRAME, {"theorem": "bernoulli"}), (FRAME, {"theorem": "kantorovich"})),
+    "calibration": ((FRAME, {"calibration": "best"}), (FRAME, {"calibration": "exact"})),
+    "no pure condition": (
+        (FRAME, {"theorem": "gmm", "calibration": "theorem"}),
+        (FRAME, {"theorem": "gmm", "calibration": "exact"}),
+    ),
+    "components": ((FRAME, {"components": 3, "theorem": "gaussian"}), (FRAME, {"theorem": "gaussian"})),
+    "no component": ((FRAME, {"components": 0, "theorem": "gmm"}), (FRAME, {"theorem": "gmm"})),
+    "beliefs": ((FRAME, {"beliefs": "mine"}), (FRAME, {"beliefs": ("fitted", "empirical")})),
+    "belief without a secret": (
+        (FRAME, {"beliefs": {"a": GIVEN["a"]}}),
+        (FRAME, {"beliefs": GIVEN}),
+    ),
+    "nothing to hide": ((CALM, {"epsilon": 5.0}), (CALM, {"epsilon": 5.0, "allow_zero_noise": True})),
+    "nulls": ((MISSING, {}), (MISSING, {"nulls": "drop"})),
+    "null secrets": ((NO_SECRET, {}), (NO_SECRET, {"nulls": "drop"})),
+    "index": ((LABELLED, {}), (LABELLED, {"index": "drop"})),
+    "numbers as text": ((TEXT, {"mechanism": "noise"}), (TEXT.astype({"wage": float}), {"mechanism": "noise"})),
+    "text as the public column": (
+        (TOWNS, {"public": "town", "mechanism": "noise"}),
+        (TOWNS, {"public": "town", "mechanism": "channel"}),
+    ),
+    "one level": ((FRAME, {"public": "town"}), (FRAME, {"keep": "town"})),
+    "rare levels": (
+        (TOWNS.assign(town=TOWNS["town"].where(TOWNS.index != 7, "hamlet")), {"public": "town"}),
+        (TOWNS.assign(town=TOWNS["town"].where(TOWNS.index != 7, "hamlet")), {"public": "town", "merge_rare": 5}),
+    ),
+    "more than 256 levels": (
+        (MANY, {"public": "town"}),
+        (MANY.assign(town=MANY["town"].where(MANY["town"].str.endswith("0"), "other")), {"public": "town"}),
+    ),
+    "labels beside another column": (
+        (TOWNS, {"public": ["wage", "town"]}),
+        (TOWNS, {"public": "town"}),
+    ),
+    "few missing labels": (
+        (FEW_MISSING, {"public": "town", "nulls": "level"}),
+        (FEW_MISSING, {"public": "town", "nulls": "drop"}),
+    ),
+    "bounds of labels": (
+        (TOWNS, {"public": "town", "domain": {"town": (0, 1)}}),
+        (TOWNS, {"public": "town", "domain": {"town": ["x", "y", "z"]}}),
+    ),
+    "missing labels": (
+        (NO_TOWN, {"public": "town"}),
+        (NO_TOWN, {"public": "town", "nulls": "level"}),
+    ),
+    "merged numbers": ((FRAME, {"merge_rare": 5}), (TOWNS, {"merge_rare": 5, "public": "town", **CHANNEL})),
+    "rounded labels": ((TOWNS, {"public": "town", "round": True}), (TOWNS, {"public": "town"})),
+    "clipped labels": ((TOWNS, {"public": "town", "clip": (0, 1)}), (TOWNS, {"public": "town"})),
+    "published beside noise": ((FRAME, {"publish": "levels"}), (FRAME, {})),
+    "another word to publish": (
+        (TOWNS, {"public": "town", "publish": "counts"}),
+        (TOWNS, {"public": "town", "publish": "levels"}),
+    ),
+    "a level that was not declared": (
+        (TOWNS, {"public": "town", "domain": {"town": ["x", "y"]}}),
+        (TOWNS, {"public": "town", "domain": {"town": ["x", "y", "z"]}}),
+    ),
+    "a level declared twice": (
+        (TOWNS, {"public": "town", "domain": {"town": ["x", "y", "z", "x"]}}),
+        (TOWNS, {"public": "town", "domain": {"town": ["x", "y", "z"]}}),
+    ),
+    "a declared level of several": (
+        (TOWNS, {"public": "town", "domain": {"town": ["x", "y", ["z"]]}}),
+        (TOWNS, {"public": "town", "domain": {"town": ["x", "y", "z"]}}),
+    ),
+    "every law of undeclared levels": (
+        (TOWNS, {"public": "town", "beliefs": "population"}),
+        (TOWNS, {"public": "town", "beliefs": "population", "domain": {"town": ["x", "y", "z"]}}),
+    ),
+    "a belief about other labels": (
+        (TOWNS, {"public": "town", "beliefs": {"a": {"x": 1, "w": 1}, "b": {"x": 1}}}),
+        (
+            TOWNS,
+            {
+                "public": "town",
+                "beliefs": {"a": {"x": 1, "w": 1}, "b": {"x": 1}},
+                "domain": {"town": ["x", "y", "z", "w"]},
+            },
+        ),
+    ),
+    "a belief of no weight": (
+        (TOWNS, {"public": "town", "beliefs": {"a": {"x": 0}, "b": {"x": 1}}}),
+        (TOWNS, {"public": "town", "beliefs": {"a": {"x": 0.5, "y": 0.5}, "b": {"x": 1}}}),
+    ),
+    "a theorem of noise": ((TOWNS, {"public": "town", "theorem": "gmm"}), (TOWNS, {"public": "town"})),
+    "a radius without a secret": (
+        (TOWNS, {"public": "town", "mechanism": Channel(radius={"a": 0.1})}),
+        (TOWNS, {"public": "town", "mechanism": Channel()}),
+    ),
+    "a distance of labels": (
+        (TOWNS, {"public": "town", "mechanism": Channel(cost="absolute")}),
+        (TOWNS, {"public": "town", "mechanism": Channel()}),
+    ),
+    "the mean of labels": (
+        (TOWNS, {"public": "town", "mechanism": Channel(preserve="mean")}),
+        (TOWNS, {"public": "town", "mechanism": Channel(preserve="marginal")}),
+    ),
+    "outputs beside what is kept": (
+        (TOWNS, {"public": "town", "mechanism": Channel(preserve="marginal", outputs=2)}),
+        (TOWNS, {"public": "town", "mechanism": Channel(outputs=2)}),
+    ),
+    "a matrix of another size": (
+        (TOWNS, {"public": "town", "mechanism": Channel(cost=[[0, 1], [1, 0]])}),
+        (TOWNS, {"public": "town", "mechanism": Channel(cost=[[0, 1, 1], [1, 0, 1], [1, 1, 0]])}),
+    ),
+    "costs below 0": (
+        (TOWNS, {"public": "town", "mechanism": Channel(cost=lambda x, y: -1.0)}),
+        (TOWNS, {"public": "town", "mechanism": Channel(cost=lambda x, y: float(x != y))}),
+    ),
+    "costs that are no numbers": (
+        (TOWNS, {"public": "town", "mechanism": Channel(cost=lambda x, y: "far")}),
+        (TOWNS, {"public": "town"}),
+    ),
+    "declared levels beside noise": (
+        (FRAME, {"domain": {"wage": [MARK + k for k in range(7)]}}),
+        (FRAME, {"domain": {"wage": [MARK + k for k in range(7)]}, "mechanism": "channel"}),
+    ),
+    "declared numbers without one": (
+        (FRAME, {"domain": {"wage": [MARK, MARK + 1, 3]}, "mechanism": "channel"}),
+        (FRAME, {"domain": {"wage": [MARK + k for k in range(7)]}, "mechanism": "channel"}),
+    ),
+    "declared text of numbers": (
+        (FRAME, {"domain": {"wage": ["x", "y", "z"]}, "mechanism": "channel"}),
+        (FRAME, {"domain": {"wage": range(MARK, MARK + 7)}, "mechanism": "channel"}),
+    ),
+    "labels already private": (
+        (TOWNS, {"public": "town", "epsilon": 5.0, "mechanism": BRITTLE}),
+        (TOWNS, {"public": "town", "epsilon": 5.0, "mechanism": BRITTLE, "allow_zero_noise": True}),
+    ),
+    "dates as the public column": (
+        (DATED, {"public": "day"}),
+        (DATED.assign(day=DATED["day"].dt.day), {"public": "day"}),
+    ),
+    "lists as the public column": ((FRAME.assign(wage=pd.Series([[1]] * ROWS, dtype=LISTS)), {}), (FRAME, {})),
+    "numbers in an object column": ((FRAME.astype({"wage": object}), {}), (FRAME.astype({"wage": int}), {})),
+    "a level named like a column": (
+        (LABELLED.rename_axis(index="wage"), {"index": "keep"}),
+        (LABELLED.rename_axis(index="row"), {"index": "keep"}),
+    ),
+    "infinity": ((ENDLESS, {}), (ENDLESS.assign(wage=ENDLESS["wage"].clip(0, 2 * MARK)), {})),
+    "no rows": ((FRAME.head(0), {}), (FRAME, {})),
+    "not a frame": ((FRAME.to_dict("list"), {}), (pd.DataFrame(FRAME.to_dict("list")), {})),
+    "a name with NUL": ((FRAME.rename(columns={"town": "to\0wn"}), {}), (FRAME, {})),
+    "names twice": ((FRAME.set_axis(["race", "wage", "wage"], axis=1), {}), (FRAME, {})),
+    "clip": ((FRAME, {"clip": (9, 0)}), (FRAME, {"clip": (0, 100)})),
+    "clip of something else": ((FRAME, {"clip": {"town": (0, 1)}}), (FRAME, {"clip": {"wage": (0, 100)}})),
+    "domain": ((FRAME, {"domain": (0, 2 * MARK)}), (FRAME, {"domain": {"wage": (0, 2 * MARK)}})),
+    "joint theorem": (
+        (FLOATS, {"public": ["wage", "more"], "theorem": "gmm"}),
+        (FLOATS, {"public": ["wage", "more"]}),
+    ),
+    "noise": ((FRAME, {"noise": "normal"}), (FRAME, {"noise": "gaussian", "delta": 1e-6})),
+    "gaussian noise, pure": ((FRAME, {"noise": "gaussian"}), (FRAME, {"noise": "gaussian", "delta": 1e-6})),
+    "gaussian noise, huge epsilon": (
+        (FRAME, {"noise": "gaussian", "delta": 1e-6, "epsilon": 800}),
+        (FRAME, {"noise": "gaussian", "delta": 1e-6, "epsilon": 2}),
+    ),
+    "stable noise, delta": (
+        (FRAME, {"noise": Stable(alpha=1.7), "delta": 1e-6}),
+        (FRAME, {"noise": Stable(alpha=1.7)}),
+    ),
+    "stable noise, remap": (
+        (FRAME, {"noise": Stable(alpha=1.7), "mechanism": "remap"}),
+        (FRAME, {"noise": Stable(alpha=1.7)}),
+    ),
+    "stable noise, no alpha": ((FRAME, {"noise": "stable"}), (FRAME, {"noise": Stable(alpha=1.7)})),
+    "stable noise, theorem": (
+        (FRAME, {"noise": Stable(alpha=1.7), "theorem": "gmm"}),
+        (FRAME, {"noise": Stable(alpha=1.7), "theorem": "kantorovich"}),
+    ),
+    "noise with a scale": ((FRAME, {"noise": Laplace(scale=2.0)}), (FRAME, {"noise": Laplace()})),
+    "epsilon below the grid": ((FRAME, {"epsilon": 1e-12}), (FRAME, {"epsilon": 0.1})),
+    "no bound of the loss": (
+        (FRAME, {"noise": Stable(alpha=1.7), "beliefs": GIVEN | {"b": Prior.gaussian(1, 2)}}),
+        (FRAME, {"beliefs": GIVEN | {"b": Prior.gaussian(1, 2)}}),
+    ),
+    "rng": ((FRAME, {"rng": "seed"}), (FRAME, {"rng": None})),
+    "misspelt row_id": ((NUMBERED, {"row_id": "idd"}), (NUMBERED, {"row_id": "id"})),
+    "row_id is the secret": ((NUMBERED, {"row_id": "race"}), (NUMBERED, {"row_id": "id"})),
+    "row_id of floats": ((NUMBERED, {"row_id": "part"}), (NUMBERED, {"row_id": "id"})),
+    "row_id twice in a column": ((NUMBERED, {"row_id": "twice"}), (NUMBERED, {"row_id": "id"})),
+    "row_id missing": (
+        (NUMBERED.assign(id=pd.array([None, *range(1, ROWS)], dtype="Int64")), {"row_id": "id"}),
+        (NUMBERED, {"row_id": "id"}),
+    ),
+    "row_id beyond 64 bits": (
+        (NUMBERED.assign(id=np.arange(ROWS, dtype=np.uint64) + np.uint64(2**63)), {"row_id": "id"}),
+        (NUMBERED, {"row_id": "id"}),
+    ),
+    "two columns as row_id": ((NUMBERED, {"row_id": ["id", "twice"]}), (NUMBERED, {"row_id": "id"})),
+    "epsilon that says nothing": ((FRAME, {"epsilon": 12}), (FRAME, {"epsilon": 2})),
+    "delta that says nothing": ((FRAME, {"delta": 0.01}), (FRAME, {"delta": 1e-6})),
+    "a belief beyond the domain": (
+        (FRAME, {"beliefs": BEYOND, "domain": {"wage": (0, 2 * MARK)}}),
+        (FRAME, {"beliefs": BEYOND}),
+    ),
+    "a secret of few rows": ((RARE, {}), (RARE.assign(race=RARE["race"].replace("c", "b")), {})),
+    "what the certificate says": ((FRAME, {"about": {"owner": "me"}}), (FRAME, {"about": {"issuer": "me"}})),
+    "a time without a zone": (
+        (FRAME, {"about": {"created": "2026-01-31T12:00:00"}}),
+        (FRAME, {"about": {"created": "2026-01-31T12:00:00Z"}}),
+    ),
+    "clustered rows": ((SORTED, {}), (SORTED, {"shuffle": True})),
+    "rows in the order of the public column": ((RISING, {}), (RISING, {"shuffle": True})),
+    "a kept index of shuffled rows": ((FRAME, {"index": "keep", "shuffle": True}), (FRAME, {"shuffle": True})),
+    "the secret kept under other labels": ((RECODED, {"keep": "code"}), (RECODED, {})),
+    "a kept copy of the public column": ((RECODED, {"keep": "half"}), (RECODED, {"keep": "town"})),
+    "a level of few rows": ((HAMLETS, {"public": "town"}), (HAMLETS, {"public": "town", "merge_rare": 5})),
+}
