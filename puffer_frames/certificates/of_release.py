@@ -13,7 +13,6 @@ from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.presentation import plain, rounded_up, shown, shown_names
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import JOINT
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch
@@ -54,8 +53,13 @@ class ReleaseFacts:
 
     @property
     def joint(self) -> bool:
-        """Whether the scales of several columns were found together."""
-        return any(choice.theorem.name == JOINT.name for choice in self.choices.values())
+        """Whether the scales of several columns were found together, for whole rows."""
+        return any(choice.theorem.whole_rows for choice in self.choices.values())
+
+    @property
+    def coupled(self) -> bool:
+        """Whether these rest on a coupling."""
+        return self.joint and all(choice.theorem.coupled for choice in self.choices.values())
 
     @property
     def joint_any_law(self) -> float:
@@ -86,7 +90,7 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
     if facts.batch is not None:
         yield say("other-rows")
     if facts.joint:
-        yield say("joint-exact")
+        yield say("joint-coupled" if facts.coupled else "joint-exact")
         if facts.target.delta:
             yield say("pure-only")
         yield say("joint-any-law", range=_range_text(facts), loss=f"{facts.joint_any_law:.2g}")
@@ -104,7 +108,9 @@ def _range_text(facts: ReleaseFacts) -> str:
 
 def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
     what = "these columns" if facts.several else "this column"
-    if all(choice.adds_up for choice in facts.choices.values()):
+    if facts.coupled:
+        yield say("adds-up-rows")
+    elif all(choice.adds_up for choice in facts.choices.values()):
         yield say("adds-up", what=what, rows="records", deltas=" and deltas" * (facts.target.delta > 0))
     else:
         yield say("one-release", what=what, rows="records", whose="the values themselves")

@@ -98,6 +98,16 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "The columns of a row together have the guarantee under every belief named here: the loss of every possible "
         "released row was bounded, rounding included.",
     ),
+    "joint-coupled": (
+        "proved",
+        "The columns of a row together have the guarantee under every belief named here: the rows of any two protected "
+        "secrets can be paired so that sum of (distance / scale) over the columns is at most epsilon in every pair.",
+    ),
+    "adds-up-rows": (
+        "proved",
+        "Several releases of these columns of the same records add up, where all scales of one are in the same "
+        "proportions as those of the other: their epsilons add.",
+    ),
     "cells": (
         "proved",
         "Values were counted in cells. The scale pays for their width: the guarantee is under the exact frequencies.",

@@ -47,7 +47,9 @@ def plan_rows(plan: Plan, /) -> Rows:
 def _column_rows(plan: Plan, name: str, choice: Choice) -> list[tuple[str, str]]:
     scale, published = choice.scale, choice.published_scale
     exact = "smallest confirmed" if plan.calibration == "exact" else "published, raised where not confirmed"
-    exact = "with those of the other columns the smallest confirmed sum found" if plan.is_joint else exact
+    if plan.is_joint:
+        rests = "a coupling of whole rows" if choice.theorem.coupled else "the smallest confirmed sum found"
+        exact = f"with those of the other columns {rests}"
     ratio = f", {published / scale:.2f} times smaller than published" if published and 0 < scale < published else ""
     theorem, pair = choice.theorem, choice.worst_pair
     spread, constant = spread_of(choice.empirical, plan.rows_per_secret)

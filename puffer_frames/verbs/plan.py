@@ -16,7 +16,7 @@ from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import check_several, choose_column, choose_columns
 from puffer_frames.scales.joint.columns import choose_jointly
 from puffer_frames.scales.remap import Remap
-from puffer_frames.verbs.request import Request
+from puffer_frames.verbs.request import Request, is_coupled
 from puffer_frames.verbs.rows_seen import RowsSeen
 
 
@@ -56,12 +56,14 @@ class Plan:
     @property
     def calibration(self) -> str:
         """How the scale was found; of several columns by the joint loss, or by the theorem of bounded columns."""
-        return self.request.calibration if len(self.choices) == 1 else "exact" if self.is_joint else "theorem"
+        if len(self.choices) == 1:
+            return self.request.calibration
+        return "exact" if any(choice.theorem.name == JOINT.name for choice in self.choices.values()) else "theorem"
 
     @property
     def is_joint(self) -> bool:
-        """Whether the scales of several columns were found together."""
-        return any(choice.theorem.name == JOINT.name for choice in self.choices.values())
+        """Whether the scales of several columns were found together, for whole rows."""
+        return any(choice.theorem.whole_rows for choice in self.choices.values())
 
     @property
     def scales(self) -> dict[str, float]:
@@ -109,6 +111,7 @@ def choices_of(request: Request, rows: RowsSeen, /, *, pairs: Pairs, named: list
         return choose_jointly(
             rows.joint,
             request.target,
+            coupled=is_coupled(request),
             named=named,
             beliefs=request.beliefs,
             weights=request.weights,

@@ -18,7 +18,7 @@ from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
 from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
 from puffer_frames.numbers.arguments import check_flag, check_word
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import PUBLISHED_FOR, check_theorem
+from puffer_frames.papers.catalogue import KANTOROVICH, PUBLISHED_FOR, check_theorem
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.beliefs import check_components, read_beliefs
@@ -227,6 +227,12 @@ class Request:
 
 
 def is_joint(request: Request, /) -> bool:
-    """Whether the scales of the columns are found together: 2 to 4 of them, Laplace noise, nothing else asked for."""
-    several = 2 <= len(request.public) <= MOST_COLUMNS
-    return several and request.theorem == "auto" and request.calibration == "exact" and request.noise == PUBLISHED_FOR
+    """Whether the scales of the columns are found together, for whole rows: several columns with Laplace noise."""
+    if len(request.public) == 1 or request.noise != PUBLISHED_FOR:
+        return False
+    return request.theorem == KANTOROVICH.name or (request.theorem == "auto" and request.calibration == "exact")
+
+
+def is_coupled(request: Request, /) -> bool:
+    """Whether such scales rest on a coupling: of more columns than the joint loss is computed for, or where asked."""
+    return request.theorem == KANTOROVICH.name or len(request.public) > MOST_COLUMNS

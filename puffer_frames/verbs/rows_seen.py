@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
@@ -33,8 +34,17 @@ class RowsSeen:
     def of(cls, rows: CompleteRows, request: Request, /) -> RowsSeen:
         """For a plan: whole rows are counted where their scales are found together, and there are not too many."""
         seen = cls.for_plan(rows, request.domain, joint=False)
-        if is_joint(request) and seen._are_few():
+        if not is_joint(request):
+            return seen
+        if seen._are_few():
             return replace(seen, joint=rows.joint_counts(request.domain))
+        if request.theorem != "auto":
+            raise CalibrationError(
+                "the table",
+                rule=f"of at most {MOST_ROWS:,} different rows and {MOST_SECRETS} secrets for whole rows",
+                got="a larger one",
+                hint='Say theorem="bounded", or release fewer columns.',
+            )
         return seen
 
     @classmethod
