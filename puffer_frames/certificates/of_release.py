@@ -18,6 +18,7 @@ from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.joint.columns import any_joint_loss
 from puffer_frames.scales.learned import LearnedBelief, Population
+from puffer_frames.scales.strata import StrataChoices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,8 @@ class ReleaseFacts:
     """What was done after the noise, in words."""
     seeded: bool
     """Whether the noise came from a seed."""
+    strata: StrataChoices | None
+    """The scales per stratum, where the guarantee conditions on columns."""
 
     @property
     def several(self) -> bool:
@@ -82,7 +85,10 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
     if facts.seeded and facts.noisy:
         yield say("warning-seed")
     yield say("records")
-    yield say("beliefs", beliefs=_beliefs_text(list(facts.choices.values())))
+    strata = "" if facts.strata is None else f" and {shown_names(facts.strata.given)}"
+    yield say("beliefs", strata=strata, beliefs=_beliefs_text(list(facts.choices.values())))
+    if facts.strata is not None:
+        yield from _of_strata(facts.strata)
     for belief in _learned(facts):
         if isinstance(belief, Population):
             yield say("population-rows")
@@ -93,10 +99,24 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
         yield say("joint-coupled" if facts.coupled else "joint-exact")
         if facts.target.delta:
             yield say("pure-only")
-        yield say("joint-any-law", range=_range_text(facts), loss=f"{facts.joint_any_law:.2g}")
+        if facts.strata is None:
+            yield say("joint-any-law", range=_range_text(facts), loss=f"{facts.joint_any_law:.2g}")
     elif facts.several:
         yield say("joint-rule", range=_range_text(facts))
         yield say("shares")
+
+
+def _of_strata(strata: StrataChoices) -> Iterator[Statement]:
+    """What follows from conditioning on columns."""
+    given, count = shown_names(strata.given), f"{len(strata.choices):,}"
+    yield say("given", given=given)
+    yield say("given-alone", given=given)
+    if strata.lacking:
+        yield say("given-lacking", given=given, lacking=f"{strata.lacking:,}", strata=count)
+    if strata.small:
+        yield say("strata-small", minimum=f"{strata.minimum:,}", small=f"{len(strata.small):,}", strata=count)
+    if strata.unbound:
+        yield say("strata-unbound")
 
 
 def _range_text(facts: ReleaseFacts) -> str:

@@ -79,7 +79,8 @@ def _what(certificate: Fields) -> str:
 
 
 def _scope(certificate: Fields) -> str:
-    return "; this holds of the noisy values alone, not beside kept columns" if _has_kept(certificate) else ""
+    given = f", beyond what {shown_names(certificate.given)} tells" if certificate.given else ""
+    return given + ("; this holds of the noisy values alone, not beside kept columns" if _has_kept(certificate) else "")
 
 
 def _has_kept(certificate: Fields) -> bool:
@@ -95,17 +96,25 @@ def _values_text(certificate: Fields) -> str:
 def _released_text(certificate: Fields) -> str:
     beside = "beside them" if certificate.answers else "as they were"
     kept = f"; {beside}: {shown_names(certificate.kept)}" if certificate.kept else ""
-    return f"{shown_names(certificate.public)}, {certificate.rows:,} row{'s' * (certificate.rows != 1)}{kept}"
+    given = f"; given, as they were: {shown_names(certificate.given)}" if certificate.given else ""
+    return f"{shown_names(certificate.public)}, {certificate.rows:,} row{'s' * (certificate.rows != 1)}{given}{kept}"
 
 
 def _noise_text(certificate: Fields) -> str:
     if not any(certificate.scales.values()):
         return _NO_NOISE
     symbol = _SYMBOLS.get(certificate.noise, "scale gamma" if certificate.noise.endswith("-stable") else "scale")
-    scales = ", ".join(f"{shown(name)}: {symbol} = {scale:.6g}" for name, scale in certificate.scales.items())
+    scales = ", ".join(f"{shown(name)}: {symbol} = {_scale_text(certificate, name)}" for name in certificate.scales)
     errors = ", ".join(f"{shown(name)} {error:.4g}" for name, error in certificate.expected_error.items())
     of = "noise" if any(statement.key == "remap" for statement in certificate.statements) else "error"
     return f"{certificate.noise}, {scales}; mean absolute {of} {errors}"
+
+
+def _scale_text(certificate: Fields, name: str) -> str:
+    if not certificate.strata:
+        return f"{certificate.scales[name]:.6g}"
+    least = min(stratum["scales"][name] for stratum in certificate.strata)
+    return f"{least:.6g} to {certificate.scales[name]:.6g}, by stratum (the record has all)"
 
 
 def _channel_texts(certificate: Fields) -> list[str]:

@@ -14,6 +14,7 @@ from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.joint.columns import any_joint_loss
 from puffer_frames.scales.observed import Belief
 from puffer_frames.verbs.plan import Plan
+from puffer_frames.verbs.strata_text import strata_rows
 
 _SHOWN_SECRETS = 12
 
@@ -32,11 +33,13 @@ def plan_rows(plan: Plan, /) -> Rows:
         ("pairs", pairs_text(plan.pairs)),
         ("meaning", odds_text(whole, epsilon=plan.request.target.epsilon, delta=plan.request.target.delta)),
     ]
-    for name, choice in plan.choices.items():
+    if plan.strata is not None:
+        rows += strata_rows(plan, plan.strata)
+    for name, choice in plan.choices.items() if plan.strata is None else ():
         if len(plan.choices) > 1:
             rows.append(("column", shown(name)))
         rows += _column_rows(plan, name, choice)
-    if plan.is_joint:
+    if plan.is_joint and plan.strata is None:
         loss = any_joint_loss(plan.choices.values())
         rows.append(("at these scales", f"under any law on the ranges of the columns: pure loss at most {loss:.6g}"))
     rows.append(("secrets", _secrets_text(plan)))

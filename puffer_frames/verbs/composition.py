@@ -125,6 +125,11 @@ def _check_alike(certificates: Sequence[Certificate]) -> None:
     for name, words in (("secret", "secrets"), ("pairs", "protected pairs")):
         if any(getattr(each, name) != getattr(first, name) for each in certificates):
             raise _refused(f"different {words}", hint="Compose releases that protect the same.")
+    if any(each.given for each in certificates) and not all(map(_has_noise_for_ranges, certificates)):
+        raise _refused(
+            "a release that conditions on columns, whose scales differ from stratum to stratum",
+            hint='Release with theorem="bounded", or without given=.',
+        )
     if len({each.dataset for each in certificates if each.dataset}) > 1:
         raise _refused("different data sets", hint="Compose releases of the same records.")
     if any(each.answers for each in certificates):
