@@ -182,6 +182,8 @@ def _calibration_text(certificate: Fields) -> str:
         return f"{theorem}: of the proportions that were tried, those with the smallest sum of scale / spread"
     if _is_of_rows(certificate):
         return "exact: of the scales that the engine confirms, those found with the smallest sum of scale / spread"
+    if certificate.given:
+        return f"{exact if certificate.calibration == 'exact' else theorem}, in each stratum"
     if len(asked) < len(certificate.scales):
         return f"{exact}; {theorem} has no condition for this request"
     if certificate.calibration == "theorem":

@@ -93,14 +93,14 @@ def joint_leanings(choices: Mapping[str, Choice], /) -> list[Leaning]:
     return [*found, anything]
 
 
-def strata_leanings(choice: Choice, /) -> list[Leaning]:
+def strata_leanings(choice: Choice, /, *, delta: float) -> list[Leaning]:
     """The same for a column whose scales are those of strata: the largest scale and loss of any of them."""
     return [
         Leaning(
             belief=name,
             covered=True,
             scale=choice.scale_per_belief.get(name, math.nan),
-            loss=(found.hockey_stick if found.hockey_stick.upper < 1 else found.pure_loss).upper,
+            loss=(found.hockey_stick if delta else found.pure_loss).upper,
             pair=choice.worst_pair,
         )
         for name, found in choice.verified.items()

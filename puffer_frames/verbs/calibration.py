@@ -189,7 +189,11 @@ class Calibration(Planned):
         """
         share = self.plan.request.target.share(len(self.choices))
         if self.plan.strata is not None:
-            found = [(name, leaning) for name, choice in self.choices.items() for leaning in strata_leanings(choice)]
+            found = [
+                (name, leaning)
+                for name, choice in self.choices.items()
+                for leaning in strata_leanings(choice, delta=self.delta)
+            ]
         elif self.plan.is_joint:
             found = [(", ".join(self.public), leaning) for leaning in joint_leanings(self.choices)]
         else:
@@ -254,7 +258,8 @@ class Calibration(Planned):
         if batch is not None and not drift:
             check_drift(batch, request.target)
         counts = seen.rows_of_secrets(len(request.secret), given=request.given is not None)
-        return release_rows(self.plan, rows, asked, rows_per_secret=counts, batch=batch)
+        groups = list(seen.rows_per_secret.values())
+        return release_rows(self.plan, rows, asked, rows_per_secret=counts, rows_per_group=groups, batch=batch)
 
     def _measure(self, seen: RowsSeen) -> Batch:
         if self.plan.strata is None:

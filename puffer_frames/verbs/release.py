@@ -208,8 +208,10 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     refuse_publish(asked)
     request = read_other_tables(request)
     rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
-    plan = Plan.of(request, RowsSeen.of(rows, request))
-    return release_rows(plan, rows, asked, rows_per_secret=plan.rows_per_secret)
+    seen = RowsSeen.of(rows, request)
+    plan = Plan.of(request, seen)
+    groups = list(seen.rows_per_secret.values())
+    return release_rows(plan, rows, asked, rows_per_secret=plan.rows_per_secret, rows_per_group=groups)
 
 
 @takes(CalibrateArguments)

@@ -6,6 +6,7 @@ import math
 
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.numbers.presentation import Rows, shown, shown_names
+from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.strata import StrataChoices
 from puffer_frames.verbs.plan import Plan
 
@@ -28,21 +29,19 @@ def strata_rows(plan: Plan, strata: StrataChoices, /) -> Rows:
         rows.append(("nothing to hide", text))
     for name, choice in plan.choices.items():
         error = plan.expected_error[name]
-        rows.append(
-            (f"error of {shown(name)}", f"{error:.6g} (mean absolute {plan.request.noise.title} noise of all rows)")
-        )
+        of_all = f"mean absolute {plan.request.noise.title} noise of all rows"
+        rows.append((f"error of {shown(name)}", f"{error:.6g} ({of_all})"))
         if not plan.is_joint:
-            rows += [
-                (f"{b} belief", f"{_loss(plan, v)} of {shown(name)} in any stratum") for b, v in choice.verified.items()
-            ]
-    if plan.is_joint:
-        first = next(iter(plan.choices.values()))
-        rows += [(f"{b} belief", f"{_loss(plan, v)} of a row in any stratum") for b, v in first.verified.items()]
-    return rows
+            rows += _losses(plan, choice, of=shown(name))
+    return [*rows, *(_losses(plan, next(iter(plan.choices.values())), of="a row") if plan.is_joint else [])]
 
 
-def _loss(plan: Plan, found: object) -> str:
-    return "measured: " + measured_text(found, delta=plan.request.target.delta)  # type: ignore[arg-type]
+def _losses(plan: Plan, choice: Choice, *, of: str) -> Rows:
+    delta = plan.request.target.delta
+    return [
+        (f"{belief} belief", f"measured: {measured_text(found, delta=delta)} of {of} in any stratum")
+        for belief, found in choice.verified.items()
+    ]
 
 
 def _table(plan: Plan, strata: StrataChoices) -> str:
