@@ -258,8 +258,7 @@ class Calibration(Planned):
         if batch is not None and not drift:
             check_drift(batch, request.target)
         counts = seen.rows_of_secrets(len(request.secret), given=request.given is not None)
-        groups = list(seen.rows_per_secret.values())
-        return release_rows(self.plan, rows, asked, rows_per_secret=counts, rows_per_group=groups, batch=batch)
+        return release_rows(self.plan, rows, asked, rows_per_secret=counts, batch=batch)
 
     def _measure(self, seen: RowsSeen) -> Batch:
         if self.plan.strata is None:

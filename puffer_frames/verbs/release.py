@@ -208,10 +208,8 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     refuse_publish(asked)
     request = read_other_tables(request)
     rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
-    seen = RowsSeen.of(rows, request)
-    plan = Plan.of(request, seen)
-    groups = list(seen.rows_per_secret.values())
-    return release_rows(plan, rows, asked, rows_per_secret=plan.rows_per_secret, rows_per_group=groups)
+    plan = Plan.of(request, RowsSeen.of(rows, request))
+    return release_rows(plan, rows, asked, rows_per_secret=plan.rows_per_secret)
 
 
 @takes(CalibrateArguments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from puffer_frames.certificates.build import of_choices
@@ -31,7 +31,6 @@ def release_rows(
     /,
     *,
     rows_per_secret: Mapping[Secret, int],
-    rows_per_group: Sequence[int],
     batch: Batch | None = None,
 ) -> NativeFrame:
     """Release rows that have been checked against the plan.
@@ -43,13 +42,11 @@ def release_rows(
     asked : RowsRequest
     rows_per_secret : mapping of secret to int
         Of the rows that are released.
-    rows_per_group : sequence of int
-        The same for each secret and stratum.
     batch : Batch, optional
         What was measured on other rows than those that the plan was made from.
     """
     request, drawing = plan.request, asked.drawing
-    key, warnings = drawing.key(), rows.warnings(rows_per_group)
+    key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
     for warning in warnings:
         warn(warning)
     noises = {name: plan.noise(scale) for name, scale in plan.scales.items()}

@@ -258,7 +258,7 @@ class DuckRows:
         """Of the order that DuckDB gives the rows now, and of the kept columns."""
         found: list[PufferWarning] = []
         if not self.layout.shuffle:
-            found += warn_of_order_in_relation(self.rows, self.roles, counts=counts)
+            found += warn_of_order_in_relation(self.rows, self.roles.without_given(), counts=counts)
         if self.roles.keep:
             found += warn_of_kept_in_relation(self.rows, self.roles.without_given(), count=self.found["rows"])
         return found

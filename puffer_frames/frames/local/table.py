@@ -210,7 +210,9 @@ class LocalRows:
 
     def _warn_of_order(self, counts: Sequence[int]) -> list[RowOrderWarning]:
         codes = {name: coded.codes for name, coded in self.coded.items()}
-        return warn_of_order(self.frame, self.secrets, self.roles, codes, counts=counts)
+        roles = self.roles.without_given()
+        secrets = LocalSecrets.of(self.frame, roles.secret) if self.roles.given else self.secrets
+        return warn_of_order(self.frame, secrets, roles, codes, counts=counts)
 
     def _moved(self, name: str, change: Change) -> FloatArray | Relabelled:
         if isinstance(change, LabelChannel):

@@ -132,6 +132,7 @@ class LazyTable:
         found = survey(
             rows.select(*secrets, *values, *([NUMBER] * named)),
             secrets=len(secrets),
+            own=len(secrets) - len(roles.given),
             public=len(values),
             few=summary.EXACT_ROWS // 2,
             ordered=not named,
