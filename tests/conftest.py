@@ -25,15 +25,18 @@ def sweep(few, many):
     return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.slow)])
 
 
-def thinned(*axes, often=1):
+def thinned(*axes, often=1, few=None):
     """Every combination of the entries of the axes: few of them in the suite, the others among the slow tests.
 
     The few walk along all axes at once, once round the longest, so every entry of every axis is in one of them at
-    least; each further time round, the axes are shifted against each other.
+    least; each further time round, the axes are shifted against each other. Of one axis they can be named.
     """
     lengths = [len(axis) for axis in axes]
-    walk = range(max(lengths))
-    few = {tuple((k + 5 * turn * i) % n for i, n in enumerate(lengths)) for turn in range(often) for k in walk}
+    if few is None:
+        walk = range(max(lengths))
+        few = {tuple((k + 5 * turn * i) % n for i, n in enumerate(lengths)) for turn in range(often) for k in walk}
+    else:
+        few = {(axes[0].index(entry),) for entry in few}
     return [
         pytest.param(
             *(list(axis)[k] for axis, k in zip(axes, places, strict=True)),
