@@ -108,6 +108,7 @@ def spark(tmp_path_factory):
         pytest.skip("there is no Java runtime for Spark")
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     options = {
+        "spark.python.daemon.module": "spark_daemon",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
@@ -121,7 +122,9 @@ def spark(tmp_path_factory):
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
-    session = sql.SparkSession.builder.master("local[2,4]").config(map=options).getOrCreate()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent / "frames"), prepend=os.pathsep)  # there the daemon is
+        session = sql.SparkSession.builder.master("local[2,4]").config(map=options).getOrCreate()
     yield session
     session.stop()
 
