@@ -25,15 +25,18 @@ def sweep(few, many):
     return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.slow)])
 
 
-def thinned(*axes, often=1):
+def thinned(*axes, often=1, few=None):
     """Every combination of the entries of the axes: few of them in the suite, the others among the slow tests.
 
     The few walk along all axes at once, once round the longest, so every entry of every axis is in one of them at
-    least; each further time round, the axes are shifted against each other.
+    least; each further time round, the axes are shifted against each other. Of one axis they can be named.
     """
     lengths = [len(axis) for axis in axes]
-    walk = range(max(lengths))
-    few = {tuple((k + 5 * turn * i) % n for i, n in enumerate(lengths)) for turn in range(often) for k in walk}
+    if few is None:
+        walk = range(max(lengths))
+        few = {tuple((k + 5 * turn * i) % n for i, n in enumerate(lengths)) for turn in range(often) for k in walk}
+    else:
+        few = {(axes[0].index(entry),) for entry in few}
     return [
         pytest.param(
             *(list(axis)[k] for axis, k in zip(axes, places, strict=True)),
@@ -105,6 +108,7 @@ def spark(tmp_path_factory):
         pytest.skip("there is no Java runtime for Spark")
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     options = {
+        "spark.python.daemon.module": "spark_daemon",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "OFF",
@@ -118,7 +122,9 @@ def spark(tmp_path_factory):
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100",
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
-    session = sql.SparkSession.builder.master("local[2,4]").config(map=options).getOrCreate()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent / "frames"), prepend=os.pathsep)  # there the daemon is
+        session = sql.SparkSession.builder.master("local[2,4]").config(map=options).getOrCreate()
     yield session
     session.stop()
 

@@ -36,7 +36,7 @@ from puffer_frames import (
 )
 
 IN_SPARK = ("text", "missing level", "cells")
-CASES = thinned(LOCAL_KINDS, REQUESTS, often=2) + [pytest.param("spark", name) for name in IN_SPARK]
+CASES = thinned(LOCAL_KINDS, REQUESTS) + [pytest.param("spark", name) for name in IN_SPARK]
 
 
 @pytest.fixture(scope="module")

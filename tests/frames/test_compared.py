@@ -72,7 +72,7 @@ REQUESTS = {
 }
 
 
-@pytest.mark.parametrize(("name", "request_name", "row_id"), thinned(OTHERS, REQUESTS, [None, "id"], often=2))
+@pytest.mark.parametrize(("name", "request_name", "row_id"), thinned(OTHERS, REQUESTS, [None, "id"]))
 def test_a_run_of_other_rows_is_an_error_whichever_it_is(table, monkeypatch, name, request_name, row_id):
     """Otherwise the release is that of the table, to the last bit."""
     if "domain" in REQUESTS[request_name]:

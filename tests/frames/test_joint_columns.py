@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import LOCAL_KINDS, build_frame, run, without_spark
+from conftest import LOCAL_KINDS, build_frame, run, thinned
 from kinds import entries, other_kind
 
 import puffer_frames
@@ -58,7 +58,7 @@ def planned(kind, name):
     return plan(build_frame(kind, COLUMNS), **REQUESTS[name])
 
 
-CASES = [pytest.param(kind, name) for kind in LOCAL_KINDS for name in REQUESTS]
+CASES = thinned(LOCAL_KINDS, REQUESTS)
 CASES += [pytest.param("spark", name) for name in ("two", "missing")]
 
 
@@ -166,7 +166,7 @@ def test_refused(options, error, match):
         plan(frame, **options)
 
 
-@without_spark
+@pytest.mark.parametrize("kind", thinned(LOCAL_KINDS, few=("pandas", "polars-lazy", "duckdb")), indirect=True)
 def test_what_is_not_joint(make_frame, monkeypatch):
     frame = make_frame(COLUMNS | {"a": GRADE % 3, "b": GRADE % 2})
     assert plan(frame, theorem="bounded").theorem == "bounded"

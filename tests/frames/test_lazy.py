@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from conftest import run
 from polars.io.plugins import register_io_source
+from spark_rows import few_cells
 
 import puffer_frames
 from puffer_frames import ArgumentError, CalibrationError, PriorError, RowOrderWarning, UncoveredFrameError, verify
@@ -258,10 +259,11 @@ def test_names_that_polars_reads_as_patterns(table):
     assert run(nameless.lazy().puffer.privatize(**asked)).equals(nameless.puffer.privatize(**asked))
 
 
-def test_columns_of_many_values(table):
+def test_columns_of_many_values(table, monkeypatch):
     """Counted in cells, as in memory."""
+    few_cells(monkeypatch)
     rng = np.random.default_rng(4)
-    many = pl.DataFrame({"g": rng.choice(["a", "b"], 140_000), "x": rng.normal(size=140_000)})
+    many = pl.DataFrame({"g": rng.choice(["a", "b"], 2000), "x": rng.normal(size=2000)})
     many = many.with_columns(x=pl.col("x") + (pl.col("g") == "a"))
     asked = {"secret": "g", "public": "x", "epsilon": 0.5, "theorem": "gaussian", "rng": 1}
     collected = many.lazy().puffer.privatize(**asked).puffer.collect()

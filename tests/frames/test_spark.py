@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from cases import CASES
-from conftest import build_frame
+from conftest import build_frame, thinned
 from kinds import release
 from spark_rows import few_cells, make_frame, make_table
 
@@ -65,7 +65,10 @@ ELSEWHERE = {name for name in CASES if any(word in name for word in ("named 0", 
 ELSEWHERE |= {"numbers in an object column", "two columns of one name", "subclass of DataFrame", "lazy Polars frame"}
 
 
-@pytest.mark.parametrize("case", [name for name in CASES if name not in ELSEWHERE])
+IN_SPARK = [name for name in CASES if name not in ELSEWHERE]
+
+
+@pytest.mark.parametrize("case", thinned(IN_SPARK, few=IN_SPARK[::2]))
 def test_every_table_has_the_same_answer(spark, case):
     make, options = CASES[case]
     made = make()[-1]

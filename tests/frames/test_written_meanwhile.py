@@ -119,8 +119,7 @@ def test_memory_that_is_written_to(monkeypatch, shared, change):
     assert ask(frame, name).equals(expected)
 
 
-@pytest.mark.parametrize("kind", SHARING)
-@pytest.mark.parametrize("name", ["id", "group"])
+@pytest.mark.parametrize(("kind", "name"), thinned(list(SHARING), ["id", "group"]))
 def test_row_numbers_and_secrets_too(monkeypatch, kind, name):
     """Equal numbers would have equal noise, and two public columns are counted one after another."""
     frame, arrays = SHARING[kind]({key: array.copy() for key, array in COLUMNS.items()})

@@ -63,7 +63,12 @@ def test_on_fewer_lines_than_coordinates():
 
 @pytest.mark.parametrize(
     ("name", "secret", "total"),
-    [("student", "sex", 1.6236), ("adult", "sex", 2.3417), ("adult", "race", 3.6667), ("bank", "marital", 8.1609)],
+    [
+        ("student", "sex", 1.6236),
+        ("adult", "sex", 2.3417),
+        ("adult", "race", 3.6667),
+        pytest.param("bank", "marital", 8.1609, marks=pytest.mark.slow),
+    ],
 )
 def test_sums_of_scales(name, secret, total):
     frame = TABLES[name]()

@@ -14,6 +14,8 @@ from puffer_frames import Prior, Stable, hockey_stick, pure_loss, smallest_scale
 FLOATS = 1e-15  # weights are normalised in floats by the library and exactly by the oracle
 GRID = 1e-7  # stable noise is measured on atoms rounded to 2^-30 of the scale
 BELOW = 0.999
+MANY = (15, 31)
+"""Of many atoms, how many."""
 ALPHAS = [1.0, 1.2, 1.5, 1.8, 1.95]
 STYLES = [
     "one Gaussian each",
@@ -51,7 +53,7 @@ def random_pair(rng, style):
     if style == "atoms and Gaussians":
         return mixture(rng, k) + atoms(rng, n), atoms(rng, k + 1) + mixture(rng, n)
     if style == "many atoms":
-        return atoms(rng, int(rng.integers(30, 61)), spread=10.0), atoms(rng, int(rng.integers(30, 61)), spread=10.0)
+        return atoms(rng, int(rng.integers(*MANY)), spread=10.0), atoms(rng, int(rng.integers(*MANY)), spread=10.0)
     if style == "near-equal":
         p = mixture(rng, k) + atoms(rng, n)
         return p, shaken(rng, p, 10 ** rng.uniform(-4, -1))
@@ -136,7 +138,7 @@ def test_the_oracle_agrees_with_the_closed_form_for_a_shift_under_gaussian_noise
 
 
 def test_the_oracle_agrees_with_direct_quadrature_of_the_positive_part():
-    for p, q, epsilon, scale in list(gaussian_cases(8))[:3]:
+    for p, q, epsilon, scale in list(gaussian_cases(8))[:2]:
         found = oracle.hockey_stick(p, q, epsilon=epsilon, scale=scale)
         assert abs(found - oracle.hockey_stick_quadrature(p, q, epsilon=epsilon, scale=scale)) < 1e-12
 
@@ -148,7 +150,7 @@ def test_masses_of_cells_come_close_to_the_oracle_from_below():
 
 
 @pytest.mark.parametrize(
-    "alpha", [1.05, 1.5, 1.995, *(pytest.param(alpha, marks=pytest.mark.slow) for alpha in (1.2, 1.8, 1.95))]
+    "alpha", [1.5, 1.995, *(pytest.param(alpha, marks=pytest.mark.slow) for alpha in (1.05, 1.2, 1.8, 1.95))]
 )
 def test_both_series_of_the_stable_density_agree_with_the_inversion_integral(alpha):
     border = alpha * (oracle.SPLIT / (alpha - 1)) ** ((alpha - 1) / alpha)
@@ -279,7 +281,7 @@ def test_a_bracket_that_is_off_by_a_part_in_a_million_is_noticed():
 
 
 def test_an_oracle_with_another_exponent_or_scale_of_stable_noise_disagrees():
-    cases = list(stable_cases())[1:3]
+    cases = list(stable_cases())[1:2]
     for alpha_factor, scale_factor in ((1.0001, 1.0), (1.0, 1.000001)):
 
         def changed(p, q, alpha, scale, factors=(alpha_factor, scale_factor)):

@@ -51,17 +51,17 @@ def violations(factor, *, count):
     return found
 
 
-@sweep(20, 100)
+@sweep(10, 100)
 def test_histograms_are_private(count):
     assert violations(LIPSCHITZ, count=count) == 0
 
 
-@sweep(20, 100)
+@sweep(10, 100)
 def test_without_the_factor_2_they_are_not(count):
     assert violations(LIPSCHITZ - 1, count=count) >= count / 4
 
 
-@sweep(12, 30)
+@sweep(8, 30)
 def test_given_starts_and_any_start_are_private(count):
     for k, (transition, rng) in enumerate(chains(count, seed=12)):
         states, epsilon, length = transition.shape[0], (1.0, 4.0)[k % 2], 5
@@ -73,7 +73,7 @@ def test_given_starts_and_any_start_are_private(count):
             assert histogram_loss(transition, initial, length, LIPSCHITZ * given) <= epsilon * (1 + 1e-12)
 
 
-@sweep(24, 60)
+@sweep(12, 60)
 def test_scales_are_those_of_all_quilts(count):
     """The search over quilts equals brute force over all of them, with influences from all sequences."""
     for k, (transition, rng) in enumerate(chains(count, seed=13)):
@@ -280,7 +280,7 @@ def test_searches_that_take_too_long_answer_for_any_start(monkeypatch):
     assert quilt_scale(chain, length=500, epsilon=1.0) == quilt_scale(whatever, length=500, epsilon=1.0)
 
 
-@sweep(12, 24)
+@sweep(6, 24)
 def test_nodes_in_the_middle_are_those_where_the_sides_cross(monkeypatch, count):
     """Distances up to `most` alone: the nodes left out need no more noise than those that are looked at."""
     for k, (transition, _) in enumerate(chains(count, seed=21)):

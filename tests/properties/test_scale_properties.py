@@ -38,7 +38,7 @@ def test_shift_invariant_and_unit_equivariant(p, q, epsilon, delta, shift, unit)
     assert again == pytest.approx(scale * unit, rel=CLOSE)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(priors, priors, priors, epsilons, deltas)
 def test_order_of_secrets_and_pairs_does_not_matter(p, q, r, epsilon, delta):
     one = smallest_scale({0: p, 1: q, 2: r}, epsilon=epsilon, delta=delta)

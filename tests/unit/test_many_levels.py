@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import thinned
 
 from puffer_frames import Channel
 from puffer_frames.scales.channels.best import best_channel
@@ -24,14 +25,15 @@ def counts(shape):
     return found
 
 
-@pytest.mark.parametrize(
-    ("options", "epsilon"), [({}, 1.0), ({"radius": 0, "cap": None}, 0.1)], ids=["default", "exact"]
-)
-@pytest.mark.parametrize("shape", ["flat", "falling"])
-@pytest.mark.parametrize("levels", [range(LEVELS), [f"level {k}" for k in range(LEVELS)]], ids=["numbers", "labels"])
-def test_near_the_optimum(levels, shape, options, epsilon):
+REQUESTS = {"default": ({}, 1.0), "exact": ({"radius": 0, "cap": None}, 0.1)}
+KINDS = {"numbers": list(range(LEVELS)), "labels": [f"level {k}" for k in range(LEVELS)]}
+
+
+@pytest.mark.parametrize(("kind", "shape", "request_"), thinned(KINDS, ["falling", "flat"], ["exact", "default"]))
+def test_near_the_optimum(kind, shape, request_):
     assert LEVELS > WHOLE
-    found = best_channel(counts(shape), levels=list(levels), epsilon=epsilon, options=Channel(**options))
+    options, epsilon = REQUESTS[request_]
+    found = best_channel(counts(shape), levels=KINDS[kind], epsilon=epsilon, options=Channel(**options))
     assert len(found.outputs) == LEVELS
     optimum = solve(found.problem, interior=True).bound
     assert optimum * (1 - 1e-9) <= found.expected_error <= 1.05 * optimum

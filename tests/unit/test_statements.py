@@ -15,7 +15,8 @@ from certificate_cases import CASES, certificate_of_case
 from puffer_frames import Certificate, Channel, Population
 from puffer_frames.certificates.sentences import SENTENCES
 
-DOCUMENTED = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
+VALIDATOR = jsonschema.validators.validator_for(SCHEMA)(SCHEMA)
 GROUPS = ("a", "b", "c")
 SLOW, WRONG = "series, slow", "release, wrong side knowledge"
 ELSEWHERE = ("release, nothing but side knowledge", "rows, nothing but another table")
@@ -236,12 +237,16 @@ def test_every_sentence_is_rendered():
     assert shown == set(SENTENCES) - rare
 
 
+def test_the_schema_is_one():
+    VALIDATOR.check_schema(SCHEMA)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_json_and_back(name):
     certificate = certificate_of_case(name)
     plain = json.loads(json.dumps(certificate.to_dict(), allow_nan=False))
     assert Certificate.from_dict(plain) == certificate
-    jsonschema.validate(plain, json.loads(DOCUMENTED.read_text(encoding="utf-8")))
+    VALIDATOR.validate(plain)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -1,0 +1,8 @@
+"""The process that Spark forks its Python workers from, with the package in memory: a worker has not to import it."""
+
+from pyspark.daemon import manager
+
+import puffer_frames  # noqa: F401 - for the workers
+
+if __name__ == "__main__":
+    manager()
