@@ -51,6 +51,7 @@ from puffer_frames.scales.channels.best import FoundChannel, best_channel
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.learned import Bootstrap, Contamination, Population
 from puffer_frames.scales.remap import Remap
+from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.search import smallest_scale
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.aggregates import aggregate
@@ -94,6 +95,7 @@ __all__ = [
     "Stable",
     "Strata",
     "UncoveredFrameError",
+    "Unit",
     "UnsoundTheoremWarning",
     "WeakGuaranteeWarning",
     "__version__",

@@ -88,6 +88,12 @@ class Fields:
     """Names of columns that were released as they were, and on which the guarantee conditions."""
     strata: tuple[Mapping[str, Any], ...] = ()
     """Where the scale depends on these: per stratum its values ("given") and its scales ("scales"), per column."""
+    unit: str | None = None
+    """Name of the column whose rows of one value are protected together, where there is one."""
+    unit_rows: int = 1
+    """So many rows of a unit, at most, are protected together."""
+    releases: int = 1
+    """So many releases of these columns, with these scales, have the guarantee together."""
     issuer: str | None = None
     """Who signs for the release."""
     dataset: str | None = None

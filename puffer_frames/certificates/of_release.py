@@ -18,6 +18,7 @@ from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.joint.columns import any_joint_loss
 from puffer_frames.scales.learned import LearnedBelief, Population
+from puffer_frames.scales.repeats import Repeats
 from puffer_frames.scales.strata import StrataChoices
 
 
@@ -46,6 +47,10 @@ class ReleaseFacts:
     """What was done after the noise, in words."""
     seeded: bool
     """Whether the noise came from a seed."""
+    repeats: Repeats
+    """How many rows of a unit and how many releases the guarantee is for."""
+    unit: str
+    """Name of the unit's column, or empty."""
     strata: StrataChoices | None
     """The scales per stratum, where the guarantee conditions on columns."""
 
@@ -84,7 +89,10 @@ def release_statements(facts: ReleaseFacts, /) -> tuple[Statement, ...]:
 def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
     if facts.seeded and facts.noisy:
         yield say("warning-seed")
-    yield say("records")
+    if facts.unit:
+        yield from _of_units(facts)
+    else:
+        yield say("records")
     strata = "" if facts.strata is None else f" and {shown_names(facts.strata.given)}"
     yield say("beliefs", strata=strata, beliefs=_beliefs_text(list(facts.choices.values())))
     if facts.strata is not None:
@@ -104,6 +112,17 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
     elif facts.several:
         yield say("joint-rule", range=_range_text(facts))
         yield say("shares")
+
+
+def _of_units(facts: ReleaseFacts) -> Iterator[Statement]:
+    """What is assumed of the rows of a unit."""
+    unit, assumed = shown(facts.unit), facts.repeats.assumed
+    yield say("units")
+    yield say(f"unit-{assumed}", unit=unit)
+    yield say("unit-rows-most", unit=unit, rows=f"{facts.repeats.rows:,}")
+    yield say("unit-numbers", unit=unit)
+    if facts.repeats.shares > 1:
+        yield say("measured-of-one", unit=unit)
 
 
 def _of_strata(strata: StrataChoices) -> Iterator[Statement]:
@@ -132,9 +151,16 @@ def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
         yield say("adds-up-rows")
     elif all(choice.adds_up for choice in facts.choices.values()):
         yield say("adds-up", what=what, rows="records", deltas=" and deltas" * (facts.target.delta > 0))
-    else:
+    elif facts.repeats.releases == 1:
         yield say("one-release", what=what, rows="records", whose="the values themselves")
-    yield from (say("other-columns"), say("per-record"), say("learned"))
+    if facts.repeats.releases > 1:
+        yield say("planned-releases", releases=f"{facts.repeats.releases:,}", rows="units" if facts.unit else "records")
+    if facts.repeats.copies > 1:
+        yield say("measured-of-all")
+    yield say("other-columns")
+    if not facts.unit:
+        yield say("per-record")
+    yield say("learned")
     if any(isinstance(belief, Population) for belief in _learned(facts)):
         yield say("one-confidence")
     if facts.joint or not facts.several:

@@ -72,8 +72,11 @@ class Certificate(Fields):
             for found in self.strata
         ]
         # records of earlier versions have no such fields, and a signature covers what there is
-        for name in ("wider", "channels", "given", "strata"):
+        for name in ("wider", "channels", "given", "strata", "unit"):
             if not plain[name]:
+                del plain[name]
+        for name in ("unit_rows", "releases"):
+            if plain[name] == 1:
                 del plain[name]
         return {**self.extra, **{name: as_plain(value) for name, value in plain.items()}}
 
@@ -103,8 +106,8 @@ class Certificate(Fields):
             values["pairs"] = tuple((as_label(a), as_label(b)) for a, b in plain["pairs"])
         for name in ("epsilon", "delta"):
             values[name] = float(plain[name])
-        for name in ("rows", "secret_count"):
-            values[name] = int(plain[name])
+        for name in ("rows", "secret_count", "unit_rows", "releases"):
+            values[name] = int(plain.get(name, 1))
         for name in ("scales", "expected_error"):
             values[name] = {column: float(number) for column, number in plain[name].items()}
         values["published_scales"] = {

@@ -111,6 +111,33 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "Several releases of these columns of the same records add up, where all scales of one are in the same "
         "proportions as those of the other: their epsilons add.",
     ),
+    "unit-independent": (
+        "assumed",
+        "The rows of one {unit} are independent draws of the law of a row, given its secret.",
+    ),
+    "unit-repeated": ("assumed", "All rows of one {unit} hold the same values."),
+    "unit-any": (
+        "proved",
+        "The guarantee holds whatever the joint law of the rows of one {unit}, within the ranges of the columns.",
+    ),
+    "unit-rows-most": (
+        "proved",
+        "The guarantee is for all rows of one {unit} together, of which there are at most {rows}.",
+    ),
+    "planned-releases": (
+        "proved",
+        "{releases} releases of these columns of the same {rows}, each with these scales or larger ones, have the "
+        "guarantee together.",
+    ),
+    "measured-of-one": ("measured", "The losses that were measured are those of one row of a {unit}."),
+    "measured-of-all": (
+        "measured",
+        "The losses that were measured are those of all noisy copies of the values of one row together.",
+    ),
+    "unit-numbers": (
+        "not covered",
+        "How many rows a {unit} has: this number must be public, or independent of the secret.",
+    ),
     "given": (
         "proved",
         "The guarantee is given {given}, released as it was: beyond what {given} tells by itself, the released values "

@@ -74,6 +74,8 @@ def certificate_rows(certificate: Fields, /) -> Rows:
 
 
 def _what(certificate: Fields) -> str:
+    if certificate.unit:
+        return f"the released values of all rows of one {shown(certificate.unit)} together"
     several = len(certificate.public) > 1
     return "the released values of one row together" if several else "one released value"
 

@@ -21,6 +21,7 @@ from puffer_frames.scales.chains import ChainArgument
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.observed import Belief
+from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
 
 PairsArgument: TypeAlias = Literal["all"] | Iterable[Sequence[Any]]
@@ -81,6 +82,8 @@ class CalibrateArguments(GuaranteeArguments):
     secret: Name | Iterable[Name]
     public: Name | Iterable[Name]
     given: Name | Iterable[Name] | Strata = ()
+    unit: Unit | None = None
+    releases: int = 1
     pairs: PairsArgument = "all"
     mechanism: RowMechanism = "auto"
     theorem: TheoremWord = "auto"

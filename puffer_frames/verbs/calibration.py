@@ -30,6 +30,7 @@ from puffer_frames.verbs.planned import Planned
 from puffer_frames.verbs.release_rows import release_rows
 from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
 from puffer_frames.verbs.rows_seen import RowsSeen
+from puffer_frames.verbs.unit_rows_seen import rows_of_units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -244,6 +245,13 @@ class Calibration(Planned):
         table = open_table(frame)
         asked = RowsRequest.of(arguments, table.labels, request)
         refuse_publish(asked)
+        if request.unit is not None and rows_of_units(request, table) > request.repeats.rows:
+            raise CalibrationError(
+                "the units of the frame",
+                rule=f"of at most {request.repeats.rows} rows, as the plan has it",
+                got="one with more",
+                hint="Leave out rows of such units at random, or calibrate with a larger Unit(most=...).",
+            )
         rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
         seen = RowsSeen.for_plan(rows, self.plan.clipped, joint=self.plan.is_joint)
         same = seen.checksum() == self.checksum
@@ -256,7 +264,7 @@ class Calibration(Planned):
             )
         batch = None if same else self._measure(seen)
         if batch is not None and not drift:
-            check_drift(batch, request.target)
+            check_drift(batch, request.repeats.asked(request.target, noise=request.noise, columns=len(self.scales)))
         counts = seen.rows_of_secrets(len(request.secret), given=request.given is not None)
         return release_rows(self.plan, rows, asked, rows_per_secret=counts, batch=batch)
 
@@ -272,14 +280,17 @@ class Calibration(Planned):
         return Batch.of_strata(found, absent=sum(secret not in present for secret in self.plan.secrets))
 
     def _measured(self, seen: RowsSeen, scales: Mapping[str, float]) -> Batch:
-        request = self.plan.request
+        request, noise = self.plan.request, self.plan.request.noise
+        factor = request.repeats.factor(noise)
+        scales = {name: scale / factor * (1 - 2.0**-50) if factor > 1 else scale for name, scale in scales.items()}
+        target = request.repeats.asked(request.target, noise=noise, columns=len(scales))
         if seen.joint is not None:
             return measure_joint_batch(
                 seen.joint,
                 scales=scales,
                 known=self.rows_per_secret,
                 pairs=self.pairs,
-                target=request.target,
+                target=target,
                 noise=request.noise,
             )
         return measure_batch(
@@ -288,7 +299,7 @@ class Calibration(Planned):
             known=self.rows_per_secret,
             pairs=self.pairs,
             domain=self.plan.clipped,
-            target=request.target,
+            target=target,
             noise=request.noise,
         )
 

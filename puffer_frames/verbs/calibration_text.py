@@ -29,10 +29,13 @@ def plan_title(plan: Plan, /) -> str:
 def plan_rows(plan: Plan, /) -> Rows:
     """Labels and texts, in order."""
     whole = "the released values of one row together" if len(plan.request.public) > 1 else "one released value"
+    if plan.request.unit is not None:
+        whole = f"the released values of all rows of one {shown(plan.request.unit.column)} together"
     rows = [
         ("pairs", pairs_text(plan.pairs)),
         ("meaning", odds_text(whole, epsilon=plan.request.target.epsilon, delta=plan.request.target.delta)),
     ]
+    rows += _repeats_rows(plan)
     if plan.strata is not None:
         rows += strata_rows(plan, plan.strata)
     for name, choice in plan.choices.items() if plan.strata is None else ():
@@ -45,6 +48,19 @@ def plan_rows(plan: Plan, /) -> Rows:
     rows.append(("secrets", _secrets_text(plan)))
     rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
     return rows
+
+
+def _repeats_rows(plan: Plan) -> Rows:
+    """Units and planned releases."""
+    repeats, rows = plan.request.repeats, list[tuple[str, str]]()
+    if plan.request.unit is not None:
+        words = {"independent": "independent given the secret", "repeated": "all the same", "any": "nothing"}
+        text = f"at most {repeats.rows:,} rows of one {shown(plan.request.unit.column)}; assumed of them: "
+        rows.append(("units", text + words[repeats.assumed]))
+    if repeats.releases > 1:
+        rows.append(("releases", f"{repeats.releases:,} with these scales have the guarantee together"))
+    measured = ["one row of a unit"] * (repeats.shares > 1) + ["all noisy copies together"] * (repeats.copies > 1)
+    return [*rows, ("losses below", f"of {', '.join(measured)}")] if measured else rows
 
 
 def _column_rows(plan: Plan, name: str, choice: Choice) -> list[tuple[str, str]]:

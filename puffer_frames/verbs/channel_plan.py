@@ -59,6 +59,8 @@ def channel_of(request: Request, table: Table, /) -> Channel | None:
         )
     for name, default, given in (
         ("given", (), request.given_columns),
+        ("unit", None, request.unit),
+        ("releases", 1, request.repeats.releases),
         ("theorem", "auto", request.theorem),
         ("calibration", "exact", request.calibration),
         ("noise", "laplace", request.noise.title.lower()),

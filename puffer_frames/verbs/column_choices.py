@@ -2,21 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import check_several, choose_column, choose_columns
 from puffer_frames.scales.joint.columns import choose_jointly
+from puffer_frames.scales.repeats import times
 from puffer_frames.verbs.request import Request, is_coupled
 from puffer_frames.verbs.rows_seen import RowsSeen
 
 
 def choices_of(request: Request, rows: RowsSeen, /, *, pairs: Pairs, named: list[Secret]) -> dict[str, Choice]:
-    """The scale and why, per column, for the secrets that the pairs name."""
+    """The scale and why, per column, for the secrets that the pairs name.
+
+    For several rows of a unit, or several releases, what was measured is of one row, and of all noisy copies of its
+    values together.
+    """
+    repeats, noise = request.repeats, request.noise
+    factor = repeats.factor(noise)
+    asked = repeats.asked(request.target, noise=noise, columns=len(request.public))
+    found = _of_one_value(request, rows, asked, pairs=pairs, named=named)
+    return found if factor == 1 else {name: _larger(choice, factor) for name, choice in found.items()}
+
+
+def _larger(choice: Choice, factor: float) -> Choice:
+    """With a larger scale for each of several copies."""
+    published = choice.published_scale
+    return replace(
+        choice,
+        scale=times(choice.scale, factor),
+        published_scale=None if published is None else times(published, factor),
+        scale_per_belief={name: times(scale, factor) for name, scale in choice.scale_per_belief.items()},
+    )
+
+
+def _of_one_value(
+    request: Request, rows: RowsSeen, target: Target, *, pairs: Pairs, named: list[Secret]
+) -> dict[str, Choice]:
+    """For one noisy copy of the values of one row."""
     if rows.joint is not None:
         return choose_jointly(
             rows.joint,
-            request.target,
+            target,
             coupled=is_coupled(request),
             named=named,
             beliefs=request.beliefs,
@@ -32,7 +62,7 @@ def choices_of(request: Request, rows: RowsSeen, /, *, pairs: Pairs, named: list
         check_several(theorem=request.theorem, components=request.components, beliefs=request.beliefs)
         return choose_columns(
             counts,
-            request.target,
+            target,
             domain=request.domain,
             extent={c: summary.extent for c, summary in summaries.items()},
             radius={c: summary.radius for c, summary in summaries.items()},
@@ -43,7 +73,7 @@ def choices_of(request: Request, rows: RowsSeen, /, *, pairs: Pairs, named: list
     name = request.public[0]
     choice = choose_column(
         counts[name],
-        request.target,
+        target,
         noise=request.noise,
         pairs=pairs,
         theorem=request.theorem,

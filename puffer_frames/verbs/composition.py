@@ -12,6 +12,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationEr
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import is_frame, open_table
+from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.numbers.presentation import as_html, as_text, odds_text, plain
 from puffer_frames.numbers.rounding import up
 from puffer_frames.numbers.target import Target
@@ -21,6 +22,7 @@ from puffer_frames.scales.joint.beliefs import EMPIRICAL
 from puffer_frames.scales.joint.columns import MOST_COLUMNS, measure_jointly
 from puffer_frames.verbs.attached import certificate_of
 
+_OF_UNITS = ("unit-independent", "unit-repeated", "unit-any")
 Release: TypeAlias = Certificate | NativeFrame
 """A certificate, or a released frame with one."""
 
@@ -125,6 +127,16 @@ def _check_alike(certificates: Sequence[Certificate]) -> None:
     for name, words in (("secret", "secrets"), ("pairs", "protected pairs")):
         if any(getattr(each, name) != getattr(first, name) for each in certificates):
             raise _refused(f"different {words}", hint="Compose releases that protect the same.")
+    units = {
+        (each.unit, each.unit_rows, *(s.key for s in each.statements if s.key in _OF_UNITS)) for each in certificates
+    }
+    if len(units) > 1:
+        raise _refused("different units, or different assumptions about their rows", hint="Compose alike releases.")
+    if certificates[0].unit and not all(map(_has_noise_for_ranges, certificates)) and _planned(certificates) is None:
+        raise _refused(
+            "several releases of units whose rows were assumed to be of some kind",
+            hint='Plan for them: releases=2, or say Unit(..., rows="any").',
+        )
     if any(each.given for each in certificates) and not all(map(_has_noise_for_ranges, certificates)):
         raise _refused(
             "a release that conditions on columns, whose scales differ from stratum to stratum",
@@ -147,6 +159,9 @@ def _has(certificate: Certificate, key: str) -> bool:
 def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
     if any(_has(each, key) for each in certificates for key in ("other-rows", "channel-other-rows")):
         raise _refused("a release by a plan of other rows", hint="Calibrate these rows, and release them again.")
+    planned = _planned(certificates)
+    if planned is not None:
+        return planned
     beside = _beside_a_coupling(certificates)
     if beside is not None:
         return beside
@@ -177,6 +192,38 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
         rule=rule,
         releases=len(certificates),
     )
+
+
+def _planned(certificates: Sequence[Certificate]) -> Composition | None:
+    """Releases of one plan for several: together no more than the plan has room for."""
+    for base in certificates:
+        if base.releases < len(certificates) or base.noise not in (PUBLISHED_FOR.title, Gaussian.title):
+            continue
+        if any(each.noise != base.noise or _clipped(each) != _clipped(base) for each in certificates):
+            continue
+        power = 1 if base.noise == PUBLISHED_FOR.title else 2
+        if all(_used(certificates, name, scale, power) <= base.releases for name, scale in base.scales.items()):
+            if any(set(each.scales) - set(base.scales) for each in certificates):
+                continue
+            return Composition(
+                epsilon=base.epsilon,
+                delta=base.delta,
+                rule=f"one of them was planned for {base.releases:,} releases, and the others add no more than that",
+                releases=len(certificates),
+            )
+    return None
+
+
+def _used(certificates: Sequence[Certificate], name: str, scale: float, power: int) -> Fraction:
+    """How many releases of this scale tell as much of a column; more than any plan has where one is without noise."""
+    own = [each.scales[name] for each in certificates if name in each.scales]
+    if not all(own):
+        return Fraction(0) if not any(own) else Fraction(10**18)
+    return sum(((Fraction(scale) / Fraction(one)) ** power for one in own), Fraction(0))
+
+
+def _clipped(certificate: Certificate) -> tuple[str, ...]:
+    return tuple(s.text for s in certificate.statements if s.key in ("clipped", "clipped-to-range"))
 
 
 def _beside_a_coupling(certificates: Sequence[Certificate]) -> Composition | None:

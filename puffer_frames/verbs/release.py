@@ -14,6 +14,7 @@ from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.release_rows import release_rows
 from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
 from puffer_frames.verbs.rows_seen import RowsSeen
+from puffer_frames.verbs.unit_rows_seen import with_units
 
 
 @takes(PrivatizeArguments)
@@ -206,7 +207,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     if (options := channel_of(request, table)) is not None:
         return privatize_levels(table, request, options, asked)
     refuse_publish(asked)
-    request = read_other_tables(request)
+    request = with_units(read_other_tables(request), table)
     rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
     plan = Plan.of(request, RowsSeen.of(rows, request))
     return release_rows(plan, rows, asked, rows_per_secret=plan.rows_per_secret)
@@ -247,6 +248,6 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
     request = Request.of(arguments, table.labels)
     if (options := channel_of(request, table)) is not None:
         return calibrate_levels(table, request, options)
-    request = read_other_tables(request)
+    request = with_units(read_other_tables(request), table)
     rows = table.complete(request.roles(), nulls=request.nulls, layout=None)
     return Calibration.of(request, rows, library=library_of(frame))

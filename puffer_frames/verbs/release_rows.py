@@ -16,7 +16,7 @@ from puffer_frames.noise.family import Noise
 from puffer_frames.noise.mechanism import Mechanism
 from puffer_frames.noise.stratified import StratifiedMechanism
 from puffer_frames.noise.stream import ReleaseKey
-from puffer_frames.numbers.presentation import pairs_text, shown_names
+from puffer_frames.numbers.presentation import pairs_text, shown, shown_names
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.strata import StrataChoices
@@ -67,6 +67,8 @@ def release_rows(
         warnings=warnings,
         done=asked.done,
         seeded=drawing.seeded,
+        repeats=request.repeats,
+        unit="" if request.unit is None else request.unit.column,
         strata=plan.strata,
     )
     secrets = tuple(rows_per_secret) if plan.pairs == "all" else plan.secrets
@@ -83,7 +85,10 @@ def release_rows(
         fields["expected_error"] = plan.expected_error
     certificate = Certificate(
         **fields,
-        subject=f"{shown_names(request.secret)} of each record, {pairs_text(plan.pairs)}",
+        subject=f"{shown_names(request.secret)} of each {_whose(plan)}, {pairs_text(plan.pairs)}",
+        unit=None if request.unit is None else request.unit.column,
+        unit_rows=request.repeats.rows,
+        releases=request.repeats.releases,
         answers=False,
         secret=request.secret,
         secret_values=secrets[:MOST_VALUES],
@@ -102,6 +107,10 @@ def release_rows(
         fingerprint="",
     )
     return certificate.said(drawing.about).of_values(released.fingerprint, released.sample).put_on(released.frame)
+
+
+def _whose(plan: Plan) -> str:
+    return "record" if plan.request.unit is None else shown(plan.request.unit.column)
 
 
 def _strata_scales(strata: StrataChoices | None) -> tuple[Mapping[str, Any], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import Any
 
@@ -16,9 +16,9 @@ from puffer_frames.noise.families import noise_family
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
 from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
-from puffer_frames.numbers.arguments import check_flag, check_word
+from puffer_frames.numbers.arguments import check_count, check_flag, check_word
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import KANTOROVICH, PUBLISHED_FOR, check_theorem
+from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR, check_theorem
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.beliefs import check_components, read_beliefs
@@ -28,6 +28,7 @@ from puffer_frames.scales.choice import check_calibration
 from puffer_frames.scales.joint.columns import MOST_COLUMNS, check_weights
 from puffer_frames.scales.learned import Bootstrap, Contamination
 from puffer_frames.scales.remap import check_noise
+from puffer_frames.scales.repeats import Repeats, Unit
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.arguments import CalibrateArguments, DrawArguments, GuaranteeArguments, LayoutArguments
 
@@ -133,6 +134,46 @@ def check_given(request: Request, /) -> None:
         )
 
 
+def check_unit(unit: Any, labels: Sequence[Name], /) -> Unit | None:
+    """Return a unit whose column is there; raises ColumnNotFoundError, ArgumentTypeError."""
+    if unit is None:
+        return None
+    if not isinstance(unit, Unit):
+        raise ArgumentTypeError(
+            "unit",
+            rule='Unit(column, rows="independent", "repeated" or "any")',
+            got=f"a {type(unit).__name__}",
+            hint="How the rows of a unit depend on one another is an assumption that only you can make: "
+            '"independent" given the secret, "repeated" for one value in all rows, "any" for no assumption.',
+        )
+    return replace(unit, column=as_names(unit.column, labels, role="unit")[0])
+
+
+def check_repeats(request: Request, /) -> None:
+    """Raise ArgumentError for what there is not for several rows or releases."""
+    if request.unit is None and request.repeats.releases == 1:
+        return
+    role = "unit" if request.unit is not None else "releases"
+    if request.mechanism == "channel" or isinstance(request.mechanism, Channel):
+        raise ArgumentError(role, rule="left out beside a channel", got="given", hint='Write mechanism="noise".')
+    if request.unit is None:
+        return
+    if request.given is not None or request.unit.column in (*request.secret, *request.public):
+        raise ArgumentError(
+            "unit",
+            rule="another column than the secret and the public ones, and without given columns",
+            got=repr(request.unit.column),
+            hint="Name the column that says whose row it is.",
+        )
+    if request.unit.rows == "any" and request.theorem not in ("auto", BOUNDED.name):
+        raise ArgumentError(
+            "theorem",
+            rule='"auto" or "bounded" where nothing is assumed of the rows of a unit',
+            got=repr(request.theorem),
+            hint="Leave it out.",
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
     """How the noise of one release is drawn, and what its certificate says of it."""
@@ -205,6 +246,11 @@ class Request:
     given: Strata | None
     """On what the guarantee conditions."""
     given_columns: tuple[str, ...]
+    """Names of its columns."""
+    unit: Unit | None
+    """Whose several rows are protected together."""
+    repeats: Repeats
+    """How many rows and releases the guarantee is for; the rows of a unit are counted later."""
     target: Target
     noise: Noise
     mechanism: str | Channel
@@ -253,6 +299,8 @@ class Request:
             public=public,
             given=given,
             given_columns=given_columns,
+            unit=check_unit(arguments.unit, labels),
+            repeats=Repeats(releases=check_count(arguments.releases, "releases", at_least=1)),
             target=target,
             noise=noise,
             mechanism=mechanism,
@@ -269,7 +317,16 @@ class Request:
             allow_zero_noise=check_flag(arguments.allow_zero_noise, "allow_zero_noise"),
         )
         check_given(found)
+        check_repeats(found)
         return found
+
+    def for_units(self, rows: int, /) -> Request:
+        """For units of at most so many rows."""
+        assert self.unit is not None
+        repeats = replace(self.repeats, rows=rows, assumed=self.unit.rows)
+        if self.unit.rows != "any":
+            return replace(self, repeats=repeats)
+        return replace(self, repeats=repeats, theorem=BOUNDED.name, calibration="theorem")
 
     def roles(self) -> Roles:
         """What is counted for a plan."""

@@ -1,0 +1,118 @@
+"""Several rows of one unit, and several releases of the same rows: what they change about a scale."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.gaussian import Gaussian
+from puffer_frames.noise.laplace import Laplace
+from puffer_frames.numbers.arguments import check_count, check_word
+from puffer_frames.numbers.rounding import up
+from puffer_frames.numbers.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Rows that belong together: those of one person, patient or household, which share the secret.
+
+    Parameters
+    ----------
+    column : column name
+        Names the unit of each row.
+    rows : "independent", "repeated" or "any"
+        What is assumed of the k rows of a unit, at most, given its secret.
+
+        - "independent": they are independent draws of the law of a row. Each row has the scale for epsilon / k (and
+          delta / k), which is exact for pure privacy.
+        - "repeated": they all hold the same values. The scale is k times that of one row (of Gaussian noise the
+          standard deviation sqrt(k) times).
+        - "any": nothing. The noise is for the whole range of every column, k times.
+    most : int, optional
+        Largest number of rows of a unit, a public constant; a table with more is an error. By default the largest
+        number in the table, which the certificate then tells.
+
+    Raises
+    ------
+    ArgumentError
+        For a value out of range.
+
+    References
+    ----------
+    docs/theory.md, section 17 (T5, T6).
+
+    Examples
+    --------
+    >>> from puffer_frames import Unit
+    >>> Unit("patient", rows="independent", most=4)
+    Unit(column='patient', rows='independent', most=4)
+    """
+
+    column: str
+    rows: Literal["independent", "repeated", "any"]
+    most: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.rows not in ("independent", "repeated", "any"):
+            check_word(self.rows, "rows", ("independent", "repeated", "any"))
+        if self.most is not None:
+            check_count(self.most, "most", at_least=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """How many rows of a unit, and how many releases, a guarantee is for."""
+
+    rows: int = 1
+    """Rows of a unit, at most."""
+    assumed: str = ""
+    """What is assumed of these: "independent", "repeated" or "any"; empty without units."""
+    releases: int = 1
+    """Releases of the same columns with the same scales."""
+
+    @property
+    def shares(self) -> int:
+        """How many rows share epsilon and delta."""
+        return self.rows if self.assumed in ("independent", "any") else 1
+
+    @property
+    def copies(self) -> int:
+        """How many noisy copies there are of one value."""
+        return self.releases * (self.rows if self.assumed == "repeated" else 1)
+
+    def asked(self, target: Target, /, *, noise: Noise, columns: int) -> Target:
+        """What the noise of one value must meet; the rounding of all further copies to the grid is paid for."""
+        asked = target.share(self.shares)
+        for _ in range(columns * (self.copies - 1)):
+            asked = noise.unrounded(asked)
+        return asked
+
+    def factor(self, noise: Noise, /) -> float:
+        """How much larger the scale of each copy is than one for all, rounded up.
+
+        Raises
+        ------
+        ArgumentError
+            For several copies with noise that has no rule for them.
+        """
+        if self.copies == 1:
+            return 1.0
+        if isinstance(noise, Laplace):
+            return float(self.copies)
+        if isinstance(noise, Gaussian):
+            return math.nextafter(math.sqrt(self.copies), math.inf)
+        raise ArgumentError(
+            "releases" if self.releases > 1 else "unit",
+            rule=f"left out with {noise.name} noise: there is no rule for several noisy copies of a value",
+            got=f"{self.copies} copies",
+            hint='Use noise="laplace".',
+        )
+
+
+def times(scale: float, factor: float, /) -> float:
+    """The product, rounded up."""
+    return up(Fraction(scale) * Fraction(factor)) if factor != 1 and scale else scale

@@ -1,0 +1,55 @@
+"""How many rows a unit has, where several of them are protected together."""
+
+from __future__ import annotations
+
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.frames.local.table import LocalTable
+from puffer_frames.frames.table import Table
+from puffer_frames.verbs.request import Request
+
+
+def with_units(request: Request, table: Table, /) -> Request:
+    """The request for units of at most as many rows as those of the table have, or as were declared.
+
+    Raises
+    ------
+    ArgumentError
+        For a unit with rows of two secrets, or with more rows than were declared.
+    ArgumentTypeError
+        For a table that is not in memory.
+    """
+    if request.unit is None:
+        return request
+    rows = rows_of_units(request, table)
+    most = request.unit.most
+    if most is not None and rows > most:
+        raise ArgumentError(
+            f"the unit column {request.unit.column!r}",
+            rule=f"of at most {most} rows per unit",
+            got="a unit with more",
+            hint="Leave out rows of such units at random, or declare a larger number.",
+        )
+    return request.for_units(most or rows)
+
+
+def rows_of_units(request: Request, table: Table, /) -> int:
+    """The largest number of rows of a unit; raises as `with_units`."""
+    assert request.unit is not None
+    if not isinstance(table, LocalTable):
+        raise ArgumentTypeError(
+            "the frame",
+            rule="in memory where several rows of a unit are protected",
+            got="a plan",
+            hint="Collect it first.",
+        )
+    name = request.unit.column
+    try:
+        read = table.read_units(unit=name, value=None, by=request.secret, nulls=request.nulls, low=0.0, high=0.0)
+    except ArgumentError:
+        raise ArgumentError(
+            f"the unit column {name!r}",
+            rule="one whose rows of a unit all have the same secret",
+            got="a unit with two secrets",
+            hint="Several rows can only protect a secret that they share: mend the table, or leave unit out.",
+        ) from None
+    return int((read.starts[1:] - read.starts[:-1]).max())
