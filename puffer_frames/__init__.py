@@ -52,6 +52,7 @@ from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.learned import Bootstrap, Contamination, Population
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.search import smallest_scale
+from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.aggregates import aggregate
 from puffer_frames.verbs.attached import certificate_of, read_certificate, verify, write_parquet
 from puffer_frames.verbs.calibration import Calibration
@@ -91,6 +92,7 @@ __all__ = [
     "Remap",
     "RowOrderWarning",
     "Stable",
+    "Strata",
     "UncoveredFrameError",
     "UnsoundTheoremWarning",
     "WeakGuaranteeWarning",

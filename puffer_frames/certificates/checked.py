@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,11 @@ def check_plain(plain: object, /, *, schema: str) -> None:
     for beliefs in plain["verified"].values():
         if any(_exceeds(each, plain["epsilon"], plain["delta"]) for each in beliefs.values()):
             raise refused("a loss that is more than epsilon and delta")
+    _check_columns(plain)
+
+
+def _check_columns(plain: Mapping[str, Any]) -> None:
+    """Fields that must agree with one another."""
     columns = set(plain["scales"])
     found = [*plain["observed"].values(), *(f for beliefs in plain["verified"].values() for f in beliefs.values())]
     if any(float(f[name][0]) > float(f[name][1]) for f in found for name in ("pure_loss", "hockey_stick")):
@@ -55,6 +60,17 @@ def check_plain(plain: object, /, *, schema: str) -> None:
         raise refused("scales or channels of other columns than those that were released")
     if set(plain["public"]) & set(plain["kept"]):
         raise refused("a column that is noisy and kept")
+    _check_strata(plain, columns)
+
+
+def _check_strata(plain: Mapping[str, Any], columns: Collection[str]) -> None:
+    given, strata = plain.get("given", []), plain.get("strata", [])
+    if set(given) & {*plain["public"], *plain["kept"]}:
+        raise refused("a given column that is noisy, or outside the guarantee")
+    if any(len(one["given"]) != len(given) or set(one["scales"]) != set(columns) for one in strata):
+        raise refused("strata of other columns")
+    if any(float(one["scales"][name]) > float(plain["scales"][name]) for one in strata for name in columns):
+        raise refused("a scale of a stratum above the largest one")
 
 
 def _major(version: str) -> int:

@@ -11,7 +11,7 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.estimate import Usefulness
 from puffer_frames.priors.pairs import Pairs
 
-SCHEMA = "1.2"
+SCHEMA = "1.3"
 """Version of the record: another first number is another meaning; a larger second one adds fields."""
 
 
@@ -54,9 +54,9 @@ class Fields:
     noise: str
     """Noise family."""
     scales: Mapping[str, float]
-    """Noise scale per released column, in its units."""
+    """Noise scale per released column, in its units; of strata the largest one."""
     expected_error: Mapping[str, float]
-    """Mean absolute noise per released column, in its units."""
+    """Mean absolute noise per released column, in its units, over all rows."""
     estimated: Mapping[str, Usefulness]
     """What the noise is measured against, per column, estimated from the released values."""
     verified: Mapping[str, Mapping[str, Verification]]
@@ -84,6 +84,10 @@ class Fields:
     of wrong rows is covered ("radius"), the loss under any law at all ("cap"), what is kept on average ("preserve");
     the released levels ("levels") where they are public, and what of the plan the curator chose to print:
     "expected_error", "lower_bound", and "inputs" with "matrix"."""
+    given: tuple[str, ...] = ()
+    """Names of columns that were released as they were, and on which the guarantee conditions."""
+    strata: tuple[Mapping[str, Any], ...] = ()
+    """Where the scale depends on these: per stratum its values ("given") and its scales ("scales"), per column."""
     issuer: str | None = None
     """Who signs for the release."""
     dataset: str | None = None

@@ -13,12 +13,12 @@ from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.presentation import plain, rounded_up, shown, shown_names
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import JOINT
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.joint.columns import any_joint_loss
 from puffer_frames.scales.learned import LearnedBelief, Population
+from puffer_frames.scales.strata import StrataChoices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,8 @@ class ReleaseFacts:
     """What was done after the noise, in words."""
     seeded: bool
     """Whether the noise came from a seed."""
+    strata: StrataChoices | None
+    """The scales per stratum, where the guarantee conditions on columns."""
 
     @property
     def several(self) -> bool:
@@ -54,8 +56,13 @@ class ReleaseFacts:
 
     @property
     def joint(self) -> bool:
-        """Whether the scales of several columns were found together."""
-        return any(choice.theorem.name == JOINT.name for choice in self.choices.values())
+        """Whether the scales of several columns were found together, for whole rows."""
+        return any(choice.theorem.whole_rows for choice in self.choices.values())
+
+    @property
+    def coupled(self) -> bool:
+        """Whether these rest on a coupling."""
+        return self.joint and all(choice.theorem.coupled for choice in self.choices.values())
 
     @property
     def joint_any_law(self) -> float:
@@ -78,7 +85,10 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
     if facts.seeded and facts.noisy:
         yield say("warning-seed")
     yield say("records")
-    yield say("beliefs", beliefs=_beliefs_text(list(facts.choices.values())))
+    strata = "" if facts.strata is None else f" and {shown_names(facts.strata.given)}"
+    yield say("beliefs", strata=strata, beliefs=_beliefs_text(list(facts.choices.values())))
+    if facts.strata is not None:
+        yield from _of_strata(facts.strata)
     for belief in _learned(facts):
         if isinstance(belief, Population):
             yield say("population-rows")
@@ -86,13 +96,27 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
     if facts.batch is not None:
         yield say("other-rows")
     if facts.joint:
-        yield say("joint-exact")
+        yield say("joint-coupled" if facts.coupled else "joint-exact")
         if facts.target.delta:
             yield say("pure-only")
-        yield say("joint-any-law", range=_range_text(facts), loss=f"{facts.joint_any_law:.2g}")
+        if facts.strata is None:
+            yield say("joint-any-law", range=_range_text(facts), loss=f"{facts.joint_any_law:.2g}")
     elif facts.several:
         yield say("joint-rule", range=_range_text(facts))
         yield say("shares")
+
+
+def _of_strata(strata: StrataChoices) -> Iterator[Statement]:
+    """What follows from conditioning on columns."""
+    given, count = shown_names(strata.given), f"{len(strata.choices):,}"
+    yield say("given", given=given)
+    yield say("given-alone", given=given)
+    if strata.lacking:
+        yield say("given-lacking", given=given, lacking=f"{strata.lacking:,}", strata=count)
+    if strata.small:
+        yield say("strata-small", minimum=f"{strata.minimum:,}", small=f"{len(strata.small):,}", strata=count)
+    if strata.unbound:
+        yield say("strata-unbound")
 
 
 def _range_text(facts: ReleaseFacts) -> str:
@@ -104,7 +128,9 @@ def _range_text(facts: ReleaseFacts) -> str:
 
 def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
     what = "these columns" if facts.several else "this column"
-    if all(choice.adds_up for choice in facts.choices.values()):
+    if facts.coupled:
+        yield say("adds-up-rows")
+    elif all(choice.adds_up for choice in facts.choices.values()):
         yield say("adds-up", what=what, rows="records", deltas=" and deltas" * (facts.target.delta > 0))
     else:
         yield say("one-release", what=what, rows="records", whose="the values themselves")

@@ -64,8 +64,16 @@ class Certificate(Fields):
         }
         plain["estimated"] = {column: fields_of(found) for column, found in self.estimated.items()}
         plain["statements"] = [fields_of(statement) for statement in self.statements]
-        for name in ("wider", "channels"):  # records of earlier versions have no such fields, and a signature covers
-            if not plain[name]:  # what there is
+        plain["strata"] = [
+            {
+                "given": [as_plain(level) for level in found["given"]],
+                "scales": {column: number_plain(scale) for column, scale in found["scales"].items()},
+            }
+            for found in self.strata
+        ]
+        # records of earlier versions have no such fields, and a signature covers what there is
+        for name in ("wider", "channels", "given", "strata"):
+            if not plain[name]:
                 del plain[name]
         return {**self.extra, **{name: as_plain(value) for name, value in plain.items()}}
 
@@ -111,6 +119,14 @@ class Certificate(Fields):
             column: {laws: float(loss) for laws, loss in found.items()}
             for column, found in plain.get("wider", {}).items()
         }
+        values["given"] = tuple(plain.get("given", ()))
+        values["strata"] = tuple(
+            {
+                "given": tuple(found["given"]),
+                "scales": {column: float(scale) for column, scale in found["scales"].items()},
+            }
+            for found in plain.get("strata", ())
+        )
         values["channels"] = {column: dict(found) for column, found in plain.get("channels", {}).items()}
         values["estimated"] = {
             column: Usefulness(
@@ -204,7 +220,7 @@ class Certificate(Fields):
         """
         if public_key is not None and not is_signed_by(self.to_dict(), public_key):
             return "forged"
-        found = compare(frame, known=self.public + self.kept, rows=self.rows, value=self.fingerprint)
+        found = compare(frame, known=self.public + self.kept + self.given, rows=self.rows, value=self.fingerprint)
         if found != "intact":
             return found
         if public_key is not None:
@@ -245,7 +261,7 @@ class Certificate(Fields):
 
     def require_known(self, frame: NativeFrame, /) -> None:
         """Raise UncoveredFrameError for a column that the certificate does not know."""
-        unknown = unknown_names(frame, known=self.public + self.kept, rows=self.rows)
+        unknown = unknown_names(frame, known=self.public + self.kept + self.given, rows=self.rows)
         if unknown:
             raise UncoveredFrameError(
                 "the columns of the frame",
@@ -258,10 +274,10 @@ class Certificate(Fields):
         """The same certificate for a release with this fingerprint, and what its values tell of the noise's size.
 
         `sample` holds some released values per noisy column. Nothing is estimated from values that were replaced,
-        clipped or rounded after the noise.
+        clipped or rounded after the noise, or have noise of several scales.
         """
         estimated: dict[str, Usefulness] = {}
-        if not any(statement.key in ("after", "remap") for statement in self.statements):
+        if not self.strata and not any(statement.key in ("after", "remap") for statement in self.statements):
             noises = {noise.title: noise for noise in WORDS.values()}
             for name, values in sample.items():
                 if self.noise in noises and self.scales[name]:

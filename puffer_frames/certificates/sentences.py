@@ -24,7 +24,10 @@ class Statement:
 SENTENCES: Mapping[str, tuple[Kind, str]] = {
     # what is assumed
     "records": ("assumed", "Records are independent of one another."),
-    "beliefs": ("assumed", "The adversary takes the law of the public value given each secret to be {beliefs}."),
+    "beliefs": (
+        "assumed",
+        "The adversary takes the law of the public value given each secret{strata} to be {beliefs}.",
+    ),
     "units": ("assumed", "Units are independent of one another. All rows of a person belong to one unit."),
     "draw": ("assumed", "One row of each unit is drawn at random for the answers: a sum is over units, not over rows."),
     "given-law": ("assumed", "What a unit adds has the law that was given for it."),
@@ -97,6 +100,21 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "proved",
         "The columns of a row together have the guarantee under every belief named here: the loss of every possible "
         "released row was bounded, rounding included.",
+    ),
+    "joint-coupled": (
+        "proved",
+        "The columns of a row together have the guarantee under every belief named here: the rows of any two protected "
+        "secrets can be paired so that sum of (distance / scale) over the columns is at most epsilon in every pair.",
+    ),
+    "adds-up-rows": (
+        "proved",
+        "Several releases of these columns of the same records add up, where all scales of one are in the same "
+        "proportions as those of the other: their epsilons add.",
+    ),
+    "given": (
+        "proved",
+        "The guarantee is given {given}, released as it was: beyond what {given} tells by itself, the released values "
+        "change the odds of two secrets by at most the factor above, for secrets that occur with the same {given}.",
     ),
     "cells": (
         "proved",
@@ -172,6 +190,12 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "one-release": (
         "not covered",
         "A second release of {what} of the same {rows}: the scale rests on the randomness of {whose}.",
+    ),
+    "given-alone": ("not covered", "What {given} tells by itself."),
+    "given-lacking": (
+        "not covered",
+        "A secret that does not occur with some {given} (this is so in {lacking} of {strata} strata): {given} itself "
+        "tells that a record of this stratum has another one.",
     ),
     "other-columns": (
         "not covered",
@@ -267,6 +291,15 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "After the noise each value of {what} was replaced by one that {table} has before the noise{cells}, chosen "
         "from the noisy value alone. Released values are therefore biased. Which values there are, and how often, was "
         "learned from {table}.",
+    ),
+    "strata-small": (
+        "done",
+        "Strata with fewer than {minimum} rows of one of their secrets ({small} of {strata}) have noise for the whole "
+        "range of the columns, whatever the law.",
+    ),
+    "strata-unbound": (
+        "done",
+        "Strata in which no two protected secrets occur have the largest scale of the others.",
     ),
     "after": ("done", "After the noise, at no cost: {done}."),
     "frequencies": ("done", "Frequencies are counts divided by the public number of values."),

@@ -24,6 +24,8 @@ _ON_GRID = 1e-6
 """What the rounding of the values to the grid costs at most, as a share of the scale."""
 _EQUAL = 1.005
 """Scales whose ratio is below this are as good as the same."""
+_FEW_COLUMNS = 4
+"""Of more columns one line says what the noise leaves of them."""
 _COSTS = {"absolute": "mean absolute error", "change": "share of changed values", "given": "mean of a given cost"}
 _ABOUT = ("issuer", "dataset", "created", "intended_use", "contact")
 
@@ -77,7 +79,8 @@ def _what(certificate: Fields) -> str:
 
 
 def _scope(certificate: Fields) -> str:
-    return "; this holds of the noisy values alone, not beside kept columns" if _has_kept(certificate) else ""
+    given = f", beyond what {shown_names(certificate.given)} tells" if certificate.given else ""
+    return given + ("; this holds of the noisy values alone, not beside kept columns" if _has_kept(certificate) else "")
 
 
 def _has_kept(certificate: Fields) -> bool:
@@ -93,17 +96,25 @@ def _values_text(certificate: Fields) -> str:
 def _released_text(certificate: Fields) -> str:
     beside = "beside them" if certificate.answers else "as they were"
     kept = f"; {beside}: {shown_names(certificate.kept)}" if certificate.kept else ""
-    return f"{shown_names(certificate.public)}, {certificate.rows:,} row{'s' * (certificate.rows != 1)}{kept}"
+    given = f"; given, as they were: {shown_names(certificate.given)}" if certificate.given else ""
+    return f"{shown_names(certificate.public)}, {certificate.rows:,} row{'s' * (certificate.rows != 1)}{given}{kept}"
 
 
 def _noise_text(certificate: Fields) -> str:
     if not any(certificate.scales.values()):
         return _NO_NOISE
     symbol = _SYMBOLS.get(certificate.noise, "scale gamma" if certificate.noise.endswith("-stable") else "scale")
-    scales = ", ".join(f"{shown(name)}: {symbol} = {scale:.6g}" for name, scale in certificate.scales.items())
+    scales = ", ".join(f"{shown(name)}: {symbol} = {_scale_text(certificate, name)}" for name in certificate.scales)
     errors = ", ".join(f"{shown(name)} {error:.4g}" for name, error in certificate.expected_error.items())
     of = "noise" if any(statement.key == "remap" for statement in certificate.statements) else "error"
     return f"{certificate.noise}, {scales}; mean absolute {of} {errors}"
+
+
+def _scale_text(certificate: Fields, name: str) -> str:
+    if not certificate.strata:
+        return f"{certificate.scales[name]:.6g}"
+    least = min(stratum["scales"][name] for stratum in certificate.strata)
+    return f"{least:.6g} to {certificate.scales[name]:.6g}, by stratum (the record has all)"
 
 
 def _channel_texts(certificate: Fields) -> list[str]:
@@ -129,6 +140,8 @@ def _level_text(level: object) -> str:
 def _usefulness_texts(certificate: Fields) -> list[str]:
     """The noise beside the column's spread, and beside the error of one constant."""
     texts = []
+    if len(certificate.estimated) > _FEW_COLUMNS:
+        return [_useless_text(certificate)]
     for name, found in certificate.estimated.items():
         of = f" of {shown(name)}" if len(certificate.scales) > 1 else " of the column"
         spread = f"{'below' if found.spread_is_bound else 'about'} {found.spread:.2g}"
@@ -143,6 +156,18 @@ def _usefulness_texts(certificate: Fields) -> list[str]:
     return texts
 
 
+def _useless_text(certificate: Fields) -> str:
+    """Of many columns those whose noise is larger than the error of one constant."""
+    useless = [n for n, found in certificate.estimated.items() if certificate.expected_error[n] > found.constant_error]
+    if not useless:
+        return "in every column the noise is smaller than the error of its median in place of every value"
+    names = "every column" if len(useless) == len(certificate.estimated) else shown_names(useless)
+    return (
+        f"in {names} the noise is larger than the error that the median in place of every value would have, as "
+        "estimated from the released values: single values are of no use; means of many may be"
+    )
+
+
 def _calibration_text(certificate: Fields) -> str:
     asked = {name: scale for name, scale in certificate.published_scales.items() if scale is not None}
     theorem = f"{certificate.theorem} ({certificate.source})"
@@ -153,8 +178,12 @@ def _calibration_text(certificate: Fields) -> str:
         printed = ", ".join(f"{scale:.6g}" for scale in asked.values())
         return f"{used}; as printed it asks for {printed}; {_smaller(ratio)}" if ratio > _EQUAL else used
     exact = "exact: the smallest scale that the engine confirms"
-    if certificate.theorem == "joint":
+    if _is_of_rows(certificate) and certificate.calibration == "theorem":
+        return f"{theorem}: of the proportions that were tried, those with the smallest sum of scale / spread"
+    if _is_of_rows(certificate):
         return "exact: of the scales that the engine confirms, those found with the smallest sum of scale / spread"
+    if certificate.given:
+        return f"{exact if certificate.calibration == 'exact' else theorem}, in each stratum"
     if len(asked) < len(certificate.scales):
         return f"{exact}; {theorem} has no condition for this request"
     if certificate.calibration == "theorem":
@@ -163,6 +192,11 @@ def _calibration_text(certificate: Fields) -> str:
         return f"{numbers}; {'raised to what the exact engine confirms' if raised else used}"
     ratio = _ratio(certificate, asked)
     return f"{exact}; {numbers}" + (f"; {_smaller(ratio)}" if _EQUAL < ratio < math.inf else "")
+
+
+def _is_of_rows(certificate: Fields) -> bool:
+    """Whether the scales of several columns were found together, for whole rows."""
+    return any(statement.key in ("joint-exact", "joint-coupled") for statement in certificate.statements)
 
 
 def _ratio(certificate: Fields, asked: dict[str, float]) -> float:
@@ -180,7 +214,7 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
     rows = []
     several = len(certificate.scales) > 1
     label = "proved" if certificate.calibration == "mechanism" or certificate.channels else "measured"
-    joint = certificate.theorem == "joint"
+    joint = _is_of_rows(certificate)
     of_rows = " of the columns of a row together"
     for column, beliefs in list(certificate.verified.items())[: 1 if joint else None]:
         of = of_rows if joint else f" of {shown(column)} alone" if several else ""

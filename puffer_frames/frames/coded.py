@@ -16,13 +16,15 @@ from puffer_frames.frames.columns import rows_text
 from puffer_frames.frames.summary import check_few_levels, levels_of, sorted_levels
 from puffer_frames.noise.channel import Codes, LabelChannel, NumberChannel
 from puffer_frames.noise.mechanism import Mechanism
+from puffer_frames.noise.stratified import StratifiedMechanism
 from puffer_frames.noise.stream import Numbers, Rows
 from puffer_frames.priors.level_counts import Level
+from puffer_frames.priors.prior import IndexArray
 
-Change: TypeAlias = Mechanism | NumberChannel | LabelChannel
+Change: TypeAlias = Mechanism | StratifiedMechanism | NumberChannel | LabelChannel
 """What a release does to one public column."""
-SeriesMove: TypeAlias = Callable[[pl.Series, Rows | None], pl.Series]
-"""From entries, and the numbers of their rows, to released ones."""
+SeriesMove: TypeAlias = Callable[[pl.Series, Rows | None, IndexArray | None], pl.Series]
+"""From entries, the numbers of their rows, and where there are any those of their strata, to released ones."""
 _FIRST = 1 << 16
 """Rows that mostly hold all levels."""
 
@@ -72,14 +74,26 @@ def series_move(change: Change, /) -> SeriesMove:
     """What is done to a part of the rows at a time; the key is made ready once."""
     if isinstance(change, LabelChannel):
         return _label_move(change)
+    if isinstance(change, StratifiedMechanism):
+        return _stratified_move(change)
     move = change.prepared()
-    return lambda entries, rows: pl.Series(move(entries.cast(pl.Float64).to_numpy(), rows))
+    return lambda entries, rows, _: pl.Series(move(entries.cast(pl.Float64).to_numpy(), rows))
+
+
+def _stratified_move(change: StratifiedMechanism) -> SeriesMove:
+    draw = change.prepared()
+
+    def move(entries: pl.Series, rows: Rows | None, strata: IndexArray | None) -> pl.Series:
+        assert strata is not None
+        return pl.Series(draw(entries.cast(pl.Float64).to_numpy(), rows, strata))
+
+    return move
 
 
 def _label_move(channel: LabelChannel) -> SeriesMove:
     draw = channel.prepared()
 
-    def move(entries: pl.Series, rows: Rows | None) -> pl.Series:
+    def move(entries: pl.Series, rows: Rows | None, _: IndexArray | None) -> pl.Series:
         known = known_levels(channel, nw_dtype(entries.dtype))
         places = places_in(known, entries)
         if unknown := _unknown(places, known):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -11,8 +12,10 @@ import pyarrow as pa
 
 from puffer_frames.frames.arrow import as_kept
 from puffer_frames.frames.coded import Change, SeriesMove, series_move
+from puffer_frames.frames.strata import strata_of
 from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.stream import Numbers
+from puffer_frames.priors.prior import IndexArray
 
 NUMBER = "number"
 """Column beside the released ones: of the row's number."""
@@ -29,6 +32,8 @@ class NoiseStep:
 
     mechanisms: Mapping[str, Change]
     """What is done to columns, by their plain names."""
+    given: Sequence[str]
+    """Plain names of the given columns, which are released as they are."""
     firsts: Sequence[int] | None
     """Number of the first row of each partition, where rows are numbered by partition; None for final numbers."""
 
@@ -39,9 +44,10 @@ class NoiseStep:
             rows = self._numbers(batch.column(NUMBER))
             names = [name for name in batch.schema.names if name != NUMBER]
             columns = [batch.column(name) for name in names]
+            strata = strata_of(self.mechanisms.values(), {name: _entries(batch.column(name)) for name in self.given})
             for k, name in enumerate(names):
                 if name in moves:
-                    columns[k] = moves[name](columns[k], rows)
+                    columns[k] = moves[name](columns[k], rows, strata)
             yield pa.RecordBatch.from_arrays(columns, names)
 
     def _numbers(self, column: pa.Array) -> Numbers:
@@ -53,22 +59,28 @@ class NoiseStep:
         return final
 
 
-def _arrow_move(change: Change) -> Callable[[pa.Array, Numbers], pa.Array]:
-    """From a column of a batch, and the numbers of its rows, to the released one."""
+ArrowMove: TypeAlias = Callable[[pa.Array, Numbers, IndexArray | None], pa.Array]
+"""From a column of a batch, the numbers of its rows and those of their strata to the released one."""
+
+
+def _arrow_move(change: Change) -> ArrowMove:
+    moved = series_move(change)
     if isinstance(change, LabelChannel):
-        relabelled = series_move(change)
-        return lambda column, rows: _labels(relabelled, column, rows)
-    move = change.prepared()
+        return lambda column, rows, strata: _labels(moved, column, rows, strata)
 
-    def moved(column: pa.Array, rows: Numbers) -> pa.Array:
+    def numbers(column: pa.Array, rows: Numbers, strata: IndexArray | None) -> pa.Array:
         values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        return pa.array(move(np.array(values, dtype=np.float64), rows))
+        return pa.array(moved(pl.Series(np.array(values, dtype=np.float64)), rows, strata).to_numpy())
 
-    return moved
+    return numbers
 
 
-def _labels(move: SeriesMove, column: pa.Array, rows: Numbers) -> pa.Array:
+def _labels(move: SeriesMove, column: pa.Array, rows: Numbers, strata: IndexArray | None) -> pa.Array:
+    found = move(_entries(column), rows, strata).to_arrow(compat_level=pl.CompatLevel.oldest())
+    return as_kept(found, column.type)
+
+
+def _entries(column: pa.Array) -> pl.Series:
     entries = pl.from_arrow(column)
     assert isinstance(entries, pl.Series)
-    found = move(entries, rows).to_arrow(compat_level=pl.CompatLevel.oldest())
-    return as_kept(found, column.type)
+    return entries

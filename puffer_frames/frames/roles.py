@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import narwhals.stable.v2 as nw
 
@@ -39,15 +39,44 @@ class Roles:
     """Names of columns, by what is done with them."""
 
     secret: tuple[str, ...]
-    """Dropped."""
+    """Dropped; last the given columns, for rows are counted per secret and stratum."""
     public: tuple[str, ...]
     """Released with noise."""
     keep: tuple[str, ...] = ()
-    """Released as they are."""
+    """Released as they are; last the given columns."""
+    given: tuple[str, ...] = ()
+    """Columns on which the guarantee conditions: their joint value is the stratum of a row."""
     row_id: str | None = None
     """Numbers the rows, if any does: the noise follows it."""
     coded: tuple[str, ...] = ()
     """The public columns that hold labels; the others hold numbers."""
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        secret: tuple[str, ...],
+        public: tuple[str, ...],
+        given: tuple[str, ...] = (),
+        keep: tuple[str, ...] = (),
+        row_id: str | None = None,
+        coded: tuple[str, ...] = (),
+    ) -> Roles:
+        """With the given columns where they belong."""
+        return cls(
+            secret=(*secret, *given), public=public, keep=(*keep, *given), given=given, row_id=row_id, coded=coded
+        )
+
+    def without_given(self) -> Roles:
+        """For what kept columns tell of the secret alone, or of a public column."""
+        return replace(self, secret=self.secret[: len(self.secret) - len(self.given)], given=())
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The columns that rows are counted by, in words."""
+        own = len(self.secret) - len(self.given)
+        roles = ("secret" if k < own else "given" for k in range(len(self.secret)))
+        return tuple(f"the {role} column {name!r}" for role, name in zip(roles, self.secret, strict=True))
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -73,6 +102,7 @@ class Roles:
         ------
         ColumnNotFoundError, ArgumentError
         """
+        self._check_given()
         for role, names in (("secret", self.secret), ("public", self.public), ("keep", self.keep)):
             for name in names:
                 if name not in columns:
@@ -81,8 +111,8 @@ class Roles:
                 raise ArgumentError(
                     role, rule="different columns", got="one named twice", hint="Name each column once."
                 )
-        if not self.secret or not self.public:
-            role = "public" if self.secret else "secret"
+        if len(self.secret) == len(self.given) or not self.public:
+            role = "public" if len(self.secret) > len(self.given) else "secret"
             raise ArgumentError(role, rule="the name of a column", got="none", hint=f'Write {role}="column".')
         for name in self.public:
             if name in self.secret:
@@ -93,7 +123,7 @@ class Roles:
                     hint="The public column is released with noise, the secret is dropped: name two columns.",
                 )
         for name in self.keep:
-            if name in self.secret or name in self.public:
+            if (name in self.secret and name not in self.given) or name in self.public:
                 raise ArgumentError(
                     "keep",
                     rule="columns other than the secret and the public one",
@@ -108,6 +138,16 @@ class Roles:
                 hint="Name a column that tells the rows apart, such as a record number.",
             )
 
+    def _check_given(self) -> None:
+        for name in self.given:
+            if self.secret.count(name) > 1 or name in self.public or self.keep.count(name) > 1:
+                raise ArgumentError(
+                    "given",
+                    rule="columns other than the secret, the public and the kept ones",
+                    got=repr(name),
+                    hint="A given column is released as it is; name it only there.",
+                )
+
     def check_dtypes(self, schema: Mapping[str, nw.dtypes.DType], /) -> None:
         """Check that secrets and coded columns hold labels, other public ones numbers, and row numbers are integers.
 
@@ -115,8 +155,8 @@ class Roles:
         ------
         ArgumentTypeError
         """
-        for name in self.secret:
-            check_labels(schema[name], f"the secret column {name!r}")
+        for name, what in zip(self.secret, self.groups, strict=True):
+            check_labels(schema[name], what)
         for name in self.coded:
             check_labels(schema[name], f"the public column {name!r}")
         for name in self.numbers:

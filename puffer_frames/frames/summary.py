@@ -46,7 +46,7 @@ class Values(Protocol):
         """Standard deviation of the values."""
 
 
-def count_values(values_of: Values, /, *, secret: Sequence[str], public: str, domain: Bounds | None) -> Summary:
+def count_values(values_of: Values, /, *, groups: Sequence[str], public: str, domain: Bounds | None) -> Summary:
     """Count the values of one public column per secret by any engine; the errors name the columns.
 
     With a domain (low, high), values beyond it count as its ends.
@@ -62,15 +62,15 @@ def count_values(values_of: Values, /, *, secret: Sequence[str], public: str, do
     large = values_of.rows > EXACT_ROWS
     counted = None if large and values_of.exceeds(few) else values_of.counted(most)
     if counted is None or (large and (len(counted) > most or int(counted["value"].n_unique()) > few)):
-        return _in_cells(values_of, secret=secret, public=public, domain=domain)
+        return _in_cells(values_of, groups=groups, public=public, domain=domain)
     counts = counted["count"].to_numpy().astype(np.int64)
     values = to_floats(counted["value"], counts, name=public)
     if domain is not None:
         values = values.clip(*domain)
-    return Summary(counts=_per_secret(counted, values, counts, secret=secret), radius=0.0)
+    return Summary(counts=_per_secret(counted, values, counts, groups=groups), radius=0.0)
 
 
-def _in_cells(values_of: Values, *, secret: Sequence[str], public: str, domain: Bounds | None) -> Summary:
+def _in_cells(values_of: Values, *, groups: Sequence[str], public: str, domain: Bounds | None) -> Summary:
     """Counts on a grid, which its centres stand for."""
     ends = values_of.ends(public)
     low, high = ends if domain is None else ends.clip(*domain)
@@ -80,14 +80,14 @@ def _in_cells(values_of: Values, *, secret: Sequence[str], public: str, domain: 
     values = (counted["value"].to_numpy().astype(np.float64) + 0.5) * width
     if domain is not None:
         values = values.clip(*domain)
-    return Summary(counts=_per_secret(counted, values, counts, secret=secret), radius=0.5 * width)
+    return Summary(counts=_per_secret(counted, values, counts, groups=groups), radius=0.5 * width)
 
 
 def _per_secret(
-    table: nw.DataFrame[Any], values: FloatArray, counts: NDArray[np.int64], *, secret: Sequence[str]
+    table: nw.DataFrame[Any], values: FloatArray, counts: NDArray[np.int64], *, groups: Sequence[str]
 ) -> dict[Secret, Counts]:
     """Values and counts of each secret, ascending."""
-    labels = _secrets(table, counts, secret=secret)
+    labels = _secrets(table, counts, groups=groups)
     numbers: dict[Secret, int] = {label: k for k, label in enumerate(dict.fromkeys(labels))}
     values = values + 0.0  # one zero
     codes = np.fromiter(map(numbers.__getitem__, labels), dtype=np.intp, count=len(labels))
@@ -106,7 +106,7 @@ def count_rows(
     table: nw.DataFrame[Any],
     /,
     *,
-    secret: Sequence[str],
+    groups: Sequence[str],
     public: Sequence[str],
     domain: Mapping[str, Bounds],
 ) -> JointCounts:
@@ -129,7 +129,7 @@ def count_rows(
     for k, name in enumerate(public):
         values = to_floats(table[f"value_{k}"], counts, name=name)
         columns.append((values.clip(*domain[name]) if name in domain else values) + 0.0)  # one zero
-    labels = _secrets(table, counts, secret=secret)
+    labels = _secrets(table, counts, groups=groups)
     numbers: dict[Secret, int] = {label: k for k, label in enumerate(sorted(set(labels), key=sort_key))}
     codes = np.fromiter(map(numbers.__getitem__, labels), dtype=np.intp, count=len(labels))
     order = np.lexsort((*reversed(columns), codes))
@@ -149,7 +149,7 @@ def count_levels(
     levels: Sequence[Level],
     /,
     *,
-    secret: Sequence[str],
+    groups: Sequence[str],
     public: str,
     nulls: str,
 ) -> LevelCounts:
@@ -172,7 +172,7 @@ def count_levels(
         For more levels than a channel has.
     """
     counts = table["count"].to_numpy().astype(np.int64)
-    labels = _secrets(table, counts, secret=secret)
+    labels = _secrets(table, counts, groups=groups)
     missing = int(counts[[level is None for level in levels]].sum())
     if missing and nulls != "level":
         raise PriorError(
@@ -214,25 +214,25 @@ def levels_of(keys: nw.Series[Any], /, *, name: str) -> list[Level]:
     return _entries(keys, f"the public column {name!r}", hint="Convert it to strings first.")
 
 
-def _secrets(table: nw.DataFrame[Any], counts: NDArray[np.int64], *, secret: Sequence[str]) -> list[Any]:
+def _secrets(table: nw.DataFrame[Any], counts: NDArray[np.int64], *, groups: Sequence[str]) -> list[Any]:
     """The secret of each row of a table of counts."""
-    columns = [_labels(table[f"secret_{k}"], counts, name=name) for k, name in enumerate(secret)]
+    columns = [_labels(table[f"secret_{k}"], counts, what=what) for k, what in enumerate(groups)]
     return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
 
-def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, name: str) -> list[Any]:
-    """Values of one secret column as strings, booleans or integers."""
+def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, what: str) -> list[Any]:
+    """Values of one secret or given column as strings, booleans or integers."""
     missing = _missing(keys)
     if missing.any():
         rows = int(counts[missing].sum())
         raise PriorError(
-            f"the secret column {name!r}",
+            what,
             rule="without nulls",
             got=f"{rows_text(rows)} with one",
             hint="Say nulls='drop' to leave those rows out, or give them a value of their own such as 'unknown'.",
         )
     hint = "Convert it to strings, or group the values into categories: a secret is one of a few values."
-    return _entries(keys, f"the secret column {name!r}", hint=hint)
+    return _entries(keys, what, hint=hint)
 
 
 def _missing(keys: nw.Series[Any]) -> NDArray[np.bool_]:

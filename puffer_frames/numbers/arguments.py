@@ -75,6 +75,15 @@ def check_flag(value: object, name: str, /) -> bool:
     return bool(value)
 
 
+def check_count(value: object, name: str, /, *, at_least: int) -> int:
+    """Return a whole number; raise ArgumentError for anything else or a smaller one."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= at_least:
+        return int(value)
+    shown = f"{value}" if isinstance(value, (int, float)) else f"a {type(value).__name__}"
+    rule = f"a whole number of at least {at_least}"
+    raise ArgumentError(name, rule=rule, got=shown, hint="Leave it out for the default.")
+
+
 def as_float(value: float, /) -> float:
     """A real number as a float: infinite where it is beyond the largest one."""
     try:

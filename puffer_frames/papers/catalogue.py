@@ -47,6 +47,8 @@ class Theorem:
     coupled: bool = False
     """True where it rests on a coupling within a distance, so that it holds for every noise (docs/theory.md, section 4,
     "Any noise")."""
+    whole_rows: bool = False
+    """True where it is about whole rows of several columns, not about one of them."""
 
     def scale_for(
         self, priors: Mapping[Secret, Prior], target: Target, /, *, noise: Noise, pairs: Pairs
@@ -156,6 +158,17 @@ JOINT = Theorem(
     condition="the smallest weighted sum of scales that the exact joint loss confirms",
     model="the observed frequencies of whole rows of each secret",
     discrete=True,
+    whole_rows=True,
+)
+
+COUPLED = Theorem(
+    name="kantorovich",
+    source="docs/theory.md, section 17; of one column [SWC17] section 3, [D22]",
+    condition="ratio of the column x largest W-infinity distance of whole rows in these ratios / epsilon",
+    model="the observed frequencies of whole rows of each secret",
+    discrete=True,
+    coupled=True,
+    whole_rows=True,
 )
 
 # For what one unit adds to a sum or count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,18 @@ class JointCounts:
     def rows_per_secret(self) -> dict[Secret, int]:
         """Number of rows of each secret."""
         return {secret: int(counts.sum()) for secret, (_, counts) in self.counts.items()}
+
+    @classmethod
+    def merged(cls, parts: Sequence[JointCounts], /) -> JointCounts:
+        """The rows of all parts."""
+        counts = {}
+        for secret in dict.fromkeys(secret for part in parts for secret in part.counts):
+            found = [part.counts[secret] for part in parts if secret in part.counts]
+            points, places = np.unique(np.concatenate([points for points, _ in found]), axis=0, return_inverse=True)
+            often = np.zeros(len(points), dtype=np.int64)
+            np.add.at(often, places.ravel(), np.concatenate([counts for _, counts in found]))
+            counts[secret] = points, often
+        return cls(columns=parts[0].columns, counts=counts)
 
     def checksum(self) -> str:
         """SHA-256 of the counts: equal for frames with the same rows in any order and any library."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +35,18 @@ class Summary:
         low = min(float(values[0]) for values, _ in self.counts.values())
         high = max(float(values[-1]) for values, _ in self.counts.values())
         return low - self.radius, high + self.radius
+
+    @classmethod
+    def merged(cls, parts: Sequence[Summary], /) -> Summary:
+        """The rows of all parts, which were counted in the same way."""
+        counts = {}
+        for secret in dict.fromkeys(secret for part in parts for secret in part.counts):
+            found = [part.counts[secret] for part in parts if secret in part.counts]
+            values, places = np.unique(np.concatenate([values for values, _ in found]), return_inverse=True)
+            often = np.zeros(values.size, dtype=np.int64)
+            np.add.at(often, places, np.concatenate([counts for _, counts in found]))
+            counts[secret] = values, often
+        return cls(counts=counts, radius=parts[0].radius)
 
     def checksum(self) -> str:
         """SHA-256 of the counts: equal for frames with the same rows in any order and any library."""

@@ -17,6 +17,7 @@ from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.columns import measure_observed, range_of
 from puffer_frames.scales.joint.columns import measure_jointly, unrounded
 from puffer_frames.scales.observed import observed_belief
+from puffer_frames.scales.strata import worst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,16 @@ class Batch:
     """Columns, or all together, that are not known to be within what was asked for, and what was found, in words."""
     absent: int
     """How many secrets of the plan these rows lack."""
+
+    @classmethod
+    def of_strata(cls, parts: Sequence[Batch], /, *, absent: int) -> Batch:
+        """The largest losses of some strata."""
+        observed = {
+            name: worst(part.observed[name] for part in parts if name in part.observed)
+            for name in dict.fromkeys(name for part in parts for name in part.observed)
+        }
+        exceeded = {name: text for part in parts for name, text in part.exceeded.items()}
+        return cls(observed=observed, exceeded=exceeded, absent=absent)
 
 
 def measure_batch(

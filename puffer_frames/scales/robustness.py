@@ -93,6 +93,20 @@ def joint_leanings(choices: Mapping[str, Choice], /) -> list[Leaning]:
     return [*found, anything]
 
 
+def strata_leanings(choice: Choice, /, *, delta: float) -> list[Leaning]:
+    """The same for a column whose scales are those of strata: the largest scale and loss of any of them."""
+    return [
+        Leaning(
+            belief=name,
+            covered=True,
+            scale=choice.scale_per_belief.get(name, math.nan),
+            loss=(found.hockey_stick if delta else found.pure_loss).upper,
+            pair=choice.worst_pair,
+        )
+        for name, found in choice.verified.items()
+    ]
+
+
 def _all_laws(choice: Choice) -> Mapping[str, Laws | Sequence[Laws]]:
     """The covered beliefs, and those that are there for every table."""
     assert choice.bounds is not None

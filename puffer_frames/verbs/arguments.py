@@ -21,6 +21,7 @@ from puffer_frames.scales.chains import ChainArgument
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.observed import Belief
+from puffer_frames.scales.strata import Strata
 
 PairsArgument: TypeAlias = Literal["all"] | Iterable[Sequence[Any]]
 TheoremWord: TypeAlias = Literal["auto", "translation", "gaussian", "gmm", "kantorovich", "bernoulli", "bounded"]
@@ -79,6 +80,7 @@ class CalibrateArguments(GuaranteeArguments):
 
     secret: Name | Iterable[Name]
     public: Name | Iterable[Name]
+    given: Name | Iterable[Name] | Strata = ()
     pairs: PairsArgument = "all"
     mechanism: RowMechanism = "auto"
     theorem: TheoremWord = "auto"

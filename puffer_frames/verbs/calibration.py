@@ -8,6 +8,7 @@ from typing import Any
 
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.strata import unknown_stratum
 from puffer_frames.frames.table import CompleteRows, open_table, small_frame
 from puffer_frames.loss.engine import Laws
 from puffer_frames.loss.outcome import Verification
@@ -20,7 +21,8 @@ from puffer_frames.scales.channels.best import FoundChannel
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch, check_drift, measure_batch, measure_joint_batch
 from puffer_frames.scales.remap import Remap
-from puffer_frames.scales.robustness import joint_leanings, leanings
+from puffer_frames.scales.robustness import joint_leanings, leanings, strata_leanings
+from puffer_frames.scales.strata import Stratum
 from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
 from puffer_frames.verbs.calibration_text import plan_rows, plan_title
 from puffer_frames.verbs.plan import Plan
@@ -149,6 +151,11 @@ class Calibration(Planned):
         return self.plan.remaps
 
     @property
+    def strata(self) -> Mapping[Stratum, Mapping[str, float]]:
+        """Scale per stratum and column; empty where the guarantee conditions on no columns."""
+        return {} if self.plan.strata is None else self.plan.strata.scales
+
+    @property
     def channels(self) -> Mapping[str, FoundChannel]:
         """None: the columns are released with noise."""
         return {}
@@ -165,7 +172,7 @@ class Calibration(Planned):
             "covered", whether the guarantee is under it; "scale", the smallest that it confirms; "loss" at the scale
             used, the pure one where delta is 0, else the delta at epsilon; "first" and "second", the pair of secrets
             with the largest loss. Of columns whose scales were found together a row per belief about whole rows, where
-            the scale is not a number.
+            the scale is not a number. Of strata a row per belief: the largest scale and loss of any stratum.
 
         Notes
         -----
@@ -181,7 +188,13 @@ class Calibration(Planned):
         {'belief': ['empirical', 'population', 'contaminated', 'any law'], 'scale': [0.47, 3.66, 2.28, 8.0]}
         """
         share = self.plan.request.target.share(len(self.choices))
-        if self.plan.is_joint:
+        if self.plan.strata is not None:
+            found = [
+                (name, leaning)
+                for name, choice in self.choices.items()
+                for leaning in strata_leanings(choice, delta=self.delta)
+            ]
+        elif self.plan.is_joint:
             found = [(", ".join(self.public), leaning) for leaning in joint_leanings(self.choices)]
         else:
             found = [
@@ -229,7 +242,7 @@ class Calibration(Planned):
         drift = check_flag(arguments.allow_drift, "allow_drift")
         request = self.plan.request
         table = open_table(frame)
-        asked = RowsRequest.of(arguments, table.labels, secret=request.secret, public=request.public)
+        asked = RowsRequest.of(arguments, table.labels, request)
         refuse_publish(asked)
         rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
         seen = RowsSeen.for_plan(rows, self.plan.clipped, joint=self.plan.is_joint)
@@ -244,14 +257,26 @@ class Calibration(Planned):
         batch = None if same else self._measure(seen)
         if batch is not None and not drift:
             check_drift(batch, request.target)
-        return release_rows(self.plan, rows, asked, rows_per_secret=seen.rows_per_secret, batch=batch)
+        counts = seen.rows_of_secrets(len(request.secret), given=request.given is not None)
+        return release_rows(self.plan, rows, asked, rows_per_secret=counts, batch=batch)
 
     def _measure(self, seen: RowsSeen) -> Batch:
+        if self.plan.strata is None:
+            return self._measured(seen, self.scales)
+        known, found = self.plan.strata.scales, []
+        for z, part in seen.by_stratum(len(self.secret)).items():
+            if z not in known:
+                raise unknown_stratum("others")
+            found.append(self._measured(part, known[z]))
+        present = seen.rows_of_secrets(len(self.secret), given=True)
+        return Batch.of_strata(found, absent=sum(secret not in present for secret in self.plan.secrets))
+
+    def _measured(self, seen: RowsSeen, scales: Mapping[str, float]) -> Batch:
         request = self.plan.request
         if seen.joint is not None:
             return measure_joint_batch(
                 seen.joint,
-                scales=self.scales,
+                scales=scales,
                 known=self.rows_per_secret,
                 pairs=self.pairs,
                 target=request.target,
@@ -259,7 +284,7 @@ class Calibration(Planned):
             )
         return measure_batch(
             seen.summaries,
-            scales=self.scales,
+            scales=scales,
             known=self.rows_per_secret,
             pairs=self.pairs,
             domain=self.plan.clipped,

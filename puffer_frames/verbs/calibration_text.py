@@ -14,6 +14,7 @@ from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.joint.columns import any_joint_loss
 from puffer_frames.scales.observed import Belief
 from puffer_frames.verbs.plan import Plan
+from puffer_frames.verbs.strata_text import strata_rows
 
 _SHOWN_SECRETS = 12
 
@@ -32,11 +33,13 @@ def plan_rows(plan: Plan, /) -> Rows:
         ("pairs", pairs_text(plan.pairs)),
         ("meaning", odds_text(whole, epsilon=plan.request.target.epsilon, delta=plan.request.target.delta)),
     ]
-    for name, choice in plan.choices.items():
+    if plan.strata is not None:
+        rows += strata_rows(plan, plan.strata)
+    for name, choice in plan.choices.items() if plan.strata is None else ():
         if len(plan.choices) > 1:
             rows.append(("column", shown(name)))
         rows += _column_rows(plan, name, choice)
-    if plan.is_joint:
+    if plan.is_joint and plan.strata is None:
         loss = any_joint_loss(plan.choices.values())
         rows.append(("at these scales", f"under any law on the ranges of the columns: pure loss at most {loss:.6g}"))
     rows.append(("secrets", _secrets_text(plan)))
@@ -47,7 +50,9 @@ def plan_rows(plan: Plan, /) -> Rows:
 def _column_rows(plan: Plan, name: str, choice: Choice) -> list[tuple[str, str]]:
     scale, published = choice.scale, choice.published_scale
     exact = "smallest confirmed" if plan.calibration == "exact" else "published, raised where not confirmed"
-    exact = "with those of the other columns the smallest confirmed sum found" if plan.is_joint else exact
+    if plan.is_joint:
+        rests = "a coupling of whole rows" if choice.theorem.coupled else "the smallest confirmed sum found"
+        exact = f"with those of the other columns {rests}"
     ratio = f", {published / scale:.2f} times smaller than published" if published and 0 < scale < published else ""
     theorem, pair = choice.theorem, choice.worst_pair
     spread, constant = spread_of(choice.empirical, plan.rows_per_secret)

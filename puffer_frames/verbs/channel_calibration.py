@@ -93,7 +93,7 @@ class ChannelCalibration(Planned):
         drift = check_flag(arguments.allow_drift, "allow_drift")
         request = self.plan.request
         table = open_table(frame)
-        asked = RowsRequest.of(arguments, table.labels, secret=request.secret, public=request.public)
+        asked = RowsRequest.of(arguments, table.labels, request)
         roles = roles_of(asked.roles, table)
         rows = table.complete(roles, nulls=request.nulls, layout=asked.layout)
         seen = Seen.of(rows, request, roles)

@@ -58,6 +58,7 @@ def channel_of(request: Request, table: Table, /) -> Channel | None:
             hint="A column of labels is released by itself; two releases of the same rows are not covered together.",
         )
     for name, default, given in (
+        ("given", (), request.given_columns),
         ("theorem", "auto", request.theorem),
         ("calibration", "exact", request.calibration),
         ("noise", "laplace", request.noise.title.lower()),

@@ -14,8 +14,8 @@ from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.channel_plan import ChannelPlan, Seen, roles_of
 from puffer_frames.verbs.channel_rows import release_channel
 from puffer_frames.verbs.channel_text import Compared
+from puffer_frames.verbs.column_choices import choices_of
 from puffer_frames.verbs.other_tables import read_other_tables
-from puffer_frames.verbs.plan import choices_of
 from puffer_frames.verbs.request import Request, RowsRequest
 from puffer_frames.verbs.rows_seen import RowsSeen
 

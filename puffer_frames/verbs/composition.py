@@ -17,6 +17,7 @@ from puffer_frames.numbers.rounding import up
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
 from puffer_frames.priors.pairs import check_pairs
+from puffer_frames.scales.joint.beliefs import EMPIRICAL
 from puffer_frames.scales.joint.columns import MOST_COLUMNS, measure_jointly
 from puffer_frames.verbs.attached import certificate_of
 
@@ -81,8 +82,10 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
     -----
     **From certificates**: the epsilons and deltas add of releases by the bounded-column rule, of any columns; of
     releases of one and the same column whose certificates say that they add; and, under the observed frequencies, of
-    any one release, or such a group, beside others by the bounded-column rule without delta. Other releases are
-    refused: their epsilons may be far too small. **From the table**: releases of a column with Laplace noise of scales
+    any one release, or such a group, beside others by the bounded-column rule without delta. A release of several
+    columns by theorem="kantorovich" holds a pairing of rows that bounds every other release of Laplace noise of some of
+    these columns: with scales of the same proportions the epsilons add. Other releases are refused: their epsilons may
+    be far too small. **From the table**: releases of a column with Laplace noise of scales
     b_r tell as much as one release of scale :math:`1 / \sum_r 1/b_r`, so that all are one release of the columns, whose
     loss is computed.
 
@@ -122,6 +125,11 @@ def _check_alike(certificates: Sequence[Certificate]) -> None:
     for name, words in (("secret", "secrets"), ("pairs", "protected pairs")):
         if any(getattr(each, name) != getattr(first, name) for each in certificates):
             raise _refused(f"different {words}", hint="Compose releases that protect the same.")
+    if any(each.given for each in certificates) and not all(map(_has_noise_for_ranges, certificates)):
+        raise _refused(
+            "a release that conditions on columns, whose scales differ from stratum to stratum",
+            hint='Release with theorem="bounded", or without given=.',
+        )
     if len({each.dataset for each in certificates if each.dataset}) > 1:
         raise _refused("different data sets", hint="Compose releases of the same records.")
     if any(each.answers for each in certificates):
@@ -139,6 +147,9 @@ def _has(certificate: Certificate, key: str) -> bool:
 def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
     if any(_has(each, key) for each in certificates for key in ("other-rows", "channel-other-rows")):
         raise _refused("a release by a plan of other rows", hint="Calibrate these rows, and release them again.")
+    beside = _beside_a_coupling(certificates)
+    if beside is not None:
+        return beside
     local = [each for each in certificates if _has_noise_for_ranges(each) and not each.delta]
     others = [each for each in certificates if not (_has_noise_for_ranges(each) and not each.delta)]
     ranges = "noise for the range of their columns"
@@ -166,6 +177,50 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
         rule=rule,
         releases=len(certificates),
     )
+
+
+def _beside_a_coupling(certificates: Sequence[Certificate]) -> Composition | None:
+    """One release whose coupling of rows, each pair within epsilon, bounds all other releases of its columns too.
+
+    Under the coupling two rows differ by at most epsilon x scale in a weighted sum, so that another release of some of
+    these columns loses at most epsilon x the largest ratio of its scales, however these were found.
+    """
+    found = [_total(base, certificates) for base in certificates if _has_coupling(base)]
+    known = [total for total in found if total is not None]
+    if not known:
+        return None
+    return Composition(
+        epsilon=up(min(known)),
+        delta=0.0,
+        rule="the rows of two secrets can be paired so that the loss of every pair from these releases together is "
+        "at most this, under the observed frequencies",
+        releases=len(certificates),
+    )
+
+
+def _has_coupling(certificate: Certificate) -> bool:
+    """Whether a release of several columns rests on a coupling of the table's own rows."""
+    clipped = any(_has(certificate, key) for key in ("clipped", "clipped-to-range"))
+    return _has(certificate, "joint-coupled") and set(certificate.beliefs) == {EMPIRICAL} and not clipped
+
+
+def _total(base: Certificate, certificates: Sequence[Certificate]) -> Fraction | None:
+    """The loss of all releases under the coupling of one; None where one has other columns, or other noise."""
+    total, title = Fraction(base.epsilon), PUBLISHED_FOR.title
+    for each in certificates:
+        if each is base:
+            continue
+        if each.noise == title and set(each.scales) <= set(base.scales):
+            moved = [(base.scales[name], scale) for name, scale in each.scales.items() if base.scales[name]]
+            if not all(scale for _, scale in moved):
+                return None
+            ratio = max((Fraction(mine) / Fraction(scale) for mine, scale in moved), default=Fraction(0))
+            total += Fraction(base.epsilon) * ratio + Fraction(PUBLISHED_FOR.rounding[0]) * len(moved)
+        elif _has_noise_for_ranges(each) and not each.delta:
+            total += Fraction(each.epsilon)
+        else:
+            return None
+    return total
 
 
 def _has_noise_for_ranges(certificate: Certificate) -> bool:

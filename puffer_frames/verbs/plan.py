@@ -13,11 +13,12 @@ from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_weakness
 from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.columns import check_several, choose_column, choose_columns
-from puffer_frames.scales.joint.columns import choose_jointly
 from puffer_frames.scales.remap import Remap
+from puffer_frames.scales.strata import StrataChoices
+from puffer_frames.verbs.column_choices import choices_of
 from puffer_frames.verbs.request import Request
 from puffer_frames.verbs.rows_seen import RowsSeen
+from puffer_frames.verbs.strata_plan import choose_in_strata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,9 @@ class Plan:
     pairs: Pairs
     """"all", or the protected pairs of secrets."""
     choices: Mapping[str, Choice]
-    """The scale and why, per column."""
+    """The scale and why, per column; of strata the largest ones."""
+    strata: StrataChoices | None
+    """The same per stratum, where the guarantee conditions on columns."""
     rows_per_secret: Mapping[Secret, int]
     """Rows of each secret."""
     remaps: Mapping[str, Remap]
@@ -43,25 +46,30 @@ class Plan:
         ArgumentError, ArgumentTypeError, PriorError, CalibrationError
             As `puffer_frames.calibrate`.
         """
-        first = rows.summaries[request.public[0]]
-        pairs = check_pairs(request.pairs, list(first.counts))
-        counts = first.rows_per_secret
+        counts = rows.rows_of_secrets(len(request.secret), given=request.given is not None)
+        pairs = check_pairs(request.pairs, list(counts))
         named = _named(pairs, counts)
-        choices = choices_of(request, rows, pairs=pairs, named=named)
+        strata = None
+        if request.given is None:
+            choices = choices_of(request, rows, pairs=pairs, named=named)
+        else:
+            choices, strata = choose_in_strata(request, rows, pairs=pairs, named=named)
         warn_of_weakness(request.target, rows=sum(counts.values()))
         warn_of_few_rows({label: counts[label] for label in named})
-        plan = cls(request=request, pairs=pairs, choices=choices, rows_per_secret=counts, remaps={})
+        plan = cls(request=request, pairs=pairs, choices=choices, strata=strata, rows_per_secret=counts, remaps={})
         return replace(plan, remaps=plan._medians(rows.summaries)) if request.mechanism == "remap" else plan
 
     @property
     def calibration(self) -> str:
         """How the scale was found; of several columns by the joint loss, or by the theorem of bounded columns."""
-        return self.request.calibration if len(self.choices) == 1 else "exact" if self.is_joint else "theorem"
+        if len(self.choices) == 1:
+            return self.request.calibration
+        return "exact" if any(choice.theorem.name == JOINT.name for choice in self.choices.values()) else "theorem"
 
     @property
     def is_joint(self) -> bool:
-        """Whether the scales of several columns were found together."""
-        return any(choice.theorem.name == JOINT.name for choice in self.choices.values())
+        """Whether the scales of several columns were found together, for whole rows."""
+        return any(choice.theorem.whole_rows for choice in self.choices.values())
 
     @property
     def scales(self) -> dict[str, float]:
@@ -91,6 +99,13 @@ class Plan:
     def expected_error(self) -> dict[str, float]:
         """Mean absolute error per released column, in its units: of the noise, or of what replaces the noisy values."""
         noise = {name: self.error_of(scale) for name, scale in self.scales.items()}
+        if self.strata is not None:
+            rows = sum(self.strata.rows.values())
+            noise = {
+                name: sum(self.error_of(scales[name]) * self.strata.rows[z] for z, scales in self.strata.scales.items())
+                / rows
+                for name in noise
+            }
         return noise | {name: remap.expected_error for name, remap in self.remaps.items()}
 
     def _medians(self, summaries: Mapping[str, Summary]) -> dict[str, Remap]:
@@ -101,49 +116,3 @@ class Plan:
 
 def _named(pairs: Pairs, rows: Mapping[Secret, int]) -> list[Secret]:
     return list(rows) if pairs == "all" else list(dict.fromkeys(secret for pair in pairs for secret in pair))
-
-
-def choices_of(request: Request, rows: RowsSeen, /, *, pairs: Pairs, named: list[Secret]) -> dict[str, Choice]:
-    """The scale and why, per column, for the secrets that the pairs name."""
-    if rows.joint is not None:
-        return choose_jointly(
-            rows.joint,
-            request.target,
-            named=named,
-            beliefs=request.beliefs,
-            weights=request.weights,
-            noise=request.noise,
-            pairs=pairs,
-            domain=request.domain,
-            allow_zero_noise=request.allow_zero_noise,
-        )
-    summaries = rows.summaries
-    counts = {c: {label: summary.counts[label] for label in named} for c, summary in summaries.items()}
-    if len(request.public) > 1:
-        check_several(theorem=request.theorem, components=request.components, beliefs=request.beliefs)
-        return choose_columns(
-            counts,
-            request.target,
-            domain=request.domain,
-            extent={c: summary.extent for c, summary in summaries.items()},
-            radius={c: summary.radius for c, summary in summaries.items()},
-            noise=request.noise,
-            pairs=pairs,
-            allow_zero_noise=request.allow_zero_noise,
-        )
-    name = request.public[0]
-    choice = choose_column(
-        counts[name],
-        request.target,
-        noise=request.noise,
-        pairs=pairs,
-        theorem=request.theorem,
-        components=request.components,
-        beliefs=request.beliefs,
-        domain=request.domain.get(name),
-        extent=summaries[name].extent,
-        radius=summaries[name].radius,
-        calibration=request.calibration,
-        allow_zero_noise=request.allow_zero_noise,
-    )
-    return {name: choice}

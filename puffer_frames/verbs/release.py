@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import library_of, open_table
 from puffer_frames.verbs.arguments import CalibrateArguments, PrivatizeArguments, takes
 from puffer_frames.verbs.calibration import Calibration
@@ -203,7 +202,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     """
     table = open_table(frame)
     request = Request.of(arguments, table.labels)
-    asked = RowsRequest.of(arguments, table.labels, secret=request.secret, public=request.public)
+    asked = RowsRequest.of(arguments, table.labels, request)
     if (options := channel_of(request, table)) is not None:
         return privatize_levels(table, request, options, asked)
     refuse_publish(asked)
@@ -249,6 +248,5 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
     if (options := channel_of(request, table)) is not None:
         return calibrate_levels(table, request, options)
     request = read_other_tables(request)
-    roles = Roles(secret=request.secret, public=request.public)
-    rows = table.complete(roles, nulls=request.nulls, layout=None)
+    rows = table.complete(request.roles(), nulls=request.nulls, layout=None)
     return Calibration.of(request, rows, library=library_of(frame))

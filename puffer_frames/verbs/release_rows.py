@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from puffer_frames.certificates.build import of_choices
 from puffer_frames.certificates.of_release import ReleaseFacts, release_statements, wider_losses
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.errors import warn
+from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.mechanism import Mechanism
+from puffer_frames.noise.stratified import StratifiedMechanism
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import pairs_text, shown_names
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.drift import Batch
+from puffer_frames.scales.strata import StrataChoices
 from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.request import RowsRequest
 
@@ -46,8 +50,9 @@ def release_rows(
     for warning in warnings:
         warn(warning)
     noises = {name: plan.noise(scale) for name, scale in plan.scales.items()}
-    released = rows.release(_mechanisms(plan, asked, noises, key=key))
-    kept = asked.roles.keep + released.levels
+    released = rows.release(_changes(plan, asked, key=key))
+    given = asked.roles.given
+    kept = tuple(name for name in asked.roles.keep if name not in given) + released.levels
     facts = ReleaseFacts(
         choices=plan.choices,
         target=request.target,
@@ -62,18 +67,22 @@ def release_rows(
         warnings=warnings,
         done=asked.done,
         seeded=drawing.seeded,
+        strata=plan.strata,
     )
     secrets = tuple(rows_per_secret) if plan.pairs == "all" else plan.secrets
     found = {name: choice.observed for name, choice in plan.choices.items() if choice.observed is not None}
+    fields = of_choices(
+        plan.choices,
+        request.target,
+        noises=noises,
+        family=request.noise.title,
+        calibration=plan.calibration,
+        seeded=drawing.seeded,
+    )
+    if plan.strata is not None:
+        fields["expected_error"] = plan.expected_error
     certificate = Certificate(
-        **of_choices(
-            plan.choices,
-            request.target,
-            noises=noises,
-            family=request.noise.title,
-            calibration=plan.calibration,
-            seeded=drawing.seeded,
-        ),
+        **fields,
         subject=f"{shown_names(request.secret)} of each record, {pairs_text(plan.pairs)}",
         answers=False,
         secret=request.secret,
@@ -81,7 +90,9 @@ def release_rows(
         secret_count=len(secrets),
         public=request.public,
         kept=kept,
-        withheld=tuple(name for name in rows.names if name not in (*request.public, *kept)),
+        given=given,
+        strata=_strata_scales(plan.strata),
+        withheld=tuple(name for name in rows.names if name not in (*request.public, *kept, *given)),
         pairs=plan.pairs,
         beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
         observed=found if batch is None else batch.observed,
@@ -91,6 +102,33 @@ def release_rows(
         fingerprint="",
     )
     return certificate.said(drawing.about).of_values(released.fingerprint, released.sample).put_on(released.frame)
+
+
+def _strata_scales(strata: StrataChoices | None) -> tuple[Mapping[str, Any], ...]:
+    """What a certificate says of them: the strata are public."""
+    if strata is None or strata.one_scale:
+        return ()
+    return tuple({"given": z, "scales": scales} for z, scales in strata.scales.items())
+
+
+def _changes(plan: Plan, asked: RowsRequest, *, key: ReleaseKey) -> Mapping[str, Change]:
+    """What is done to the values of each column: the same to all rows, or to those of each stratum."""
+    strata = plan.strata
+    if strata is None or strata.one_scale:
+        return _mechanisms(plan, asked, {name: plan.noise(scale) for name, scale in plan.scales.items()}, key=key)
+    parts = [
+        _mechanisms(plan, asked, {name: plan.noise(scale) for name, scale in scales.items()}, key=key)
+        for scales in strata.scales.values()
+    ]
+    return {
+        name: StratifiedMechanism(
+            column=name,
+            given=strata.given,
+            strata=tuple(strata.choices),
+            parts=tuple(part[name] for part in parts),
+        )
+        for name in plan.scales
+    }
 
 
 def _mechanisms(

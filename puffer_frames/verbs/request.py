@@ -18,7 +18,7 @@ from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
 from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
 from puffer_frames.numbers.arguments import check_flag, check_word
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import PUBLISHED_FOR, check_theorem
+from puffer_frames.papers.catalogue import KANTOROVICH, PUBLISHED_FOR, check_theorem
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.beliefs import check_components, read_beliefs
@@ -26,7 +26,9 @@ from puffer_frames.scales.channels.column import as_levels
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.choice import check_calibration
 from puffer_frames.scales.joint.columns import MOST_COLUMNS, check_weights
+from puffer_frames.scales.learned import Bootstrap, Contamination
 from puffer_frames.scales.remap import check_noise
+from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.arguments import CalibrateArguments, DrawArguments, GuaranteeArguments, LayoutArguments
 
 
@@ -54,6 +56,8 @@ def refuse_publish(asked: RowsRequest, /) -> None:
         raise ArgumentError("publish", rule="given with a channel", got=repr(asked.publish[0]), hint="Leave it out.")
 
 
+_IN_STRATA = (Contamination, Bootstrap)
+"""Beliefs that hold in each stratum by itself; the confidences of populations would add up."""
 PUBLISHED = ("expected_error", "lower_bound", "levels")
 
 
@@ -99,6 +103,36 @@ def split_domain(domain: Any, /, *, columns: Sequence[str]) -> tuple[Any, dict[s
     return bounds, declared
 
 
+def read_given(given: Any, labels: Sequence[Name], /) -> tuple[Strata | None, tuple[str, ...]]:
+    """The columns on which the guarantee conditions; raises ColumnNotFoundError, ArgumentError, ArgumentTypeError."""
+    if isinstance(given, Strata):
+        names = as_names(given.columns, labels, role="given")
+        if not names:
+            raise ArgumentError("given", rule="the name of a column", got="none", hint='Write Strata("column").')
+        return given, names
+    names = as_names(given, labels, role="given")
+    return (Strata(names), names) if names else (None, ())
+
+
+def check_given(request: Request, /) -> None:
+    """Raise ArgumentError for what there is not beside given columns."""
+    if request.given is None:
+        return
+    if request.mechanism in ("remap", "channel") or isinstance(request.mechanism, Channel):
+        raise ArgumentError(
+            "given", rule="left out beside this mechanism", got="columns", hint='Write mechanism="noise".'
+        )
+    known = ("fitted", "empirical")
+    entries = request.beliefs
+    if any(one not in known if isinstance(one, str) else not isinstance(one, _IN_STRATA) for one in entries):
+        raise ArgumentError(
+            "beliefs",
+            rule='"fitted", "empirical", Contamination() or Bootstrap() beside given columns',
+            got="others",
+            hint='Leave it out, or say theorem="bounded": it holds for every prior within the domain.',
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
     """How the noise of one release is drawn, and what its certificate says of it."""
@@ -135,16 +169,20 @@ class RowsRequest:
     drawing: Drawing
 
     @classmethod
-    def of(
-        cls, arguments: LayoutArguments, labels: Sequence[Name], /, *, secret: tuple[str, ...], public: tuple[str, ...]
-    ) -> RowsRequest:
+    def of(cls, arguments: LayoutArguments, labels: Sequence[Name], request: Request, /) -> RowsRequest:
         """Raises ColumnNotFoundError, ArgumentError, ArgumentTypeError."""
         kept, numbered = as_names(arguments.keep, labels, role="keep"), as_row_id(arguments.row_id, labels)
         check_flag(arguments.shuffle, "shuffle")
         return cls(
-            roles=Roles(secret=secret, public=public, keep=kept, row_id=numbered),
+            roles=Roles.of(
+                secret=request.secret,
+                public=request.public,
+                given=request.given_columns,
+                keep=kept,
+                row_id=numbered,
+            ),
             layout=Layout(index=arguments.index, shuffle=arguments.shuffle),
-            bounds=check_bounds(arguments.clip, role="clip", columns=public, finite=False),
+            bounds=check_bounds(arguments.clip, role="clip", columns=request.public, finite=False),
             to_integers=check_flag(arguments.round, "round"),
             publish=check_publish(arguments.publish),
             drawing=Drawing.of(arguments),
@@ -164,6 +202,9 @@ class Request:
     """Names of the secret columns."""
     public: tuple[str, ...]
     """Names of the columns to release."""
+    given: Strata | None
+    """On what the guarantee conditions."""
+    given_columns: tuple[str, ...]
     target: Target
     noise: Noise
     mechanism: str | Channel
@@ -206,9 +247,12 @@ class Request:
         bounds, declared = split_domain(arguments.domain, columns=public)
         if mechanism == "remap":
             check_noise(noise)
-        return cls(
+        given, given_columns = read_given(arguments.given, labels)
+        found = cls(
             secret=as_names(arguments.secret, labels, role="secret"),
             public=public,
+            given=given,
+            given_columns=given_columns,
             target=target,
             noise=noise,
             mechanism=mechanism,
@@ -224,9 +268,21 @@ class Request:
             weights=check_weights(arguments.weights, columns=public),
             allow_zero_noise=check_flag(arguments.allow_zero_noise, "allow_zero_noise"),
         )
+        check_given(found)
+        return found
+
+    def roles(self) -> Roles:
+        """What is counted for a plan."""
+        return Roles.of(secret=self.secret, public=self.public, given=self.given_columns)
 
 
 def is_joint(request: Request, /) -> bool:
-    """Whether the scales of the columns are found together: 2 to 4 of them, Laplace noise, nothing else asked for."""
-    several = 2 <= len(request.public) <= MOST_COLUMNS
-    return several and request.theorem == "auto" and request.calibration == "exact" and request.noise == PUBLISHED_FOR
+    """Whether the scales of the columns are found together, for whole rows: several columns with Laplace noise."""
+    if len(request.public) == 1 or request.noise != PUBLISHED_FOR:
+        return False
+    return request.theorem == KANTOROVICH.name or (request.theorem == "auto" and request.calibration == "exact")
+
+
+def is_coupled(request: Request, /) -> bool:
+    """Whether such scales rest on a coupling: of more columns than the joint loss is computed for, or where asked."""
+    return request.theorem == KANTOROVICH.name or len(request.public) > MOST_COLUMNS

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
+from puffer_frames.errors import CalibrationError
+from puffer_frames.frames.summary import sort_key
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
+from puffer_frames.scales.strata import Stratum
 from puffer_frames.verbs.request import Request, is_joint
 
 MOST_ROWS = 2_000_000
@@ -33,8 +37,18 @@ class RowsSeen:
     def of(cls, rows: CompleteRows, request: Request, /) -> RowsSeen:
         """For a plan: whole rows are counted where their scales are found together, and there are not too many."""
         seen = cls.for_plan(rows, request.domain, joint=False)
-        if is_joint(request) and seen._are_few():
+        own = len(request.secret)
+        if not is_joint(request):
+            return seen
+        if seen._are_few(own):
             return replace(seen, joint=rows.joint_counts(request.domain))
+        if request.theorem != "auto":
+            raise CalibrationError(
+                "the table",
+                rule=f"of at most {MOST_ROWS:,} different rows and {MOST_SECRETS} secrets for whole rows",
+                got="a larger one",
+                hint='Say theorem="bounded", or release fewer columns.',
+            )
         return seen
 
     @classmethod
@@ -47,14 +61,52 @@ class RowsSeen:
         """Number of rows of each secret."""
         return next(iter(self.summaries.values())).rows_per_secret
 
+    def rows_of_secrets(self, own: int, /, *, given: bool) -> dict[Secret, int]:
+        """The same where the secrets were counted with given columns after `own` of their own."""
+        found: dict[Secret, int] = {}
+        for key, rows in self.rows_per_secret.items():
+            secret = _own(cast(tuple[Any, ...], key), own) if given else key
+            found[secret] = found.get(secret, 0) + rows
+        return found
+
     def checksum(self) -> str:
         """Equal for frames with the same rows in any order."""
         single = "".join(summary.checksum() for summary in self.summaries.values())
         return single if self.joint is None else single + self.joint.checksum()
 
-    def _are_few(self) -> bool:
+    def by_stratum(self, own: int, /) -> dict[Stratum, RowsSeen]:
+        """Those of each stratum: the secrets are counted with the given columns after `own` of their own."""
+        strata = dict.fromkeys(sorted((key[own:] for key in self._keys()), key=sort_key))
+        return {z: self._only({key: _own(key, own) for key in self._keys() if key[own:] == z}) for z in strata}
+
+    @classmethod
+    def merged(cls, parts: Sequence[RowsSeen], /) -> RowsSeen:
+        """All rows of some strata."""
+        joint = [part.joint for part in parts if part.joint is not None]
+        return cls(
+            summaries={name: Summary.merged([part.summaries[name] for part in parts]) for name in parts[0].summaries},
+            joint=JointCounts.merged(joint) if joint else None,
+        )
+
+    def _keys(self) -> list[tuple[Any, ...]]:
+        return cast(list[tuple[Any, ...]], list(self.rows_per_secret))
+
+    def _only(self, secrets: Mapping[Any, Secret]) -> RowsSeen:
+        """Of some secrets, under other names."""
+        joint = self.joint
+        return RowsSeen(
+            summaries={
+                name: replace(summary, counts={own: summary.counts[key] for key, own in secrets.items()})
+                for name, summary in self.summaries.items()
+            },
+            joint=None
+            if joint is None
+            else replace(joint, counts={own: joint.counts[key] for key, own in secrets.items()}),
+        )
+
+    def _are_few(self, own: int) -> bool:
         """Whether the secrets are few, and the different rows fit into memory, whatever they are."""
-        if len(self.rows_per_secret) > MOST_SECRETS:
+        if len({key[:own] if isinstance(key, tuple) else key for key in self.rows_per_secret}) > MOST_SECRETS:
             return False
         rows = sum(self.rows_per_secret.values())
         if rows <= MOST_ROWS:
@@ -66,3 +118,7 @@ class RowsSeen:
             for summary in self.summaries.values()
         )
         return different * len(self.rows_per_secret) <= MOST_ROWS
+
+
+def _own(key: tuple[Any, ...], own: int) -> Secret:
+    return key[0] if own == 1 else key[:own]

@@ -123,7 +123,7 @@ def test_the_columns_that_are_asked_for_are_compared(ordered):
     rows = pl.LazyFrame(
         {"secret_0": [1, 2] * 100, "public_0": range(200), "public_1": range(200, 400), "number": range(200)}
     )
-    found = survey(rows, secrets=1, public=2, few=10, ordered=ordered)
+    found = survey(rows, secrets=1, own=1, public=2, few=10, ordered=ordered)
     for other, noticed in (
         ({"public_1": pl.col("public_0")}, True),
         ({"public_0": pl.lit(5)}, not ordered),

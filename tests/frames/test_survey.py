@@ -33,7 +33,7 @@ def make(value, *, secret=None):
 
 
 def look(table, *, secrets=1, few=BLOCK // 2, ordered=True):
-    return survey(table.lazy(), secrets=secrets, public=1, few=few, ordered=ordered)
+    return survey(table.lazy(), secrets=secrets, own=secrets, public=1, few=few, ordered=ordered)
 
 
 RNG = np.random.default_rng(1)

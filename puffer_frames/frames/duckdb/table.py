@@ -193,7 +193,7 @@ class DuckRows:
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """By SQL, whose results alone reach memory; raises CalibrationError where the rows change meanwhile."""
         return {
-            name: count_values(self._values(k), secret=self.roles.secret, public=name, domain=domain.get(name))
+            name: count_values(self._values(k), groups=self.roles.groups, public=name, domain=domain.get(name))
             for k, name in enumerate(self.roles.public)
             if name in self.roles.numbers
         }
@@ -202,7 +202,7 @@ class DuckRows:
         """By SQL; raises CalibrationError where the rows change meanwhile."""
         names = self.roles.numbers
         counted = self._counted({f"value_{k}": f"public_{self.roles.public.index(n)}" for k, n in enumerate(names)})
-        return count_rows(counted, secret=self.roles.secret, public=names, domain=domain)
+        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
 
     def level_counts(self, name: str, /) -> LevelCounts:
         """By SQL; raises CalibrationError where the rows change meanwhile."""
@@ -210,7 +210,7 @@ class DuckRows:
         check_estimate(self.found[f"different_{k}"], name=name)
         counted = self._counted({"value": f"public_{k}"})
         levels = levels_of(counted["value"], name=name)
-        return count_levels(counted, levels, secret=self.roles.secret, public=name, nulls=self.nulls)
+        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
     def _values(self, k: int) -> FoundValues:
         return FoundValues(
@@ -258,9 +258,9 @@ class DuckRows:
         """Of the order that DuckDB gives the rows now, and of the kept columns."""
         found: list[PufferWarning] = []
         if not self.layout.shuffle:
-            found += warn_of_order_in_relation(self.rows, self.roles, counts=counts)
+            found += warn_of_order_in_relation(self.rows, self.roles.without_given(), counts=counts)
         if self.roles.keep:
-            found += warn_of_kept_in_relation(self.rows, self.roles, count=self.found["rows"])
+            found += warn_of_kept_in_relation(self.rows, self.roles.without_given(), count=self.found["rows"])
         return found
 
     def release(self, mechanisms: Mapping[str, Change], /) -> Released:
@@ -274,7 +274,11 @@ class DuckRows:
         plain = {name: alias for alias, name in self.roles.plain("public", "keep").items()}
         names = [name for name in self.names if name in plain]
         columns = {alias: alias for alias in (NUMBER, *(plain[name] for name in names))} | {CHECK: self._hash()}
-        step = NoiseStep(mechanisms={plain[name]: mechanism for name, mechanism in mechanisms.items()}, firsts=None)
+        step = NoiseStep(
+            mechanisms={plain[name]: mechanism for name, mechanism in mechanisms.items()},
+            given=[plain[name] for name in self.roles.given],
+            firsts=None,
+        )
         with closing(read_batches(selected(self.rows, columns))) as batches:
             table = pa.Table.from_batches(step.noise(self._checked(batches))).rename_columns(names)
         if self.layout.shuffle:

@@ -22,14 +22,16 @@ from puffer_frames.frames.local.write import build_release, check_index, real_va
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.stamps.fingerprint import fingerprint
+from puffer_frames.frames.strata import numbers_of_strata
 from puffer_frames.frames.summary import count_levels, count_rows, count_values
 from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.estimate import evenly
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.noise.stratified import StratifiedMechanism
 from puffer_frames.noise.stream import Numbers
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
-from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.priors.summary import Summary
 from puffer_frames.priors.unit_rows import UnitRows
@@ -181,7 +183,7 @@ class LocalRows:
         return {
             name: count_values(
                 LocalValues.of(self.frame, self.secrets, name),
-                secret=self.roles.secret,
+                groups=self.roles.groups,
                 public=name,
                 domain=domain.get(name),
             )
@@ -192,28 +194,35 @@ class LocalRows:
         """By one group-by of all columns."""
         names = self.roles.numbers
         counted = count_joint(self.frame, self.secrets, names)
-        return count_rows(counted, secret=self.roles.secret, public=names, domain=domain)
+        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
 
     def level_counts(self, name: str, /) -> LevelCounts:
         """By a group-by of the secrets and the numbers of the levels."""
         coded = self.coded[name]
         counted = count_codes(self.secrets, coded.codes)
         levels = [coded.levels[code] for code in counted["value"].to_list()]
-        return count_levels(counted, levels, secret=self.roles.secret, public=name, nulls=self.nulls)
+        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
     def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
         """By windows of neighbouring rows; all rows where these raise suspicion."""
         found = [] if self.layout.shuffle else self._warn_of_order(counts)
-        return [*found, *warn_of_kept(self.frame, self.roles, keeps_index=self.layout.index == "keep")]
+        return [*found, *warn_of_kept(self.frame, self.roles.without_given(), keeps_index=self.layout.index == "keep")]
 
     def _warn_of_order(self, counts: Sequence[int]) -> list[RowOrderWarning]:
         codes = {name: coded.codes for name, coded in self.coded.items()}
-        return warn_of_order(self.frame, self.secrets, self.roles, codes, counts=counts)
+        roles = self.roles.without_given()
+        secrets = LocalSecrets.of(self.frame, roles.secret) if self.roles.given else self.secrets
+        return warn_of_order(self.frame, secrets, roles, codes, counts=counts)
 
     def _moved(self, name: str, change: Change) -> FloatArray | Relabelled:
         if isinstance(change, LabelChannel):
             return Relabelled(codes=self.coded[name].moved(change, self.numbers), channel=change)
+        if isinstance(change, StratifiedMechanism):
+            return change.prepared()(real_values(self.frame, name), self.numbers, self._strata(change))
         return change.prepared()(real_values(self.frame, name), self.numbers)
+
+    def _strata(self, change: StratifiedMechanism) -> IndexArray:
+        return numbers_of_strata(change, [coded_column(self.frame, name) for name in self.roles.given])
 
     def release(self, mechanisms: Mapping[str, Change], /) -> Released:
         """In memory, one pass per column; the key of the release gives a random order too."""

@@ -132,6 +132,7 @@ class LazyTable:
         found = survey(
             rows.select(*secrets, *values, *([NUMBER] * named)),
             secrets=len(secrets),
+            own=len(secrets) - len(roles.given),
             public=len(values),
             few=summary.EXACT_ROWS // 2,
             ordered=not named,
@@ -169,7 +170,7 @@ class LazyRows:
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """Of what the survey counted, or else by group-bys of the streaming engine."""
         return {
-            name: count_values(self._values(name), secret=self.roles.secret, public=name, domain=domain.get(name))
+            name: count_values(self._values(name), groups=self.roles.groups, public=name, domain=domain.get(name))
             for name in self.roles.numbers
         }
 
@@ -179,7 +180,7 @@ class LazyRows:
         counted = _counted(
             self._grouped({name: f"value_{k}" for k, name in enumerate(names)}, watch), None, watch=watch
         )
-        return count_rows(nw.from_native(counted), secret=self.roles.secret, public=names, domain=domain)
+        return count_rows(nw.from_native(counted), groups=self.roles.groups, public=names, domain=domain)
 
     def level_counts(self, name: str, /) -> LevelCounts:
         """By a group-by of the streaming engine."""
@@ -187,7 +188,7 @@ class LazyRows:
         watch = Watch()
         counted = _counted(self._grouped({name: "value"}, watch), None, watch=watch)
         levels = levels_of(counted["value"], name=name)
-        return count_levels(counted, levels, secret=self.roles.secret, public=name, nulls=self.nulls)
+        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
     def _grouped(self, values: Mapping[str, str], watch: Watch) -> pl.LazyFrame:
         """Secrets and some public columns under other names, in a run that is compared with the survey."""
@@ -220,7 +221,7 @@ class LazyRows:
             runs, public = self.survey.trace.runs, self.roles.public
             found += order_warnings(self.survey.sample, runs=runs, counts=counts, public=public)
         if self.roles.keep:
-            found += warn_of_kept_in_plan(self.rows, self.roles, rows=self.survey.trace.rows)
+            found += warn_of_kept_in_plan(self.rows, self.roles.without_given(), rows=self.survey.trace.rows)
         return found
 
     def release(self, mechanisms: Mapping[str, Change], /) -> Released:
@@ -231,6 +232,7 @@ class LazyRows:
             rows=self.rows,
             columns={plain[name]: name for name in self.names if name in plain},
             changes={plain[name]: change for name, change in mechanisms.items()},
+            given=[plain[name] for name in self.roles.given],
             checked=self._checked(),
             named=self.roles.row_id is not None,
             trace=self.survey.trace,

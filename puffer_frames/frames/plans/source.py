@@ -23,6 +23,7 @@ from puffer_frames.frames.plans.trace import Trace
 from puffer_frames.frames.stamps.fingerprint import Fingerprint
 from puffer_frames.frames.stamps.parquet import as_file_metadata
 from puffer_frames.frames.stamps.whole_file import replacing
+from puffer_frames.frames.strata import strata_of
 from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.estimate import evenly
 from puffer_frames.noise.stream import Rows
@@ -42,6 +43,8 @@ class Source:
     """Names of the released columns, in their order, by those of `rows`."""
     changes: Mapping[str, Change]
     """What is done to the public ones."""
+    given: Sequence[str]
+    """Which columns the strata of the rows are in."""
     checked: int
     """How many of the first columns of `rows` are compared with the earlier run."""
     named: bool
@@ -102,7 +105,10 @@ class Source:
 
         def move(compared: tuple[int, Rows, pl.DataFrame]) -> tuple[int, pl.DataFrame]:
             sure, numbers, batch = compared
-            columns = {own: moves[name](batch[name], numbers) if name in moves else batch[name] for name, own in names}
+            strata = strata_of(self.changes.values(), {name: batch[name] for name in self.given})
+            columns = {
+                own: moves[name](batch[name], numbers, strata) if name in moves else batch[name] for name, own in names
+            }
             return sure, pl.DataFrame(columns)
 
         names = self.columns.items()

@@ -43,12 +43,13 @@ class Survey:
 
 
 def survey(
-    plan: pl.LazyFrame, /, *, secrets: int, public: int, few: int, ordered: bool, coded: Sequence[int] = ()
+    plan: pl.LazyFrame, /, *, secrets: int, own: int, public: int, few: int, ordered: bool, coded: Sequence[int] = ()
 ) -> Survey | None:
     """Run a plan once: its columns are the secrets, the public columns, and the numbers of rows that are not ordered.
 
     None for a plan without rows. A column with more than `few` different values is counted in cells. Of the public
-    columns, those with the numbers in `coded` hold labels: they are traced, and not counted.
+    columns, those with the numbers in `coded` hold labels: they are traced, and not counted. Of the secrets the first
+    ones, so many as `own`, are looked at for their order; rows are counted by all.
     """
     marker, names = Marker(ordered=ordered), plan.collect_schema().names()
     batches = in_batches(plan.select(*names, *marker.marked(plan, names)))
@@ -57,10 +58,10 @@ def survey(
         return None
     first = pl.concat(begin)
     places = [secrets + k for k in range(public) if k not in coded]
-    looker = _Looker.of(first, marker, secrets=secrets, numbers=places, few=few)
+    looker = _Looker.of(first, marker, secrets=secrets, own=own, numbers=places, few=few)
     different = tuple(first[:, secrets + k].n_unique() for k in coded)
     del first
-    marking, seen, numbers, windows = Marking(marker), list[_Seen](), _Numbers(), Windows(secrets)
+    marking, seen, numbers, windows = Marking(marker), list[_Seen](), _Numbers(), Windows(own)
     for batch in chain(_emptied(begin), batches):
         bits, part = looker.look(batch)
         marking.take(bits)
@@ -68,7 +69,7 @@ def survey(
         if not ordered:
             numbers.take(batch[:, len(names) - 1])
         else:
-            _take(windows, batch, bits, secrets=secrets, public=public)
+            _take(windows, batch, bits, secrets=secrets, own=own, public=public)
     between = sum(one.ends[1] != other.ends[0] for one, other in pairwise(seen))
     return Survey(
         trace=Trace(
@@ -86,11 +87,11 @@ def survey(
     )
 
 
-def _take(windows: Windows, batch: pl.DataFrame, bits: Sequence[Bits], *, secrets: int, public: int) -> None:
+def _take(windows: Windows, batch: pl.DataFrame, bits: Sequence[Bits], *, secrets: int, own: int, public: int) -> None:
     """Copy the rows of some windows: a batch is not kept."""
     wanted = windows.wanted(len(batch))
     values = [_numbers(batch[:, secrets + k], bits[secrets + k], wanted) for k in range(public)]
-    windows.take(wanted, [*(column[wanted] for column in bits[:secrets]), *values], rows=len(batch))
+    windows.take(wanted, [*(column[wanted] for column in bits[:own]), *values], rows=len(batch))
 
 
 def _numbers(values: pl.Series, bits: Bits, wanted: IndexArray) -> NDArray[Any]:
@@ -218,6 +219,8 @@ class _Looker:
     """Looks at the batches of a plan, each by itself."""
 
     secrets: int
+    own: int
+    """So many of the secrets are looked at for their order."""
     numbers: Sequence[int]
     """Places of the public columns of numbers."""
     columns: int
@@ -226,14 +229,16 @@ class _Looker:
     tallies: tuple[Tally | None, ...]
 
     @classmethod
-    def of(cls, first: pl.DataFrame, marker: Marker, /, *, secrets: int, numbers: Sequence[int], few: int) -> _Looker:
+    def of(
+        cls, first: pl.DataFrame, marker: Marker, /, *, secrets: int, own: int, numbers: Sequence[int], few: int
+    ) -> _Looker:
         """By what the first rows hold."""
-        columns, own = first.width // 2, first[:, :secrets]
+        columns, labels = first.width // 2, first[:, :secrets]
         keys = marker.key_of([marker.bits(first[:, columns + k]) for k in range(secrets)])
-        codes = None if any(column.null_count() for column in own) else Codes.of(own, keys)
+        codes = None if any(column.null_count() for column in labels) else Codes.of(labels, keys)
         values = [first[:, place] for place in numbers]
         tallies = tuple(Tally.of(column, codes, few=few) if codes else None for column in values)
-        return cls(secrets=secrets, numbers=numbers, columns=columns, marker=marker, tallies=tallies)
+        return cls(secrets=secrets, own=own, numbers=numbers, columns=columns, marker=marker, tallies=tallies)
 
     def look(self, batch: pl.DataFrame, /) -> tuple[list[Bits], _Seen]:
         """The bits of the batch's columns, and what they say; its rows are counted."""
@@ -246,6 +251,8 @@ class _Looker:
                 tally.take(column, keys, low=found.low, high=found.high)
             elif tally:
                 tally.give_up()
+        if self.own < self.secrets:
+            keys = self.marker.key_of(bits[: self.own])
         return bits, _Seen(
             ends=(int(keys[0]), int(keys[-1])),
             changes=int(np.count_nonzero(keys[1:] != keys[:-1])),

@@ -187,7 +187,7 @@ class SparkRows:
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """By native group-bys, whose results alone reach the driver."""
         return {
-            name: count_values(self._values(k), secret=self.roles.secret, public=name, domain=domain.get(name))
+            name: count_values(self._values(k), groups=self.roles.groups, public=name, domain=domain.get(name))
             for k, name in enumerate(self.roles.public)
             if name in self.roles.numbers
         }
@@ -197,7 +197,7 @@ class SparkRows:
         names = self.roles.numbers
         table = self._table({f"value_{k}": self.roles.public.index(name) for k, name in enumerate(names)})
         counted = _counted(table, None, check=self.found.get(CHECK))
-        return count_rows(counted, secret=self.roles.secret, public=names, domain=domain)
+        return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
 
     def level_counts(self, name: str, /) -> LevelCounts:
         """By a native group-by, whose result alone reaches the driver."""
@@ -205,7 +205,7 @@ class SparkRows:
         check_estimate(self.found[f"different_{k}"], name=name)
         counted = _counted(self._table({"value": k}), None, check=self.found.get(CHECK))
         levels = levels_of(counted["value"], name=name)
-        return count_levels(counted, levels, secret=self.roles.secret, public=name, nulls=self.nulls)
+        return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
     def _table(self, places: Mapping[str, int]) -> SparkFrame:
         """Secrets, the public columns at these places under other names, and what is compared."""
@@ -235,7 +235,7 @@ class SparkRows:
 
     def warnings(self, _counts: Sequence[int], /) -> list[PufferWarning]:
         """Of the kept columns: the rows have no order of their own."""
-        return list(warn_of_kept_in_spark(self.rows, self.roles))
+        return list(warn_of_kept_in_spark(self.rows, self.roles.without_given()))
 
     def release(self, mechanisms: Mapping[str, Change], /) -> Released:
         """A plan whose noise is drawn in the tasks; one pass finds its fingerprint and that the rows are the same.
@@ -251,6 +251,7 @@ class SparkRows:
         selected = [F.col(plain[name]) for name in names]
         step = NoiseStep(
             mechanisms={plain[name]: change for name, change in mechanisms.items()},
+            given=[plain[name] for name in self.roles.given],
             firsts=None if named else _firsts(self.rows),
         )
         self._check_levels(mechanisms)

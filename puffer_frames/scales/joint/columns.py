@@ -11,18 +11,20 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.joint.joint_loss import JointLoss
 from puffer_frames.loss.joint.lines import JointLaw
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import JOINT
+from puffer_frames.papers.catalogue import COUPLED, JOINT, PUBLISHED_FOR
 from puffer_frames.priors.joint_counts import JointCounts, JointRows
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.joint.beliefs import EMPIRICAL, JointBelief, joint_beliefs
+from puffer_frames.scales.joint.coupled import coupled_loss, coupled_scales
 from puffer_frames.scales.joint.exchange import joint_scales
 
 _TINY = 2.0**-900
@@ -36,6 +38,7 @@ def choose_jointly(
     target: Target,
     /,
     *,
+    coupled: bool,
     named: Sequence[Secret],
     beliefs: Sequence[Any],
     weights: Mapping[str, float],
@@ -44,12 +47,14 @@ def choose_jointly(
     domain: Mapping[str, Bounds],
     allow_zero_noise: bool,
 ) -> dict[str, Choice]:
-    """The scales of 2 to 4 columns, each in its units, with a small weighted sum.
+    """The scales of several columns, each in its units, with a small weighted sum.
 
     Parameters
     ----------
     joint : JointCounts
         Of all secrets.
+    coupled : bool
+        Whether the scales rest on a coupling of whole rows, not on their joint loss, which up to 4 columns have.
     named : sequence of secrets
         Those that the pairs name.
     beliefs : sequence
@@ -84,7 +89,8 @@ def choose_jointly(
         own = {c: 1 / _spread(*_pooled((whole,), k)) for k, c in enumerate(joint.columns) if _varies((whole,), k)}
         rates = [weights.get(name, own.get(name, 1.0)) for name in (joint.columns[k] for k in varies)]
         floors = [_least_scale((whole, *tables), k, epsilon=target.epsilon) for k in varies]
-        found = _solved(tables, varies, asked, pairs=pairs, weights=rates, floors=floors)
+        solve = coupled_scales if coupled else _solved
+        found = solve(tables, varies, epsilon=asked.epsilon, pairs=pairs, weights=rates, floors=floors)
         scales |= {joint.columns[k]: scale for k, scale in zip(varies, found, strict=True)}
     listed = list(scales.values())
     worst = {name: _worst(belief, listed, asked, pairs=pairs) for name, belief in covered.items()}
@@ -94,7 +100,7 @@ def choose_jointly(
     for k, name in enumerate(joint.columns):
         priors = {secret: _prior(rows, k) for secret, rows in joint.counts.items()}
         choices[name] = Choice(
-            theorem=JOINT,
+            theorem=COUPLED if coupled else JOINT,
             published_scale=None,
             scale=scales[name],
             scale_per_belief=dict.fromkeys(covered, scales[name]),
@@ -187,6 +193,8 @@ def _measured(
     bracket, pair = Bracket(lower=0.0, upper=0.0), (first[0], first[-1])
     if any(not scale and _varies((joint,), k) for k, scale in enumerate(scales)):
         bracket = Bracket(lower=0.0, upper=float("inf"))  # a column without noise in the plan, which varies here
+    elif len(varies) > MOST_COLUMNS:
+        bracket, pair = _coupled_bracket(joint, scales, pairs=pairs)
     elif varies:
         loss = JointLoss(_laws(joint, varies), pairs=pairs)
         used = [scales[k] for k in varies]
@@ -196,11 +204,27 @@ def _measured(
     return Verification(pure_loss=bracket, hockey_stick=stick, epsilon=target.epsilon), pair
 
 
+def _coupled_bracket(joint: JointCounts, scales: Sequence[float], *, pairs: Pairs) -> tuple[Bracket, Pair]:
+    """Of more columns than the grid has: at least the loss of one of them, at most what a coupling of whole rows
+    proves.
+    """
+    upper = coupled_loss(joint, scales, pairs=pairs)
+    lower, worst = 0.0, (next(iter(joint.counts)), list(joint.counts)[-1])
+    for k, scale in enumerate(scales):
+        if scale:
+            priors = {secret: _prior(rows, k) for secret, rows in joint.counts.items()}
+            found = privacy_loss(priors, pairs=pairs, noise=PUBLISHED_FOR).pure(scale)
+            if found.bracket.lower > lower:
+                lower, worst = found.bracket.lower, found.pair
+    return Bracket(lower=min(lower, upper), upper=upper), worst
+
+
 def _solved(
     tables: Sequence[JointCounts],
     varies: Sequence[int],
-    target: Target,
+    /,
     *,
+    epsilon: float,
     pairs: Pairs,
     weights: Sequence[float],
     floors: Sequence[float],
@@ -211,7 +235,7 @@ def _solved(
         listed = list(combinations(tables[0].counts, 2)) if pairs == "all" else pairs
         laws = {(k, s): law for k, table in enumerate(tables) for s, law in _laws(table, varies).items()}
         pairs = tuple(((k, a), (k, b)) for k in range(len(tables)) for a, b in listed)
-    return joint_scales(laws, epsilon=target.epsilon, pairs=pairs, weights=weights, floors=floors).scales
+    return joint_scales(laws, epsilon=epsilon, pairs=pairs, weights=weights, floors=floors).scales
 
 
 def _laws(joint: JointCounts, columns: Sequence[int]) -> dict[Secret, JointLaw]:

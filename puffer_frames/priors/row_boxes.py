@@ -1,0 +1,75 @@
+"""Rows of several columns in boxes, so that few of them stand for many."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puffer_frames.priors.joint_counts import JointRows
+from puffer_frames.priors.prior import FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowBoxes:
+    """Boxes that hold all rows of a law. A box with one row is that row."""
+
+    lows: FloatArray
+    """Shape (boxes, columns)."""
+    highs: FloatArray
+    counts: NDArray[np.int64]
+    """How many rows are in each box."""
+
+    @classmethod
+    def of(cls, rows: JointRows, ratios: FloatArray, /, *, most: int) -> RowBoxes:
+        """At most so many boxes. The one with the largest sum of side / ratio is halved until there are enough."""
+        points, counts = rows
+        if len(points) <= most:
+            return cls(lows=points, highs=points, counts=counts.astype(np.int64))
+        parts = _halved(points, ratios, most)
+        return cls(
+            lows=np.stack([points[part].min(axis=0) for part in parts]),
+            highs=np.stack([points[part].max(axis=0) for part in parts]),
+            counts=np.array([counts[part].sum() for part in parts], dtype=np.int64),
+        )
+
+    def apart(self, other: RowBoxes, ratios: FloatArray, /) -> FloatArray:
+        r"""The largest :math:`\sum_k |x_k - x'_k| / r_k` of a row of one box and a row of another, rounded up.
+
+        Shape (boxes, boxes of the other).
+        """
+        far = np.zeros((len(self.counts), len(other.counts)))
+        span = 0.0
+        for k, ratio in enumerate(ratios.tolist()):
+            one, two = self.highs[:, None, k] - other.lows[:, k], other.highs[:, k] - self.lows[:, None, k]
+            widest = np.maximum(one, two)
+            far += widest / ratio
+            span += float(widest.max()) / ratio
+        return far + span * (len(ratios) + 3) * 2.0**-52
+
+
+def _halved(points: FloatArray, ratios: FloatArray, most: int) -> Sequence[NDArray[np.intp]]:
+    parts: list[NDArray[np.intp]] = []
+    waiting: list[tuple[float, int, int, float]] = []
+
+    def add(part: NDArray[np.intp]) -> None:
+        lows, highs = points[part].min(axis=0), points[part].max(axis=0)
+        sides = (highs - lows) / ratios
+        axis = int(sides.argmax())
+        heapq.heappush(waiting, (-float(sides.sum()), len(parts), axis, float(lows[axis] / 2 + highs[axis] / 2)))
+        parts.append(part)
+
+    add(np.arange(len(points)))
+    while len(waiting) < most:
+        side, place, axis, middle = heapq.heappop(waiting)
+        part = parts[place]
+        values = points[part, axis]
+        left = values <= min(middle, np.nextafter(values.max(), -np.inf))
+        add(part[left])
+        add(part[~left])
+        if not side:
+            break
+    return [parts[place] for _, place, _, _ in waiting]

@@ -1,0 +1,196 @@
+"""Guarantees that condition on columns: the same strata on every kind of frame, and what is refused."""
+
+import functools
+import pickle
+
+import numpy as np
+import pytest
+from conftest import LOCAL_KINDS, build_frame, run
+from kinds import entries, other_kind
+
+import puffer_frames
+from puffer_frames import (
+    ArgumentError,
+    CalibrationError,
+    Certificate,
+    ColumnNotFoundError,
+    Contamination,
+    PriorError,
+    Strata,
+    certificate_of,
+)
+
+ROWS = 1_200
+RNG = np.random.default_rng(40)
+GROUP = RNG.choice(["p", "q"], ROWS)
+TOWN = RNG.choice(["a", "b", "c"], ROWS, p=[0.6, 0.3, 0.1])
+COLUMNS = {
+    "group": GROUP,
+    "town": TOWN,
+    "old": RNG.choice([True, False], ROWS),
+    "floor": RNG.integers(0, 3, ROWS),
+    "whole": RNG.integers(1, 3, ROWS).astype(float),
+    "grade": RNG.integers(0, 6, ROWS) + (GROUP == "p") * (1 + (TOWN == "a")),
+    "mark": RNG.integers(0, 5, ROWS) + (GROUP == "q"),
+    "gaps": [None if k % 7 == 0 else "ab"[k % 2] for k in range(ROWS)],
+    "copy": GROUP,
+    "id": RNG.permutation(ROWS),
+}
+REQUESTS = {
+    "labels": {"given": "town"},
+    "one scale": {"given": Strata("town", scale="one")},
+    "booleans": {"given": "old"},
+    "integers": {"given": ["floor"]},
+    "whole floats": {"given": "whole"},
+    "two columns": {"given": Strata(["town", "old"], minimum=20)},
+    "small": {"given": Strata(["town", "old", "floor"], minimum=30)},
+    "several": {"given": "town", "public": ["grade", "mark"]},
+    "pairs": {"given": "town", "pairs": [("q", "p")]},
+    "missing": {"given": "gaps", "nulls": "drop"},
+    "bounded": {"given": "town", "theorem": "bounded"},
+    "belief": {"given": "town", "beliefs": Contamination(0.01)},
+    "delta": {"given": "town", "noise": "gaussian", "delta": 1e-5},
+}
+
+
+def plan(frame, **options):
+    return puffer_frames.calibrate(frame, **{"secret": "group", "public": "grade", "epsilon": 0.8} | options)
+
+
+@functools.cache
+def planned(kind, name):
+    return plan(build_frame(kind, COLUMNS), **REQUESTS[name])
+
+
+CASES = [pytest.param(kind, name) for kind in LOCAL_KINDS for name in REQUESTS]
+CASES += [pytest.param("spark", name) for name in ("two columns", "several")]
+
+
+@pytest.mark.parametrize(("kind", "name"), CASES, indirect=["kind"])
+def test_same_strata_and_same_release(kind, make_frame, name):
+    frame = make_frame(COLUMNS)
+    made, other = plan(frame, **REQUESTS[name]), planned(other_kind(kind), name)
+    assert made.strata == other.strata
+    assert len(made.strata) > 1
+    assert made.checksum == other.checksum
+    released = run(made.release(frame, row_id="id", rng=3))
+    same = run(other.release(build_frame(other_kind(kind), COLUMNS), row_id="id", rng=3))
+    if kind != "spark":  # whose rows have no order
+        assert entries(released) == entries(same)
+    certificate = certificate_of(released)
+    given = REQUESTS[name]["given"]
+    columns = given.columns if isinstance(given, Strata) else given
+    assert certificate.given == ((columns,) if isinstance(columns, str) else tuple(columns))
+    assert set(certificate.given) <= set(certificate_of(released).to_dict()["given"])
+    assert not certificate.kept
+    assert certificate.scales == made.scales
+    assert Certificate.from_dict(certificate.to_dict()) == certificate
+    assert puffer_frames.verify(released) == "intact, unsigned"
+
+
+@pytest.mark.parametrize("kind", LOCAL_KINDS, indirect=True)
+def test_the_noise_of_a_row_is_that_of_its_stratum(make_frame):
+    frame = make_frame(COLUMNS)
+    made = plan(frame, given=Strata("town", minimum=1))
+    released = [np.asarray(run(made.release(frame, rng=seed))["grade"]) for seed in range(40)]
+    repeats = np.array(released) - COLUMNS["grade"]
+    for (town,), scales in made.strata.items():
+        found = np.abs(repeats[:, town == TOWN])
+        error = found.std() / np.sqrt(found.size)
+        assert abs(found.mean() - scales["grade"]) < 5 * error
+    largest = max(scales["grade"] for scales in made.strata.values())
+    assert min(scales["grade"] for scales in made.strata.values()) < largest == made.scale
+
+
+@pytest.mark.parametrize("kind", LOCAL_KINDS, indirect=True)
+def test_each_stratum_has_the_scale_that_it_would_have_alone(make_frame):
+    made = plan(make_frame(COLUMNS), given=Strata("town", minimum=1))
+    for (town,), scales in made.strata.items():
+        there = town == TOWN
+        part = {name: np.asarray(values, dtype=object)[there].tolist() for name, values in COLUMNS.items()}
+        assert scales == plan(make_frame(part)).scales
+    one = plan(make_frame(COLUMNS), given=Strata("town", scale="one"))
+    assert {tuple(scales.values()) for scales in one.strata.values()} == {(made.scale,)}
+    assert certificate_of(run(one.release(make_frame(COLUMNS), row_id="id"))).strata == ()
+
+
+def test_small_strata_and_those_with_nothing_to_hide():
+    rows = COLUMNS | {"town": np.where((TOWN == "c") & (GROUP == "p"), "d", TOWN)}
+    frame = build_frame("pandas", rows)
+    made = plan(frame, given=Strata("town", minimum=1))
+    assert made.strata["c",] == made.strata["d",] == made.scales  # no pair meets there
+    certificate = certificate_of(made.release(frame))
+    told = {statement.key: statement.text for statement in certificate.statements}
+    assert "2 of 4 strata" in told["given-lacking"]
+    assert "strata-unbound" in told
+    assert "strata-small" not in told
+    small = plan(frame, given=Strata("town", minimum=250))
+    values = np.asarray(COLUMNS["grade"])
+    assert small.strata["b",]["grade"] > (values.max() - values.min()) / 0.8 * 0.999  # noise for the whole range
+    assert "any amount" in str(small)
+
+
+def test_other_rows_have_the_strata_of_the_plan(make_frame):
+    frame = make_frame(COLUMNS)
+    made = pickle.loads(pickle.dumps(plan(frame, given="town")))
+    order = RNG.permutation(ROWS)
+    moved = make_frame({name: np.asarray(values, dtype=object)[order].tolist() for name, values in COLUMNS.items()})
+    made.release(moved, row_id="id")  # the same rows
+    strange = make_frame(COLUMNS | {"town": np.where(TOWN == "c", "e", TOWN)})
+    with pytest.raises(CalibrationError, match="other rows"):
+        made.release(strange)
+    with pytest.raises(CalibrationError, match="strata"):
+        made.release(strange, allow_other_frame=True, row_id="id")
+    swapped = make_frame(COLUMNS | {"grade": np.asarray(COLUMNS["grade"]) + 3 * (GROUP == "q") * (TOWN == "b")})
+    with pytest.raises(CalibrationError, match="loss"):
+        made.release(swapped, allow_other_frame=True, row_id="id")
+    drifted = run(made.release(swapped, allow_other_frame=True, allow_drift=True, row_id="id"))
+    assert certificate_of(drifted).observed["grade"].pure_loss.lower > 0.8
+
+
+@pytest.mark.parametrize("kind", LOCAL_KINDS, indirect=True)
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"given": "twon"}, ColumnNotFoundError),
+        ({"given": "group"}, ArgumentError),
+        ({"given": "grade"}, ArgumentError),
+        ({"given": ["town", "town"]}, ArgumentError),
+        ({"given": "town", "mechanism": "remap"}, ArgumentError),
+        ({"given": "town", "mechanism": "channel"}, ArgumentError),
+        ({"given": "town", "public": "copy", "secret": "old"}, ArgumentError),
+        ({"given": "town", "beliefs": "population"}, ArgumentError),
+        ({"given": "gaps"}, PriorError),
+        ({"given": "id"}, ArgumentError),
+    ],
+)
+def test_what_is_refused(make_frame, options, error):
+    with pytest.raises(error):
+        plan(make_frame(COLUMNS), **options)
+
+
+def test_a_given_column_is_not_kept_too():
+    frame = build_frame("pandas", COLUMNS)
+    with pytest.raises(ArgumentError, match="given"):
+        puffer_frames.privatize(frame, secret="group", public="grade", epsilon=1.0, given="town", keep="town")
+    for wrong in ({"scale": "two"}, {"minimum": 0}, {"minimum": "many"}):
+        with pytest.raises(ArgumentError):
+            Strata("town", **wrong)
+
+
+def test_releases_that_condition_do_not_add_up():
+    frame = build_frame("pandas", COLUMNS)
+    first, second = (
+        puffer_frames.privatize(frame, secret="group", public="grade", epsilon=0.5, given="town") for _ in "12"
+    )
+    with pytest.raises(CalibrationError, match="conditions"):
+        puffer_frames.compose([first, second])
+    with pytest.raises(CalibrationError, match="conditions"):
+        puffer_frames.compose([first, second], frame=frame)
+    bounded = [
+        puffer_frames.privatize(
+            frame, secret="group", public=["grade", "mark"], epsilon=0.5, given="town", theorem="bounded"
+        )
+        for _ in "12"
+    ]
+    assert puffer_frames.compose(bounded).epsilon == pytest.approx(1.0)
