@@ -14,8 +14,6 @@ from puffer_frames import Prior, Stable, hockey_stick, pure_loss, smallest_scale
 FLOATS = 1e-15  # weights are normalised in floats by the library and exactly by the oracle
 GRID = 1e-7  # stable noise is measured on atoms rounded to 2^-30 of the scale
 BELOW = 0.999
-MANY = (15, 31)
-"""Of many atoms, how many."""
 ALPHAS = [1.0, 1.2, 1.5, 1.8, 1.95]
 STYLES = [
     "one Gaussian each",
@@ -44,7 +42,7 @@ def shaken(rng, prior, size):
     return [(w, m + size * float(rng.normal()), abs(s * (1 + size * float(rng.normal())))) for w, m, s in prior]
 
 
-def random_pair(rng, style):
+def random_pair(rng, style, many=(30, 61)):
     k, n = (int(x) for x in rng.integers(1, 4, 2))
     if style == "one Gaussian each":
         return mixture(rng, 1), mixture(rng, 1)
@@ -53,7 +51,7 @@ def random_pair(rng, style):
     if style == "atoms and Gaussians":
         return mixture(rng, k) + atoms(rng, n), atoms(rng, k + 1) + mixture(rng, n)
     if style == "many atoms":
-        return atoms(rng, int(rng.integers(*MANY)), spread=10.0), atoms(rng, int(rng.integers(*MANY)), spread=10.0)
+        return atoms(rng, int(rng.integers(*many)), spread=10.0), atoms(rng, int(rng.integers(*many)), spread=10.0)
     if style == "near-equal":
         p = mixture(rng, k) + atoms(rng, n)
         return p, shaken(rng, p, 10 ** rng.uniform(-4, -1))
@@ -75,7 +73,7 @@ def gaussian_cases(count, seed=11):
     """So many random pairs, of all styles in turn, and two by hand."""
     rng = np.random.default_rng(seed)
     for style in itertools.islice(itertools.cycle(STYLES), count):
-        p, q = map(scaled, random_pair(rng, style))
+        p, q = map(scaled, random_pair(rng, style, (30, 61) if count > len(STYLES) else (15, 31)))
         epsilon = 10 ** (rng.uniform(-4, -1) if style == "near-equal" else rng.uniform(-1, 0.6))
         yield p, q, float(epsilon), float(10 ** rng.uniform(-1, 0.7))
     two = [(0.5, 0.0, 1.0), (0.5, 3.0, 0.0)]

@@ -157,7 +157,7 @@ def test_places_within_the_cells_of_the_table(kind):
 
 @pytest.mark.parametrize(
     "request_",
-    [{}, {"noise": "gaussian", "delta": 1e-5}, {"noise": Stable(alpha=1.6), "calibration": "theorem"}],
+    [{}, {"noise": "gaussian", "delta": 1e-5}, {"noise": Stable(alpha=1.6)}],
     ids=lambda r: str(r),
 )
 def test_a_release_has_noise_of_the_certified_scale(request_):

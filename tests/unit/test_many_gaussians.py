@@ -213,8 +213,9 @@ def test_too_many_pairs_that_no_bound_tells_apart(monkeypatch):
         ManyGaussiansLoss(priors_of("equal means", 60)).pure(200.0)
 
 
-def test_many_secrets_are_accepted():
-    priors = priors_of("plain", MOST_SECRETS + 1)
+@sweep(1, 3)
+def test_many_secrets_are_accepted(count):
+    priors = priors_of("plain", count * MOST_SECRETS + 1)
     scale = smallest_scale(priors, epsilon=1.0)
     assert privacy_loss(priors).pure(scale).bracket.upper <= 1.0
     assert privacy_loss(priors).pure(scale * (1 - 1e-6)).bracket.lower > 1.0
