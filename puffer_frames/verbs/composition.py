@@ -127,10 +127,7 @@ def _check_alike(certificates: Sequence[Certificate]) -> None:
     for name, words in (("secret", "secrets"), ("pairs", "protected pairs")):
         if any(getattr(each, name) != getattr(first, name) for each in certificates):
             raise _refused(f"different {words}", hint="Compose releases that protect the same.")
-    units = {
-        (each.unit, each.unit_rows, *(s.key for s in each.statements if s.key in _OF_UNITS)) for each in certificates
-    }
-    if len(units) > 1:
+    if len({_units(each) for each in certificates}) > 1:
         raise _refused("different units, or different assumptions about their rows", hint="Compose alike releases.")
     if certificates[0].unit and not all(map(_has_noise_for_ranges, certificates)) and _planned(certificates) is None:
         raise _refused(
@@ -150,6 +147,12 @@ def _check_alike(certificates: Sequence[Certificate]) -> None:
         raise _refused("noise that came from a seed", hint="Leave out rng=: such a release is not private.")
     if any(each.rows != first.rows for each in certificates):
         raise _refused("different numbers of rows", hint="Compose releases of the same records.")
+
+
+def _units(certificate: Certificate) -> tuple[object, ...]:
+    """Whose rows are protected together, and what is assumed of them."""
+    assumed = [statement.key for statement in certificate.statements if statement.key in _OF_UNITS]
+    return (certificate.unit, certificate.unit_rows, *assumed)
 
 
 def _has(certificate: Certificate, key: str) -> bool:
@@ -197,7 +200,7 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
 def _planned(certificates: Sequence[Certificate]) -> Composition | None:
     """Releases of one plan for several: together no more than the plan has room for."""
     for base in certificates:
-        if base.releases < len(certificates) or base.noise not in (PUBLISHED_FOR.title, Gaussian.title):
+        if base.releases < len(certificates) or base.noise not in (PUBLISHED_FOR.title, Gaussian().title):
             continue
         if any(each.noise != base.noise or _clipped(each) != _clipped(base) for each in certificates):
             continue
