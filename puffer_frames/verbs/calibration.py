@@ -30,7 +30,7 @@ from puffer_frames.verbs.planned import Planned
 from puffer_frames.verbs.release_rows import release_rows
 from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
 from puffer_frames.verbs.rows_seen import RowsSeen
-from puffer_frames.verbs.unit_rows_seen import rows_of_units
+from puffer_frames.verbs.unit_rows_seen import with_units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -245,7 +245,7 @@ class Calibration(Planned):
         table = open_table(frame)
         asked = RowsRequest.of(arguments, table.labels, request)
         refuse_publish(asked)
-        if request.unit is not None and rows_of_units(request, table) > request.repeats.rows:
+        if request.unit is not None and with_units(request, table, declared=False).repeats.rows > request.repeats.rows:
             raise CalibrationError(
                 "the units of the frame",
                 rule=f"of at most {request.repeats.rows} rows, as the plan has it",
