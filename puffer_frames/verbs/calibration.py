@@ -65,7 +65,7 @@ class Calibration(Planned):
 
     @property
     def scales(self) -> Mapping[str, float]:
-        """Scale of the noise per released column, in its units."""
+        """Scale of the noise per released column of numbers, in its units."""
         return self.plan.scales
 
     @property
@@ -252,8 +252,8 @@ class Calibration(Planned):
                 got="one with more",
                 hint="Leave out rows of such units at random, or calibrate with a larger Unit(most=...).",
             )
-        rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
-        seen = RowsSeen.for_plan(rows, self.plan.clipped, joint=self.plan.is_joint)
+        rows = table.complete(request.counting(asked.roles), nulls=request.nulls, layout=asked.layout)
+        seen = RowsSeen.for_plan(rows, request, self.plan.clipped, joint=self.plan.is_joint)
         same = seen.checksum() == self.checksum
         if not same and not other_rows:
             raise CalibrationError(
@@ -287,7 +287,7 @@ class Calibration(Planned):
         if seen.joint is not None:
             return measure_joint_batch(
                 seen.joint,
-                scales=scales,
+                scales=scales | {n: s / factor for n, s in self.plan.all_scales.items() if n in self.plan.levels},
                 known=self.rows_per_secret,
                 pairs=self.pairs,
                 target=target,

@@ -9,6 +9,7 @@ from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.channel_plan import channel_of
 from puffer_frames.verbs.channels import calibrate_levels, privatize_levels
+from puffer_frames.verbs.labels import with_labels
 from puffer_frames.verbs.other_tables import read_other_tables
 from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.release_rows import release_rows
@@ -220,8 +221,8 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     if (options := channel_of(request, table)) is not None:
         return privatize_levels(table, request, options, asked)
     refuse_publish(asked)
-    request = with_units(read_other_tables(request), table)
-    rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
+    request = with_units(read_other_tables(with_labels(request, table)), table)
+    rows = table.complete(request.counting(asked.roles), nulls=request.nulls, layout=asked.layout)
     plan = Plan.of(request, RowsSeen.of(rows, request))
     return release_rows(plan, rows, asked, rows_per_secret=plan.rows_per_secret)
 
@@ -261,6 +262,6 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
     request = Request.of(arguments, table.labels)
     if (options := channel_of(request, table)) is not None:
         return calibrate_levels(table, request, options)
-    request = with_units(read_other_tables(request), table)
+    request = with_units(read_other_tables(with_labels(request, table)), table)
     rows = table.complete(request.roles(), nulls=request.nulls, layout=None)
     return Calibration.of(request, rows, library=library_of(frame))
