@@ -78,7 +78,7 @@ def _assumed(facts: ChannelFacts) -> Iterator[Statement]:
         yield say("warning-seed")
     yield say("records")
     words = list(dict.fromkeys(facts.beliefs.values()))
-    yield say("beliefs", beliefs=words[0] if len(words) == 1 else f"one of these: {'; '.join(words)}")
+    yield say("beliefs", strata="", beliefs=words[0] if len(words) == 1 else f"one of these: {'; '.join(words)}")
     if facts.confidences:
         yield say("population-rows")
     if facts.batch is not None:

@@ -148,15 +148,15 @@ def _range_text(facts: ReleaseFacts) -> str:
 
 
 def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
-    what = "these columns" if facts.several else "this column"
+    what, whose = "these columns" if facts.several else "this column", "units" if facts.unit else "records"
     if facts.coupled:
         yield say("adds-up-rows")
     elif all(choice.adds_up for choice in facts.choices.values()):
-        yield say("adds-up", what=what, rows="records", deltas=" and deltas" * (facts.target.delta > 0))
+        yield say("adds-up", what=what, rows=whose, deltas=" and deltas" * (facts.target.delta > 0))
     elif facts.repeats.releases == 1:
-        yield say("one-release", what=what, rows="records", whose="the values themselves")
+        yield say("one-release", what=what, rows=whose, whose="the values themselves")
     if facts.repeats.releases > 1:
-        yield say("planned-releases", releases=f"{facts.repeats.releases:,}", rows="units" if facts.unit else "records")
+        yield say("planned-releases", releases=f"{facts.repeats.releases:,}", rows=whose)
     if facts.repeats.copies > 1:
         yield say("measured-of-all")
     yield say("other-columns")

@@ -131,7 +131,7 @@ def collect(frame: NativeFrame, /) -> NativeFrame:
     if rows is None:
         raise _no_plan()
     certificate = _attached(frame)
-    sample = {name: evenly(rows[name].to_numpy()) for name in certificate.public}
+    sample = {name: evenly(rows[name].to_numpy()) for name in certificate.scales}
     return certificate.of_values(open_table(rows).fingerprint(), sample).put_on(rows)
 
 

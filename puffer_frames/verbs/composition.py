@@ -134,8 +134,6 @@ def _check_alike(certificates: Sequence[Certificate]) -> None:
             "several releases of units whose rows were assumed to be of some kind",
             hint='Plan for them: releases=2, or say Unit(..., rows="any").',
         )
-    if any(each.channels for each in certificates):
-        raise _refused("labels that were replaced at random", hint="Nothing is known of these together.")
     if any(each.given for each in certificates) and not all(map(_has_noise_for_ranges, certificates)):
         raise _refused(
             "a release that conditions on columns, whose scales differ from stratum to stratum",
@@ -202,7 +200,11 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
 def _planned(certificates: Sequence[Certificate]) -> Composition | None:
     """Releases of one plan for several: together no more than the plan has room for."""
     for base in certificates:
-        if base.releases < len(certificates) or base.noise not in (PUBLISHED_FOR.title, Gaussian().title):
+        if (
+            base.channels
+            or base.releases < len(certificates)
+            or base.noise not in (PUBLISHED_FOR.title, Gaussian().title)
+        ):
             continue
         if any(each.noise != base.noise or _clipped(each) != _clipped(base) for each in certificates):
             continue
@@ -262,7 +264,7 @@ def _total(base: Certificate, certificates: Sequence[Certificate]) -> Fraction |
     for each in certificates:
         if each is base:
             continue
-        if each.noise == title and set(each.scales) <= set(base.scales):
+        if each.noise == title and not each.channels and set(each.scales) <= set(base.scales):
             moved = [(base.scales[name], scale) for name, scale in each.scales.items() if base.scales[name]]
             if not all(scale for _, scale in moved):
                 return None
@@ -292,7 +294,7 @@ def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Compos
     """Laplace noise of several scales on one value is one release of a smaller scale."""
     columns = list(dict.fromkeys(name for each in certificates for name in each.public))
     title = PUBLISHED_FOR.title
-    if any(each.noise != title for each in certificates):
+    if any(each.noise != title or each.channels for each in certificates):
         raise _refused(f"noise other than {title} noise", hint="Leave the table out.")
     if len(columns) > MOST_COLUMNS:
         raise _refused(f"{len(columns)} columns", hint=f"At most {MOST_COLUMNS} are composed from the table.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.randomised import changed_share
@@ -100,6 +101,11 @@ class Plan:
         """The share of changed labels of each column of labels."""
         scales = self.all_scales
         return {name: changed_share(len(levels), scales[name]) for name, levels in self.levels.items()}
+
+    @property
+    def observed(self) -> dict[str, Verification]:
+        """What was measured under the observed frequencies, per column."""
+        return {name: choice.observed for name, choice in self.choices.items() if choice.observed is not None}
 
     @property
     def clipped(self) -> dict[str, Bounds]:

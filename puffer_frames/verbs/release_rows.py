@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from puffer_frames.certificates.build import of_choices
 from puffer_frames.certificates.of_release import ReleaseFacts, release_statements, wider_losses
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
-from puffer_frames.errors import warn
+from puffer_frames.errors import PufferWarning, warn
 from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import CompleteRows
@@ -51,11 +51,42 @@ def release_rows(
     key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
     for warning in warnings:
         warn(warning)
-    noises = {name: plan.noise(scale) for name, scale in plan.all_scales.items()}
     released = rows.release(_changes(plan, asked, key=key))
     given = asked.roles.given
     kept = tuple(name for name in asked.roles.keep if name not in given) + released.levels
-    facts = ReleaseFacts(
+    facts = _facts(plan, asked, kept, warnings, batch)
+    secrets = tuple(rows_per_secret) if plan.pairs == "all" else plan.secrets
+    certificate = Certificate(
+        **_of_noise(plan, seeded=drawing.seeded),
+        **_of_rows(plan),
+        subject=f"{shown_names(request.secret)} of each {_whose(plan)}, {pairs_text(plan.pairs)}",
+        answers=False,
+        secret=request.secret,
+        secret_values=secrets[:MOST_VALUES],
+        secret_count=len(secrets),
+        public=request.public,
+        kept=kept,
+        given=given,
+        withheld=tuple(name for name in rows.names if name not in (*request.public, *kept, *given)),
+        pairs=plan.pairs,
+        beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
+        observed=plan.observed if batch is None else batch.observed,
+        statements=release_statements(facts),
+        rows=released.rows,
+        fingerprint="",
+    )
+    return certificate.said(drawing.about).of_values(released.fingerprint, released.sample).put_on(released.frame)
+
+
+def _facts(
+    plan: Plan,
+    asked: RowsRequest,
+    kept: tuple[str, ...],
+    warnings: Sequence[PufferWarning],
+    batch: Batch | None,
+) -> ReleaseFacts:
+    request = plan.request
+    return ReleaseFacts(
         choices=plan.choices,
         target=request.target,
         noise=request.noise,
@@ -68,51 +99,44 @@ def release_rows(
         keep=kept,
         warnings=warnings,
         done=asked.done,
-        seeded=drawing.seeded,
+        seeded=asked.drawing.seeded,
         responses={name: (len(found), plan.changed[name]) for name, found in plan.levels.items()},
         repeats=request.repeats,
         unit="" if request.unit is None else request.unit.column,
         strata=plan.strata,
     )
-    secrets = tuple(rows_per_secret) if plan.pairs == "all" else plan.secrets
-    found = {name: choice.observed for name, choice in plan.choices.items() if choice.observed is not None}
+
+
+def _of_noise(plan: Plan, *, seeded: bool) -> dict[str, Any]:
+    """Fields that follow from the scales; a column of labels has none."""
     fields = of_choices(
         plan.choices,
-        request.target,
-        noises=noises,
-        family=request.noise.title,
+        plan.request.target,
+        noises={name: plan.noise(scale) for name, scale in plan.all_scales.items()},
+        family=plan.request.noise.title,
         calibration=plan.calibration,
-        seeded=drawing.seeded,
+        seeded=seeded,
     )
     if plan.strata is not None:
         fields["expected_error"] = plan.expected_error
     for name in ("scales", "published_scales", "expected_error") if plan.levels else ():
         fields[name] = {column: value for column, value in fields[name].items() if column not in plan.levels}
-    certificate = Certificate(
-        **fields,
-        subject=f"{shown_names(request.secret)} of each {_whose(plan)}, {pairs_text(plan.pairs)}",
-        unit=None if request.unit is None else request.unit.column,
-        unit_rows=request.repeats.rows,
-        releases=request.repeats.releases,
-        answers=False,
-        secret=request.secret,
-        secret_values=secrets[:MOST_VALUES],
-        secret_count=len(secrets),
-        public=request.public,
-        kept=kept,
-        channels=_responses_said(plan),
-        given=given,
-        strata=_strata_scales(plan.strata),
-        withheld=tuple(name for name in rows.names if name not in (*request.public, *kept, *given)),
-        pairs=plan.pairs,
-        beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
-        observed=found if batch is None else batch.observed,
-        wider={name: wider_losses(choice, delta=request.target.delta) for name, choice in plan.choices.items()},
-        statements=release_statements(facts),
-        rows=released.rows,
-        fingerprint="",
-    )
-    return certificate.said(drawing.about).of_values(released.fingerprint, released.sample).put_on(released.frame)
+    fields["wider"] = {
+        name: wider_losses(choice, delta=plan.request.target.delta) for name, choice in plan.choices.items()
+    }
+    return fields
+
+
+def _of_rows(plan: Plan) -> dict[str, Any]:
+    """Fields about units, planned releases, strata and labels."""
+    request = plan.request
+    return {
+        "unit": None if request.unit is None else request.unit.column,
+        "unit_rows": request.repeats.rows,
+        "releases": request.repeats.releases,
+        "strata": _strata_scales(plan.strata),
+        "channels": _responses_said(plan),
+    }
 
 
 def _whose(plan: Plan) -> str:

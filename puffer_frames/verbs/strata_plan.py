@@ -119,7 +119,9 @@ def _of_all(
         extent = bounded[name].bounds
         adds_up = choice.adds_up and (bounded[name].adds_up or not small)
         priors = bounded[name].empirical
-        found[name] = replace(choice, scale=scale, bounds=extent, adds_up=adds_up, priors=priors, empirical=priors)
+        found[name] = replace(
+            choice, scale=scale, bounds=extent, adds_up=adds_up, priors=priors, empirical=priors, wider={}
+        )
     return found
 
 

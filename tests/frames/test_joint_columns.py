@@ -172,7 +172,8 @@ def test_what_is_not_joint(make_frame, monkeypatch):
     assert plan(frame, theorem="bounded").theorem == "bounded"
     assert plan(frame, calibration="theorem").theorem == "bounded"
     assert plan(frame, noise="gaussian", delta=1e-6).theorem == "bounded"
-    assert plan(frame, public=["grade", "mark", "wage", "a", "b"]).theorem == "bounded"
+    assert plan(frame, public=["grade", "mark", "wage", "a", "b"]).theorem == "kantorovich"
+    assert plan(frame, theorem="kantorovich").theorem == "kantorovich"
     for name, most in (("MOST_ROWS", 20), ("MOST_SECRETS", 2)):
         with monkeypatch.context() as changed:
             changed.setattr(rows_seen, name, most)

@@ -14,6 +14,8 @@ from puffer_frames import (
     Population,
     Prior,
     Stable,
+    Strata,
+    Unit,
     aggregate,
     binary_class,
     calibrate,
@@ -45,6 +47,9 @@ PEAKED = pd.DataFrame(
 ).sample(frac=1, random_state=0, ignore_index=True)
 CALM = pd.DataFrame({"group": RNG.permutation(["a", "b"] * 200), "score": [3] * ROWS})
 COINS = pd.DataFrame({"group": RNG.choice(["a", "b"], ROWS), "score": RNG.integers(0, 2, ROWS)})
+LACKING = PEOPLE.assign(town=np.where((PEOPLE["group"] == "a") & (PEOPLE["town"] == "x"), "z", PEOPLE["town"]))
+WARDS = PEOPLE.sample(frac=2, replace=True, random_state=2, ignore_index=True)
+WARDS = WARDS.assign(ward=WARDS["score"].astype(str) + WARDS["group"] + WARDS["town"])
 LARGE = pd.DataFrame({"group": RNG.choice(["a", "b"], 140_000), "score": RNG.normal(size=140_000)})
 
 VISITS = pd.DataFrame(
@@ -127,6 +132,18 @@ CASES = {
     "rows, one constant": ROWS | {"public": ["score", "three", "age"], "frame": PEOPLE.assign(three=3)},
     "rows, nothing but another table": ROWS | {"beliefs": ("only", PEOPLE.assign(score=1, age=PEOPLE["age"] % 2))},
     "rows, remap": ROWS | {"mechanism": "remap"},
+    "rows, coupled": ROWS | {"theorem": "kantorovich"},
+    "rows, coupled, delta": ROWS | {"theorem": "kantorovich", "delta": 1e-6},
+    "rows, labels": ROWS | {"public": ["score", "hobby"]},
+    "release, given": RELEASE | {"given": Strata("town", minimum=1)},
+    "release, given, one scale": RELEASE | {"given": Strata("town", scale="one")},
+    "release, given, small": RELEASE | {"given": Strata(["town", "pet"], minimum=60), "nulls": "drop"},
+    "release, given, lacking": RELEASE | {"frame": LACKING, "given": Strata("town", minimum=1)},
+    "rows, given": ROWS | {"given": "town"},
+    "release, unit of independent rows": RELEASE | {"frame": WARDS, "unit": Unit("ward", rows="independent")},
+    "release, unit of repeated rows": RELEASE | {"frame": WARDS, "unit": Unit("ward", rows="repeated")},
+    "columns, unit of any rows": COLUMNS | {"frame": WARDS, "unit": Unit("ward", rows="any")},
+    "release, one of several": RELEASE | {"releases": 3},
     "batch of rows": PLAN | {"public": ["score", "age"], "allow_drift": True},
     "batch of rows that drifted": PLAN
     | {

@@ -85,7 +85,7 @@ REQUESTS = {
         (MANY.assign(town=MANY["town"].where(MANY["town"].str.endswith("0"), "other")), {"public": "town"}),
     ),
     "labels beside another column": (
-        (TOWNS, {"public": ["wage", "town"]}),
+        (TOWNS, {"public": ["wage", "town"], "noise": "gaussian", "delta": 1e-6}),
         (TOWNS, {"public": "town"}),
     ),
     "few missing labels": (

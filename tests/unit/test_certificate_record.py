@@ -40,6 +40,7 @@ def test_the_documented_schema_describes_every_field():
     names = {field.name for field in fields(Certificate)} - {"extra"}
     assert set(schema["properties"]) == names
     optional = {"issuer", "dataset", "created", "intended_use", "contact", "derived", "signature", "wider", "channels"}
+    optional |= {"given", "strata", "unit", "unit_rows", "releases"}
     assert set(schema["required"]) == names - optional
 
 
@@ -114,11 +115,11 @@ def test_an_editor_may_add_its_mark(plain, tmp_path):
 
 
 def test_fields_of_a_later_version_are_kept_and_written_back(plain, tmp_path):
-    plain |= {"schema": "1.7", "strata": {"by": ["town"], "least": 50}}
+    plain |= {"schema": "1.7", "layers": {"by": ["town"], "least": 50}}
     certificate = Certificate.from_dict(plain)
     certificate.save(tmp_path / "later.json")
     again = json.loads((tmp_path / "later.json").read_text(encoding="utf-8"))
-    assert again["strata"] == {"by": ["town"], "least": 50}
+    assert again["layers"] == {"by": ["town"], "least": 50}
     assert again["schema"] == "1.7"
     assert Certificate.load(tmp_path / "later.json") == certificate
 

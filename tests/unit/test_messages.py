@@ -61,7 +61,7 @@ def hint_of(name):
             "text as the public column",
             'Write mechanism="channel", which releases random labels; text that holds numbers',
         ),
-        ("labels beside another column", "A column of labels is released by itself"),
+        ("labels beside another column", "Release the column of labels by itself"),
         ("dates as the public column", "Convert it to a number first, such as the days since"),
         ("lists as the public column", "Name a column of one number per row as public."),
         ("numbers in an object column", "Convert it to integers or floats first."),
