@@ -47,6 +47,8 @@ class ReleaseFacts:
     """What was done after the noise, in words."""
     seeded: bool
     """Whether the noise came from a seed."""
+    responses: Mapping[str, tuple[int, float]]
+    """Of columns of labels with randomised response the number of levels, and the share of changed labels."""
     repeats: Repeats
     """How many rows of a unit and how many releases the guarantee is for."""
     unit: str
@@ -251,9 +253,12 @@ def _done(facts: ReleaseFacts) -> Iterator[Statement]:
     if ranged:
         yield say("clipped-to-range", what=shown_names(ranged))
     yield from _remapped(facts)
+    for name, (levels, changed) in facts.responses.items():
+        kept = f"{1 - changed:.6g}"
+        yield say("randomised", what=shown(name), kept=kept, levels=f"{levels:,}")
     if facts.done:
         yield say("after", done=facts.done)
-    if facts.noisy:
+    if any(choice.scale for name, choice in facts.choices.items() if name not in facts.responses):
         yield say("grid", grid=facts.noise.on_grid)
 
 

@@ -319,6 +319,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "from the noisy value alone. Released values are therefore biased. Which values there are, and how often, was "
         "learned from {table}.",
     ),
+    "randomised": (
+        "done",
+        "A label of {what} stays as it is with probability {kept}; else any other of its {levels} levels takes its "
+        "place, each as likely.",
+    ),
     "strata-small": (
         "done",
         "Strata with fewer than {minimum} rows of one of their secrets ({small} of {strata}) have noise for the whole "

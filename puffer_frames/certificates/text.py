@@ -125,6 +125,8 @@ def _channel_texts(certificate: Fields) -> list[str]:
     for name, found in certificate.channels.items():
         cost = _COSTS.get(found["cost"], found["cost"])
         parts = [f"{shown(name)}: a random level for each value, with the least {cost} that the guarantee allows"]
+        if _is_of_rows(certificate):
+            parts = [f"{shown(name)}: each label stays as it is or is replaced by another level, all as likely"]
         if "levels" in found:
             parts.append(f"levels {', '.join(map(_level_text, found['levels']))}")
         printed = [word for word in ("expected_error", "lower_bound") if word in found]
@@ -215,14 +217,15 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
     """What the engine measured, a row per column and belief, and under the observed frequencies."""
     rows = []
     several = len(certificate.scales) > 1
-    label = "proved" if certificate.calibration == "mechanism" or certificate.channels else "measured"
     joint = _is_of_rows(certificate)
+    channel = bool(certificate.channels) and not joint
+    label = "proved" if certificate.calibration == "mechanism" or channel else "measured"
     of_rows = " of the columns of a row together"
     for column, beliefs in list(certificate.verified.items())[: 1 if joint else None]:
         of = of_rows if joint else f" of {shown(column)} alone" if several else ""
         for belief, found in beliefs.items():
             loss = measured_text(found, delta=certificate.delta)
-            if column in certificate.channels:
+            if column in certificate.channels and not joint:
                 loss = f"pure loss at most {plain(certificate.epsilon)}"
                 if certificate.delta:
                     loss = f"delta at most {plain(certificate.delta)} at epsilon {plain(certificate.epsilon)}"

@@ -46,6 +46,8 @@ class Roles:
     """Released as they are; last the given columns."""
     given: tuple[str, ...] = ()
     """Columns on which the guarantee conditions: their joint value is the stratum of a row."""
+    counted: tuple[str, ...] = ()
+    """Public columns of labels by which rows are counted as by secrets; they stand last among these."""
     row_id: str | None = None
     """Numbers the rows, if any does: the noise follows it."""
     coded: tuple[str, ...] = ()
@@ -67,15 +69,27 @@ class Roles:
             secret=(*secret, *given), public=public, keep=(*keep, *given), given=given, row_id=row_id, coded=coded
         )
 
+    def counting(self, labels: tuple[str, ...], /) -> Roles:
+        """With public columns of labels, of which all but one where there are no numbers are counted as secrets are."""
+        numbers = [name for name in self.public if name not in labels]
+        counted = labels if numbers else labels[1:]
+        return replace(self, secret=(*self.secret, *counted), coded=labels, counted=counted)
+
     def without_given(self) -> Roles:
-        """For what kept columns tell of the secret alone, or of a public column."""
-        return replace(self, secret=self.secret[: len(self.secret) - len(self.given)], given=())
+        """For what kept columns, or the order, tell of the secret alone, or of a public column."""
+        if self.own == len(self.secret):
+            return self
+        return replace(self, secret=self.secret[: self.own], given=(), counted=())
+
+    @property
+    def own(self) -> int:
+        """How many of the secret columns are secret."""
+        return len(self.secret) - len(self.given) - len(self.counted)
 
     @property
     def groups(self) -> tuple[str, ...]:
         """The columns that rows are counted by, in words."""
-        own = len(self.secret) - len(self.given)
-        roles = ("secret" if k < own else "given" for k in range(len(self.secret)))
+        roles = ["secret"] * self.own + ["given"] * len(self.given) + ["public"] * len(self.counted)
         return tuple(f"the {role} column {name!r}" for role, name in zip(roles, self.secret, strict=True))
 
     @property
@@ -111,11 +125,11 @@ class Roles:
                 raise ArgumentError(
                     role, rule="different columns", got="one named twice", hint="Name each column once."
                 )
-        if len(self.secret) == len(self.given) or not self.public:
-            role = "public" if len(self.secret) > len(self.given) else "secret"
+        if not self.own or not self.public:
+            role = "public" if self.own else "secret"
             raise ArgumentError(role, rule="the name of a column", got="none", hint=f'Write {role}="column".')
         for name in self.public:
-            if name in self.secret:
+            if name in self.secret[: self.own]:
                 raise ArgumentError(
                     "public",
                     rule="another column than the secret",

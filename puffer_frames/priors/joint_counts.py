@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import FloatArray, Secret
 
 JointRows = tuple[FloatArray, NDArray[np.int64]]
@@ -22,6 +23,8 @@ class JointCounts:
     columns: tuple[str, ...]
     """Names of the public columns."""
     counts: Mapping[Secret, JointRows]
+    labels: Mapping[int, tuple[Level, ...]] = field(default_factory=dict)
+    """Levels of the columns of labels, by their place: their values are numbers of levels."""
 
     @property
     def rows_per_secret(self) -> dict[Secret, int]:
@@ -38,11 +41,13 @@ class JointCounts:
             often = np.zeros(len(points), dtype=np.int64)
             np.add.at(often, places.ravel(), np.concatenate([counts for _, counts in found]))
             counts[secret] = points, often
-        return cls(columns=parts[0].columns, counts=counts)
+        return replace(parts[0], counts=counts)
 
     def checksum(self) -> str:
         """SHA-256 of the counts: equal for frames with the same rows in any order and any library."""
         digest = hashlib.sha256(f"{self.columns!r};".encode())
+        for place, levels in self.labels.items():
+            digest.update(f"{place}:{levels!r};".encode())
         for secret, (points, counts) in self.counts.items():
             digest.update(f"{secret!r}:{counts.size};".encode())
             digest.update(points.astype("<f8").tobytes())

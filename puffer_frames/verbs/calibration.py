@@ -30,7 +30,7 @@ from puffer_frames.verbs.planned import Planned
 from puffer_frames.verbs.release_rows import release_rows
 from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
 from puffer_frames.verbs.rows_seen import RowsSeen
-from puffer_frames.verbs.unit_rows_seen import rows_of_units
+from puffer_frames.verbs.unit_rows_seen import with_units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -65,7 +65,7 @@ class Calibration(Planned):
 
     @property
     def scales(self) -> Mapping[str, float]:
-        """Scale of the noise per released column, in its units."""
+        """Scale of the noise per released column of numbers, in its units."""
         return self.plan.scales
 
     @property
@@ -245,15 +245,15 @@ class Calibration(Planned):
         table = open_table(frame)
         asked = RowsRequest.of(arguments, table.labels, request)
         refuse_publish(asked)
-        if request.unit is not None and rows_of_units(request, table) > request.repeats.rows:
+        if request.unit is not None and with_units(request, table, declared=False).repeats.rows > request.repeats.rows:
             raise CalibrationError(
                 "the units of the frame",
                 rule=f"of at most {request.repeats.rows} rows, as the plan has it",
                 got="one with more",
                 hint="Leave out rows of such units at random, or calibrate with a larger Unit(most=...).",
             )
-        rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
-        seen = RowsSeen.for_plan(rows, self.plan.clipped, joint=self.plan.is_joint)
+        rows = table.complete(request.counting(asked.roles), nulls=request.nulls, layout=asked.layout)
+        seen = RowsSeen.for_plan(rows, request, self.plan.clipped, joint=self.plan.is_joint)
         same = seen.checksum() == self.checksum
         if not same and not other_rows:
             raise CalibrationError(
@@ -287,7 +287,7 @@ class Calibration(Planned):
         if seen.joint is not None:
             return measure_joint_batch(
                 seen.joint,
-                scales=scales,
+                scales=scales | {n: s / factor for n, s in self.plan.all_scales.items() if n in self.plan.levels},
                 known=self.rows_per_secret,
                 pairs=self.pairs,
                 target=target,

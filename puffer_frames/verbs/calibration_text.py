@@ -41,13 +41,30 @@ def plan_rows(plan: Plan, /) -> Rows:
     for name, choice in plan.choices.items() if plan.strata is None else ():
         if len(plan.choices) > 1:
             rows.append(("column", shown(name)))
-        rows += _column_rows(plan, name, choice)
+        rows += _label_rows(plan, name, choice) if name in plan.levels else _column_rows(plan, name, choice)
     if plan.is_joint and plan.strata is None:
         loss = any_joint_loss(plan.choices.values())
         rows.append(("at these scales", f"under any law on the ranges of the columns: pure loss at most {loss:.6g}"))
     rows.append(("secrets", _secrets_text(plan)))
     rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
     return rows
+
+
+def _label_rows(plan: Plan, name: str, choice: Choice) -> Rows:
+    """A column of labels beside others."""
+    levels, changed, pair = plan.levels[name], plan.changed[name], choice.worst_pair
+    counts = sum(
+        np.bincount(prior.means.astype(int), weights=prior.weights * plan.rows_per_secret[s], minlength=len(levels))
+        for s, prior in choice.empirical.items()
+    )
+    constant = 1 - float(np.max(counts) / np.sum(counts))
+    useless = ". More labels change than that: single labels are of no use" if changed > constant else ""
+    return [
+        ("theorem", f"{choice.theorem.name}: {choice.theorem.model} ({choice.theorem.source})"),
+        ("labels", f"{len(levels):,}; each stays with probability {1 - changed:.6g}, else any other takes its place"),
+        ("beside it", f"the most frequent label in place of every one changes {constant:.4g} of them{useless}"),
+        ("worst pair", f"{pair[0]!r} / {pair[1]!r}, {choice.binding_belief} belief"),
+    ]
 
 
 def _repeats_rows(plan: Plan) -> Rows:
@@ -168,7 +185,12 @@ def _published_text(plan: Plan, choice: Choice) -> str:
 
 
 def _secrets_text(plan: Plan) -> str:
-    priors = next(iter(plan.choices.values())).priors
+    numbers = [choice for name, choice in plan.choices.items() if name not in plan.levels]
+    if not numbers:
+        return ", ".join(
+            f"{secret!r} {rows:,} rows" for secret, rows in list(plan.rows_per_secret.items())[:_SHOWN_SECRETS]
+        )
+    priors = numbers[0].priors
     listed = list(priors.items())[:_SHOWN_SECRETS]
     names = [repr(secret) for secret, _ in listed]
     width = max(len(name) for name in names)

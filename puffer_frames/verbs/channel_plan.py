@@ -50,6 +50,8 @@ def channel_of(request: Request, table: Table, /) -> Channel | None:
     if options is None:
         _refuse_levels(request)
         return None
+    if len(request.public) > 1 and asked == "auto":
+        return None
     if len(request.public) > 1:
         raise ArgumentError(
             "public",

@@ -134,6 +134,8 @@ def _check_alike(certificates: Sequence[Certificate]) -> None:
             "several releases of units whose rows were assumed to be of some kind",
             hint='Plan for them: releases=2, or say Unit(..., rows="any").',
         )
+    if any(each.channels for each in certificates):
+        raise _refused("labels that were replaced at random", hint="Nothing is known of these together.")
     if any(each.given for each in certificates) and not all(map(_has_noise_for_ranges, certificates)):
         raise _refused(
             "a release that conditions on columns, whose scales differ from stratum to stratum",

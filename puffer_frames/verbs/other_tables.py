@@ -10,6 +10,7 @@ from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.scales.learned import OtherTable
 from puffer_frames.verbs.request import Request, is_joint
+from puffer_frames.verbs.rows_seen import RowsSeen
 
 
 def read_other_tables(request: Request, /, *, coded: tuple[str, ...] = ()) -> Request:
@@ -29,8 +30,14 @@ def read_other_tables(request: Request, /, *, coded: tuple[str, ...] = ()) -> Re
 
 def _read(frame: object, request: Request, coded: tuple[str, ...]) -> OtherTable | LevelCounts | JointCounts:
     rows = open_table(frame).complete(
-        Roles(secret=request.secret, public=request.public, coded=coded), nulls=request.nulls, layout=None
+        request.counting(Roles(secret=request.secret, public=request.public, coded=coded)),
+        nulls=request.nulls,
+        layout=None,
     )
+    if request.labels:
+        joint = RowsSeen.of(rows, replace(request, beliefs=())).joint
+        assert joint is not None
+        return joint
     if coded:
         return rows.level_counts(request.public[0])
     if len(request.public) > 1:

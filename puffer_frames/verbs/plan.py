@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.noise.randomised import changed_share
 from puffer_frames.papers.catalogue import JOINT
+from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
@@ -34,6 +36,8 @@ class Plan:
     """The same per stratum, where the guarantee conditions on columns."""
     rows_per_secret: Mapping[Secret, int]
     """Rows of each secret."""
+    levels: Mapping[str, tuple[Level, ...]]
+    """The levels of columns of labels, where several columns are released together."""
     remaps: Mapping[str, Remap]
     """What noisy values are replaced by, per column with noise; empty unless the request is for it."""
 
@@ -56,7 +60,17 @@ class Plan:
             choices, strata = choose_in_strata(request, rows, pairs=pairs, named=named)
         warn_of_weakness(request.target, rows=sum(counts.values()))
         warn_of_few_rows({label: counts[label] for label in named})
-        plan = cls(request=request, pairs=pairs, choices=choices, strata=strata, rows_per_secret=counts, remaps={})
+        joint = rows.joint
+        levels = {} if joint is None else {joint.columns[k]: found for k, found in joint.labels.items()}
+        plan = cls(
+            request=request,
+            pairs=pairs,
+            choices=choices,
+            strata=strata,
+            rows_per_secret=counts,
+            levels=levels,
+            remaps={},
+        )
         return replace(plan, remaps=plan._medians(rows.summaries)) if request.mechanism == "remap" else plan
 
     @property
@@ -73,8 +87,19 @@ class Plan:
 
     @property
     def scales(self) -> dict[str, float]:
-        """Scale of the noise per released column, in its units."""
+        """Scale of the noise per released column of numbers, in its units."""
+        return {name: choice.scale for name, choice in self.choices.items() if name not in self.request.labels}
+
+    @property
+    def all_scales(self) -> dict[str, float]:
+        """The same, and of columns of labels 1 / (log-ratio of the probabilities of two labels)."""
         return {name: choice.scale for name, choice in self.choices.items()}
+
+    @property
+    def changed(self) -> dict[str, float]:
+        """The share of changed labels of each column of labels."""
+        scales = self.all_scales
+        return {name: changed_share(len(levels), scales[name]) for name, levels in self.levels.items()}
 
     @property
     def clipped(self) -> dict[str, Bounds]:

@@ -9,6 +9,7 @@ from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.channel_plan import channel_of
 from puffer_frames.verbs.channels import calibrate_levels, privatize_levels
+from puffer_frames.verbs.labels import with_labels
 from puffer_frames.verbs.other_tables import read_other_tables
 from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.release_rows import release_rows
@@ -34,12 +35,22 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         Column to protect: strings, categories, booleans, integers, whole floats. Several columns: their joint value.
     public : column name or several
         Column of numbers, booleans or labels (strings, categories) to release. Several columns of numbers are released
-        jointly: Laplace noise of scale (number of columns) x range / epsilon on each, which needs no model of how they
-        depend on one another. Labels of 2 to 256 levels are released through a channel, one column at a time.
+        jointly, with scales that protect whole rows. Labels of 2 to 256 levels are released through a channel, one
+        column at a time.
     epsilon : float
         Greater than 0.
     delta : float
         0 for pure privacy, or far below 1 / (number of rows).
+    given : column name, several, or Strata(...)
+        Columns to release as they are, on which the guarantee conditions: the odds of two secrets change by at most
+        e^epsilon beyond what these columns tell. Each of their strata has a scale of its own; `Strata` has the options.
+        Not for channels, `mechanism="remap"` and `unit`.
+    unit : Unit(...), optional
+        Whose several rows share the secret and are protected together, and what is assumed of these rows. Of frames in
+        memory.
+    releases : int
+        So many releases of these columns, each with the scales of this one, have the guarantee together. Laplace and
+        Gaussian noise.
     pairs : "all" or iterable of pairs of secret values
         Which secrets must be indistinguishable.
     mechanism : "auto", "noise", "remap", "channel" or Channel(...)
@@ -60,8 +71,10 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         the model of the public column given the secret. "auto" takes no model for up to 256 distinct values, or more
         than 100 secrets (bernoulli, kantorovich), else Gaussian mixtures of up to 5 components by BIC. Of 2 to 4
         columns with Laplace noise it finds all scales together, exact under the observed frequencies of whole rows,
-        with a small sum of scale / standard deviation. "bounded" gives several columns noise for the range of each,
-        which holds whatever their joint law, and whose epsilons add over releases; so does "auto" in all other cases.
+        with a small sum of scale / standard deviation. "kantorovich" pairs the observed rows of two secrets so
+        that no pair is far apart, for any number of columns; "auto" does so for more than 4. "bounded" gives several
+        columns noise for the range of each, which holds whatever their joint law, and whose epsilons add over
+        releases; so does "auto" in all other cases.
     calibration : str
         "exact": the smallest scale that the engine confirms. "theorem": the published scale, raised where the
         engine does not confirm it.
@@ -83,7 +96,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     components : int, optional
         Number of components with theorem="gmm"; by default by BIC.
     keep : column name or several
-        Further columns to release as they are, outside the guarantee.
+        Further columns to release as they are, outside the guarantee; `given` has those within it.
     nulls : "raise", "drop" or "level"
         What to do with rows whose secret or public value is missing (null or NaN). "level", for a column of labels:
         missing is a level like the others, None, declared or not. A missing secret is an error then.
@@ -104,7 +117,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     round : bool
         Round the released values to integers; costs nothing.
     weights : mapping of column to float, optional
-        Of 2 to 4 columns with Laplace noise: what a unit of the scale of a column costs; by default 1 / standard
+        Of several columns with Laplace noise: what a unit of the scale of a column costs; by default 1 / standard
         deviation.
     allow_zero_noise : bool
         Allow a release without noise where none is needed.
@@ -121,8 +134,8 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     Returns
     -------
     pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table or pyspark.sql.DataFrame
-        The public column (numbers as 64-bit floats, labels in their own type where it can hold the levels) and the kept
-        ones, in the frame's order, with a certificate attached (`released.puffer.certificate`, or
+        The public column (numbers as 64-bit floats, labels in their own type where it can hold the levels), the given
+        and the kept ones, in the frame's order, with a certificate attached (`released.puffer.certificate`, or
         `certificate_of(released)`); of a lazy frame a plan, to be run by `released.puffer.collect()` or
         `released.puffer.sink_parquet(path)`.
 
@@ -163,7 +176,8 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     **Guarantee**: for each record, each pair of secrets and each set B, :math:`P(Y \in B \mid s_i) \le e^\varepsilon
     P(Y \in B \mid s_j) + \delta` under every one of the beliefs: laws of the public value given the secret. With
     "population" this holds for the laws of the population that the rows of each secret were drawn from, with 95 %
-    confidence over the draw. Not claimed: anything of kept columns, of several rows of one unit, of a second release.
+    confidence over the draw. With `given` it holds in each stratum; with `unit` for all rows of a unit. Not claimed:
+    anything of kept columns, of several rows of one unit without `unit`, of a second release without `releases`.
     **Cost**: one group-by, one pass of noise, the fit (which does not grow with the rows), and 10 to 40 evaluations of
     the loss engine, each linear in (secrets x distinct values). A channel: one linear program of levels squared
     variables, under a second for 16 levels, seconds for 64.
@@ -207,8 +221,8 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     if (options := channel_of(request, table)) is not None:
         return privatize_levels(table, request, options, asked)
     refuse_publish(asked)
-    request = with_units(read_other_tables(request), table)
-    rows = table.complete(asked.roles, nulls=request.nulls, layout=asked.layout)
+    request = with_units(read_other_tables(with_labels(request, table)), table)
+    rows = table.complete(request.counting(asked.roles), nulls=request.nulls, layout=asked.layout)
     plan = Plan.of(request, RowsSeen.of(rows, request))
     return release_rows(plan, rows, asked, rows_per_secret=plan.rows_per_secret)
 
@@ -221,8 +235,8 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
     ----------
     frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, pyspark.sql.DataFrame or \
     duckdb.DuckDBPyRelation
-    secret, public, epsilon, delta, pairs, mechanism, theorem, calibration, noise, beliefs, components, nulls, domain, \
-    merge_rare, weights, allow_zero_noise
+    secret, public, epsilon, delta, given, unit, releases, pairs, mechanism, theorem, calibration, noise, beliefs, \
+    components, nulls, domain, merge_rare, weights, allow_zero_noise
         As in `privatize`.
 
     Returns
@@ -248,6 +262,6 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
     request = Request.of(arguments, table.labels)
     if (options := channel_of(request, table)) is not None:
         return calibrate_levels(table, request, options)
-    request = with_units(read_other_tables(request), table)
+    request = with_units(read_other_tables(with_labels(request, table)), table)
     rows = table.complete(request.roles(), nulls=request.nulls, layout=None)
     return Calibration.of(request, rows, library=library_of(frame))

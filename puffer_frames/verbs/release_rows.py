@@ -12,8 +12,10 @@ from puffer_frames.errors import warn
 from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import CompleteRows
+from puffer_frames.noise.channel import ChannelTable, LabelChannel
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.mechanism import Mechanism
+from puffer_frames.noise.randomised import randomised_response
 from puffer_frames.noise.stratified import StratifiedMechanism
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import pairs_text, shown, shown_names
@@ -49,7 +51,7 @@ def release_rows(
     key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
     for warning in warnings:
         warn(warning)
-    noises = {name: plan.noise(scale) for name, scale in plan.scales.items()}
+    noises = {name: plan.noise(scale) for name, scale in plan.all_scales.items()}
     released = rows.release(_changes(plan, asked, key=key))
     given = asked.roles.given
     kept = tuple(name for name in asked.roles.keep if name not in given) + released.levels
@@ -67,6 +69,7 @@ def release_rows(
         warnings=warnings,
         done=asked.done,
         seeded=drawing.seeded,
+        responses={name: (len(found), plan.changed[name]) for name, found in plan.levels.items()},
         repeats=request.repeats,
         unit="" if request.unit is None else request.unit.column,
         strata=plan.strata,
@@ -83,6 +86,8 @@ def release_rows(
     )
     if plan.strata is not None:
         fields["expected_error"] = plan.expected_error
+    for name in ("scales", "published_scales", "expected_error") if plan.levels else ():
+        fields[name] = {column: value for column, value in fields[name].items() if column not in plan.levels}
     certificate = Certificate(
         **fields,
         subject=f"{shown_names(request.secret)} of each {_whose(plan)}, {pairs_text(plan.pairs)}",
@@ -95,6 +100,7 @@ def release_rows(
         secret_count=len(secrets),
         public=request.public,
         kept=kept,
+        channels=_responses_said(plan),
         given=given,
         strata=_strata_scales(plan.strata),
         withheld=tuple(name for name in rows.names if name not in (*request.public, *kept, *given)),
@@ -124,7 +130,8 @@ def _changes(plan: Plan, asked: RowsRequest, *, key: ReleaseKey) -> Mapping[str,
     """What is done to the values of each column: the same to all rows, or to those of each stratum."""
     strata = plan.strata
     if strata is None or strata.one_scale:
-        return _mechanisms(plan, asked, {name: plan.noise(scale) for name, scale in plan.scales.items()}, key=key)
+        noises = {name: plan.noise(scale) for name, scale in plan.scales.items()}
+        return {**_mechanisms(plan, asked, noises, key=key), **_responses(plan, key)}
     parts = [
         _mechanisms(plan, asked, {name: plan.noise(scale) for name, scale in scales.items()}, key=key)
         for scales in strata.scales.values()
@@ -137,6 +144,29 @@ def _changes(plan: Plan, asked: RowsRequest, *, key: ReleaseKey) -> Mapping[str,
             parts=tuple(part[name] for part in parts),
         )
         for name in plan.scales
+    }
+
+
+def _responses(plan: Plan, key: ReleaseKey) -> dict[str, LabelChannel]:
+    """What is done to the labels of each column of them."""
+    return {
+        name: LabelChannel(
+            column=name,
+            key=key,
+            codes={level: code for code, level in enumerate(levels)},
+            outputs=levels,
+            table=ChannelTable(randomised_response(len(levels), plan.all_scales[name])),
+        )
+        for name, levels in plan.levels.items()
+    }
+
+
+def _responses_said(plan: Plan) -> dict[str, dict[str, Any]]:
+    """What a certificate says of them."""
+    scales = plan.all_scales
+    return {
+        name: {"cost": "change", "radius": None, "cap": 1 / scales[name] if scales[name] else None, "preserve": None}
+        for name in plan.levels
     }
 
 

@@ -249,6 +249,8 @@ class Request:
     """Names of its columns."""
     unit: Unit | None
     """Whose several rows are protected together."""
+    labels: tuple[str, ...]
+    """Public columns of labels, where several columns are released together; known when the table was looked at."""
     repeats: Repeats
     """How many rows and releases the guarantee is for; the rows of a unit are counted later."""
     target: Target
@@ -300,6 +302,7 @@ class Request:
             given=given,
             given_columns=given_columns,
             unit=check_unit(arguments.unit, labels),
+            labels=(),
             repeats=Repeats(releases=check_count(arguments.releases, "releases", at_least=1)),
             target=target,
             noise=noise,
@@ -330,7 +333,11 @@ class Request:
 
     def roles(self) -> Roles:
         """What is counted for a plan."""
-        return Roles.of(secret=self.secret, public=self.public, given=self.given_columns)
+        return self.counting(Roles.of(secret=self.secret, public=self.public, given=self.given_columns))
+
+    def counting(self, roles: Roles, /) -> Roles:
+        """The roles of columns where rows are counted by labels too."""
+        return roles.counting(self.labels) if self.labels else roles
 
 
 def is_joint(request: Request, /) -> bool:

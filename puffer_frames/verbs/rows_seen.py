@@ -14,6 +14,7 @@ from puffer_frames.frames.summary import sort_key
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
+from puffer_frames.priors.labelled_rows import labelled, of_levels
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.strata import Stratum
@@ -36,29 +37,49 @@ class RowsSeen:
     @classmethod
     def of(cls, rows: CompleteRows, request: Request, /) -> RowsSeen:
         """For a plan: whole rows are counted where their scales are found together, and there are not too many."""
-        seen = cls.for_plan(rows, request.domain, joint=False)
+        if request.labels:
+            return cls._with_labels(rows, request, request.domain)
+        seen = cls.for_plan(rows, request, request.domain, joint=False)
         own = len(request.secret)
         if not is_joint(request):
             return seen
         if seen._are_few(own):
             return replace(seen, joint=rows.joint_counts(request.domain))
         if request.theorem != "auto":
-            raise CalibrationError(
-                "the table",
-                rule=f"of at most {MOST_ROWS:,} different rows and {MOST_SECRETS} secrets for whole rows",
-                got="a larger one",
-                hint='Say theorem="bounded", or release fewer columns.',
-            )
+            raise _too_large()
         return seen
 
     @classmethod
-    def for_plan(cls, rows: CompleteRows, domain: Mapping[str, Bounds], /, *, joint: bool) -> RowsSeen:
+    def for_plan(
+        cls, rows: CompleteRows, request: Request, domain: Mapping[str, Bounds], /, *, joint: bool
+    ) -> RowsSeen:
         """As a plan has counted them, their values clipped to this domain."""
+        if request.labels:
+            return cls._with_labels(rows, request, domain)
         return cls(summaries=rows.summaries(domain), joint=rows.joint_counts(domain) if joint else None)
+
+    @classmethod
+    def _with_labels(cls, rows: CompleteRows, request: Request, domain: Mapping[str, Bounds]) -> RowsSeen:
+        """Of rows that were counted per secret and label; numbers of levels are a column like the others."""
+        own, public = len(request.secret), request.public
+        numbers = [name for name in public if name not in request.labels]
+        if numbers:
+            found = cls(summaries=rows.summaries(domain), joint=rows.joint_counts(domain))
+            parts = list(found.by_stratum(own).values())
+            joint = labelled(found.joint, request.labels, own=own, columns=public)  # type: ignore[arg-type]
+            seen = replace(cls.merged(parts), joint=joint)
+        else:
+            first, *_ = request.labels
+            seen = cls(summaries={}, joint=of_levels(rows.level_counts(first), request.labels, own=own, columns=public))
+        if not seen._are_few(own):
+            raise _too_large()
+        return seen
 
     @property
     def rows_per_secret(self) -> dict[Secret, int]:
         """Number of rows of each secret."""
+        if self.joint is not None:
+            return self.joint.rows_per_secret
         return next(iter(self.summaries.values())).rows_per_secret
 
     def rows_of_secrets(self, own: int, /, *, given: bool) -> dict[Secret, int]:
@@ -118,6 +139,15 @@ class RowsSeen:
             for summary in self.summaries.values()
         )
         return different * len(self.rows_per_secret) <= MOST_ROWS
+
+
+def _too_large() -> CalibrationError:
+    return CalibrationError(
+        "the table",
+        rule=f"of at most {MOST_ROWS:,} different rows and {MOST_SECRETS} secrets for whole rows",
+        got="a larger one",
+        hint='Say theorem="bounded", or release fewer columns.',
+    )
 
 
 def _own(key: tuple[Any, ...], own: int) -> Secret:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import math
+
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import Table
 from puffer_frames.verbs.request import Request
 
 
-def with_units(request: Request, table: Table, /) -> Request:
+def with_units(request: Request, table: Table, /, *, declared: bool = True) -> Request:
     """The request for units of at most as many rows as those of the table have, or as were declared.
 
     Raises
     ------
     ArgumentError
-        For a unit with rows of two secrets, or with more rows than were declared.
+        For a unit with rows of two secrets, with more rows than were declared, or with different rows that were said
+        to be the same.
     ArgumentTypeError
         For a table that is not in memory.
     """
     if request.unit is None:
         return request
-    rows = rows_of_units(request, table)
-    most = request.unit.most
+    rows = _rows_of_units(request, table)
+    if request.unit.rows == "repeated":
+        _check_repeated(request, table)
+    most = request.unit.most if declared else None
     if most is not None and rows > most:
         raise ArgumentError(
             f"the unit column {request.unit.column!r}",
@@ -32,7 +37,7 @@ def with_units(request: Request, table: Table, /) -> Request:
     return request.for_units(most or rows)
 
 
-def rows_of_units(request: Request, table: Table, /) -> int:
+def _rows_of_units(request: Request, table: Table) -> int:
     """The largest number of rows of a unit; raises as `with_units`."""
     assert request.unit is not None
     if not isinstance(table, LocalTable):
@@ -53,3 +58,20 @@ def rows_of_units(request: Request, table: Table, /) -> int:
             hint="Several rows can only protect a secret that they share: mend the table, or leave unit out.",
         ) from None
     return int((read.starts[1:] - read.starts[:-1]).max())
+
+
+def _check_repeated(request: Request, table: Table) -> None:
+    """Raise ArgumentError where two rows of a unit differ in a public column."""
+    assert request.unit is not None
+    assert isinstance(table, LocalTable)
+    for name in request.public:
+        read = table.read_units(
+            unit=request.unit.column, value=name, by=(), nulls=request.nulls, low=-math.inf, high=math.inf
+        )
+        if (read.values[read.starts[:-1]] != read.values[read.starts[1:] - 1]).any():
+            raise ArgumentError(
+                "unit",
+                rule='Unit(..., rows="repeated") only where all rows of a unit hold the same values',
+                got=f"a unit with two values of {name!r}",
+                hint='Say rows="independent", if they are so given the secret, or rows="any".',
+            )

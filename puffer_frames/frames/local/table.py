@@ -211,7 +211,7 @@ class LocalRows:
     def _warn_of_order(self, counts: Sequence[int]) -> list[RowOrderWarning]:
         codes = {name: coded.codes for name, coded in self.coded.items()}
         roles = self.roles.without_given()
-        secrets = LocalSecrets.of(self.frame, roles.secret) if self.roles.given else self.secrets
+        secrets = self.secrets if roles is self.roles else LocalSecrets.of(self.frame, roles.secret)
         return warn_of_order(self.frame, secrets, roles, codes, counts=counts)
 
     def _moved(self, name: str, change: Change) -> FloatArray | Relabelled:

@@ -132,7 +132,7 @@ class LazyTable:
         found = survey(
             rows.select(*secrets, *values, *([NUMBER] * named)),
             secrets=len(secrets),
-            own=len(secrets) - len(roles.given),
+            own=roles.own,
             public=len(values),
             few=summary.EXACT_ROWS // 2,
             ordered=not named,

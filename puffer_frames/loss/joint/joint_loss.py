@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
@@ -52,6 +52,8 @@ class JointLoss:
     ----------
     laws : mapping of secret to JointLaw
     pairs : "all" or pairs of secrets
+    labels : numbers of columns
+        Whose values are numbers of levels. For these the distance is 1 for another level.
 
     Notes
     -----
@@ -63,8 +65,8 @@ class JointLoss:
     docs/theory.md, section 17.
     """
 
-    def __init__(self, laws: Mapping[Secret, JointLaw], *, pairs: Pairs) -> None:
-        self.laws = laws
+    def __init__(self, laws: Mapping[Secret, JointLaw], *, pairs: Pairs, labels: Collection[int] = ()) -> None:
+        self.laws, self.labels = laws, labels
         self.columns = next(iter(laws.values())).points.shape[1]
         self._secrets = list(laws)
         self._pairs = None if pairs == "all" else [pair for a, b in pairs for pair in ((a, b), (b, a))]
@@ -81,7 +83,7 @@ class JointLoss:
         lows = np.min([law.points.min(axis=0) for law in self.laws.values()], axis=0)
         highs = np.max([law.points.max(axis=0) for law in self.laws.values()], axis=0)
         found: list[float] = (highs - lows).tolist()
-        return found
+        return [min(1.0, width) if k in self.labels else width for k, width in enumerate(found)]
 
     @property
     def is_whole(self) -> bool:
@@ -179,11 +181,11 @@ class JointLoss:
         if math.prod(sizes) <= self._most_nodes() and max(sizes) <= _MOST_LINES:
             return list(self.coordinates)
         each = min(_MOST_LINES, max(4, int(_FIRST_NODES ** (1 / self.columns))))
-        return [_spread(axis, each) for axis in self.coordinates]
+        return [axis if k in self.labels else _spread(axis, each) for k, axis in enumerate(self.coordinates)]
 
     def _take(self, lines: list[FloatArray]) -> None:
         self._lines = lines
-        self._placed = {secret: PlacedLaw(law, lines) for secret, law in self.laws.items()}
+        self._placed = {secret: PlacedLaw(law, lines, labels=self.labels) for secret, law in self.laws.items()}
 
     def _refine(self, wrong: NDArray[np.bool_], scales: Scales) -> bool:
         """Add lines through the cells whose bound is too large, across their longest side; False where none can be."""

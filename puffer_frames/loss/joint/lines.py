@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
@@ -57,10 +58,15 @@ class _Axis:
 
 
 class PlacedLaw:
-    """A law on a grid of at least two lines per axis, which begin and end at or beyond its rows."""
+    """A law on a grid of at least two lines per axis, which begin and end at or beyond its rows.
 
-    def __init__(self, law: JointLaw, lines: Sequence[FloatArray]) -> None:
+    An axis of labels has the numbers of all levels for lines, and the kernel of randomised response: 1 for the level
+    itself, :math:`e^{-1/b}` for every other one.
+    """
+
+    def __init__(self, law: JointLaw, lines: Sequence[FloatArray], *, labels: Collection[int] = ()) -> None:
         self.lines = lines
+        self._labels = labels
         self._weights = law.weights
         self._axes = [_Axis.of(law.points[:, k], line) for k, line in enumerate(lines)]
         self.on_lines = not any(axis.inside.any() for axis in self._axes)
@@ -117,12 +123,20 @@ class PlacedLaw:
         found = sums.reshape(shape)
         for k, line in enumerate(self.lines):
             if k not in within:
-                found = _filtered(found, k, np.exp(-np.diff(line) / scales[k]))
+                kernel = math.exp(-1 / scales[k]) if k in self._labels else None
+                found = _mixed(found, k, kernel) if kernel is not None else _swept(found, k, line, scales[k])
         return found
 
 
-def _filtered(sums: FloatArray, axis: int, decays: FloatArray) -> FloatArray:
+def _mixed(sums: FloatArray, axis: int, other: float) -> FloatArray:
+    """Sums over the levels of an axis: what stands at a level, and this part of what stands at all others."""
+    found: FloatArray = other * sums.sum(axis=axis, keepdims=True) + (1 - other) * sums
+    return found
+
+
+def _swept(sums: FloatArray, axis: int, lines: FloatArray, scale: float) -> FloatArray:
     """Sums over the lines of an axis of what stands there times the kernel: one sweep forward and one back."""
+    decays = np.exp(-np.diff(lines) / scale)
     moved = np.moveaxis(sums, axis, 0)
     forward, backward = moved.copy(), moved.copy()
     for k, decay in enumerate(decays, 1):

@@ -73,7 +73,9 @@ def choose_jointly(
 
     Notes
     -----
-    A constant column needs no noise. Any other has a scale of at least half the smallest step between two of its
+    A column of labels has randomised response in place of noise: its scale is 1 / (log-ratio of two labels), and its
+    error the share of changed labels, which by default counts in units of that of the most frequent label. A constant
+    column needs no noise. Any other has a scale of at least half the smallest step between two of its
     values, divided by epsilon above 1, so that no column is released as it is. With delta the scales are those of pure
     privacy, which is more.
     """
@@ -86,7 +88,7 @@ def choose_jointly(
     asked = unrounded(target, noise=noise, columns=len(varies))
     scales = dict.fromkeys(joint.columns, 0.0)
     if varies:
-        own = {c: 1 / _spread(*_pooled((whole,), k)) for k, c in enumerate(joint.columns) if _varies((whole,), k)}
+        own = {c: 1 / _unit_of(whole, k) for k, c in enumerate(joint.columns) if _varies((whole,), k)}
         rates = [weights.get(name, own.get(name, 1.0)) for name in (joint.columns[k] for k in varies)]
         floors = [_least_scale((whole, *tables), k, epsilon=target.epsilon) for k in varies]
         solve = coupled_scales if coupled else _solved
@@ -112,7 +114,7 @@ def choose_jointly(
             priors=priors,
             beliefs=dict.fromkeys(covered, priors),
             words={belief: one.words for belief, one in covered.items()},
-            bounds=domain.get(name) or _extent(whole, k),
+            bounds=(0.0, 1.0) if k in joint.labels else domain.get(name) or _extent(whole, k),
             clips=name in domain,
             empirical=priors,
             observed=observed,
@@ -196,7 +198,7 @@ def _measured(
     elif len(varies) > MOST_COLUMNS:
         bracket, pair = _coupled_bracket(joint, scales, pairs=pairs)
     elif varies:
-        loss = JointLoss(_laws(joint, varies), pairs=pairs)
+        loss = JointLoss(_laws(joint, varies), pairs=pairs, labels=_labels_of(joint, varies))
         used = [scales[k] for k in varies]
         bracket = loss.bracket(used, enough=target.epsilon if enough is None else enough)
         pair = loss.worst(used).pair if loss.is_in_range(used) else pair
@@ -235,7 +237,21 @@ def _solved(
         listed = list(combinations(tables[0].counts, 2)) if pairs == "all" else pairs
         laws = {(k, s): law for k, table in enumerate(tables) for s, law in _laws(table, varies).items()}
         pairs = tuple(((k, a), (k, b)) for k in range(len(tables)) for a, b in listed)
-    return joint_scales(laws, epsilon=epsilon, pairs=pairs, weights=weights, floors=floors).scales
+    levels = _labels_of(tables[0], varies)
+    return joint_scales(laws, epsilon=epsilon, pairs=pairs, weights=weights, floors=floors, levels=levels).scales
+
+
+def _labels_of(joint: JointCounts, columns: Sequence[int]) -> dict[int, int]:
+    """How many levels the columns of labels among some columns have, by their place there."""
+    return {place: len(joint.labels[k]) for place, k in enumerate(columns) if k in joint.labels}
+
+
+def _unit_of(joint: JointCounts, column: int) -> float:
+    """What the error of a column is measured in: its standard deviation, or the error of its most frequent label."""
+    values, counts = _pooled((joint,), column)
+    if column not in joint.labels:
+        return _spread(values, counts)
+    return float(1 - np.bincount(values.astype(np.intp), weights=counts).max() / counts.sum())
 
 
 def _laws(joint: JointCounts, columns: Sequence[int]) -> dict[Secret, JointLaw]:
@@ -264,7 +280,8 @@ def _extent(joint: JointCounts, column: int) -> Bounds:
 def _least_scale(tables: Sequence[JointCounts], column: int, *, epsilon: float) -> float:
     """Half the smallest difference of two values, divided by epsilon above 1."""
     values, _ = _pooled(tables, column)
-    return max(_TINY, float(np.diff(np.unique(values)).min()) / (2 * max(1.0, epsilon)))
+    step = 1.0 if column in tables[0].labels else float(np.diff(np.unique(values)).min())
+    return max(_TINY, step / (2 * max(1.0, epsilon)))
 
 
 def _spread(values: FloatArray, weights: FloatArray) -> float:

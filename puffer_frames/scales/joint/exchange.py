@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.joint.joint_loss import LARGEST_REACH, JointLoss, JointWorst
 from puffer_frames.loss.joint.lines import JointLaw
+from puffer_frames.noise.randomised import changed_share
 from puffer_frames.numbers.arguments import check_epsilon
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pairs
@@ -50,8 +51,11 @@ def joint_scales(
     pairs: Pairs,
     weights: Sequence[float],
     floors: Sequence[float],
+    levels: Mapping[int, int] | None = None,
 ) -> JointScales:
-    r"""Scales that minimise :math:`\sum_k w_k b_k` where the joint loss is at most epsilon.
+    r"""Scales that minimise :math:`\sum_k w_k c_k(b_k)` where the joint loss is at most epsilon.
+
+    The cost c of a column of numbers is its scale, that of a column of labels the share of changed labels.
 
     Parameters
     ----------
@@ -61,6 +65,8 @@ def joint_scales(
     weights : sequence of float, shape (columns,)
     floors : sequence of float, shape (columns,)
         No scale is below its own.
+    levels : mapping of column number to int, optional
+        How many levels each column of labels has.
 
     Raises
     ------
@@ -77,14 +83,14 @@ def joint_scales(
     ----------
     docs/theory.md, section 17.
     """
-    target = check_epsilon(epsilon)
-    loss = JointLoss(laws, pairs=pairs)
+    target, costs = check_epsilon(epsilon), Costs(weights=np.asarray(weights, dtype=np.float64), levels=levels or {})
+    loss = JointLoss(laws, pairs=pairs, labels=costs.levels)
     least = np.maximum(floors, [len(floors) * width / LARGEST_REACH for width in loss.ranges])
     with np.errstate(over="ignore"):
         most = np.maximum(least, np.array(loss.ranges) * (2 * len(floors)) / target)
     require_finite(float(most.max()), Target(epsilon=target, delta=0.0))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # of scales that are then clipped
-        return _solved(loss, laws, target, pairs, np.asarray(weights, dtype=np.float64), least, most)
+        return _solved(loss, laws, target, pairs, costs, least, most)
 
 
 def _solved(
@@ -92,16 +98,17 @@ def _solved(
     laws: Mapping[Secret, JointLaw],
     target: float,
     pairs: Pairs,
-    shares: FloatArray,
+    costs: Costs,
     least: FloatArray,
     most: FloatArray,
 ) -> JointScales:
-    few = _few(laws)
-    found = _Search(JointLoss(few, pairs=pairs), few, target, pairs, shares, least, most).best()
+    few = _few(laws, costs.levels)
+    coarse = JointLoss(few, pairs=pairs, labels=costs.levels)
+    found = _Search(coarse, few, target, pairs, costs, least, most).best()
     if few is not laws:
         found = _on_ray(loss, found, target, least)
         loss.bracket(found, enough=target)  # puts lines where they are needed
-        found = _Search(loss, laws, target, pairs, shares, least, most).from_start(found)
+        found = _Search(loss, laws, target, pairs, costs, least, most).from_start(found)
     return _confirmed(loss, _on_ray(loss, found, target, least), target)
 
 
@@ -138,6 +145,32 @@ def _unconfirmed() -> CalibrationError:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """What scales cost."""
+
+    weights: FloatArray
+    """What a unit of the cost of a column counts."""
+    levels: Mapping[int, int]
+    """Numbers of levels of the columns of labels."""
+
+    def of(self, scales: FloatArray, /) -> float:
+        """The weighted sum of the scales, and of the shares of changed labels."""
+        costs = np.array(scales, dtype=np.float64)
+        for k, count in self.levels.items():
+            costs[k] = changed_share(count, float(costs[k]))
+        return float(self.weights @ costs)
+
+    def slope(self, rates: FloatArray, /) -> FloatArray:
+        """Its derivatives in the logs of 1 / scale."""
+        slopes = -1 / np.asarray(rates, dtype=np.float64)
+        for k, count in self.levels.items():
+            share = changed_share(count, 1 / float(rates[k]))
+            slopes[k] = -share * (1 - share) * float(rates[k])
+        found: FloatArray = self.weights * slopes
+        return found
+
+
 class _Search:
     """The proportions of the scales."""
 
@@ -147,28 +180,29 @@ class _Search:
         laws: Mapping[Secret, JointLaw],
         epsilon: float,
         pairs: Pairs,
-        weights: FloatArray,
+        costs: Costs,
         least: FloatArray,
         most: FloatArray,
     ) -> None:
         self.loss, self.laws, self.epsilon, self.pairs = loss, laws, epsilon, pairs
-        self.weights, self.least, self.most = weights, least, most
+        self.costs, self.least, self.most = costs, least, most
 
     def best(self) -> FloatArray:
         """From several starts."""
         ends = [self.from_start(start) for start in self._starts()]
-        return min(ends, key=lambda scales: float(self.weights @ scales))
+        return min(ends, key=self.costs.of)
 
     def _starts(self) -> list[FloatArray]:
         """Scales of single columns for a share of epsilon each, then proportions of the weights and of the ranges."""
-        count = len(self.weights)
+        weights = self.costs.weights
+        count = len(weights)
         single = np.array([self._alone(k, self.epsilon / count) for k in range(count)])
-        middle = np.sqrt(single) / np.sqrt(self.weights)
-        return [single, 1 / self.weights, middle, np.array(self.loss.ranges)]
+        middle = np.sqrt(single) / np.sqrt(weights)
+        return [single, 1 / weights, middle, np.array(self.loss.ranges)]
 
     def _alone(self, column: int, epsilon: float) -> float:
         laws = {s: JointLaw(points=law.points[:, [column]], weights=law.weights) for s, law in self.laws.items()}
-        one = JointLoss(laws, pairs=self.pairs)
+        one = JointLoss(laws, pairs=self.pairs, labels=(0,) if column in self.costs.levels else ())
         least, most = self.least[[column]], self.most[[column]]
         return float(_on_ray(one, least, epsilon, least, most=most)[0])
 
@@ -180,7 +214,7 @@ class _Search:
             worst = self.loss.worst(scales)
             if cuts and worst.loss <= self.epsilon * (1 + _NEAR):
                 break
-            cuts.append(_Cut(self.laws, worst))
+            cuts.append(_Cut(self.laws, worst, self.costs.levels))
             scales = self._least_under(cuts, scales)
         return self._scaled(scales)
 
@@ -189,11 +223,11 @@ class _Search:
 
     def _least_under(self, cuts: Sequence[_Cut], start: FloatArray) -> FloatArray:
         """Minimise the weighted sum where the losses at some rows are at most epsilon, in logs of 1 / scale."""
-        unit = float(self.weights @ start)
+        unit = self.costs.of(start)
         found: Any = minimize(  # type: ignore[call-overload]
-            lambda v: float(self.weights @ np.exp(-v)) / unit,
+            lambda v: self.costs.of(np.exp(-v)) / unit,
             -np.log(start),
-            jac=lambda v: -self.weights * np.exp(-v) / unit,
+            jac=lambda v: self.costs.slope(np.exp(v)) / unit,
             method="SLSQP",
             bounds=list(zip(-np.log(self.most), -np.log(self.least), strict=True)),
             constraints={
@@ -210,10 +244,13 @@ class _Search:
 class _Cut:
     """The loss at one released row of one pair, as a function of 1 / scale."""
 
-    def __init__(self, laws: Mapping[Secret, JointLaw], worst: JointWorst) -> None:
-        self._sides = [
-            (np.abs(laws[secret].points - worst.point), np.log(laws[secret].weights)) for secret in worst.pair
-        ]
+    def __init__(self, laws: Mapping[Secret, JointLaw], worst: JointWorst, labels: Collection[int]) -> None:
+        self._sides = []
+        for secret in worst.pair:
+            away = np.abs(laws[secret].points - worst.point)
+            for k in labels:
+                away[:, k] = away[:, k] != 0
+            self._sides.append((away, np.log(laws[secret].weights)))
 
     def loss(self, rates: FloatArray, /) -> float:
         """Log of the ratio of the densities."""
@@ -258,21 +295,25 @@ def _on_ray(
     return at(found + _NEAR)
 
 
-def _few(laws: Mapping[Secret, JointLaw]) -> Mapping[Secret, JointLaw]:
+def _few(laws: Mapping[Secret, JointLaw], labels: Collection[int]) -> Mapping[Secret, JointLaw]:
     """The same laws, or where these have many rows, coarser ones about like them."""
     most = max(law.weights.size for law in laws.values())
     if most <= _FEW_ROWS:
         return laws
     points = np.concatenate([law.points for law in laws.values()])
     steps = max(4, int(_FEW_ROWS ** (1 / points.shape[1])))
-    edges = [np.unique(np.quantile(points[:, k], np.linspace(0, 1, 3 * steps))) for k in range(points.shape[1])]
-    return {secret: _coarse(law, edges) for secret, law in laws.items()}
+    edges = [
+        np.unique(points[:, k] if k in labels else np.quantile(points[:, k], np.linspace(0, 1, 3 * steps)))
+        for k in range(points.shape[1])
+    ]
+    return {secret: _coarse(law, edges, labels) for secret, law in laws.items()}
 
 
-def _coarse(law: JointLaw, edges: Sequence[FloatArray]) -> JointLaw:
+def _coarse(law: JointLaw, edges: Sequence[FloatArray], labels: Collection[int]) -> JointLaw:
     places = [np.searchsorted(edge, law.points[:, k]) for k, edge in enumerate(edges)]
     _, codes = np.unique(np.stack(places), axis=1, return_inverse=True)
     codes = codes.ravel()
     weights = np.bincount(codes, weights=law.weights)
     points = [np.bincount(codes, weights=law.weights * law.points[:, k]) / weights for k in range(len(edges))]
+    points = [np.rint(column) if k in labels else column for k, column in enumerate(points)]
     return JointLaw(points=np.stack(points, axis=1), weights=weights.astype(np.float64))

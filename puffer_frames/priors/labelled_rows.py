@@ -1,0 +1,77 @@
+"""Rows of numbers and labels, from rows that were counted per secret and label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from puffer_frames.priors.joint_counts import JointCounts, JointRows
+from puffer_frames.priors.level_counts import Level, LevelCounts
+from puffer_frames.priors.prior import Secret
+
+
+def labelled(joint: JointCounts, labels: Sequence[str], /, *, own: int, columns: Sequence[str]) -> JointCounts:
+    """Counts of whole rows, from those per secret and labels.
+
+    Parameters
+    ----------
+    joint : JointCounts
+        Of the columns of numbers; a secret is a tuple of `own` secrets, and of a label of each column of labels.
+    labels : sequence of str
+        Names of the columns of labels.
+    columns : sequence of str
+        Names of all columns, in their order.
+    """
+    parts = {cast(tuple[Any, ...], key): rows for key, rows in joint.counts.items()}
+    return _joined(parts, labels, joint.columns, own=own, columns=columns)
+
+
+def of_levels(found: LevelCounts, labels: Sequence[str], /, *, own: int, columns: Sequence[str]) -> JointCounts:
+    """The same of columns of labels alone: the levels are those of the first, the secrets hold the others."""
+    parts: dict[tuple[Any, ...], JointRows] = {}
+    for key, counts in found.counts.items():
+        full = key if isinstance(key, tuple) else (key,)
+        for level, count in zip(found.levels, counts.tolist(), strict=True):
+            if count:
+                parts[(*full[:own], level, *full[own:])] = np.zeros((1, 0)), np.array([count], dtype=np.int64)
+    return _joined(parts, labels, (), own=own, columns=columns)
+
+
+def _joined(
+    parts: Mapping[tuple[Any, ...], JointRows],
+    labels: Sequence[str],
+    numbers: Sequence[str],
+    *,
+    own: int,
+    columns: Sequence[str],
+) -> JointCounts:
+    levels = [tuple(dict.fromkeys(sorted((key[own + k] for key in parts), key=_order))) for k in range(len(labels))]
+    codes = [{_typed(level): code for code, level in enumerate(found)} for found in levels]
+    places = [(*numbers, *labels).index(name) for name in columns]
+    rows: dict[Secret, list[JointRows]] = {}
+    for key, (points, counts) in parts.items():
+        own_codes = [float(code[_typed(level)]) for code, level in zip(codes, key[own:], strict=True)]
+        whole = np.hstack([points, np.tile(own_codes, (len(points), 1))])[:, places]
+        rows.setdefault(key[0] if own == 1 else key[:own], []).append((whole, counts))
+    counted = {secret: _sorted(found) for secret, found in rows.items()}
+    return JointCounts(
+        columns=tuple(columns),
+        counts=counted,
+        labels={columns.index(name): found for name, found in zip(labels, levels, strict=True)},
+    )
+
+
+def _sorted(parts: Sequence[JointRows]) -> JointRows:
+    points, counts = np.concatenate([p for p, _ in parts]), np.concatenate([c for _, c in parts])
+    order = np.lexsort(points.T[::-1])
+    return points[order], counts[order]
+
+
+def _typed(level: Level) -> tuple[type, Level]:
+    return type(level), level
+
+
+def _order(level: Level) -> tuple[str, Any]:
+    return type(level).__name__, level
