@@ -254,6 +254,27 @@ def test_other_proportions_and_single_columns_do_not_add(releases, epsilons, los
     assert found.loss <= 1 + min(ratios)
 
 
+def test_compose_refuses_values_that_were_clipped_for_the_coupling_only():
+    """The pairing of clipped rows says nothing of rows that another release does not clip."""
+    rng = np.random.default_rng(12)
+    table = random_rows(rng, 2)
+    low, high = np.quantile(table["x0"], [0.2, 0.7])
+    narrow = {"x0": (float(low), float(high))}
+    options = {"epsilon": 0.3, "theorem": "kantorovich"}
+    wide = released(table, ["x0", "x1"], **options)
+    clipped = released(table, ["x0", "x1"], domain=narrow, **options)
+    alone = [released(table, "x0", epsilon=0.3, domain=domain) for domain in ({}, narrow)]
+    with pytest.raises(puffer_frames.CalibrationError):
+        compose([clipped, alone[0]])
+    rates = [1 / wide.scales["x0"], 1 / alone[1].scales["x0"]]
+    laws = {  # the clipped value is a column of its own
+        s: np.column_stack([law, np.clip(law[:, 0], low, high)])
+        for s, law in laws_of(table, secret="s", public=["x0", "x1"]).items()
+    }
+    truth = worst_node(laws, [1 / rates[0], wide.scales["x1"], 1 / rates[1]]).loss
+    assert truth <= compose([wide, alone[1]]).epsilon * (1 + 1e-9)
+
+
 def test_compose_does_not_add_the_epsilons_of_other_proportions():
     table = crossed_table()
     flat = released(table, ["x", "y"], epsilon=1.0, theorem="kantorovich", weights={"x": 0.01, "y": 1.0})

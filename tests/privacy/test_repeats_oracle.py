@@ -11,7 +11,7 @@ from coupling_oracle import loss_of_copies
 from joint_oracle import floors_of, laws_of, loss_at, worst_node
 
 import puffer_frames
-from puffer_frames import CalibrationError, Strata, Unit, certificate_of, compose
+from puffer_frames import ArgumentError, CalibrationError, Strata, Unit, certificate_of, compose
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::puffer_frames.errors.{name}")
@@ -40,9 +40,11 @@ def planned(rows, *, epsilon, **options):
     """The plan, the laws of a row, and its scales; nothing where the table needs no noise."""
     public = [c for c in rows if c.startswith("x")]
     make = {"secret": "s", "public": public, "epsilon": epsilon} | options
+    public = make["public"]
     plan = puffer_frames.calibrate(pd.DataFrame(rows), allow_zero_noise=True, **make)
     if not all(plan.scales.values()):
         return None
+    public = [public] if isinstance(public, str) else public
     return plan, laws_of(rows, secret="s", public=public), np.array([plan.scales[c] for c in public])
 
 
@@ -102,14 +104,14 @@ def test_independent_rows_lose_epsilon_together(count):
 
 def test_the_largest_number_of_rows_counts():
     rng = np.random.default_rng(2)
-    rows = random_units(rng, columns=1, most=2)
+    rows = random_units(rng, columns=1, most=2, repeated=True)
     rows["u"] = np.where(rows["s"] == "p", rows["u"], [f"other {k}" for k in range(rows["s"].size)])
     for word in ("independent", "repeated", "any"):
         told, counted = (planned(rows, epsilon=0.2, unit=Unit("u", rows=word, most=most))[2] for most in (2, None))
         assert told == pytest.approx(counted)
         more = planned(rows, epsilon=0.2, unit=Unit("u", rows=word, most=5))[2]
         assert more[0] > counted[0] * 1.5
-        with pytest.raises(puffer_frames.ArgumentError):
+        with pytest.raises(ArgumentError):
             planned(rows, epsilon=0.2, unit=Unit("u", rows=word, most=1))
 
 
@@ -156,9 +158,19 @@ def test_equal_and_opposite_bits_of_a_unit():
         assert worst_node(laws, np.repeat(scales, 2)).loss <= epsilon
         assert scales == pytest.approx(2 / epsilon, rel=1e-6)
     # A row by itself has the same law under both secrets: as independent rows they would need no noise at all.
-    for word in ("independent", "repeated"):
-        assert planned(rows, epsilon=0.5, unit=Unit("u", rows=word)) is None
+    assert planned(rows, epsilon=0.5, unit=Unit("u", rows="independent")) is None
     assert worst_node(laws, [0.05, 0.05]).loss > 10
+
+
+@pytest.mark.parametrize("values", [[0, 1, 0], [0, 0, 1], [1, 0, 0], [0, 1, 2]])
+def test_rows_that_differ_are_not_repeated(values):
+    rows = {"s": list("pppqqq"), "u": list("aaabbb"), "x0": [*values, 1, 1, 1], "x1": [3.0, 3, 3, 4, 4, 4]}
+    for shuffled in (range(6), (3, 2, 4, 0, 5, 1)):
+        moved = {c: np.array([each[k] for k in shuffled]) for c, each in rows.items()}
+        for public in ("x0", ["x1", "x0"]):
+            with pytest.raises(ArgumentError, match="repeated"):
+                planned(moved, epsilon=0.5, public=public, unit=Unit("u", rows="repeated"))
+    assert planned(rows, epsilon=0.5, public="x1", unit=Unit("u", rows="repeated"))
 
 
 @sweep(6, 100)
@@ -265,6 +277,17 @@ def test_education_by_race_planned_again_and_again():
         assert again == pytest.approx(n * alone, rel=1e-6)
         back = puffer_frames.calibrate(people, epsilon=loss, releases=n, **options).scale
         assert back == pytest.approx(2.226604, rel=1e-5)
+
+
+def test_gaussian_noise_grows_with_the_root_of_the_number():
+    """Precisions add: n releases, or n rows that repeat a value, tell as much as one of 1 / sqrt(n) of the spread."""
+    rows = random_units(np.random.default_rng(10), columns=1, most=2, repeated=True)
+    options = {"noise": "gaussian", "delta": 1e-6}
+    one = planned(rows, epsilon=0.5, **options)[2]
+    for n in (2, 3):
+        assert planned(rows, epsilon=0.5, releases=n, **options)[2] == pytest.approx(one * math.sqrt(n), rel=1e-6)
+        unit = Unit("u", rows="repeated", most=n)
+        assert planned(rows, epsilon=0.5, unit=unit, **options)[2] == pytest.approx(one * math.sqrt(n), rel=1e-6)
 
 
 # --- planted faults
