@@ -35,8 +35,8 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         Column to protect: strings, categories, booleans, integers, whole floats. Several columns: their joint value.
     public : column name or several
         Column of numbers, booleans or labels (strings, categories) to release. Several columns of numbers are released
-        jointly, with scales that protect whole rows. Labels of 2 to 256 levels are released through a channel, one
-        column at a time.
+        jointly, with scales that protect whole rows. A column of labels of 2 to 256 levels is released through a
+        channel; beside others a label stays as it is, or any other level takes its place, all as likely.
     epsilon : float
         Greater than 0.
     delta : float
