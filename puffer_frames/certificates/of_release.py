@@ -222,18 +222,21 @@ def _exceeding(facts: ReleaseFacts) -> dict[str, str]:
     return found
 
 
-def left_out(pairs: Pairs, keep: Sequence[str], nulls: str, /) -> Iterator[Statement]:
+def left_out(
+    pairs: Pairs, keep: Sequence[str], nulls: str, /, *, entry: str = "secret or public value"
+) -> Iterator[Statement]:
     """Pairs, columns and rows beyond the guarantee."""
     if pairs != "all":
         yield say("listed-pairs")
     if keep:
         yield say("kept", kept=shown_names(keep))
     if nulls == "drop":
-        yield say("nulls", entry="secret or public value")
+        yield say("nulls", entry=entry)
 
 
 def _kept_and_dropped(facts: ReleaseFacts) -> Iterator[Statement]:
-    yield from left_out(facts.pairs, facts.keep, facts.nulls)
+    entry = "secret, given or public value" if facts.strata is not None else "secret or public value"
+    yield from left_out(facts.pairs, facts.keep, facts.nulls, entry=entry)
     if any(prior.radius for choice in facts.choices.values() for prior in choice.empirical.values()):
         yield say("cells")
 

@@ -27,6 +27,10 @@ def with_labels(request: Request, table: Table, /) -> Request:
         "theorem": (is_coupled(request) or not is_joint(request), '"auto", with Laplace noise and calibration="exact"'),
         "mechanism": (request.mechanism != "auto", '"auto" where labels are among several columns'),
         "given": (request.given is not None, "left out where labels are among several public columns"),
+        "unit": (
+            request.unit is not None and request.unit.rows == "any",
+            'Unit(..., rows="independent") or "repeated" where labels are among several columns',
+        ),
         "nulls": (request.nulls == "level", '"raise" or "drop" for several columns'),
         "merge_rare": (request.merge_rare is not None, "left out for several columns"),
         "domain": (bool(request.declared), "(low, high) of columns of numbers"),

@@ -109,7 +109,7 @@ def test_other_rows():
         {"given": "pet"},
         {"public": ["grade", "job", "pet", "still", "gaps"]},
         {"beliefs": "population"},
-        {"unit": Unit("pet", rows="any")},
+        {"unit": Unit("id", rows="any")},
     ],
 )
 def test_what_is_refused(options):
