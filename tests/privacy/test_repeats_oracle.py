@@ -79,7 +79,7 @@ def test_bits_in_independent_rows(k):
     assert puffer_frames.calibrate(pd.DataFrame(rows), **options).scale == pytest.approx(1.2, rel=1e-6)
 
 
-@sweep(8, 150)
+@sweep(6, 150)
 def test_independent_rows_lose_epsilon_together(count):
     checked = 0
     for seed in range(count):
@@ -118,7 +118,7 @@ def test_the_largest_number_of_rows_counts():
 # --- repeated rows
 
 
-@sweep(8, 150)
+@sweep(6, 150)
 def test_noisy_copies_of_one_value_lose_epsilon_together(count):
     checked = 0
     for seed in range(count):
@@ -192,7 +192,7 @@ def test_any_rows_are_private_for_every_law_of_them(count):
 # --- releases
 
 
-@sweep(8, 150)
+@sweep(6, 150)
 def test_planned_releases_lose_epsilon_together(count):
     checked = 0
     for seed in range(count):
