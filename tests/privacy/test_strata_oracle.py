@@ -80,7 +80,7 @@ def planned(rows, *, given, epsilon, make=pd.DataFrame, **options):
 # --- the loss in every stratum
 
 
-@sweep(12, 300)
+@sweep(8, 300)
 def test_no_stratum_loses_more_than_epsilon(count):
     for seed in range(count):
         rng = np.random.default_rng([1, seed])
@@ -114,7 +114,7 @@ def least_scale(laws, pairs, *, epsilon):
     return float(on_ray(laws, [1.0], [0.0], epsilon=epsilon, pairs=pairs, within=1e-8)[0])
 
 
-@sweep(6, 150)
+@sweep(4, 150)
 def test_a_stratum_that_binds_has_the_least_scale(count):
     binding = 0
     for seed in range(count):
@@ -156,7 +156,7 @@ def densities(laws, scales, points):
     return found
 
 
-@sweep(4, 60)
+@sweep(3, 60)
 def test_the_odds_given_stratum_and_release(count):
     """T4: for any prior of secret and stratum, y changes the odds given z by at most exp(epsilon)."""
     for seed in range(count):
