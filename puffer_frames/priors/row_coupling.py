@@ -86,7 +86,8 @@ def has_coupling(allowed: NDArray[np.bool_], supply: NDArray[np.int64], demand: 
 
     Notes
     -----
-    Exact: a flow in whole numbers. Where the sums are beyond 32 bits, first in large units, then what is left.
+    A flow in whole numbers, exact for sums below 2**50. Where they are beyond 32 bits, first in large units, then what
+    is left. Of sums so large that more is left than 32 bits hold, the answer may be no where it is yes: more noise.
     """
     total = int(supply.sum())
     shift = max(0, (total // _MOST_FLOW).bit_length())

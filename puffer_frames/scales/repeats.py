@@ -29,8 +29,8 @@ class Unit:
 
         - "independent": they are independent draws of the law of a row. Each row has the scale for epsilon / k (and
           delta / k), which is exact for pure privacy.
-        - "repeated": they all hold the same values. The scale is k times that of one row (of Gaussian noise the
-          standard deviation sqrt(k) times).
+        - "repeated": they all hold the same values, and all units have the same number of them. The scale is k times
+          that of one row (of Gaussian noise the standard deviation sqrt(k) times).
         - "any": nothing. The noise is for the whole range of every column, k times.
     most : int, optional
         Largest number of rows of a unit, a public constant; a table with more is an error. By default the largest

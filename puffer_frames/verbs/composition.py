@@ -84,7 +84,8 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
     -----
     **From certificates**: the epsilons and deltas add of releases by the bounded-column rule, of any columns; of
     releases of one and the same column whose certificates say that they add; and, under the observed frequencies, of
-    any one release, or such a group, beside others by the bounded-column rule without delta. A release of several
+    any one release, or such a group, or what was planned with `releases=`, beside others by the bounded-column rule
+    without delta. A release of several
     columns by theorem="kantorovich" holds a pairing of rows that bounds every other release of Laplace noise of some of
     these columns: with scales of the same proportions the epsilons add. Other releases are refused: their epsilons may
     be far too small. **From the table**: releases of a column with Laplace noise of scales
@@ -198,27 +199,32 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
 
 
 def _planned(certificates: Sequence[Certificate]) -> Composition | None:
-    """Releases of one plan for several: together no more than the plan has room for."""
+    """Releases of one plan for several: together no more than the plan has room for, others by noise for ranges."""
     for base in certificates:
-        if (
-            base.channels
-            or base.releases < len(certificates)
-            or base.noise not in (PUBLISHED_FOR.title, Gaussian().title)
-        ):
+        if base.channels or base.releases == 1 or base.noise not in (PUBLISHED_FOR.title, Gaussian().title):
             continue
-        if any(each.noise != base.noise or _clipped(each) != _clipped(base) for each in certificates):
-            continue
-        power = 1 if base.noise == PUBLISHED_FOR.title else 2
-        if all(_used(certificates, name, scale, power) <= base.releases for name, scale in base.scales.items()):
-            if any(set(each.scales) - set(base.scales) for each in certificates):
-                continue
-            return Composition(
-                epsilon=base.epsilon,
-                delta=base.delta,
-                rule=f"one of them was planned for {base.releases:,} releases, and the others add no more than that",
-                releases=len(certificates),
-            )
+        local = [one for one in certificates if one is not base and _has_noise_for_ranges(one) and not one.delta]
+        for beside in ([], local if "empirical" in base.beliefs else []):
+            planned = [one for one in certificates if not any(one is other for other in beside)]
+            if _has_room(base, planned):
+                return Composition(
+                    epsilon=up(sum((Fraction(one.epsilon) for one in beside), Fraction(base.epsilon))),
+                    delta=base.delta,
+                    rule=f"one of them was planned for {base.releases:,} releases, and others add no more than that"
+                    + "; the rest have noise for the range of their columns, and their epsilons add" * bool(beside),
+                    releases=len(certificates),
+                )
     return None
+
+
+def _has_room(base: Certificate, planned: Sequence[Certificate]) -> bool:
+    """Whether a plan for several releases covers these."""
+    if len(planned) > base.releases or any(one.channels or set(one.scales) - set(base.scales) for one in planned):
+        return False
+    if any(one.noise != base.noise or _clipped(one) != _clipped(base) for one in planned):
+        return False
+    power = 1 if base.noise == PUBLISHED_FOR.title else 2
+    return all(_used(planned, name, scale, power) <= base.releases for name, scale in base.scales.items())
 
 
 def _used(certificates: Sequence[Certificate], name: str, scale: float, power: int) -> Fraction:

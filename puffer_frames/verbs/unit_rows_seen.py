@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import Table
@@ -16,8 +18,8 @@ def with_units(request: Request, table: Table, /, *, declared: bool = True) -> R
     Raises
     ------
     ArgumentError
-        For a unit with rows of two secrets, with more rows than were declared, or with different rows that were said
-        to be the same.
+        For a unit with rows of two secrets, with more rows than were declared, and for rows that were said to be
+        the same where they differ, or where units have different numbers of them.
     ArgumentTypeError
         For a table that is not in memory.
     """
@@ -74,4 +76,11 @@ def _check_repeated(request: Request, table: Table) -> None:
                 rule='Unit(..., rows="repeated") only where all rows of a unit hold the same values',
                 got=f"a unit with two values of {name!r}",
                 hint='Say rows="independent", if they are so given the secret, or rows="any".',
+            )
+        if np.ptp(np.diff(read.starts)):  # else a unit would count as often as it has rows
+            raise ArgumentError(
+                "unit",
+                rule='Unit(..., rows="repeated") only where all units have the same number of rows',
+                got="units of different sizes",
+                hint="Release one row of each unit instead: its rows are all the same.",
             )

@@ -106,7 +106,9 @@ def test_the_largest_number_of_rows_counts():
     rng = np.random.default_rng(2)
     rows = random_units(rng, columns=1, most=2, repeated=True)
     rows["u"] = np.where(rows["s"] == "p", rows["u"], [f"other {k}" for k in range(rows["s"].size)])
-    for word in ("independent", "repeated", "any"):
+    with pytest.raises(ArgumentError, match="same number of rows"):
+        planned(rows, epsilon=0.2, unit=Unit("u", rows="repeated"))
+    for word in ("independent", "any"):
         told, counted = (planned(rows, epsilon=0.2, unit=Unit("u", rows=word, most=most))[2] for most in (2, None))
         assert told == pytest.approx(counted)
         more = planned(rows, epsilon=0.2, unit=Unit("u", rows=word, most=5))[2]

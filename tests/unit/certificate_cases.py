@@ -49,6 +49,7 @@ CALM = pd.DataFrame({"group": RNG.permutation(["a", "b"] * 200), "score": [3] * 
 COINS = pd.DataFrame({"group": RNG.choice(["a", "b"], ROWS), "score": RNG.integers(0, 2, ROWS)})
 LACKING = PEOPLE.assign(town=np.where((PEOPLE["group"] == "a") & (PEOPLE["town"] == "x"), "z", PEOPLE["town"]))
 WARDS = PEOPLE.sample(frac=2, replace=True, random_state=2, ignore_index=True)
+TWICE = pd.concat([PEOPLE.assign(ward=range(ROWS))] * 2).sample(frac=1, random_state=3, ignore_index=True)
 WARDS = WARDS.assign(ward=WARDS["score"].astype(str) + WARDS["group"] + WARDS["town"])
 LARGE = pd.DataFrame({"group": RNG.choice(["a", "b"], 140_000), "score": RNG.normal(size=140_000)})
 
@@ -141,7 +142,7 @@ CASES = {
     "release, given, lacking": RELEASE | {"frame": LACKING, "given": Strata("town", minimum=1)},
     "rows, given": ROWS | {"given": "town"},
     "release, unit of independent rows": RELEASE | {"frame": WARDS, "unit": Unit("ward", rows="independent")},
-    "release, unit of repeated rows": RELEASE | {"frame": WARDS, "unit": Unit("ward", rows="repeated")},
+    "release, unit of repeated rows": RELEASE | {"frame": TWICE, "unit": Unit("ward", rows="repeated")},
     "columns, unit of any rows": COLUMNS | {"frame": WARDS, "unit": Unit("ward", rows="any")},
     "release, one of several": RELEASE | {"releases": 3},
     "batch of rows": PLAN | {"public": ["score", "age"], "allow_drift": True},
