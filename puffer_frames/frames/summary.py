@@ -198,11 +198,11 @@ def sorted_levels(levels: Iterable[Level], /) -> tuple[Level, ...]:
     return (*sorted((level for level in different if level is not None), key=sort_key), *missing)
 
 
-def check_few_levels(different: float, /, *, name: str) -> None:
+def check_few_levels(different: float, /, *, name: str, role: str = "public") -> None:
     """Raise ArgumentError for so many different levels; their number is not told."""
     if different > MOST_LEVELS:
         raise ArgumentError(
-            f"the public column {name!r}",
+            f"the {role} column {name!r}",
             rule=f"one of at most {MOST_LEVELS} different levels",
             got="more",
             hint="Merge the rare levels into one such as 'other', or release a coarser column.",

@@ -97,8 +97,10 @@ class RowsSeen:
 
     def by_stratum(self, own: int, /) -> dict[Stratum, RowsSeen]:
         """Those of each stratum: the secrets are counted with the given columns after `own` of their own."""
-        strata = dict.fromkeys(sorted((key[own:] for key in self._keys()), key=sort_key))
-        return {z: self._only({key: _own(key, own) for key in self._keys() if key[own:] == z}) for z in strata}
+        strata: dict[Stratum, dict[tuple[Any, ...], Secret]] = {}
+        for key in self._keys():
+            strata.setdefault(key[own:], {})[key] = _own(key, own)
+        return {z: self._only(strata[z]) for z in sorted(strata, key=sort_key)}
 
     @classmethod
     def merged(cls, parts: Sequence[RowsSeen], /) -> RowsSeen:

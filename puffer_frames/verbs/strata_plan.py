@@ -34,8 +34,8 @@ def choose_in_strata(
         As for a column alone.
     """
     assert request.given is not None
+    _check_few(seen, request)
     parts = seen.by_stratum(len(request.secret))
-    _check_few(parts, request.given_columns)
     rows = RowsSeen.merged(list(parts.values()))
     one_scale, minimum = request.given.scale == "one", request.given.minimum
     bounded = _bounded(request, rows, pairs=pairs, named=named)
@@ -79,10 +79,12 @@ def choose_in_strata(
     return _of_all(strata, common, bounded, small=bool(small)), strata
 
 
-def _check_few(parts: Mapping[Stratum, RowsSeen], names: Sequence[str]) -> None:
-    for k, name in enumerate(names):
-        check_few_levels(len({z[k] for z in parts}), name=name)
-    if len(parts) > MOST_STRATA:
+def _check_few(seen: RowsSeen, request: Request) -> None:
+    own = len(request.secret)
+    strata = {key[own:] for key in seen.rows_per_secret if isinstance(key, tuple)}
+    for k, name in enumerate(request.given_columns):
+        check_few_levels(len({z[k] for z in strata}), name=name, role="given")
+    if len(strata) > MOST_STRATA:
         raise ArgumentError(
             "given",
             rule=f"columns with at most {MOST_STRATA:,} different rows",

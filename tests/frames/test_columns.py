@@ -87,7 +87,7 @@ def test_domain_clips_before_the_noise_and_sets_the_range(table):
     assert max(prior.means.max() for prior in one.priors.values()) == 10
 
 
-@pytest.mark.parametrize("options", [{"theorem": "kantorovich"}, {"beliefs": {"a": Prior.bernoulli(0.5)}}])
+@pytest.mark.parametrize("options", [{"theorem": "gmm"}, {"beliefs": {"a": Prior.bernoulli(0.5)}}])
 def test_a_joint_release_takes_no_theorem_of_one_column(table, options):
     with pytest.raises(ArgumentError, match="several public columns"):
         pd.DataFrame(table).puffer.privatize(secret="group", public=["left", "right"], epsilon=1.0, **options)
