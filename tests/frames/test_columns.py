@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import run
+from conftest import LOCAL_KINDS, run
 from kinds import column, names
 
 import puffer_frames
@@ -64,6 +64,7 @@ def test_joint_release_hides_what_the_columns_tell_together(table):
         _ = plan.scale
 
 
+@pytest.mark.parametrize("kind", [*LOCAL_KINDS, pytest.param("spark", marks=pytest.mark.slow)], indirect=True)
 def test_joint_release_of_every_kind_of_frame(make_frame, table):
     asked = {"secret": "group", "public": ["right", "left"], "epsilon": 1.0, "rng": 5, "keep": "note"}
     released = run(puffer_frames.privatize(make_frame(table), **asked))

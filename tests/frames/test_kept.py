@@ -144,6 +144,7 @@ def maps_of(frame):
     return functions.create_map(functions.lit("a"), frame["group"])
 
 
+@pytest.mark.slow
 def test_kept_columns_together_in_spark(spark):
     columns, public, expected = KEPT["two, and one of many values"]
     frame = build_frame("spark", {"group": LETTER, "flag": 1 - FLAG, "score": SCORE, **columns}, spark)

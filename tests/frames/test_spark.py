@@ -28,7 +28,7 @@ def test_the_rows_of_every_kinds_cases_lie_in_two_partitions(spark):
     assert frame.selectExpr("spark_partition_id() AS partition").distinct().count() == 2
 
 
-@pytest.mark.parametrize("domain", [None, {"value": (-1.0, 2.0)}])
+@pytest.mark.parametrize("domain", [pytest.param(None, marks=pytest.mark.slow), {"value": (-1.0, 2.0)}])
 def test_many_values_are_counted_in_the_same_cells(spark, tmp_path, domain):
     rng = np.random.default_rng(0)
     group = rng.integers(0, 3, 140_000)

@@ -46,7 +46,7 @@ def reaches(released, name):
     }
 
 
-@pytest.mark.parametrize("row_id", ["id", None])
+@pytest.mark.parametrize("row_id", ["id", pytest.param(None, marks=pytest.mark.slow)])
 def test_no_column_but_the_released_ones_can_be_reached(frame, row_id):
     from pyspark.errors import AnalysisException
 

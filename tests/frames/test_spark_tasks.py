@@ -98,7 +98,7 @@ def test_a_retried_task_draws_the_same_noise(frame, tmp_path, by):
     assert certificate_of(released).verify(once) == "intact, unsigned"
 
 
-@pytest.mark.parametrize("by", [None, "id"], ids=["by position", "by row_id"])
+@pytest.mark.parametrize("by", [pytest.param(None, marks=pytest.mark.slow), "id"], ids=["by position", "by row_id"])
 def test_a_retried_task_draws_the_same_levels(spark, frame, tmp_path, by):
     """A channel draws once for each row: in a task that failed, in other partitions, and in other orders."""
     flag = tmp_path / "fail"
@@ -246,6 +246,7 @@ def test_certificates_of_spark_frames(spark, frame, tmp_path):
     assert ordered.verify(files.select("score")) == "derived"
 
 
+@pytest.mark.slow
 def test_kept_columns_of_every_kind_are_in_the_fingerprint(spark, tmp_path):
     n = 60
     start = datetime.datetime(2020, 1, 1, 12, 30, 15, 123456)
