@@ -302,6 +302,8 @@ def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Compos
     title = PUBLISHED_FOR.title
     if any(each.noise != title or each.channels for each in certificates):
         raise _refused(f"noise other than {title} noise", hint="Leave the table out.")
+    if any(each.unit or each.given for each in certificates):
+        raise _refused("units, or given columns, of which the table says nothing here", hint="Leave the table out.")
     if len(columns) > MOST_COLUMNS:
         raise _refused(f"{len(columns)} columns", hint=f"At most {MOST_COLUMNS} are composed from the table.")
     if any(_has(each, key) for each in certificates for key in ("clipped", "clipped-to-range")):

@@ -9,6 +9,7 @@ import numpy as np
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import Table
+from puffer_frames.priors.unit_rows import UnitRows
 from puffer_frames.verbs.request import Request
 
 
@@ -67,10 +68,8 @@ def _check_repeated(request: Request, table: Table) -> None:
     assert request.unit is not None
     assert isinstance(table, LocalTable)
     for name in request.public:
-        read = table.read_units(
-            unit=request.unit.column, value=name, by=(), nulls=request.nulls, low=-math.inf, high=math.inf
-        )
-        if (read.values[read.starts[:-1]] != read.values[read.starts[1:] - 1]).any():
+        read = _same_rows(request, table, name)
+        if read is None:
             raise ArgumentError(
                 "unit",
                 rule='Unit(..., rows="repeated") only where all rows of a unit hold the same values',
@@ -84,3 +83,16 @@ def _check_repeated(request: Request, table: Table) -> None:
                 got="units of different sizes",
                 hint="Release one row of each unit instead: its rows are all the same.",
             )
+
+
+def _same_rows(request: Request, table: LocalTable, name: str) -> UnitRows | None:
+    """The rows of units, where those of each hold one value of a column; None where they do not."""
+    assert request.unit is not None
+    unit, nulls = request.unit.column, request.nulls
+    if name in request.labels:
+        try:
+            return table.read_units(unit=unit, value=None, by=(name,), nulls=nulls, low=0.0, high=0.0)
+        except ArgumentError:
+            return None
+    read = table.read_units(unit=unit, value=name, by=(), nulls=nulls, low=-math.inf, high=math.inf)
+    return read if (read.values[read.starts[:-1]] == read.values[read.starts[1:] - 1]).all() else None

@@ -195,3 +195,5 @@ def test_releases_that_condition_do_not_add_up():
         for _ in "12"
     ]
     assert puffer_frames.compose(bounded).epsilon == pytest.approx(1.0)
+    with pytest.raises(CalibrationError, match="given columns"):
+        puffer_frames.compose(bounded, frame=frame)

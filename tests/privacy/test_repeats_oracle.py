@@ -102,6 +102,16 @@ def test_independent_rows_lose_epsilon_together(count):
     assert checked >= count // 3
 
 
+def test_a_table_says_nothing_of_units_together():
+    """The loss of a row under the table's frequencies is not that of a unit."""
+    rows = pd.DataFrame(random_units(np.random.default_rng(3), columns=1, most=2))
+    asked = {"secret": "s", "public": "x0", "epsilon": 0.5, "unit": Unit("u", rows="any"), "shuffle": True}
+    both = [puffer_frames.privatize(rows, **asked) for _ in range(2)]
+    assert puffer_frames.compose(both).epsilon == pytest.approx(1.0)
+    with pytest.raises(CalibrationError, match="units"):
+        puffer_frames.compose(both, frame=rows)
+
+
 def test_the_largest_number_of_rows_counts():
     rng = np.random.default_rng(2)
     rows = random_units(rng, columns=1, most=2, repeated=True)
