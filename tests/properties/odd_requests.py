@@ -29,6 +29,9 @@ INVALID = {
     "noise": ("normal", "stable", None, 3, ["laplace"], "Gaussian", Laplace, Laplace(scale=2.0)),
     "components": (0, -1, 1.5, True, "2", [2], math.nan),
     "nulls": ("keep", None, True, ["drop"]),
+    "releases": (0, -1, 1.5, None, "2", [2]),
+    "unit": ("a", 3, ["a"]),
+    "given": ("nowhere", None, 3.5, ["nowhere"], {"nowhere": 1}),
     "domain": ((0, 1), 3, "ab", {"nowhere": (0, 1)}, [(0, 1)]),
     "clip": ((1, 0), (math.nan, 1), 3, "ab", ("a", "b"), {"nowhere": (0, 1)}, (1, 1), (0, 1, 2)),
     "index": ("all", 0, True, ["keep"]),
@@ -81,19 +84,30 @@ def cases(draw):
         given = draw(_models(options, secrets))
     else:
         given = []
-        options |= {"theorem": "bounded"} if rarely(draw, 4) else {}
+        options |= {"theorem": draw(st.sampled_from(["bounded", "kantorovich"]))} if rarely(draw, 3) else {}
     for name, strategy in _free(table, secrets).items():
         if rarely(draw, 2 if name in ("nulls", "allow_zero_noise") else 4):
             options[name] = draw(strategy)
     if rarely(draw, 5):
         options |= draw(_noises(options))
+        if len(table.public) > 1 and options.get("theorem") == "kantorovich":
+            del options["theorem"]
     if not table.library.startswith("polars") and not rarely(draw, 4):
         options["index"] = draw(st.sampled_from(["drop"] if options.get("shuffle") else ["drop", "keep"]))
     given = draw(_mechanisms(table, options, given, secrets))
+    if _is_noise(table, options) and rarely(draw, 5):
+        options["releases"] = draw(st.integers(1, 4))
     invalid = draw(st.sampled_from(sorted(INVALID))) if rarely(draw, 8) else None
     if invalid:
         options[invalid] = draw(st.sampled_from([*INVALID[invalid], *_invalid_here(table).get(invalid, ())]))
     return Case(table=table, options=options, given=given, invalid=invalid)
+
+
+def _is_noise(table, options):
+    """Whether several releases can be planned: Laplace or Gaussian noise, and no channel."""
+    labels = any(holds_labels(_column(table, place)) for place in table.public)
+    word = options.get("mechanism", "auto")
+    return not labels and word in ("auto", "noise") and not isinstance(options.get("noise"), Stable)
 
 
 def _invalid_here(table):
