@@ -81,7 +81,7 @@ def failing_once(flag):
     return run
 
 
-@pytest.mark.parametrize("by", [None, "id"], ids=["by position", "by row_id"])
+@pytest.mark.parametrize("by", [None, pytest.param("id", marks=pytest.mark.slow)], ids=["by position", "by row_id"])
 def test_a_retried_task_draws_the_same_noise(frame, tmp_path, by):
     flag = tmp_path / "fail"
     source = frame.mapInArrow(failing_once(flag), frame.schema)
@@ -131,7 +131,7 @@ def test_a_task_that_fails_during_the_release(frame, expected, tmp_path):
     assert released_rows(released, "id").equals(expected)
 
 
-@pytest.mark.parametrize("reliable", [False, True])
+@pytest.mark.parametrize("reliable", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_rows_that_change_are_materialised_once(spark, frame, tmp_path, reliable):
     context = spark.sparkContext
     changing = frame.repartition(3).withColumn("id", _clock())

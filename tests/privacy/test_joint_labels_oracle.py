@@ -59,7 +59,7 @@ def laws_of(table, public):
     return found
 
 
-@sweep(25, 200)
+@sweep(12, 200)
 def test_the_loss_of_a_plan_is_at_most_epsilon_and_near_it(count):
     for seed in range(count):
         table, public, labels = drawn(seed)

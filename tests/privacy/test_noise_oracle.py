@@ -174,7 +174,7 @@ def test_the_oracle_agrees_with_the_closed_form_for_a_shift_under_cauchy_noise()
 
 
 # --------------------------------------------------------------------------------------------------- Gaussian noise
-@sweep(8, 40)
+@sweep(4, 40)
 def test_gaussian_brackets_hold_the_oracle_values(count):
     assert gaussian_misses(oracle.hockey_stick, gaussian_cases(count)) == 0
 

@@ -51,7 +51,7 @@ def violations(factor, *, count):
     return found
 
 
-@sweep(10, 100)
+@sweep(5, 100)
 def test_histograms_are_private(count):
     assert violations(LIPSCHITZ, count=count) == 0
 
@@ -61,7 +61,7 @@ def test_without_the_factor_2_they_are_not(count):
     assert violations(LIPSCHITZ - 1, count=count) >= count / 4
 
 
-@sweep(8, 30)
+@sweep(4, 30)
 def test_given_starts_and_any_start_are_private(count):
     for k, (transition, rng) in enumerate(chains(count, seed=12)):
         states, epsilon, length = transition.shape[0], (1.0, 4.0)[k % 2], 5
@@ -73,7 +73,7 @@ def test_given_starts_and_any_start_are_private(count):
             assert histogram_loss(transition, initial, length, LIPSCHITZ * given) <= epsilon * (1 + 1e-12)
 
 
-@sweep(12, 60)
+@sweep(6, 60)
 def test_scales_are_those_of_all_quilts(count):
     """The search over quilts equals brute force over all of them, with influences from all sequences."""
     for k, (transition, rng) in enumerate(chains(count, seed=13)):

@@ -51,7 +51,7 @@ def assert_alike(found, expected, *, width=1e-7):
 
 
 @pytest.mark.parametrize(("style", "scale"), thinned(STYLES, [0.1, 1.0, 20.0]))
-@sweep(8, 30)
+@sweep(3, 30)
 def test_pure_loss_is_that_of_the_pairs_one_by_one(style, scale, count):
     for n in (2, count):
         priors = priors_of(style, n, seed=n)
@@ -64,7 +64,7 @@ def test_pure_loss_is_that_of_the_pairs_one_by_one(style, scale, count):
 
 
 @pytest.mark.parametrize(("style", "point"), thinned(STYLES, [(0.3, 0.1), (1.0, 1.0), (5.0, 0.5)]), ids=str)
-@sweep(6, 12)
+@sweep(2, 12)
 def test_hockey_stick_is_that_of_the_pairs_one_by_one(style, point, count):
     scale, epsilon = point
     for n in (2, count):
@@ -74,7 +74,7 @@ def test_hockey_stick_is_that_of_the_pairs_one_by_one(style, point, count):
 
 
 @pytest.mark.parametrize(("style", "point"), thinned(STYLES, [(0.3, 0.1), (1.0, 1.0), (30.0, 0.2)]), ids=str)
-@sweep(6, 9)
+@sweep(2, 9)
 def test_under_gaussian_noise_too(style, point, count):
     scale, epsilon = point
     for n in (2, count):
@@ -94,7 +94,7 @@ def test_no_gaussian_noise_and_hardly_any():
 
 
 @pytest.mark.parametrize("style", STYLES)
-@sweep(6, 9)
+@sweep(2, 9)
 def test_without_noise(style, count):
     priors = priors_of(style, count)
     many, one_by_one = ManyGaussiansLoss(priors), MixtureLoss(priors, pairs="all")
