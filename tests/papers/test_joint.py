@@ -11,6 +11,8 @@ from scipy.special import logsumexp
 from puffer_frames import calibrate
 from puffer_frames.loss.joint.joint_loss import JointLoss
 from puffer_frames.loss.joint.lines import JointLaw, PlacedLaw
+from puffer_frames.priors.row_boxes import RowBoxes
+from puffer_frames.priors.row_coupling import coupling_distance
 from puffer_frames.scales.joint.exchange import joint_scales
 
 COLUMNS = {"age": 0, "education_num": 4, "race": 8, "sex": 9, "hours": 12}
@@ -187,3 +189,30 @@ def test_one_pair_of_three_secrets():
     spread = frame[["x", "y"]].std(ddof=0)
     assert sum(some.scales[c] / spread[c] for c in "xy") <= sum(every.scales[c] / spread[c] for c in "xy") * 1.001
     assert set(some.choices["x"].worst_pair) == {"a", "b"}
+
+
+@pytest.mark.parametrize(
+    ("name", "secret", "most"),
+    [
+        ("student", "sex", 3.88),
+        pytest.param("adult", "sex", 6.5, marks=pytest.mark.slow),
+        pytest.param("adult", "race", 16.34, marks=pytest.mark.slow),
+        pytest.param("bank", "marital", 39.3, marks=pytest.mark.slow),
+    ],
+)
+def test_couplings_of_whole_rows(name, secret, most):
+    """The sums of scale / standard deviation, at most those of the figures."""
+    frame, public = TABLES[name](), PUBLIC[name]
+    made = calibrate(frame, secret=secret, public=public, epsilon=1.0, theorem="kantorovich")
+    assert sum(made.scales[column] / frame[column].std(ddof=0) for column in public) <= most
+    assert made.choices[public[0]].verified["empirical"].pure_loss.upper <= 1.0
+
+
+def test_w_infinity_of_whole_rows():
+    frame, ratios = TABLES["student"](), np.array([2.0, 3.0, 3.0])
+    boxes = []
+    for _, part in frame.groupby("sex"):
+        counts = part.groupby(PUBLIC["student"]).size()
+        points = np.array(counts.index.tolist(), dtype=float)
+        boxes.append(RowBoxes.of((points, counts.to_numpy()), ratios, most=2_000))
+    assert coupling_distance(*boxes, ratios) == pytest.approx(7 / 3, abs=1e-9)
