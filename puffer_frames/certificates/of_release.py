@@ -256,7 +256,9 @@ def _done(facts: ReleaseFacts) -> Iterator[Statement]:
     if ranged:
         yield say("clipped-to-range", what=shown_names(ranged))
     yield from _remapped(facts)
-    for name, (levels, changed) in facts.responses.items():
+    for name, (levels, changed) in facts.responses.items() if facts.noisy else ():
+        if not changed:
+            continue
         kept = f"{1 - changed:.6g}"
         yield say("randomised", what=shown(name), kept=kept, levels=f"{levels:,}")
     if facts.done:

@@ -154,6 +154,10 @@ class Roles:
 
     def _check_given(self) -> None:
         for name in self.given:
+            if self.given.count(name) > 1:
+                raise ArgumentError(
+                    "given", rule="different columns", got="one named twice", hint="Name each column once."
+                )
             if self.secret.count(name) > 1 or name in self.public or self.keep.count(name) > 1:
                 raise ArgumentError(
                     "given",

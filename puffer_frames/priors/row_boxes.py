@@ -64,12 +64,12 @@ def _halved(points: FloatArray, ratios: FloatArray, most: int) -> Sequence[NDArr
 
     add(np.arange(len(points)))
     while len(waiting) < most:
-        side, place, axis, middle = heapq.heappop(waiting)
+        if not waiting[0][0]:
+            break
+        _, place, axis, middle = heapq.heappop(waiting)
         part = parts[place]
         values = points[part, axis]
         left = values <= min(middle, np.nextafter(values.max(), -np.inf))
         add(part[left])
         add(part[~left])
-        if not side:
-            break
     return [parts[place] for _, place, _, _ in waiting]

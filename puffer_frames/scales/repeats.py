@@ -15,6 +15,9 @@ from puffer_frames.numbers.arguments import check_count, check_word
 from puffer_frames.numbers.rounding import up
 from puffer_frames.numbers.target import Target
 
+MOST_REPEATS = 1_000_000
+"""Rows of a unit, and releases."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -60,7 +63,7 @@ class Unit:
         if self.rows not in ("independent", "repeated", "any"):
             check_word(self.rows, "rows", ("independent", "repeated", "any"))
         if self.most is not None:
-            check_count(self.most, "most", at_least=1)
+            check_count(self.most, "most", at_least=1, at_most=MOST_REPEATS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

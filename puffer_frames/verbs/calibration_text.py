@@ -58,10 +58,13 @@ def _label_rows(plan: Plan, name: str, choice: Choice) -> Rows:
         for s, prior in choice.empirical.items()
     )
     constant = 1 - float(np.max(counts) / np.sum(counts))
+    stays = f"each stays with probability {1 - changed:.6g}, else any other takes its place"
+    if not changed:
+        stays = "released as they are"
     useless = ". More labels change than that: single labels are of no use" if changed > constant else ""
     return [
         ("theorem", f"{choice.theorem.name}: {choice.theorem.model} ({choice.theorem.source})"),
-        ("labels", f"{len(levels):,}; each stays with probability {1 - changed:.6g}, else any other takes its place"),
+        ("labels", f"{len(levels):,}; {stays}"),
         ("beside it", f"the most frequent label in place of every one changes {constant:.4g} of them{useless}"),
         ("worst pair", f"{pair[0]!r} / {pair[1]!r}, {choice.binding_belief} belief"),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from puffer_frames.errors import CalibrationError
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
@@ -24,7 +25,16 @@ def choices_of(request: Request, rows: RowsSeen, /, *, pairs: Pairs, named: list
     repeats, noise = request.repeats, request.noise
     factor = repeats.factor(noise)
     asked = repeats.asked(request.target, noise=noise, columns=len(request.public))
-    found = _of_one_value(request, rows, asked, pairs=pairs, named=named)
+    try:
+        found = _of_one_value(request, rows, asked, pairs=pairs, named=named)
+    except CalibrationError as error:
+        if asked == request.target:
+            raise
+        raise CalibrationError(
+            error.what, rule=error.rule, got=f"{error.got} (for one of several rows or releases)", hint=error.hint
+        ) from None
+    if repeats.assumed == "any":  # what one row needs says nothing of a unit
+        found = {name: replace(choice, none_needed=not choice.scale) for name, choice in found.items()}
     return found if factor == 1 else {name: _larger(choice, factor) for name, choice in found.items()}
 
 

@@ -13,7 +13,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import is_frame, open_table
 from puffer_frames.noise.gaussian import Gaussian
-from puffer_frames.numbers.presentation import as_html, as_text, odds_text, plain
+from puffer_frames.numbers.presentation import as_html, as_text, odds_text, plain, shown, shown_names
 from puffer_frames.numbers.rounding import up
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
@@ -39,11 +39,18 @@ class Composition:
     """Why, in a sentence."""
     releases: int
     """How many there are."""
+    unit: str | None = None
+    """Name of the column whose rows of one value are protected together, where there is one."""
+    given: tuple[str, ...] = ()
+    """Names of columns on which the guarantee conditions."""
 
     def _shown(self) -> tuple[str, list[tuple[str, str]]]:
         pure = "pure" if not self.delta else f"delta = {plain(self.delta)}"
         title = f"{self.releases} releases together: epsilon = {plain(self.epsilon)}, {pure}"
-        meaning = odds_text("all released values of one record together", epsilon=self.epsilon, delta=self.delta)
+        whose = f"all rows of one {shown(self.unit)}" if self.unit else "one record"
+        meaning = odds_text(f"all released values of {whose} together", epsilon=self.epsilon, delta=self.delta)
+        if self.given:
+            meaning += f", beyond what {shown_names(self.given)} tells"
         return title, [("meaning", meaning), ("rule", self.rule)]
 
     def __str__(self) -> str:
@@ -114,6 +121,8 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
         raise ArgumentError("releases", rule="two or more", got=str(len(certificates)), hint="List all releases.")
     _check_alike(certificates)
     found = _of_certificates(certificates) if frame is None else _of_table(certificates, frame)
+    given = tuple(dict.fromkeys(name for each in certificates for name in each.given))
+    found = replace(found, unit=certificates[0].unit, given=given)
     kept = any(each.kept for each in certificates)
     return replace(found, rule=f"{found.rule}; not beside kept columns") if kept else found
 
@@ -200,6 +209,8 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
 
 def _planned(certificates: Sequence[Certificate]) -> Composition | None:
     """Releases of one plan for several: together no more than the plan has room for, others by noise for ranges."""
+    if any(each.given for each in certificates):  # whose scales differ from stratum to stratum
+        return None
     for base in certificates:
         if base.channels or base.releases == 1 or base.noise not in (PUBLISHED_FOR.title, Gaussian().title):
             continue

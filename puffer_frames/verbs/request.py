@@ -28,7 +28,7 @@ from puffer_frames.scales.choice import check_calibration
 from puffer_frames.scales.joint.columns import MOST_COLUMNS, check_weights
 from puffer_frames.scales.learned import Bootstrap, Contamination
 from puffer_frames.scales.remap import check_noise
-from puffer_frames.scales.repeats import Repeats, Unit
+from puffer_frames.scales.repeats import MOST_REPEATS, Repeats, Unit
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.arguments import CalibrateArguments, DrawArguments, GuaranteeArguments, LayoutArguments
 
@@ -164,6 +164,13 @@ def check_repeats(request: Request, /) -> None:
             rule="another column than the secret and the public ones, and without given columns",
             got=repr(request.unit.column),
             hint="Name the column that says whose row it is.",
+        )
+    if request.unit.rows == "repeated" and request.nulls != "raise":
+        raise ArgumentError(
+            "nulls",
+            rule='"raise" for Unit(..., rows="repeated"): rows that are left out would change the sizes of units',
+            got=repr(request.nulls),
+            hint="Leave out such rows, or whole units, before the release.",
         )
     if request.unit.rows == "any" and request.theorem not in ("auto", BOUNDED.name):
         raise ArgumentError(
@@ -303,7 +310,7 @@ class Request:
             given_columns=given_columns,
             unit=check_unit(arguments.unit, labels),
             labels=(),
-            repeats=Repeats(releases=check_count(arguments.releases, "releases", at_least=1)),
+            repeats=Repeats(releases=check_count(arguments.releases, "releases", at_least=1, at_most=MOST_REPEATS)),
             target=target,
             noise=noise,
             mechanism=mechanism,

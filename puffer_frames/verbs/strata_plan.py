@@ -39,7 +39,7 @@ def choose_in_strata(
     rows = RowsSeen.merged(list(parts.values()))
     one_scale, minimum = request.given.scale == "one", request.given.minimum
     bounded = _bounded(request, rows, pairs=pairs, named=named)
-    open_to_zero = replace(request, allow_zero_noise=True)
+    open_to_zero = _for_parts(request, rows)
     found: dict[Stratum, Mapping[str, Choice]] = {}
     small, unbound, lacking = list[Stratum](), list[Stratum](), 0
     for z, part in parts.items():
@@ -76,7 +76,16 @@ def choose_in_strata(
         rows=listed_counts,
         alone=_loss_of_strata(parts, rows, pairs=pairs, named=named),
     )
-    return _of_all(strata, common, bounded, small=bool(small)), strata
+    return _of_all(request, strata, common, bounded), strata
+
+
+def _for_parts(request: Request, rows: RowsSeen) -> Request:
+    """The request of one stratum. A belief that clips values does so to the range of the table, not of the stratum."""
+    found = replace(request, allow_zero_noise=True)
+    if all(isinstance(belief, str) for belief in request.beliefs):
+        return found
+    ranges = {name: summary.extent for name, summary in rows.summaries.items()}
+    return replace(found, domain=ranges | dict(request.domain))
 
 
 def _check_few(seen: RowsSeen, request: Request) -> None:
@@ -108,18 +117,18 @@ def _bounded(request: Request, rows: RowsSeen, *, pairs: Pairs, named: Sequence[
 
 
 def _of_all(
-    strata: StrataChoices,
-    common: Mapping[str, Choice],
-    bounded: Mapping[str, Choice],
-    *,
-    small: bool,
+    request: Request, strata: StrataChoices, common: Mapping[str, Choice], bounded: Mapping[str, Choice]
 ) -> dict[str, Choice]:
-    """The largest scale of each column, and the largest losses in any stratum."""
+    """The largest scale of each column, and the largest losses in any stratum.
+
+    A coupling within strata says nothing of releases that condition on other columns: only noise for ranges adds up.
+    """
     found = {}
+    for_ranges = request.theorem == BOUNDED.name and (len(request.public) > 1 or request.calibration == "theorem")
     for name, choice in common.items():
         scale = max(choices[name].scale for choices in strata.choices.values())
         extent = bounded[name].bounds
-        adds_up = choice.adds_up and (bounded[name].adds_up or not small)
+        adds_up = choice.adds_up and for_ranges
         priors = bounded[name].empirical
         found[name] = replace(
             choice, scale=scale, bounds=extent, adds_up=adds_up, priors=priors, empirical=priors, wider={}

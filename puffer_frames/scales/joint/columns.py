@@ -29,6 +29,8 @@ from puffer_frames.scales.joint.exchange import joint_scales
 
 _TINY = 2.0**-900
 """No scale is below this: the rest of the range of floats is for the grid."""
+_LARGEST = 1e300
+"""No weight is above this."""
 MOST_COLUMNS = 4
 """Of more columns the grid is too large."""
 
@@ -88,7 +90,7 @@ def choose_jointly(
     asked = unrounded(target, noise=noise, columns=len(varies))
     scales = dict.fromkeys(joint.columns, 0.0)
     if varies:
-        own = {c: 1 / _unit_of(whole, k) for k, c in enumerate(joint.columns) if _varies((whole,), k)}
+        own = {c: min(_LARGEST, 1 / _unit_of(whole, k)) for k, c in enumerate(joint.columns) if _varies((whole,), k)}
         rates = [weights.get(name, own.get(name, 1.0)) for name in (joint.columns[k] for k in varies)]
         floors = [_least_scale((whole, *tables), k, epsilon=target.epsilon) for k in varies]
         solve = coupled_scales if coupled else _solved
