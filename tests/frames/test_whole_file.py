@@ -51,7 +51,7 @@ def open_files(folder):
     held = []
     for entry in place.iterdir() if place.exists() else ():
         with contextlib.suppress(OSError):  # closed meanwhile
-            held.append(os.readlink(entry))
+            held.append(str(entry.readlink()))
     return [target for target in held if target.startswith(str(folder))]
 
 
