@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from puffer_frames.errors import CalibrationError
@@ -16,8 +17,16 @@ from puffer_frames.verbs.request import Request, is_coupled
 from puffer_frames.verbs.rows_seen import RowsSeen
 
 
-def choices_of(request: Request, rows: RowsSeen, /, *, pairs: Pairs, named: list[Secret]) -> dict[str, Choice]:
-    """The scale and why, per column, for the secrets that the pairs name.
+def choices_of(
+    request: Request,
+    rows: RowsSeen,
+    /,
+    *,
+    pairs: Pairs,
+    named: list[Secret],
+    near: Mapping[str, Choice] | None = None,
+) -> dict[str, Choice]:
+    """The scale and why, per column, for the secrets that the pairs name; near those of a table like this one.
 
     For several rows of a unit, or several releases, what was measured is of one row, and of all noisy copies of its
     values together.
@@ -26,7 +35,7 @@ def choices_of(request: Request, rows: RowsSeen, /, *, pairs: Pairs, named: list
     factor = repeats.factor(noise)
     asked = repeats.asked(request.target, noise=noise, columns=len(request.public))
     try:
-        found = _of_one_value(request, rows, asked, pairs=pairs, named=named)
+        found = _of_one_value(request, rows, asked, pairs=pairs, named=named, near=near)
     except CalibrationError as error:
         if asked == request.target:
             raise
@@ -50,7 +59,13 @@ def _larger(choice: Choice, factor: float) -> Choice:
 
 
 def _of_one_value(
-    request: Request, rows: RowsSeen, target: Target, *, pairs: Pairs, named: list[Secret]
+    request: Request,
+    rows: RowsSeen,
+    target: Target,
+    *,
+    pairs: Pairs,
+    named: list[Secret],
+    near: Mapping[str, Choice] | None,
 ) -> dict[str, Choice]:
     """For one noisy copy of the values of one row."""
     if rows.joint is not None:
@@ -65,6 +80,7 @@ def _of_one_value(
             pairs=pairs,
             domain=request.domain,
             allow_zero_noise=request.allow_zero_noise,
+            near=None if near is None else {name: choice.scale for name, choice in near.items()},
         )
     summaries = rows.summaries
     counts = {c: {label: summary.counts[label] for label in named} for c, summary in summaries.items()}

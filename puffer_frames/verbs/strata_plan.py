@@ -41,18 +41,21 @@ def choose_in_strata(
     bounded = _bounded(request, rows, pairs=pairs, named=named)
     open_to_zero = _for_parts(request, rows)
     found: dict[Stratum, Mapping[str, Choice]] = {}
-    small, unbound, lacking = list[Stratum](), list[Stratum](), 0
-    for z, part in parts.items():
+    small, unbound, lacking = set[Stratum](), set[Stratum](), 0
+    near: Mapping[str, Choice] | None = None
+    for z, part in sorted(parts.items(), key=lambda item: -sum(item[1].rows_per_secret.values())):
         counts = part.rows_per_secret
         present, listed, absent = protected_here(list(counts), known=rows.rows_per_secret, pairs=pairs)
         lacking += bool(absent)
         if len(present) < 2 or not listed:
-            unbound.append(z)
+            unbound.add(z)
         elif not one_scale and min(counts[secret] for secret in present) < minimum:
-            small.append(z)
+            small.add(z)
             found[z] = bounded
         else:
-            found[z] = choices_of(open_to_zero, part, pairs=listed, named=list(present))
+            found[z] = choices_of(open_to_zero, part, pairs=listed, named=list(present), near=near)
+            if near is None and all(choice.scale for choice in found[z].values()):
+                near = found[z]
     exact = {z: choices for z, choices in found.items() if z not in small}
     common = bounded
     if exact:
@@ -70,8 +73,8 @@ def choose_in_strata(
         one_scale=one_scale,
         minimum=minimum,
         choices={z: found[z] for z in parts},
-        small=tuple(small),
-        unbound=tuple(unbound),
+        small=tuple(z for z in parts if z in small),
+        unbound=tuple(z for z in parts if z in unbound),
         lacking=lacking,
         rows=listed_counts,
         alone=_loss_of_strata(parts, rows, pairs=pairs, named=named),

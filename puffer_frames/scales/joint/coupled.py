@@ -37,6 +37,7 @@ def coupled_scales(
     pairs: Pairs,
     weights: Sequence[float],
     floors: Sequence[float],
+    near: Sequence[float] | None = None,
 ) -> tuple[float, ...]:
     r"""Scales :math:`b_k = r_k W_\infty / \varepsilon`, where :math:`W_\infty` is in the metric
     :math:`\sum_k |x_k - x'_k| / r_k`.
@@ -54,6 +55,8 @@ def coupled_scales(
         deviations, 1 / weight, and the ranges, and not always the best ones.
     floors : sequence of float, shape (columns with a scale,)
         No scale is below its own.
+    near : sequence of float, shape (columns with a scale,), optional
+        Good scales of tables like these: their ratios are taken, and no others are searched for.
 
     References
     ----------
@@ -63,7 +66,10 @@ def coupled_scales(
     units = 1 / np.asarray(weights, dtype=np.float64)
     spans = np.ptp(np.concatenate([points for pair in laws for points, _ in pair]), axis=0)
     with np.errstate(over="ignore", under="ignore"):
-        tried = [units * shares for shares in _ratios(laws, units, np.maximum(spans / units, 1e-6))]
+        if near is None:
+            tried = [units * shares for shares in _ratios(laws, units, np.maximum(spans / units, 1e-6))]
+        else:
+            tried = [np.asarray(near, dtype=np.float64)]
         ratios, distance = _cheapest(laws, tried, units)
     if not math.isfinite(distance):
         raise CalibrationError(

@@ -24,8 +24,8 @@ from puffer_frames.scales.choice import require_finite
 
 _EXCHANGES = 12
 _STEPS = 60
-_NEAR = 1e-5
-"""Relative accuracy of a scale on its ray."""
+_NEAR, _ROUGHLY = 1e-5, 0.02
+"""Relative accuracy of a scale on its ray: of a result, and of a start."""
 _FEW_ROWS = 6_000
 """Of laws of more rows the proportions of the scales are found on rows that stand for several."""
 _RAISES = 60
@@ -52,6 +52,7 @@ def joint_scales(
     weights: Sequence[float],
     floors: Sequence[float],
     levels: Mapping[int, int] | None = None,
+    near: Sequence[float] | None = None,
 ) -> JointScales:
     r"""Scales that minimise :math:`\sum_k w_k c_k(b_k)` where the joint loss is at most epsilon.
 
@@ -67,6 +68,8 @@ def joint_scales(
         No scale is below its own.
     levels : mapping of column number to int, optional
         How many levels each column of labels has.
+    near : sequence of float, shape (columns,), optional
+        Good scales of laws like these: the search starts there, and only there.
 
     Raises
     ------
@@ -90,7 +93,7 @@ def joint_scales(
         most = np.maximum(least, np.array(loss.ranges) * (2 * len(floors)) / target)
     require_finite(float(most.max()), Target(epsilon=target, delta=0.0))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # of scales that are then clipped
-        return _solved(loss, laws, target, pairs, costs, least, most)
+        return _solved(loss, laws, target, pairs, costs, least, most, near=near)
 
 
 def _solved(
@@ -101,10 +104,12 @@ def _solved(
     costs: Costs,
     least: FloatArray,
     most: FloatArray,
+    *,
+    near: Sequence[float] | None,
 ) -> JointScales:
     few = _few(laws, costs.levels)
     coarse = JointLoss(few, pairs=pairs, labels=costs.levels)
-    found = _Search(coarse, few, target, pairs, costs, least, most).best()
+    found = _Search(coarse, few, target, pairs, costs, least, most).best(near)
     if few is not laws:
         found = _on_ray(loss, found, target, least)
         loss.bracket(found, enough=target)  # puts lines where they are needed
@@ -187,9 +192,10 @@ class _Search:
         self.loss, self.laws, self.epsilon, self.pairs = loss, laws, epsilon, pairs
         self.costs, self.least, self.most = costs, least, most
 
-    def best(self) -> FloatArray:
-        """From several starts."""
-        ends = [self.from_start(start) for start in self._starts()]
+    def best(self, near: Sequence[float] | None, /) -> FloatArray:
+        """From several starts, or from scales that are near."""
+        starts = self._starts() if near is None else [np.array(near, dtype=np.float64)]
+        ends = [self.from_start(start) for start in starts]
         return min(ends, key=self.costs.of)
 
     def _starts(self) -> list[FloatArray]:
@@ -208,7 +214,7 @@ class _Search:
 
     def from_start(self, start: FloatArray) -> FloatArray:
         """Scales near a local minimum."""
-        scales = self._scaled(np.clip(start, self.least, self.most))
+        scales = _on_ray(self.loss, start.clip(self.least, self.most), self.epsilon, self.least, near=_ROUGHLY)
         cuts: list[_Cut] = []
         for _ in range(_EXCHANGES):
             worst = self.loss.worst(scales)
@@ -216,9 +222,6 @@ class _Search:
                 break
             cuts.append(_Cut(self.laws, worst, self.costs.levels))
             scales = self._least_under(cuts, scales)
-        return self._scaled(scales)
-
-    def _scaled(self, scales: FloatArray) -> FloatArray:
         return _on_ray(self.loss, scales, self.epsilon, self.least)
 
     def _least_under(self, cuts: Sequence[_Cut], start: FloatArray) -> FloatArray:
@@ -269,7 +272,13 @@ class _Cut:
 
 
 def _on_ray(
-    loss: JointLoss, scales: FloatArray, epsilon: float, least: FloatArray, *, most: FloatArray | None = None
+    loss: JointLoss,
+    scales: FloatArray,
+    epsilon: float,
+    least: FloatArray,
+    *,
+    most: FloatArray | None = None,
+    near: float = _NEAR,
 ) -> FloatArray:
     """Scales in the same proportions, none below its least one, at which the loss at the nodes is about epsilon."""
 
@@ -291,8 +300,8 @@ def _on_ray(
             if (at(low) <= least).all():
                 return at(low)
             low, high = low - step, low
-    found: float = brentq(excess, low, high, xtol=_NEAR, rtol=_NEAR)
-    return at(found + _NEAR)
+    found: float = brentq(excess, low, high, xtol=near, rtol=near)
+    return at(found + near)
 
 
 def _few(laws: Mapping[Secret, JointLaw], labels: Collection[int]) -> Mapping[Secret, JointLaw]:
