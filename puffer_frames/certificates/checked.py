@@ -69,6 +69,8 @@ def _check_strata(plain: Mapping[str, Any], columns: Collection[str]) -> None:
         raise refused("a given column that is noisy, or outside the guarantee")
     if any(len(one["given"]) != len(given) or set(one["scales"]) != set(columns) for one in strata):
         raise refused("strata of other columns")
+    if any(not set(one.get("caps", ())) <= set(plain.get("channels", ())) for one in strata):
+        raise refused("strata of other columns")
     if any(float(one["scales"][name]) > float(plain["scales"][name]) for one in strata for name in columns):
         raise refused("a scale of a stratum above the largest one")
 

@@ -87,7 +87,8 @@ class Fields:
     given: tuple[str, ...] = ()
     """Names of columns that were released as they were, and on which the guarantee conditions."""
     strata: tuple[Mapping[str, Any], ...] = ()
-    """Where the scale depends on these: per stratum its values ("given") and its scales ("scales"), per column."""
+    """Where the scale depends on these: per stratum its values ("given") and its scales ("scales"), per column; of
+    columns of labels the loss of a label under any law ("caps"), None of labels that stay as they are."""
     unit: str | None = None
     """Name of the column whose rows of one value are protected together, where there is one."""
     unit_rows: int = 1

@@ -47,8 +47,9 @@ class ReleaseFacts:
     """What was done after the noise, in words."""
     seeded: bool
     """Whether the noise came from a seed."""
-    responses: Mapping[str, tuple[int, float]]
-    """Of columns of labels with randomised response the number of levels, and the share of changed labels."""
+    responses: Mapping[str, tuple[int, float, float]]
+    """Of columns of labels with randomised response the number of levels, and the least and largest share of changed
+    labels in any stratum."""
     repeats: Repeats
     """How many rows of a unit and how many releases the guarantee is for."""
     unit: str
@@ -256,10 +257,10 @@ def _done(facts: ReleaseFacts) -> Iterator[Statement]:
     if ranged:
         yield say("clipped-to-range", what=shown_names(ranged))
     yield from _remapped(facts)
-    for name, (levels, changed) in facts.responses.items() if facts.noisy else ():
-        if not changed:
+    for name, (levels, least, most) in facts.responses.items() if facts.noisy else ():
+        if not most:
             continue
-        kept = f"{1 - changed:.6g}"
+        kept = f"{1 - most:.6g}" + (f" to {1 - least:.6g}, by its stratum" if least < most else "")
         yield say("randomised", what=shown(name), kept=kept, levels=f"{levels:,}")
     if facts.done:
         yield say("after", done=facts.done)

@@ -65,9 +65,11 @@ class Certificate(Fields):
         plain["estimated"] = {column: fields_of(found) for column, found in self.estimated.items()}
         plain["statements"] = [fields_of(statement) for statement in self.statements]
         plain["strata"] = [
-            {
-                "given": [as_plain(level) for level in found["given"]],
-                "scales": {column: number_plain(scale) for column, scale in found["scales"].items()},
+            {"given": [as_plain(level) for level in found["given"]]}
+            | {
+                name: {column: number_plain(number) for column, number in found[name].items()}
+                for name in ("scales", "caps")
+                if name in found
             }
             for found in self.strata
         ]
@@ -124,9 +126,11 @@ class Certificate(Fields):
         }
         values["given"] = tuple(plain.get("given", ()))
         values["strata"] = tuple(
-            {
-                "given": tuple(found["given"]),
-                "scales": {column: float(scale) for column, scale in found["scales"].items()},
+            {"given": tuple(found["given"])}
+            | {
+                name: {column: None if number is None else float(number) for column, number in found[name].items()}
+                for name in ("scales", "caps")
+                if name in found
             }
             for found in plain.get("strata", ())
         )

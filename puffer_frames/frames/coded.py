@@ -60,14 +60,14 @@ class Coded:
         table[used] = [numbers[_typed(found[k])] for k in used]
         return cls(codes=table[places], levels=levels)
 
-    def moved(self, channel: LabelChannel, rows: Numbers | None, /) -> Codes:
+    def moved(self, channel: LabelChannel, rows: Numbers | None, strata: IndexArray | None, /) -> Codes:
         """Numbers of the outputs; raises CalibrationError for levels that the channel does not know."""
         inputs = {_typed(level): code for level, code in channel.codes.items()}
         table = np.array([inputs.get(_typed(level), -1) for level in self.levels], dtype=np.int64)
         if (table < 0).any():
             counts = np.bincount(self.codes, minlength=len(self.levels))
             raise other_levels(channel.column, rows_text(int(counts[table < 0].sum())))
-        return channel.prepared()(table.astype(np.uint16)[self.codes], rows)
+        return channel.prepared()(table.astype(np.uint16)[self.codes], rows, strata)
 
 
 def series_move(change: Change, /) -> SeriesMove:
@@ -93,13 +93,13 @@ def _stratified_move(change: StratifiedMechanism) -> SeriesMove:
 def _label_move(channel: LabelChannel) -> SeriesMove:
     draw = channel.prepared()
 
-    def move(entries: pl.Series, rows: Rows | None, _: IndexArray | None) -> pl.Series:
+    def move(entries: pl.Series, rows: Rows | None, strata: IndexArray | None) -> pl.Series:
         known = known_levels(channel, nw_dtype(entries.dtype))
         places = places_in(known, entries)
         if unknown := _unknown(places, known):
             raise other_levels(channel.column, f"at least {rows_text(unknown)}")
         inputs = np.array([channel.codes[level] for level in known], dtype=np.uint16)
-        return as_series(draw(inputs[places], rows), channel, entries.dtype)
+        return as_series(draw(inputs[places], rows, strata if channel.strata else None), channel, entries.dtype)
 
     return move
 

@@ -11,6 +11,7 @@ from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.coded import Change, Coded, places_in
 from puffer_frames.frames.columns import rows_text
 from puffer_frames.frames.summary import sorted_levels
+from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.stratified import StratifiedMechanism
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import IndexArray
@@ -18,7 +19,9 @@ from puffer_frames.priors.prior import IndexArray
 _MOST = 2**62
 
 
-def numbers_of_strata(change: StratifiedMechanism, columns: Sequence[pl.Series | Coded], /) -> IndexArray:
+def numbers_of_strata(
+    change: StratifiedMechanism | LabelChannel, columns: Sequence[pl.Series | Coded], /
+) -> IndexArray:
     """Number of each row's stratum, from the given columns in their order.
 
     Raises
@@ -46,7 +49,8 @@ def numbers_of_strata(change: StratifiedMechanism, columns: Sequence[pl.Series |
 
 def strata_of(changes: Iterable[Change], columns: Mapping[str, pl.Series], /) -> IndexArray | None:
     """The numbers of the strata that the changes need; None where they need none. All have the same strata."""
-    found = next((change for change in changes if isinstance(change, StratifiedMechanism)), None)
+    stratified = (c for c in changes if isinstance(c, (StratifiedMechanism, LabelChannel)) and c.strata)
+    found = next(stratified, None)
     return None if found is None else numbers_of_strata(found, list(columns.values()))
 
 

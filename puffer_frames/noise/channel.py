@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.noise.adding import BLOCK_ROWS, CHUNK_ROWS, MANY_ROWS, Reals
+from puffer_frames.noise.stratified import numbered, places_of
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Stream, Workspace
 from puffer_frames.priors.level_counts import Level
-from puffer_frames.priors.prior import FloatArray
+from puffer_frames.priors.prior import FloatArray, IndexArray
 
 TOTAL_BITS = 62
 """The weights of a row of a channel sum to 2 to the power of this."""
@@ -23,8 +24,8 @@ _GUIDE_BITS = 12
 
 Codes: TypeAlias = NDArray[np.uint16]
 """Numbers of levels, from 0."""
-Draw: TypeAlias = Callable[[Codes, Rows | None], Codes]
-"""From numbers of inputs, and the numbers of their rows (by default 0, ..., n - 1), to numbers of outputs."""
+Draw: TypeAlias = Callable[[Codes, Rows | None, IndexArray | None], Codes]
+"""From numbers of inputs, those of their rows (by default 0, ..., n - 1) and of their strata to numbers of outputs."""
 
 
 class ChannelTable:
@@ -113,12 +114,27 @@ class LabelChannel:
     """Number of the input of each level: several levels may be one input. Other levels are an error."""
     outputs: tuple[Level, ...]
     """The released levels."""
-    table: ChannelTable
+    tables: tuple[ChannelTable, ...]
+    """One for all rows, or one per stratum."""
+    given: tuple[str, ...] = ()
+    """Names of the columns whose joint value is the stratum, where there are strata."""
+    strata: tuple[tuple[Level, ...], ...] = ()
+    """Their values, per stratum."""
 
     def prepared(self) -> Draw:
         """The function from numbers of inputs to numbers of outputs."""
         stream = self.key.stream(Purpose.NOISE, self.column)
-        return lambda codes, rows: self.table.draw(codes, stream, rows)
+
+        def draw(codes: Codes, rows: Rows | None, strata: IndexArray | None) -> Codes:
+            if strata is None:
+                return self.tables[0].draw(codes, stream, rows)
+            numbers = numbered(len(codes), rows)
+            drawn = np.empty(len(codes), dtype=np.uint16)
+            for table, places in zip(self.tables, places_of(strata, len(self.tables)), strict=True):
+                drawn[places] = table.draw(codes[places], stream, numbers[places])
+            return drawn
+
+        return draw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from puffer_frames.noise.adding import Reals
 from puffer_frames.noise.mechanism import Mechanism
-from puffer_frames.noise.stream import ReleaseKey, Rows
+from puffer_frames.noise.stream import Numbers, ReleaseKey, Rows
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
@@ -41,14 +41,23 @@ class StratifiedMechanism:
         moves = [part.prepared() for part in self.parts]
 
         def move(values: Reals, rows: Rows | None, strata: IndexArray) -> FloatArray:
-            numbers = np.asarray(np.arange(len(values)) if rows is None else rows, dtype=np.int64)
+            numbers = numbered(len(values), rows)
             moved = np.empty(len(values), dtype=np.float64)
-            order = np.argsort(strata, kind="stable")
-            ends = np.searchsorted(strata[order], np.arange(len(moves) + 1))
-            for k, one in enumerate(moves):
-                places = order[ends[k] : ends[k + 1]]
+            for one, places in zip(moves, places_of(strata, len(moves)), strict=True):
                 if places.size:
                     moved[places] = one(values[places], numbers[places])
             return moved
 
         return move
+
+
+def numbered(count: int, rows: Rows | None, /) -> Numbers:
+    """The numbers of so many rows; by default 0, ..., count - 1."""
+    return np.asarray(np.arange(count) if rows is None else rows, dtype=np.int64)
+
+
+def places_of(strata: IndexArray, count: int, /) -> list[IndexArray]:
+    """Where the rows of each stratum are, in their order."""
+    order = np.argsort(strata, kind="stable")
+    ends = np.searchsorted(strata[order], np.arange(count + 1))
+    return [order[ends[k] : ends[k + 1]] for k in range(count)]

@@ -287,7 +287,7 @@ class Calibration(Planned):
         if seen.joint is not None:
             return measure_joint_batch(
                 seen.joint,
-                scales=scales | {n: s / factor for n, s in self.plan.all_scales.items() if n in self.plan.levels},
+                scales={n: s / factor for n, s in self.plan.all_scales.items() if n in self.plan.levels} | scales,
                 known=self.rows_per_secret,
                 pairs=self.pairs,
                 target=target,

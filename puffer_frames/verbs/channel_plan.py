@@ -252,7 +252,7 @@ class ChannelPlan:
         table = ChannelTable(self.channel.weights)
         if self.column.codes is not None:
             return LabelChannel(
-                column=self.name, key=key, codes=self.column.codes, outputs=self.channel.outputs, table=table
+                column=self.name, key=key, codes=self.column.codes, outputs=self.channel.outputs, tables=(table,)
             )
         assert self.column.edges is not None
         outputs = [float(level) for level in self.channel.outputs]  # type: ignore[arg-type]

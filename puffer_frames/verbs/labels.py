@@ -26,7 +26,6 @@ def with_labels(request: Request, table: Table, /) -> Request:
         "public": (len(request.public) > MOST_COLUMNS, f"at most {MOST_COLUMNS} columns where labels are among them"),
         "theorem": (is_coupled(request) or not is_joint(request), '"auto", with Laplace noise and calibration="exact"'),
         "mechanism": (request.mechanism != "auto", '"auto" where labels are among several columns'),
-        "given": (request.given is not None, "left out where labels are among several public columns"),
         "unit": (
             request.unit is not None and request.unit.rows == "any",
             'Unit(..., rows="independent") or "repeated" where labels are among several columns',

@@ -98,9 +98,16 @@ class Plan:
 
     @property
     def changed(self) -> dict[str, float]:
-        """The share of changed labels of each column of labels."""
-        scales = self.all_scales
-        return {name: changed_share(len(levels), scales[name]) for name, levels in self.levels.items()}
+        """The share of changed labels of each column of labels; of strata the largest."""
+        return {name: self.changed_in_strata(name)[1] for name in self.levels}
+
+    def changed_in_strata(self, name: str, /) -> tuple[float, float]:
+        """The least and the largest share of changed labels of a column, in any stratum."""
+        scales = [self.all_scales[name]]
+        if self.strata is not None and not self.strata.one_scale:
+            scales = [found[name] for found in self.strata.scales.values()]
+        shares = [changed_share(len(self.levels[name]), scale) for scale in scales]
+        return min(shares), max(shares)
 
     @property
     def observed(self) -> dict[str, Verification]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from puffer_frames.certificates.build import of_choices
@@ -100,7 +100,7 @@ def _facts(
         warnings=warnings,
         done=asked.done,
         seeded=asked.drawing.seeded,
-        responses={name: (len(found), plan.changed[name]) for name, found in plan.levels.items()},
+        responses={name: (len(found), *plan.changed_in_strata(name)) for name, found in plan.levels.items()},
         repeats=request.repeats,
         unit="" if request.unit is None else request.unit.column,
         strata=plan.strata,
@@ -134,7 +134,7 @@ def _of_rows(plan: Plan) -> dict[str, Any]:
         "unit": None if request.unit is None else request.unit.column,
         "unit_rows": request.repeats.rows,
         "releases": request.repeats.releases,
-        "strata": _strata_scales(plan.strata),
+        "strata": _strata_scales(plan.strata, plan.levels),
         "channels": _responses_said(plan),
     }
 
@@ -143,11 +143,16 @@ def _whose(plan: Plan) -> str:
     return "record" if plan.request.unit is None else shown(plan.request.unit.column)
 
 
-def _strata_scales(strata: StrataChoices | None) -> tuple[Mapping[str, Any], ...]:
+def _strata_scales(strata: StrataChoices | None, labels: Collection[str]) -> tuple[Mapping[str, Any], ...]:
     """What a certificate says of them: the strata are public."""
     if strata is None or strata.one_scale:
         return ()
-    return tuple({"given": z, "scales": scales} for z, scales in strata.scales.items())
+    found = []
+    for z, scales in strata.scales.items():
+        numbers = {name: scale for name, scale in scales.items() if name not in labels}
+        caps = {name: _cap(scale) for name, scale in scales.items() if name in labels}
+        found.append({"given": z, "scales": numbers} | ({"caps": caps} if caps else {}))
+    return tuple(found)
 
 
 def _changes(plan: Plan, asked: RowsRequest, *, key: ReleaseKey) -> Mapping[str, Change]:
@@ -160,7 +165,7 @@ def _changes(plan: Plan, asked: RowsRequest, *, key: ReleaseKey) -> Mapping[str,
         _mechanisms(plan, asked, {name: plan.noise(scale) for name, scale in scales.items()}, key=key)
         for scales in strata.scales.values()
     ]
-    return {
+    noisy = {
         name: StratifiedMechanism(
             column=name,
             given=strata.given,
@@ -169,17 +174,24 @@ def _changes(plan: Plan, asked: RowsRequest, *, key: ReleaseKey) -> Mapping[str,
         )
         for name in plan.scales
     }
+    return {**noisy, **_responses(plan, key)}
 
 
 def _responses(plan: Plan, key: ReleaseKey) -> dict[str, LabelChannel]:
     """What is done to the labels of each column of them."""
+    strata = plan.strata
+    scales, each = [plan.all_scales], strata is not None and not strata.one_scale
+    if strata is not None and each:
+        scales = list(strata.scales.values())
     return {
         name: LabelChannel(
             column=name,
             key=key,
             codes={level: code for code, level in enumerate(levels)},
             outputs=levels,
-            table=ChannelTable(randomised_response(len(levels), plan.all_scales[name])),
+            tables=tuple(ChannelTable(randomised_response(len(levels), one[name])) for one in scales),
+            given=strata.given if strata is not None and each else (),
+            strata=tuple(strata.choices) if strata is not None and each else (),
         )
         for name, levels in plan.levels.items()
     }
@@ -187,11 +199,16 @@ def _responses(plan: Plan, key: ReleaseKey) -> dict[str, LabelChannel]:
 
 def _responses_said(plan: Plan) -> dict[str, dict[str, Any]]:
     """What a certificate says of them."""
-    scales = plan.all_scales
+    scales = [plan.all_scales] if plan.strata is None else list(plan.strata.scales.values())
     return {
-        name: {"cost": "change", "radius": None, "cap": 1 / scales[name] if scales[name] else None, "preserve": None}
+        name: {"cost": "change", "radius": None, "cap": _cap(min(one[name] for one in scales)), "preserve": None}
         for name in plan.levels
     }
+
+
+def _cap(scale: float) -> float | None:
+    """The largest loss of a label under any law; None of labels that stay as they are."""
+    return 1 / scale if scale else None
 
 
 def _mechanisms(

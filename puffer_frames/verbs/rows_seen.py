@@ -61,7 +61,7 @@ class RowsSeen:
     @classmethod
     def _with_labels(cls, rows: CompleteRows, request: Request, domain: Mapping[str, Bounds]) -> RowsSeen:
         """Of rows that were counted per secret and label; numbers of levels are a column like the others."""
-        own, public = len(request.secret), request.public
+        own, public = len(request.secret) + len(request.given_columns), request.public
         numbers = [name for name in public if name not in request.labels]
         if numbers:
             found = cls(summaries=rows.summaries(domain), joint=rows.joint_counts(domain))
@@ -71,7 +71,7 @@ class RowsSeen:
         else:
             first, *_ = request.labels
             seen = cls(summaries={}, joint=of_levels(rows.level_counts(first), request.labels, own=own, columns=public))
-        if not seen._are_few(own):
+        if not seen._are_few(len(request.secret)):
             raise _too_large()
         return seen
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from puffer_frames.loss.outcome import measured_text
+from puffer_frames.noise.randomised import changed_share
 from puffer_frames.numbers.presentation import Rows, shown, shown_names
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.strata import StrataChoices
@@ -28,9 +29,9 @@ def strata_rows(plan: Plan, strata: StrataChoices, /) -> Rows:
         text = f"{len(strata.unbound):,}, where no two protected secrets occur: the largest scale of the others"
         rows.append(("nothing to hide", text))
     for name, choice in plan.choices.items():
-        error = plan.expected_error[name]
-        of_all = f"mean absolute {plan.request.noise.title} noise of all rows"
-        rows.append((f"error of {shown(name)}", f"{error:.6g} ({of_all})"))
+        if name not in plan.levels:
+            of_all = f"mean absolute {plan.request.noise.title} noise of all rows"
+            rows.append((f"error of {shown(name)}", f"{plan.expected_error[name]:.6g} ({of_all})"))
         if not plan.is_joint:
             rows += _losses(plan, choice, of=shown(name))
     return [*rows, *(_losses(plan, next(iter(plan.choices.values())), of="a row") if plan.is_joint else [])]
@@ -46,17 +47,26 @@ def _losses(plan: Plan, choice: Choice, *, of: str) -> Rows:
 
 def _table(plan: Plan, strata: StrataChoices) -> str:
     """A line per stratum: its values, rows, theorem and scales."""
-    names = list(plan.scales)
+    names = list(plan.choices)
     if strata.one_scale:
-        return "one scale for all: " + ", ".join(f"{shown(name)} {plan.scales[name]:.6g}" for name in names)
+        return "one scale for all: " + ", ".join(
+            f"{shown(name)} {_cell(plan, name, plan.choices[name])}" for name in names
+        )
     listed = list(strata.choices.items())[:_MOST_SHOWN]
     labels = [", ".join(map(str, z)) for z, _ in listed]
     width = max(map(len, labels))
     lines = [f"{'':<{width}}  {'rows':>9}  {'theorem':<12}" + "".join(f"  {shown(name):>14}" for name in names)]
     for label, (z, choices) in zip(labels, listed, strict=True):
         theorem = next(iter(choices.values())).theorem.name
-        scales = "".join(f"  {choices[name].scale:>14.6g}" for name in names)
+        scales = "".join(f"  {_cell(plan, name, choices[name]):>14}" for name in names)
         lines.append(f"{label:<{width}}  {strata.rows[z]:>9,}  {theorem:<12}{scales}")
     if len(strata.choices) > len(listed):
         lines.append(f"and {len(strata.choices) - len(listed):,} more")
     return "\n".join(lines)
+
+
+def _cell(plan: Plan, name: str, choice: Choice) -> str:
+    """The scale of a column, or the share of changed labels."""
+    if name not in plan.levels:
+        return f"{choice.scale:.6g}"
+    return f"{100 * changed_share(len(plan.levels[name]), choice.scale):.4g} % changed"

@@ -37,7 +37,7 @@ def channel(column, levels, outputs=None, *, stays=0.75):
     weights[places, places % len(outputs)] += 2**62 - weights.sum(axis=1)
     codes = {level: k for k, level in enumerate(levels)}
     return LabelChannel(
-        column=column, key=ReleaseKey.of(1), codes=codes, outputs=tuple(outputs), table=ChannelTable(weights)
+        column=column, key=ReleaseKey.of(1), codes=codes, outputs=tuple(outputs), tables=(ChannelTable(weights),)
     )
 
 

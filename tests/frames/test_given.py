@@ -32,6 +32,7 @@ COLUMNS = {
     "whole": RNG.integers(1, 3, ROWS).astype(float),
     "grade": RNG.integers(0, 6, ROWS) + (GROUP == "p") * (1 + (TOWN == "a")),
     "mark": RNG.integers(0, 5, ROWS) + (GROUP == "q"),
+    "job": np.where((GROUP == "p") & (RNG.random(ROWS) < 0.3), "cook", RNG.choice(["cook", "clerk", "smith"], ROWS)),
     "gaps": [None if k % 7 == 0 else "ab"[k % 2] for k in range(ROWS)],
     "copy": GROUP,
     "id": RNG.permutation(ROWS),
@@ -49,6 +50,8 @@ REQUESTS = {
     "missing": {"given": "gaps", "nulls": "drop"},
     "bounded": {"given": "town", "theorem": "bounded"},
     "belief": {"given": "town", "beliefs": Contamination(0.01)},
+    "labels beside numbers": {"given": Strata("town", minimum=200), "public": ["job", "grade"]},
+    "labels only": {"given": "town", "public": ["job", "copy"], "secret": "old"},
     "delta": {"given": "town", "noise": "gaussian", "delta": 1e-5},
 }
 

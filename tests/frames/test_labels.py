@@ -79,7 +79,7 @@ def expected(name, nulls, *, by=None):
     draw = move.prepared()
     numbers = list(range(len(rows))) if by is None else [int(COLUMNS[by][k]) for k in rows]
     found = [
-        draw(np.array([levels.index(column[k])], dtype=np.uint16), np.array([number]))[0]
+        draw(np.array([levels.index(column[k])], dtype=np.uint16), np.array([number]), None)[0]
         for k, number in zip(rows, numbers)
     ]
     return (tuple(levels), counts), [levels[code] for code in found]
@@ -165,7 +165,7 @@ def test_merged_levels_and_outputs_of_another_type(frame):
         key=ReleaseKey.of(1),
         codes={-2: 0, -1: 0, 0: 1, 1: 1, 2: 1},
         outputs=("negative", None),
-        table=ChannelTable(np.diag([2**62] * 2)),
+        tables=(ChannelTable(np.diag([2**62] * 2)),),
     )
     rows = opened(frame, "grade")
     assert dict(entries(run(rows.release({"grade": merged}).frame)))["grade"] == [

@@ -89,8 +89,8 @@ def test_two_columns_have_words_of_their_own():
     key = ReleaseKey.of(7)
 
     def drawn(column):
-        made = LabelChannel(column=column, key=key, codes={"a": 0}, outputs=("a", "b"), table=table)
-        return made.prepared()(levels, None)
+        made = LabelChannel(column=column, key=key, codes={"a": 0}, outputs=("a", "b"), tables=(table,))
+        return made.prepared()(levels, None, None)
 
     same = float((drawn("town") == drawn("town 2")).mean())
     assert abs(same - 0.5) < 5 * 0.5 / levels.size**0.5

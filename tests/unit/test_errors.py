@@ -65,7 +65,6 @@ REQUESTS = [
         ["of integers, floats or booleans", "String", 'mechanism="channel"'],
     ),
     ({"public": "town"}, ArgumentError, ["2 to 256 levels", "got 1"]),
-    ({"public": ["wage", "town"], "given": "race"}, ArgumentError, ["given", "where labels are among"]),
     ({"epsilon": 0}, ArgumentError, ["epsilon", "greater than 0"]),
     ({"epsilon": -1}, ArgumentError, ["epsilon"]),
     ({"epsilon": math.inf}, ArgumentError, ["epsilon", "inf"]),

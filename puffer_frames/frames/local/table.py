@@ -216,12 +216,13 @@ class LocalRows:
 
     def _moved(self, name: str, change: Change) -> FloatArray | Relabelled:
         if isinstance(change, LabelChannel):
-            return Relabelled(codes=self.coded[name].moved(change, self.numbers), channel=change)
+            strata = self._strata(change) if change.strata else None
+            return Relabelled(codes=self.coded[name].moved(change, self.numbers, strata), channel=change)
         if isinstance(change, StratifiedMechanism):
             return change.prepared()(real_values(self.frame, name), self.numbers, self._strata(change))
         return change.prepared()(real_values(self.frame, name), self.numbers)
 
-    def _strata(self, change: StratifiedMechanism) -> IndexArray:
+    def _strata(self, change: StratifiedMechanism | LabelChannel) -> IndexArray:
         return numbers_of_strata(change, [coded_column(self.frame, name) for name in self.roles.given])
 
     def release(self, mechanisms: Mapping[str, Change], /) -> Released:

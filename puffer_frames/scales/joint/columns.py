@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -17,8 +18,9 @@ from puffer_frames.loss.joint.lines import JointLaw
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.rounding import up
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import COUPLED, JOINT, PUBLISHED_FOR
+from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, PUBLISHED_FOR
 from puffer_frames.priors.joint_counts import JointCounts, JointRows
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
@@ -26,6 +28,7 @@ from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.joint.beliefs import EMPIRICAL, JointBelief, joint_beliefs
 from puffer_frames.scales.joint.coupled import coupled_loss, coupled_scales
 from puffer_frames.scales.joint.exchange import joint_scales
+from puffer_frames.scales.repeats import times
 
 _TINY = 2.0**-900
 """No scale is below this: the rest of the range of floats is for the grid."""
@@ -126,6 +129,43 @@ def choose_jointly(
             observed=observed,
         )
     return choices
+
+
+def bounded_labels(joint: JointCounts, share: Target, /, *, factor: float = 1.0) -> dict[str, Choice]:
+    """Randomised response that costs at most this share of epsilon under any law, per column of labels.
+
+    Parameters
+    ----------
+    joint : JointCounts
+    share : Target
+        What each of the columns may use.
+    factor : float
+        By how much the scale is larger, for several releases.
+    """
+    found, belief = {}, "any prior on the domain"
+    first, *_, last = joint.counts
+    for k in joint.labels:
+        name, scale = joint.columns[k], up(1 / Fraction(share.epsilon)) if _varies((joint,), k) else 0.0
+        priors = {secret: _prior(rows, k) for secret, rows in joint.counts.items()}
+        most = Bracket(lower=0.0, upper=share.epsilon if scale else 0.0)
+        loss = Verification(pure_loss=most, hockey_stick=Bracket(lower=0.0, upper=0.0), epsilon=share.epsilon)
+        found[name] = Choice(
+            theorem=BOUNDED,
+            published_scale=None,
+            scale=times(scale, factor),
+            none_needed=not scale,
+            binding_belief=belief,
+            worst_pair=(first, last),
+            verified={EMPIRICAL: loss},
+            adds_up=False,
+            priors=priors,
+            beliefs={belief: priors},
+            words={belief: belief},
+            bounds=(0.0, 1.0),
+            empirical=priors,
+            observed=loss,
+        )
+    return found
 
 
 def any_joint_loss(choices: Iterable[Choice], /) -> float:
