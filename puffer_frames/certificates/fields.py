@@ -9,7 +9,7 @@ from typing import Any
 from puffer_frames.certificates.sentences import Statement
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.estimate import Usefulness
-from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.pairs import ProtectedPairs
 
 SCHEMA = "1.3"
 """Version of the record: another first number is another meaning; a larger second one adds fields."""
@@ -39,8 +39,9 @@ class Fields:
     """Names of columns released as they were, outside the guarantee."""
     withheld: tuple[str, ...]
     """Names of columns that were in the table and are not released."""
-    pairs: Pairs
-    """"all", or the pairs of secrets that are protected."""
+    pairs: ProtectedPairs
+    """"all", or the pairs of secrets that are protected; "each" for every pair of values of each secret column by
+    itself: its secrets are tuples of column and value."""
     beliefs: tuple[str, ...]
     """Names of the adversary's beliefs that the guarantee covers."""
     theorem: str

@@ -13,7 +13,7 @@ from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.numbers.presentation import shown
 from puffer_frames.numbers.target import Target
-from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.pairs import ProtectedPairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.channels.best import FoundChannel
 from puffer_frames.scales.channels.options import Channel
@@ -34,7 +34,7 @@ class ChannelFacts:
     """What each belief is, in a sentence, by its name."""
     confidences: Sequence[float]
     """With which the guarantee holds for the population."""
-    pairs: Pairs
+    pairs: ProtectedPairs
     nulls: str
     public_levels: bool
     """Whether the levels were declared."""

@@ -13,7 +13,7 @@ from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.presentation import plain, rounded_up, shown, shown_names
 from puffer_frames.numbers.target import Target
-from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.pairs import ProtectedPairs
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.joint.columns import any_joint_loss
@@ -30,7 +30,7 @@ class ReleaseFacts:
     """The scale and why, per column."""
     target: Target
     noise: Noise
-    pairs: Pairs
+    pairs: ProtectedPairs
     domain: Mapping[str, Bounds]
     nulls: str
     secrets: int
@@ -224,10 +224,12 @@ def _exceeding(facts: ReleaseFacts) -> dict[str, str]:
 
 
 def left_out(
-    pairs: Pairs, keep: Sequence[str], nulls: str, /, *, entry: str = "secret or public value"
+    pairs: ProtectedPairs, keep: Sequence[str], nulls: str, /, *, entry: str = "secret or public value"
 ) -> Iterator[Statement]:
     """Pairs, columns and rows beyond the guarantee."""
-    if pairs != "all":
+    if pairs == "each":
+        yield say("secrets-each")
+    elif pairs != "all":
         yield say("listed-pairs")
     if keep:
         yield say("kept", kept=shown_names(keep))

@@ -233,6 +233,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "not covered",
         "That a value is missing: rows with a missing {entry} may have been left out.",
     ),
+    "secrets-each": (
+        "not covered",
+        "Several secret columns taken together: each has the guarantee by itself. The odds of what two of them are "
+        "together may change by more.",
+    ),
     "listed-pairs": ("not covered", "Records with a secret that no listed pair names."),
     "kept": (
         "not covered",

@@ -111,8 +111,10 @@ def rounded_up(number: float, /, *, digits: int) -> float:
         return float(+Decimal(number))
 
 
-def pairs_text(pairs: str | Sequence[tuple[object, object]], /) -> str:
-    """The protected pairs in words."""
+def pairs_text(pairs: str | Sequence[tuple[object, object]], /, *, apart: bool = False) -> str:
+    """The protected pairs in words; apart where each of several columns is protected by itself."""
+    if apart:
+        return "every pair of values of each by itself"
     if isinstance(pairs, str):
         return "every pair of values"
     shown = ", ".join(f"{a!r} / {b!r}" for a, b in pairs[:6])

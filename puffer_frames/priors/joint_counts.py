@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from puffer_frames.priors.apart import Groups
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import FloatArray, Secret
 
@@ -42,6 +43,11 @@ class JointCounts:
             np.add.at(often, places.ravel(), np.concatenate([counts for _, counts in found]))
             counts[secret] = points, often
         return replace(parts[0], counts=counts)
+
+    def grouped(self, groups: Groups, /) -> JointCounts:
+        """The rows of each group of secrets; a secret may be in several."""
+        parts = [replace(self, counts={own: self.counts[s]}) for own, of in groups.items() for s in of]
+        return JointCounts.merged(parts)
 
     def checksum(self) -> str:
         """SHA-256 of the counts: equal for frames with the same rows in any order and any library."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from puffer_frames.priors.apart import Groups
 from puffer_frames.priors.prior import Secret
 
 Level: TypeAlias = str | bool | int | float | None
@@ -29,6 +30,10 @@ class LevelCounts:
     def rows_per_secret(self) -> dict[Secret, int]:
         """Number of rows of each secret."""
         return {secret: int(counts.sum()) for secret, counts in self.counts.items()}
+
+    def grouped(self, groups: Groups, /) -> LevelCounts:
+        """The rows of each group of secrets; a secret may be in several."""
+        return replace(self, counts={own: np.sum([self.counts[s] for s in of], axis=0) for own, of in groups.items()})
 
     def checksum(self) -> str:
         """SHA-256 of the counts: equal for frames with the same rows in any order and any library."""

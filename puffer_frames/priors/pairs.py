@@ -11,6 +11,8 @@ from puffer_frames.priors.prior import Secret
 
 Pair: TypeAlias = tuple[Secret, Secret]
 Pairs: TypeAlias = Literal["all"] | tuple[Pair, ...]
+ProtectedPairs: TypeAlias = Pairs | Literal["each"]
+"""Also the word for every pair of values of each secret column by itself."""
 
 
 def check_pairs(pairs: str | Iterable[Sequence[Secret]], secrets: Sequence[Secret], /) -> Pairs:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from puffer_frames.priors.apart import Groups
 from puffer_frames.priors.prior import FloatArray, Secret
 
 Counts = tuple[FloatArray, NDArray[np.int64]]
@@ -47,6 +48,10 @@ class Summary:
             np.add.at(often, places, np.concatenate([counts for _, counts in found]))
             counts[secret] = values, often
         return cls(counts=counts, radius=parts[0].radius)
+
+    def grouped(self, groups: Groups, /) -> Summary:
+        """The rows of each group of secrets; a secret may be in several."""
+        return Summary.merged([replace(self, counts={own: self.counts[s]}) for own, of in groups.items() for s in of])
 
     def checksum(self) -> str:
         """SHA-256 of the counts: equal for frames with the same rows in any order and any library."""

@@ -29,6 +29,7 @@ TheoremWord: TypeAlias = Literal["auto", "translation", "gaussian", "gmm", "kant
 CalibrationWord: TypeAlias = Literal["exact", "theorem"]
 BeliefWord: TypeAlias = Literal["fitted", "empirical", "population", "only"]
 BeliefArgument: TypeAlias = BeliefWord | Belief | LearnedBelief | NativeFrame
+SecretsWord: TypeAlias = Literal["joint", "each"]
 NullsWord: TypeAlias = Literal["raise", "drop", "level"]
 PublishWord: TypeAlias = Literal["expected_error", "lower_bound", "levels"]
 RowMechanism: TypeAlias = Literal["auto", "noise", "remap", "channel"] | Channel
@@ -81,6 +82,7 @@ class CalibrateArguments(GuaranteeArguments):
 
     secret: Name | Iterable[Name]
     public: Name | Iterable[Name]
+    secrets: SecretsWord = "joint"
     given: Name | Iterable[Name] | Strata = ()
     unit: Unit | None = None
     releases: int = 1

@@ -15,6 +15,7 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import Rows
+from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.channels.best import FoundChannel
@@ -270,13 +271,15 @@ class Calibration(Planned):
 
     def _measure(self, seen: RowsSeen) -> Batch:
         if self.plan.strata is None:
-            return self._measured(seen, self.scales)
+            return self._measured(seen.protected(self.plan.request), self.scales)
         known, found = self.plan.strata.scales, []
         for z, part in seen.by_stratum(len(self.secret)).items():
             if z not in known:
                 raise unknown_stratum("others")
-            found.append(self._measured(part, known[z]))
-        present = seen.rows_of_secrets(len(self.secret), given=True)
+            found.append(self._measured(part.protected(self.plan.request), known[z]))
+        present = set(seen.rows_of_secrets(len(self.secret), given=True))
+        if self.plan.request.apart:
+            present = set(by_column(present, self.secret))
         return Batch.of_strata(found, absent=sum(secret not in present for secret in self.plan.secrets))
 
     def _measured(self, seen: RowsSeen, scales: Mapping[str, float]) -> Batch:

@@ -32,7 +32,7 @@ def plan_rows(plan: Plan, /) -> Rows:
     if plan.request.unit is not None:
         whole = f"the released values of all rows of one {shown(plan.request.unit.column)} together"
     rows = [
-        ("pairs", pairs_text(plan.pairs)),
+        ("pairs", pairs_text(plan.pairs, apart=plan.request.apart)),
         ("meaning", odds_text(whole, epsilon=plan.request.target.epsilon, delta=plan.request.target.delta)),
     ]
     rows += _repeats_rows(plan)

@@ -112,6 +112,7 @@ class ChannelCalibration(Planned):
 
     def _measure(self, seen: Seen) -> Batch:
         """The loss under the frequencies of other rows."""
+        seen = seen.protected(self.plan.request)
         counts, unsure = seen.counts(self.plan.column), seen.unsure(self.plan.column)
         present, pairs, absent = protected_here(counts, known=self.rows_per_secret, pairs=self.pairs)
         if len(present) < 2 or not pairs:

@@ -13,6 +13,7 @@ from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, NumberChannel
 from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Secret
@@ -107,6 +108,12 @@ class Seen:
         name = request.public[0]
         return cls(found=rows.level_counts(name) if roles.coded else rows.summaries(request.domain)[name])
 
+    def protected(self, request: Request, /) -> Seen:
+        """By what is protected: the joint value of the secret columns, or the values of each by itself."""
+        if not request.apart:
+            return self
+        return Seen(found=self.found.grouped(by_column(self.found.counts, request.secret)))
+
     def column(self, request: Request, options: Channel, /) -> InputColumn:
         """The inputs of the channel."""
         declared = request.declared.get(request.public[0])
@@ -162,6 +169,8 @@ class ChannelPlan:
     beliefs: Mapping[str, Adversary]
     channel: FoundChannel
     rows_per_secret: Mapping[Secret, int]
+    rows: int
+    """Rows of the table, complete ones."""
     observed: Verification
     """The loss under the observed frequencies."""
     population: Verification
@@ -176,8 +185,12 @@ class ChannelPlan:
         ArgumentError, ArgumentTypeError, PriorError, CalibrationError
             As `puffer_frames.calibrate`.
         """
-        column = seen.column(request, options)
-        pairs = check_pairs(request.pairs, list(column.counts))
+        column, number = seen.column(request, options), sum(seen.found.rows_per_secret.values())
+        if request.apart:
+            groups = by_column(column.counts, request.secret)
+            column, pairs = column.grouped(groups), pairs_within(groups)
+        else:
+            pairs = check_pairs(request.pairs, list(column.counts))
         rows = {secret: int(counts.sum()) for secret, counts in column.counts.items()}
         named = list(rows) if pairs == "all" else list(dict.fromkeys(s for pair in pairs for s in pair))
         beliefs = adversaries(request.beliefs, column, options, secrets=named)
@@ -193,7 +206,7 @@ class ChannelPlan:
         _require_change(channel, request, in_cells=column.in_cells)
         if column.in_cells:  # a mechanism that is not one of these cells may do better
             channel = replace(channel, lower_bound=0.0)
-        warn_of_weakness(request.target, rows=sum(rows.values()))
+        warn_of_weakness(request.target, rows=number)
         warn_of_few_rows({label: rows[label] for label in named})
         counts = {secret: column.counts[secret] for secret in named}
         observed, population = (
@@ -208,6 +221,7 @@ class ChannelPlan:
             beliefs=beliefs,
             channel=channel,
             rows_per_secret=rows,
+            rows=number,
             observed=observed,
             population=population,
         )

@@ -56,7 +56,7 @@ def release_channel(
         target=plan.request.target,
         beliefs={name: each.words for name, each in plan.beliefs.items()},
         confidences=[each.confidence for each in plan.beliefs.values() if each.confidence is not None],
-        pairs=plan.pairs,
+        pairs="each" if plan.request.apart else plan.pairs,
         nulls=plan.request.nulls,
         public_levels=plan.column.public,
         in_cells=plan.column.in_cells,
@@ -81,7 +81,7 @@ def _certificate(
     request, kept = plan.request, tuple(facts.keep)
     covered = secrets if plan.pairs == "all" else plan.secrets
     return Certificate(
-        subject=f"{shown_names(request.secret)} of each record, {pairs_text(plan.pairs)}",
+        subject=f"{shown_names(request.secret)} of each record, {pairs_text(plan.pairs, apart=request.apart)}",
         answers=False,
         epsilon=request.target.epsilon,
         delta=request.target.delta,
@@ -91,7 +91,7 @@ def _certificate(
         public=request.public,
         kept=kept,
         withheld=tuple(name for name in columns if name not in (*request.public, *kept)),
-        pairs=plan.pairs,
+        pairs="each" if request.apart else plan.pairs,
         beliefs=tuple(plan.beliefs),
         theorem="channel",
         source=SOURCE,

@@ -35,7 +35,7 @@ def channel_rows(plan: ChannelPlan, compared: Compared | None, /) -> Rows:
     """Labels and texts, in order."""
     target, channel = plan.request.target, plan.channel
     rows = [
-        ("pairs", pairs_text(plan.pairs)),
+        ("pairs", pairs_text(plan.pairs, apart=plan.request.apart)),
         ("meaning", odds_text("one released value", epsilon=target.epsilon, delta=target.delta)),
         ("mechanism", _mechanism(plan)),
         ("withstands", _withstood(plan)),

@@ -25,8 +25,9 @@ def privatize_levels(table: Table, request: Request, options: Channel, asked: Ro
     roles = roles_of(asked.roles, table)
     request = read_other_tables(request, coded=roles.coded)
     rows = table.complete(roles, nulls=request.nulls, layout=asked.layout)
-    plan = ChannelPlan.of(request, options, Seen.of(rows, request, roles))
-    return release_channel(plan, rows, asked, rows_per_secret=plan.rows_per_secret)
+    seen = Seen.of(rows, request, roles)
+    plan = ChannelPlan.of(request, options, seen)
+    return release_channel(plan, rows, asked, rows_per_secret=seen.found.rows_per_secret)
 
 
 def calibrate_levels(table: Table, request: Request, options: Channel, /) -> ChannelCalibration:
@@ -45,7 +46,7 @@ def _compared(plan: ChannelPlan, seen: Seen) -> Compared | None:
         return None
     assert not hasattr(seen.found, "levels")
     request = replace(plan.request, mechanism="remap", beliefs=["empirical"], allow_zero_noise=True)
-    rows = RowsSeen(summaries={plan.name: seen.found})
+    rows = RowsSeen(summaries={plan.name: seen.found}).protected(request)
     try:
         choice = choices_of(request, rows, pairs=plan.pairs, named=list(plan.secrets))[plan.name]
     except CalibrationError:

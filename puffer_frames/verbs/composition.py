@@ -17,6 +17,7 @@ from puffer_frames.numbers.presentation import as_html, as_text, odds_text, plai
 from puffer_frames.numbers.rounding import up
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
+from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.scales.joint.beliefs import EMPIRICAL
 from puffer_frames.scales.joint.columns import MOST_COLUMNS, measure_jointly
@@ -329,7 +330,11 @@ def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Compos
     joint = open_table(frame).complete(roles, nulls="raise", layout=None).joint_counts({})
     if certificates[0].rows != sum(joint.rows_per_secret.values()):
         raise _refused("another number of rows than the table has", hint="Give the table that was released.")
-    pairs = check_pairs(certificates[0].pairs, list(joint.counts))
+    if certificates[0].pairs == "each":
+        groups = by_column(joint.counts, certificates[0].secret)
+        joint, pairs = joint.grouped(groups), pairs_within(groups)
+    else:
+        pairs = check_pairs(certificates[0].pairs, list(joint.counts))
     lost = PUBLISHED_FOR.rounding[0] * len(scaled)
     most = sum(each.epsilon for each in certificates)
     scales = [float(1 / rates[name]) * (1 - 2.0**-50) for name in joint.columns]

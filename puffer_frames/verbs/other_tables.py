@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import is_frame, open_table
+from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
+from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.learned import OtherTable
 from puffer_frames.verbs.request import Request, is_joint
 from puffer_frames.verbs.rows_seen import RowsSeen
@@ -29,6 +31,13 @@ def read_other_tables(request: Request, /, *, coded: tuple[str, ...] = ()) -> Re
 
 
 def _read(frame: object, request: Request, coded: tuple[str, ...]) -> OtherTable | LevelCounts | JointCounts:
+    found = _counted(frame, request, coded)
+    if request.apart:
+        found = found.grouped(by_column(found.counts, request.secret))
+    return OtherTable(counts=found.counts, radius=found.radius) if isinstance(found, Summary) else found
+
+
+def _counted(frame: object, request: Request, coded: tuple[str, ...]) -> Summary | LevelCounts | JointCounts:
     rows = open_table(frame).complete(
         request.counting(Roles(secret=request.secret, public=request.public, coded=coded)),
         nulls=request.nulls,
@@ -42,5 +51,4 @@ def _read(frame: object, request: Request, coded: tuple[str, ...]) -> OtherTable
         return rows.level_counts(request.public[0])
     if len(request.public) > 1:
         return rows.joint_counts(request.domain)
-    summary = rows.summaries(request.domain)[request.public[0]]
-    return OtherTable(counts=summary.counts, radius=summary.radius)
+    return rows.summaries(request.domain)[request.public[0]]

@@ -10,6 +10,7 @@ from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.randomised import changed_share
 from puffer_frames.papers.catalogue import JOINT
+from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Secret
@@ -37,6 +38,8 @@ class Plan:
     """The same per stratum, where the guarantee conditions on columns."""
     rows_per_secret: Mapping[Secret, int]
     """Rows of each secret."""
+    rows: int
+    """Rows of the table, complete ones."""
     levels: Mapping[str, tuple[Level, ...]]
     """The levels of columns of labels, where several columns are released together."""
     remaps: Mapping[str, Remap]
@@ -52,14 +55,20 @@ class Plan:
             As `puffer_frames.calibrate`.
         """
         counts = rows.rows_of_secrets(len(request.secret), given=request.given is not None)
-        pairs = check_pairs(request.pairs, list(counts))
+        number = sum(counts.values())
+        if request.apart:
+            groups = by_column(counts, request.secret)
+            counts = {own: sum(counts[secret] for secret in of) for own, of in groups.items()}
+            pairs = pairs_within(groups)
+        else:
+            pairs = check_pairs(request.pairs, list(counts))
         named = _named(pairs, counts)
         strata = None
         if request.given is None:
-            choices = choices_of(request, rows, pairs=pairs, named=named)
+            choices = choices_of(request, rows.protected(request), pairs=pairs, named=named)
         else:
             choices, strata = choose_in_strata(request, rows, pairs=pairs, named=named)
-        warn_of_weakness(request.target, rows=sum(counts.values()))
+        warn_of_weakness(request.target, rows=number)
         warn_of_few_rows({label: counts[label] for label in named})
         joint = rows.joint
         levels = {} if joint is None else {joint.columns[k]: found for k, found in joint.labels.items()}
@@ -69,6 +78,7 @@ class Plan:
             choices=choices,
             strata=strata,
             rows_per_secret=counts,
+            rows=number,
             levels=levels,
             remaps={},
         )

@@ -21,6 +21,9 @@ class _Plan(Protocol):
     @property
     def rows_per_secret(self) -> Mapping[Secret, int]: ...
 
+    @property
+    def rows(self) -> int: ...
+
 
 class Planned:
     """A request, and the table that it was planned for."""
@@ -57,13 +60,13 @@ class Planned:
 
     @property
     def rows_per_secret(self) -> Mapping[Secret, int]:
-        """Rows of each secret, complete ones."""
+        """Rows of each secret, complete ones; of each column and value, where each secret column is protected."""
         return self.plan.rows_per_secret
 
     @property
     def rows(self) -> int:
         """Rows of the frame it was made from, complete ones."""
-        return sum(self.rows_per_secret.values())
+        return self.plan.rows
 
     def _shown(self) -> tuple[str, Rows]:
         """Title and rows of what is shown."""

@@ -32,7 +32,8 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     duckdb.DuckDBPyRelation
         Never changed. Lazy Polars and Spark frames are never collected.
     secret : column name or several
-        Column to protect: strings, categories, booleans, integers, whole floats. Several columns: their joint value.
+        Column to protect: strings, categories, booleans, integers, whole floats. Of several columns `secrets` says what
+        is protected.
     public : column name or several
         Column of numbers, booleans or labels (strings, categories) to release. Several columns of numbers are released
         jointly, with scales that protect whole rows. A column of labels of 2 to 256 levels is released through a
@@ -41,6 +42,9 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         Greater than 0.
     delta : float
         0 for pure privacy, or far below 1 / (number of rows).
+    secrets : "joint" or "each"
+        Of several secret columns: "joint" protects their joint value, every pair of its values; "each" the values of
+        each column by itself, with less noise, and says nothing of what two of them are together.
     given : column name, several, or Strata(...)
         Columns to release as they are, on which the guarantee conditions: the odds of two secrets change by at most
         e^epsilon beyond what these columns tell. Each of their strata has a scale of its own; `Strata` has the options.
@@ -223,8 +227,9 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     refuse_publish(asked)
     request = with_units(read_other_tables(with_labels(request, table)), table)
     rows = table.complete(request.counting(asked.roles), nulls=request.nulls, layout=asked.layout)
-    plan = Plan.of(request, RowsSeen.of(rows, request))
-    return release_rows(plan, rows, asked, rows_per_secret=plan.rows_per_secret)
+    seen = RowsSeen.of(rows, request)
+    counts = seen.rows_of_secrets(len(request.secret), given=request.given is not None)
+    return release_rows(Plan.of(request, seen), rows, asked, rows_per_secret=counts)
 
 
 @takes(CalibrateArguments)
@@ -235,8 +240,8 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
     ----------
     frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, pyspark.sql.DataFrame or \
     duckdb.DuckDBPyRelation
-    secret, public, epsilon, delta, given, unit, releases, pairs, mechanism, theorem, calibration, noise, beliefs, \
-    components, nulls, domain, merge_rare, weights, allow_zero_noise
+    secret, public, epsilon, delta, secrets, given, unit, releases, pairs, mechanism, theorem, calibration, noise, \
+    beliefs, components, nulls, domain, merge_rare, weights, allow_zero_noise
         As in `privatize`.
 
     Returns

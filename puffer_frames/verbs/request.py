@@ -104,6 +104,15 @@ def split_domain(domain: Any, /, *, columns: Sequence[str]) -> tuple[Any, dict[s
     return bounds, declared
 
 
+def check_secrets(word: object, pairs: object, /) -> bool:
+    """Whether the word is "each"; raises ArgumentError for another one than "joint", and for pairs beside "each"."""
+    if check_word(word, "secrets", ("joint", "each")) == "joint":
+        return False
+    if isinstance(pairs, str) and pairs == "all":
+        return True
+    raise ArgumentError("pairs", rule='"all" beside secrets="each"', got="others", hint="Leave it out.")
+
+
 def read_given(given: Any, labels: Sequence[Name], /) -> tuple[Strata | None, tuple[str, ...]]:
     """The columns on which the guarantee conditions; raises ColumnNotFoundError, ArgumentError, ArgumentTypeError."""
     if isinstance(given, Strata):
@@ -248,6 +257,8 @@ class Request:
 
     secret: tuple[str, ...]
     """Names of the secret columns."""
+    apart: bool
+    """Whether each of several secret columns is protected by itself, not their joint value."""
     public: tuple[str, ...]
     """Names of the columns to release."""
     given: Strata | None
@@ -296,6 +307,7 @@ class Request:
         ColumnNotFoundError, ArgumentError, ArgumentTypeError
             For an argument out of range.
         """
+        secret = as_names(arguments.secret, labels, role="secret")
         public = as_names(arguments.public, labels, role="public")
         target, noise = check_guarantee(arguments, nulls=("raise", "drop", "level"))
         theorem, mechanism = check_theorem(arguments.theorem, noise=noise), check_mechanism(arguments.mechanism)
@@ -304,7 +316,8 @@ class Request:
             check_noise(noise)
         given, given_columns = read_given(arguments.given, labels)
         found = cls(
-            secret=as_names(arguments.secret, labels, role="secret"),
+            secret=secret,
+            apart=check_secrets(arguments.secrets, arguments.pairs) and len(secret) > 1,
             public=public,
             given=given,
             given_columns=given_columns,

@@ -13,6 +13,7 @@ from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.summary import sort_key
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.labelled_rows import labelled, of_levels
 from puffer_frames.priors.prior import Secret
@@ -89,6 +90,17 @@ class RowsSeen:
             secret = _own(cast(tuple[Any, ...], key), own) if given else key
             found[secret] = found.get(secret, 0) + rows
         return found
+
+    def protected(self, request: Request, /) -> RowsSeen:
+        """By what is protected: the joint value of the secret columns, or the values of each by itself."""
+        if not request.apart:
+            return self
+        groups = by_column(self.rows_per_secret, request.secret)
+        return replace(
+            self,
+            summaries={name: summary.grouped(groups) for name, summary in self.summaries.items()},
+            joint=None if self.joint is None else self.joint.grouped(groups),
+        )
 
     def checksum(self) -> str:
         """Equal for frames with the same rows in any order."""

@@ -38,14 +38,16 @@ def choose_in_strata(
     assert request.given is not None
     _check_few(seen, request)
     parts = seen.by_stratum(len(request.secret))
-    rows = RowsSeen.merged(list(parts.values()))
+    listed_counts = {z: sum(part.rows_per_secret.values()) for z, part in parts.items()}
+    rows = RowsSeen.merged(list(parts.values())).protected(request)
+    parts = {z: part.protected(request) for z, part in parts.items()}
     one_scale, minimum = request.given.scale == "one", request.given.minimum
     bounded = _bounded(request, rows, pairs=pairs, named=named)
     open_to_zero = _for_parts(request, rows)
     found: dict[Stratum, Mapping[str, Choice]] = {}
     small, unbound, lacking = set[Stratum](), set[Stratum](), 0
     near: Mapping[str, Choice] | None = None
-    for z, part in sorted(parts.items(), key=lambda item: -sum(item[1].rows_per_secret.values())):
+    for z, part in sorted(parts.items(), key=lambda item: -listed_counts[item[0]]):
         counts = part.rows_per_secret
         present, listed, absent = protected_here(list(counts), known=rows.rows_per_secret, pairs=pairs)
         lacking += bool(absent)
@@ -69,7 +71,6 @@ def choose_in_strata(
     for z in parts:
         own = common if one_scale or z in unbound else found[z]
         found[z] = {name: choice if choice.scale else common[name] for name, choice in own.items()}
-    listed_counts = {z: sum(part.rows_per_secret.values()) for z, part in parts.items()}
     strata = StrataChoices(
         given=request.given_columns,
         one_scale=one_scale,

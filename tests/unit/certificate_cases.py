@@ -104,6 +104,8 @@ CASES = {
     "release, side knowledge": RELEASE | {"beliefs": GIVEN},
     "release, nothing but side knowledge": RELEASE | {"beliefs": ("only", GIVEN), "pairs": [("a", "b")]},
     "release, wrong side knowledge": RELEASE | {"beliefs": ("only", NEAR), "epsilon": 0.1, "allow_zero_noise": True},
+    "release, each secret": RELEASE | {"secret": ["group", "town"], "secrets": "each"},
+    "rows, each secret": ROWS | {"secret": ["group", "town"], "secrets": "each"},
     "release, listed pairs": RELEASE | {"pairs": [("a", "b")]},
     "release, kept": RELEASE | {"keep": "town"},
     "release, kept index": RELEASE | {"frame": PEOPLE.set_index(PEOPLE.index * 3), "index": "keep"},

@@ -186,6 +186,7 @@ TABLE = {
     "joint-any-law": lambda c, name: rows(c) and not strata(c),
     "joint-rule": lambda c, name: columns(c),
     "shares": lambda c, name: columns(c),
+    "secrets-each": lambda c, name: c.get("secrets") == "each",
     "listed-pairs": lambda c, name: is_release(c) and "pairs" in c,
     "kept": lambda c, name: "keep" in c or c.get("index") == "keep",
     "nulls": lambda c, name: c.get("nulls") == "drop",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, CalibrationError, RareLevelsWarning, warn
 from puffer_frames.noise.channel import MOST_LEVELS
+from puffer_frames.priors.apart import Groups
 from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Counts, Summary
@@ -46,9 +47,13 @@ class InputColumn:
 
     @property
     def pooled(self) -> NDArray[np.int64]:
-        """Rows of each input in the whole table."""
+        """Rows of each input in the whole table, as often as a row is in a group of secrets."""
         found: NDArray[np.int64] = np.sum(list(self.counts.values()), axis=0)
         return found
+
+    def grouped(self, groups: Groups, /) -> InputColumn:
+        """The rows of each group of secrets; a secret may be in several."""
+        return replace(self, counts={own: np.sum([self.counts[s] for s in of], axis=0) for own, of in groups.items()})
 
     def counted(self, pair: Counts, /) -> NDArray[np.int64]:
         """Rows of each input among numbers that occur so often."""
