@@ -54,6 +54,8 @@ class ReleaseFacts:
     """How many rows of a unit and how many releases the guarantee is for."""
     unit: str
     """Name of the unit's column, or empty."""
+    sampled: bool
+    """Whether rows of units beyond those were left out."""
     strata: StrataChoices | None
     """The scales per stratum, where the guarantee conditions on columns."""
 
@@ -264,6 +266,8 @@ def _done(facts: ReleaseFacts) -> Iterator[Statement]:
             continue
         kept = f"{1 - most:.6g}" + (f" to {1 - least:.6g}, by its stratum" if least < most else "")
         yield say("randomised", what=shown(name), kept=kept, levels=f"{levels:,}")
+    if facts.sampled:
+        yield say("unit-sampled", unit=shown(facts.unit), rows=f"{facts.repeats.rows:,}")
     if facts.done:
         yield say("after", done=facts.done)
     if any(choice.scale for name, choice in facts.choices.items() if name not in facts.responses):

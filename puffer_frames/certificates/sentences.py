@@ -134,6 +134,10 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "measured",
         "The losses that were measured are those of all noisy copies of the values of one row together.",
     ),
+    "unit-sampled": (
+        "done",
+        "Of each {unit} at most {rows} rows were used, chosen at random whatever they hold; the others were left out.",
+    ),
     "unit-numbers": (
         "not covered",
         "How many rows a {unit} has: this number must be public, or independent of the secret.",

@@ -52,6 +52,8 @@ class Roles:
     """Numbers the rows, if any does: the noise follows it."""
     coded: tuple[str, ...] = ()
     """The public columns that hold labels; the others hold numbers."""
+    capped: tuple[str, int] | None = None
+    """A column that names the unit of each row, and how many rows of one are used: of more, some at random."""
 
     @classmethod
     def of(

@@ -52,7 +52,8 @@ class Purpose(Enum):
     ORDER = ("order word", "order pair")
     """The random order of the rows; the name is the number of the attempt."""
     ROW_OF_A_UNIT = ("unit word", "unit pair")
-    """The row that stands for each unit; there is one, without a name."""
+    """The row that stands for each unit, without a name; under a public key, with the name of the column of units, the
+    rows of a unit that are used."""
 
 
 class ReleaseKey:

@@ -38,6 +38,10 @@ class Unit:
     most : int, optional
         Largest number of rows of a unit, a public constant; a table with more is an error. By default the largest
         number in the table, which the certificate then tells.
+    over : "raise" or "sample"
+        What becomes of a unit with more rows than `most`: an error, or as many of its rows, chosen at random whatever
+        they hold, and the others left out. The choice depends on the place of a row alone: the same frame has the same
+        rows each time. Not for "repeated" rows.
 
     Raises
     ------
@@ -52,18 +56,27 @@ class Unit:
     --------
     >>> from puffer_frames import Unit
     >>> Unit("patient", rows="independent", most=4)
-    Unit(column='patient', rows='independent', most=4)
+    Unit(column='patient', rows='independent', most=4, over='raise')
     """
 
     column: str
     rows: Literal["independent", "repeated", "any"]
     most: int | None = None
+    over: Literal["raise", "sample"] = "raise"
 
     def __post_init__(self) -> None:
         if self.rows not in ("independent", "repeated", "any"):
             check_word(self.rows, "rows", ("independent", "repeated", "any"))
         if self.most is not None:
             check_count(self.most, "most", at_least=1, at_most=MOST_REPEATS)
+        check_word(self.over, "over", ("raise", "sample"))
+        if self.over == "sample" and (self.most is None or self.rows == "repeated"):
+            raise ArgumentError(
+                "over",
+                rule='"sample" only with most=, and not for repeated rows, of which units must have the same number',
+                got='"sample"',
+                hint='Write Unit("patient", rows="independent", most=4, over="sample").',
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -356,7 +356,10 @@ class Request:
         return self.counting(Roles.of(secret=self.secret, public=self.public, given=self.given_columns))
 
     def counting(self, roles: Roles, /) -> Roles:
-        """The roles of columns where rows are counted by labels too."""
+        """The roles of columns where rows are counted by labels too, and rows beyond those of a unit are left out."""
+        if self.unit is not None and self.unit.over == "sample":
+            assert self.unit.most is not None
+            roles = replace(roles, capped=(self.unit.column, self.unit.most))
         return roles.counting(self.labels) if self.labels else roles
 
 

@@ -29,13 +29,16 @@ def with_units(request: Request, table: Table, /, *, declared: bool = True) -> R
     rows = _rows_of_units(request, table)
     if request.unit.rows == "repeated":
         _check_repeated(request, table)
+    if request.unit.over == "sample":
+        assert request.unit.most is not None
+        return request.for_units(request.unit.most)
     most = request.unit.most if declared else None
     if most is not None and rows > most:
         raise ArgumentError(
             f"the unit column {request.unit.column!r}",
             rule=f"of at most {most} rows per unit",
             got="a unit with more",
-            hint="Leave out rows of such units at random, or declare a larger number.",
+            hint='Say over="sample" to use so many at random, or declare a larger number.',
         )
     return request.for_units(most or rows)
 

@@ -144,6 +144,8 @@ CASES = {
     "release, given, lacking": RELEASE | {"frame": LACKING, "given": Strata("town", minimum=1)},
     "rows, given": ROWS | {"given": "town"},
     "release, unit of independent rows": RELEASE | {"frame": WARDS, "unit": Unit("ward", rows="independent")},
+    "release, unit of some rows": RELEASE
+    | {"frame": WARDS, "unit": Unit("ward", rows="independent", most=2, over="sample")},
     "release, unit of repeated rows": RELEASE | {"frame": TWICE, "unit": Unit("ward", rows="repeated")},
     "columns, unit of any rows": COLUMNS | {"frame": WARDS, "unit": Unit("ward", rows="any")},
     "release, one of several": RELEASE | {"releases": 3},

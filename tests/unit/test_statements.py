@@ -147,6 +147,7 @@ TABLE = {
     "unit-independent": lambda c, name: unit(c, "independent"),
     "unit-repeated": lambda c, name: unit(c, "repeated"),
     "unit-any": lambda c, name: unit(c, "any"),
+    "unit-sampled": lambda c, name: unit(c) and c["unit"].over == "sample",
     "unit-rows-most": lambda c, name: unit(c),
     "unit-numbers": lambda c, name: unit(c),
     "measured-of-one": lambda c, name: unit(c) and not unit(c, "repeated"),

@@ -17,7 +17,7 @@ from puffer_frames.frames.local.looks import warn_of_kept, warn_of_order
 from puffer_frames.frames.local.own import own_frame
 from puffer_frames.frames.local.prepare import prepare, row_numbers
 from puffer_frames.frames.local.series import read_series
-from puffer_frames.frames.local.units import read_units
+from puffer_frames.frames.local.units import capped, read_units
 from puffer_frames.frames.local.write import build_release, check_index, real_values
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
@@ -128,6 +128,8 @@ class LocalTable(ABC):
         if layout is not None:
             check_index(opened, layout.index)
         frame = prepare(opened, roles, nulls=nulls)
+        if roles.capped is not None:
+            frame = capped(frame, *roles.capped)
         if layout is not None:  # what is counted is what is released, whoever writes to the given frame meanwhile
             frame = own_frame(frame, [*roles.numbers, *roles.secret, *([roles.row_id] if roles.row_id else [])])
         return LocalRows(

@@ -15,6 +15,7 @@ from puffer_frames.frames.columns import Frame, check_rows, column, rows_text, t
 from puffer_frames.frames.local.prepare import missing
 from puffer_frames.frames.roles import check_labels, check_numbers
 from puffer_frames.frames.summary import sort_key
+from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.unit_rows import UnitRows
 
@@ -43,6 +44,18 @@ def read_units(
     starts = np.searchsorted(codes, np.arange(len(units) + 1))
     groups, group_of = _groups(complete, by, order, starts)
     return UnitRows(units=units, values=values, starts=starts, groups=groups, group_of=group_of)
+
+
+def capped(frame: Frame, unit: str, most: int, /) -> Frame:
+    """At most so many rows of each unit: those with the smallest of some random words, which only places decide."""
+    codes, units = factorise(frame, unit)
+    words = ReleaseKey.of(0).stream(Purpose.ROW_OF_A_UNIT, unit).words(range(len(codes)))
+    order = np.lexsort((words, codes))
+    starts = np.searchsorted(codes[order], np.arange(len(units) + 1))
+    ranks = np.arange(len(codes)) - np.repeat(starts[:-1], np.diff(starts))
+    used = np.zeros(len(codes), dtype=bool)
+    used[order[ranks < most]] = True
+    return frame if used.all() else frame.filter(used.tolist())
 
 
 def factorise(frame: Frame, name: str, /) -> tuple[IndexArray, list[Secret]]:

@@ -1,0 +1,59 @@
+"""Units with more rows than are protected: some of their rows, chosen whatever they hold."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import build_frame, run, thinned
+
+import puffer_frames
+from puffer_frames import ArgumentError, Unit, certificate_of
+
+KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "pyarrow")
+RNG = np.random.default_rng(5)
+SIZES = RNG.integers(1, 9, 200)
+WHO = RNG.permutation(np.repeat(np.arange(200), SIZES))
+COLUMNS = {
+    "who": WHO,
+    "group": RNG.choice(["a", "b"], 200)[WHO],
+    "score": RNG.integers(0, 7, WHO.size),
+    "id": np.arange(WHO.size),
+}
+UNIT = Unit("who", rows="independent", most=3, over="sample")
+OPTIONS = {"secret": "group", "public": "score", "epsilon": 1.0, "unit": UNIT}
+
+
+@pytest.mark.parametrize("kind", thinned(KINDS, few=("pandas", "polars", "pyarrow")), indirect=True)
+def test_no_unit_has_more_rows(make_frame):
+    frame = make_frame(COLUMNS)
+    made = puffer_frames.calibrate(frame, **OPTIONS)
+    released = run(made.release(frame, keep="id", rng=1))
+    kept = np.asarray(released["id"])
+    assert np.array_equal(np.bincount(WHO[kept]), np.minimum(SIZES, 3))
+    again = run(puffer_frames.privatize(build_frame("polars", COLUMNS), keep="id", rng=2, **OPTIONS))
+    assert kept.tolist() == again["id"].to_list()  # a second release has no other rows of a unit
+    assert made.rows == len(kept)
+    part = pd.DataFrame(COLUMNS).iloc[kept].reset_index(drop=True)
+    assert made.scale == puffer_frames.calibrate(part, **OPTIONS | {"unit": Unit("who", rows="independent")}).scale
+    said = {statement.key: statement.text for statement in certificate_of(released).statements}
+    assert "at most 3 rows were used" in said["unit-sampled"]
+
+
+def test_every_row_of_a_unit_is_as_likely():
+    frame = pd.DataFrame({"who": np.repeat(np.arange(4000), 5), "group": np.repeat(["a", "b"], 10_000)})
+    frame = frame.assign(score=np.tile(np.arange(5), 4000)).sample(frac=1.0, random_state=0, ignore_index=True)
+    made = puffer_frames.privatize(frame, **OPTIONS | {"unit": Unit("who", "any", 2, "sample")}, rng=1)
+    assert len(made) == 8000
+    plan = puffer_frames.calibrate(frame, **OPTIONS | {"unit": Unit("who", "any", 2, "sample")})
+    shares = plan.choice.empirical["a"].weights
+    assert np.abs(shares - 0.2).max() < 5 * np.sqrt(0.2 * 0.8 / 4000)
+
+
+def test_what_is_refused():
+    with pytest.raises(ArgumentError, match="only with most="):
+        Unit("who", rows="independent", over="sample")
+    with pytest.raises(ArgumentError, match="not for repeated rows"):
+        Unit("who", rows="repeated", most=2, over="sample")
+    with pytest.raises(ArgumentError, match="over"):
+        Unit("who", rows="any", most=2, over="drop")
+    with pytest.raises(ArgumentError, match="at most 3 rows"):
+        puffer_frames.calibrate(pd.DataFrame(COLUMNS), **OPTIONS | {"unit": Unit("who", "independent", 3)})
