@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,38 @@ class JointWorst:
     """Log of the ratio of the densities at the point."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongRows:
+    """Rows that may be anything on a domain, as a share of the rows of each secret."""
+
+    shares: Mapping[Secret, float]
+    domain: Mapping[int, tuple[float, float]]
+    """Per column of numbers; no coordinate is outside."""
+
+    def of(self, column: int, /) -> WrongRows:
+        """The same of one column by itself."""
+        return replace(self, domain={0: self.domain[column]} if column in self.domain else {})
+
+    def lines(self, column: int, axis: FloatArray, /) -> FloatArray:
+        """The coordinates of an axis with the ends and the middle of the domain."""
+        if column not in self.domain:
+            return axis
+        low, high = self.domain[column]
+        return np.union1d(axis, [low, low + (high - low) / 2, high])
+
+    def widths(self, ranges: FloatArray, /) -> list[float]:
+        """The widths of the domain; of labels the ranges."""
+        ends = {k: high - low for k, (low, high) in self.domain.items()}
+        return [ends.get(k, float(width)) for k, width in enumerate(ranges)]
+
+    def farthest(self, column: int, axis: FloatArray, /) -> FloatArray:
+        """The largest distance of each coordinate to anything on the domain."""
+        if column not in self.domain:
+            return np.ones(axis.size)
+        low, high = self.domain[column]
+        return np.maximum(axis - low, high - axis)
+
+
 class JointLoss:
     r"""Largest :math:`|\log f_s / f_t|` over pairs and released rows.
 
@@ -54,25 +86,38 @@ class JointLoss:
     pairs : "all" or pairs of secrets
     labels : numbers of columns
         Whose values are numbers of levels. For these the distance is 1 for another level.
+    wrong : WrongRows, optional
+        A share of the rows of each secret that may be anything.
 
     Notes
     -----
     The supremum is at a node of the product grid of all coordinates. On fewer lines the values at nodes are exact too,
-    and in every cell a bound follows from those at its corners. **Rounding**: counted, in both ends.
+    and in every cell a bound follows from those at its corners; so it is of wrong rows, whatever the lines.
+    **Rounding**: counted, in both ends.
 
     References
     ----------
     docs/theory.md, section 17.
     """
 
-    def __init__(self, laws: Mapping[Secret, JointLaw], *, pairs: Pairs, labels: Collection[int] = ()) -> None:
-        self.laws, self.labels = laws, labels
+    def __init__(
+        self,
+        laws: Mapping[Secret, JointLaw],
+        *,
+        pairs: Pairs,
+        labels: Collection[int] = (),
+        wrong: WrongRows | None = None,
+    ) -> None:
+        self.laws, self.labels, self.wrong = laws, labels, wrong
         self.columns = next(iter(laws.values())).points.shape[1]
         self._secrets = list(laws)
-        self._pairs = None if pairs == "all" else [pair for a, b in pairs for pair in ((a, b), (b, a))]
+        listed = tuple(combinations(laws, 2)) if pairs == "all" and wrong is not None else pairs
+        self._pairs = None if listed == "all" else [pair for a, b in listed for pair in ((a, b), (b, a))]
         self.coordinates = [
             _two(np.unique(np.concatenate([law.points[:, k] for law in laws.values()]))) for k in range(self.columns)
         ]
+        if wrong is not None:
+            self.coordinates = [wrong.lines(k, axis) for k, axis in enumerate(self.coordinates)]
         self._lines: list[FloatArray] | None = None
         self._placed: dict[Secret, PlacedLaw] = {}
         self._take(self._first_lines())
@@ -82,13 +127,13 @@ class JointLoss:
         """Of each column."""
         lows = np.min([law.points.min(axis=0) for law in self.laws.values()], axis=0)
         highs = np.max([law.points.max(axis=0) for law in self.laws.values()], axis=0)
-        found: list[float] = (highs - lows).tolist()
+        found: list[float] = (highs - lows).tolist() if self.wrong is None else self.wrong.widths(highs - lows)
         return [min(1.0, width) if k in self.labels else width for k, width in enumerate(found)]
 
     @property
     def is_whole(self) -> bool:
         """Whether all coordinates are lines, so that nodes alone are exact."""
-        return all(law.on_lines for law in self._placed.values())
+        return self.wrong is None and all(law.on_lines for law in self._placed.values())
 
     def worst(self, scales: Scales, /) -> JointWorst:
         """The node of the grid with the largest loss; a lower bound, but for rounding."""
@@ -113,10 +158,12 @@ class JointLoss:
         return float(apart[place]), place, (self._secrets[first[place]], self._secrets[last[place]])
 
     def _worst_of_pairs(self, scales: Scales) -> tuple[float, int, Pair]:
-        logs = {secret: np.log(placed.at_nodes(scales)) for secret, placed in self._placed.items()}
+        nodes = {secret: placed.at_nodes(scales) for secret, placed in self._placed.items()}
+        tops = {secret: np.log(self._at_most(secret, found)) for secret, found in nodes.items()}
+        logs = {secret: np.log(self._at_least(secret, found, scales)) for secret, found in nodes.items()}
         best: tuple[float, int, Pair] = (-math.inf, 0, (None, None))
         for a, b in self._pairs or ():
-            apart = logs[a] - logs[b]
+            apart = tops[a] - logs[b]
             place = int(apart.argmax())
             if (found := float(apart.ravel()[place])) > best[0]:
                 best = found, place, (a, b)
@@ -152,13 +199,43 @@ class JointLoss:
             least = reduce(np.minimum, (placed.at_nodes(scales) for placed in self._placed.values()))
             sides = [(most, least)]
         else:
-            tops = {secret: placed.bounds(scales) for secret, placed in self._placed.items()}
-            nodes = {secret: placed.at_nodes(scales) for secret, placed in self._placed.items()}
+            factor = 1.0 if self.wrong is None else self._between_corners(scales)
+            tops = {s: self._at_most(s, placed.bounds(scales), factor) for s, placed in self._placed.items()}
+            nodes = {s: self._at_least(s, placed.at_nodes(scales), scales) for s, placed in self._placed.items()}
             sides = [(tops[a], nodes[b]) for a, b in self._pairs]
         for most, least in sides:
             for corner in product((0, 1), repeat=self.columns):
                 part = tuple(slice(bit, bit + size) for bit, size in zip(corner, cells, strict=True))
                 found = np.maximum(found, np.log(most[corner]) - np.log(least[part]))
+        return found
+
+    def _at_most(self, secret: Secret, densities: FloatArray, factor: FloatArray | float = 1.0) -> FloatArray:
+        """The densities where the wrong rows of a secret are at the node itself; times a factor within a cell."""
+        if self.wrong is None:
+            return densities
+        share = self.wrong.shares[secret]
+        return (1 - share) * densities + share * factor
+
+    def _at_least(self, secret: Secret, densities: FloatArray, scales: Scales) -> FloatArray:
+        """The densities at nodes where the wrong rows of a secret are in the farthest corner of the domain."""
+        if self.wrong is None:
+            return densities
+        assert self._lines is not None
+        share = self.wrong.shares[secret]
+        away = np.zeros([1] * self.columns)
+        for k, (line, scale) in enumerate(zip(self._lines, scales, strict=True)):
+            one = self.wrong.farthest(k, line) / scale
+            away = away + one.reshape([-1 if j == k else 1 for j in range(self.columns)])
+        return (1 - share) * densities + share * np.exp(-away)
+
+    def _between_corners(self, scales: Scales) -> FloatArray:
+        """By how much 1 exceeds what is interpolated between the corners of each cell where these hold 1, at most."""
+        assert self._lines is not None
+        found = np.ones([1] * self.columns)
+        for k, (line, scale) in enumerate(zip(self._lines, scales, strict=True)):
+            if k not in self.labels:
+                one = np.cosh(np.diff(line) / (2 * scale))
+                found = found * one.reshape([-1 if j == k else 1 for j in range(self.columns)])
         return found
 
     def _rounding(self, scales: Scales) -> float:
@@ -183,6 +260,13 @@ class JointLoss:
         each = min(_MOST_LINES, max(4, int(_FIRST_NODES ** (1 / self.columns))))
         return [axis if k in self.labels else _spread(axis, each) for k, axis in enumerate(self.coordinates)]
 
+    def _refinable(self, column: int, line: FloatArray) -> NDArray[np.intp]:
+        """The slabs of an axis that a further line can be in, as numbers above 0."""
+        if self.wrong is None or column in self.labels:
+            return _between(self.coordinates[column], line)
+        middles = (line[:-1] + line[1:]) / 2
+        return ((line[:-1] < middles) & (middles < line[1:])).astype(np.intp)
+
     def _take(self, lines: list[FloatArray]) -> None:
         self._lines = lines
         self._placed = {secret: PlacedLaw(law, lines, labels=self.labels) for secret, law in self.laws.items()}
@@ -191,7 +275,7 @@ class JointLoss:
         """Add lines through the cells whose bound is too large, across their longest side; False where none can be."""
         assert self._lines is not None
         lines, more = self._lines, []
-        between = [_between(axis, line) for axis, line in zip(self.coordinates, lines, strict=True)]
+        between = [self._refinable(k, line) for k, line in enumerate(lines)]
         places = np.argwhere(wrong)
         sides = np.stack(
             [
@@ -202,7 +286,10 @@ class JointLoss:
         longest = sides.max(axis=0)
         for k, line in enumerate(lines):
             chosen = np.unique(places[(sides[k] >= 0.7 * longest) & (sides[k] > 0), k])
-            more.append(_middles(self.coordinates[k], line, chosen))
+            if self.wrong is None or k in self.labels:
+                more.append(_middles(self.coordinates[k], line, chosen))
+            else:
+                more.append((line[chosen] + line[chosen + 1]) / 2)
         if not any(found.size for found in more):
             return False
         lines = [np.union1d(line, found) for line, found in zip(lines, more, strict=True)]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from puffer_frames.errors import ArgumentError
+from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
+from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.beliefs import ONLY
-from puffer_frames.scales.learned import Bootstrap
+from puffer_frames.scales.learned import Bootstrap, Contamination
 
 EMPIRICAL = "empirical"
 
@@ -24,15 +26,30 @@ class JointBelief:
     """Frequencies of rows; the guarantee is under those of each."""
     words: str
     """What it is, in a sentence."""
+    shares: Mapping[Secret, float] | None = None
+    """The share of the rows of each secret that may be anything on the domain, where there is one."""
+
+    def clipped(self, bounds: Mapping[int, Bounds], /) -> JointBelief:
+        """With the values of each column within its bounds."""
+        tables = []
+        for table in self.tables:
+            counts = {}
+            for secret, (points, often) in table.counts.items():
+                inside = points.copy()
+                for k, (low, high) in bounds.items():
+                    inside[:, k] = inside[:, k].clip(low, high)
+                counts[secret] = inside, often
+            tables.append(replace(table, counts=counts))
+        return replace(self, tables=tuple(tables))
 
 
 def check_entries(entries: Sequence[Any], /) -> None:
     """Raise ArgumentError for beliefs that are not about whole rows."""
     known = (ONLY, "fitted", EMPIRICAL)
-    if any(not isinstance(entry, (JointCounts, Bootstrap)) and entry not in known for entry in entries):
+    if any(not isinstance(entry, (JointCounts, Bootstrap, Contamination)) and entry not in known for entry in entries):
         raise ArgumentError(
             "beliefs",
-            rule='"empirical", frames and Bootstrap() for several public columns',
+            rule='"empirical", frames, Bootstrap() and Contamination() for several public columns',
             got="others",
             hint='Say theorem="bounded": it holds for every prior within the domain, domain={column: (low, high)}.',
         )
@@ -56,6 +73,9 @@ def joint_beliefs(entries: Sequence[Any], joint: JointCounts, /) -> dict[str, Jo
             number = 1 + sum(name.startswith("other table") for name in named)
             name = "other table" if number == 1 else f"other table {number}"
             named[name] = JointBelief(tables=(_like(entry, joint),), words="the frequencies of rows of another table")
+        elif isinstance(entry, Contamination):
+            shares = {secret: entry.share_of(secret, rows) for secret, rows in joint.rows_per_secret.items()}
+            named[entry.title] = JointBelief(tables=(joint,), words=entry.words, shares=shares)
         elif isinstance(entry, Bootstrap):
             named[entry.title] = JointBelief(tables=_resampled(entry, joint), words=entry.words)
     return named

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.loss.joint.joint_loss import JointLoss
+from puffer_frames.loss.joint.joint_loss import JointLoss, WrongRows
 from puffer_frames.loss.joint.lines import JointLaw
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
@@ -89,6 +90,12 @@ def choose_jointly(
     """
     whole, joint = joint, replace(joint, counts={secret: joint.counts[secret] for secret in named})
     covered = joint_beliefs(beliefs, joint)
+    bounds = {k: domain.get(name) or _extent(whole, k) for k, name in enumerate(joint.columns) if k not in joint.labels}
+    clips = any(belief.shares is not None for belief in covered.values())
+    if clips:
+        if coupled:
+            raise _without_coupling()
+        covered = {name: belief.clipped(bounds) for name, belief in covered.items()}
     tables = [table for belief in covered.values() for table in belief.tables]
     varies = [k for k in range(len(joint.columns)) if _varies((whole, *tables), k)]
     if not varies:
@@ -99,12 +106,12 @@ def choose_jointly(
         own = {c: min(_LARGEST, 1 / _unit_of(whole, k)) for k, c in enumerate(joint.columns) if _varies((whole,), k)}
         rates = [weights.get(name, own.get(name, 1.0)) for name in (joint.columns[k] for k in varies)]
         floors = [_least_scale((whole, *tables), k, epsilon=target.epsilon) for k in varies]
-        solve = coupled_scales if coupled else _solved
         start = None if near is None else [near[joint.columns[k]] for k in varies]
+        solve = coupled_scales if coupled else partial(_solved, list(covered.values()), bounds)
         found = solve(tables, varies, epsilon=asked.epsilon, pairs=pairs, weights=rates, floors=floors, near=start)
         scales |= {joint.columns[k]: scale for k, scale in zip(varies, found, strict=True)}
     listed = list(scales.values())
-    worst = {name: _worst(belief, listed, asked, pairs=pairs) for name, belief in covered.items()}
+    worst = {name: _worst(belief, listed, asked, pairs=pairs, bounds=bounds) for name, belief in covered.items()}
     binding = max(worst, key=lambda name: worst[name][0].pure_loss.upper)
     observed = worst[EMPIRICAL][0] if EMPIRICAL in worst else _measured(joint, listed, asked, pairs=pairs)[0]
     choices = {}
@@ -123,8 +130,8 @@ def choose_jointly(
             priors=priors,
             beliefs=dict.fromkeys(covered, priors),
             words={belief: one.words for belief, one in covered.items()},
-            bounds=(0.0, 1.0) if k in joint.labels else domain.get(name) or _extent(whole, k),
-            clips=name in domain,
+            bounds=bounds.get(k, (0.0, 1.0)),
+            clips=name in domain or (clips and k in bounds and scales[name] > 0),
             empirical=priors,
             observed=observed,
         )
@@ -215,9 +222,13 @@ def unrounded(target: Target, /, *, noise: Noise, columns: int) -> Target:
     return target
 
 
-def _worst(belief: JointBelief, scales: Sequence[float], target: Target, *, pairs: Pairs) -> tuple[Verification, Pair]:
+def _worst(
+    belief: JointBelief, scales: Sequence[float], target: Target, *, pairs: Pairs, bounds: Mapping[int, Bounds]
+) -> tuple[Verification, Pair]:
     """The largest loss of a belief at scales that were confirmed for it: at most epsilon."""
-    found = [_measured(table, scales, target, pairs=pairs) for table in belief.tables]
+    varies = [k for k, scale in enumerate(scales) if scale]
+    wrong = None if belief.shares is None else _wrong(belief.shares, bounds, varies)
+    found = [_measured(table, scales, target, pairs=pairs, wrong=wrong) for table in belief.tables]
     most, pair = max(found, key=lambda one: one[0].pure_loss.upper)
     lower, upper = (min(end, target.epsilon) for end in (most.pure_loss.lower, most.pure_loss.upper))
     none = Bracket(lower=0.0, upper=0.0)
@@ -233,7 +244,13 @@ def measure_jointly(
 
 
 def _measured(
-    joint: JointCounts, scales: Sequence[float], target: Target, *, pairs: Pairs, enough: float | None = None
+    joint: JointCounts,
+    scales: Sequence[float],
+    target: Target,
+    *,
+    pairs: Pairs,
+    enough: float | None = None,
+    wrong: WrongRows | None = None,
 ) -> tuple[Verification, Pair]:
     """The joint loss, and the pair with the largest one."""
     varies = [k for k, scale in enumerate(scales) if scale]
@@ -244,7 +261,7 @@ def _measured(
     elif len(varies) > MOST_COLUMNS:
         bracket, pair = _coupled_bracket(joint, scales, pairs=pairs)
     elif varies:
-        loss = JointLoss(_laws(joint, varies), pairs=pairs, labels=_labels_of(joint, varies))
+        loss = JointLoss(_laws(joint, varies), pairs=pairs, labels=_labels_of(joint, varies), wrong=wrong)
         used = [scales[k] for k in varies]
         bracket = loss.bracket(used, enough=target.epsilon if enough is None else enough)
         pair = loss.worst(used).pair if loss.is_in_range(used) else pair
@@ -268,6 +285,8 @@ def _coupled_bracket(joint: JointCounts, scales: Sequence[float], *, pairs: Pair
 
 
 def _solved(
+    beliefs: Sequence[JointBelief],
+    bounds: Mapping[int, Bounds],
     tables: Sequence[JointCounts],
     varies: Sequence[int],
     /,
@@ -278,16 +297,39 @@ def _solved(
     floors: Sequence[float],
     near: Sequence[float] | None,
 ) -> tuple[float, ...]:
-    """Scales under the frequencies of each of some tables."""
-    laws: dict[Secret, JointLaw] = _laws(tables[0], varies)
+    """Scales under each of some beliefs."""
+    first, shares = tables[0], beliefs[0].shares
+    laws: dict[Secret, JointLaw] = _laws(first, varies)
     if len(tables) > 1:
-        listed = list(combinations(tables[0].counts, 2)) if pairs == "all" else pairs
+        listed = list(combinations(first.counts, 2)) if pairs == "all" else pairs
         laws = {(k, s): law for k, table in enumerate(tables) for s, law in _laws(table, varies).items()}
         pairs = tuple(((k, a), (k, b)) for k in range(len(tables)) for a, b in listed)
-    levels = _labels_of(tables[0], varies)
+        wrong = [belief.shares for belief in beliefs for _ in belief.tables]
+        if any(own is not None for own in wrong):
+            shares = {(k, s): 0.0 if own is None else own[s] for k, own in enumerate(wrong) for s in first.counts}
     return joint_scales(
-        laws, epsilon=epsilon, pairs=pairs, weights=weights, floors=floors, levels=levels, near=near
+        laws,
+        epsilon=epsilon,
+        pairs=pairs,
+        weights=weights,
+        floors=floors,
+        levels=_labels_of(first, varies),
+        near=near,
+        wrong=None if shares is None else _wrong(shares, bounds, varies),
     ).scales
+
+
+def _wrong(shares: Mapping[Secret, float], bounds: Mapping[int, Bounds], varies: Sequence[int]) -> WrongRows:
+    return WrongRows(shares=shares, domain={k: bounds[column] for k, column in enumerate(varies) if column in bounds})
+
+
+def _without_coupling() -> ArgumentError:
+    return ArgumentError(
+        "beliefs",
+        rule="without Contamination() for a coupling of whole rows",
+        got="it",
+        hint='Say theorem="bounded", which holds for every prior within the domain, or release at most 4 columns.',
+    )
 
 
 def _labels_of(joint: JointCounts, columns: Sequence[int]) -> dict[int, int]:

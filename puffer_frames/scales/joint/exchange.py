@@ -13,7 +13,7 @@ from scipy.special import logsumexp
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.joint.joint_loss import LARGEST_REACH, JointLoss, JointWorst
+from puffer_frames.loss.joint.joint_loss import LARGEST_REACH, JointLoss, JointWorst, WrongRows
 from puffer_frames.loss.joint.lines import JointLaw
 from puffer_frames.noise.randomised import changed_share
 from puffer_frames.numbers.arguments import check_epsilon
@@ -53,6 +53,7 @@ def joint_scales(
     floors: Sequence[float],
     levels: Mapping[int, int] | None = None,
     near: Sequence[float] | None = None,
+    wrong: WrongRows | None = None,
 ) -> JointScales:
     r"""Scales that minimise :math:`\sum_k w_k c_k(b_k)` where the joint loss is at most epsilon.
 
@@ -70,6 +71,8 @@ def joint_scales(
         How many levels each column of labels has.
     near : sequence of float, shape (columns,), optional
         Good scales of laws like these: the search starts there, and only there.
+    wrong : WrongRows, optional
+        A share of the rows of each secret that may be anything.
 
     Raises
     ------
@@ -87,7 +90,7 @@ def joint_scales(
     docs/theory.md, section 17.
     """
     target, costs = check_epsilon(epsilon), Costs(weights=np.asarray(weights, dtype=np.float64), levels=levels or {})
-    loss = JointLoss(laws, pairs=pairs, labels=costs.levels)
+    loss = JointLoss(laws, pairs=pairs, labels=costs.levels, wrong=wrong)
     least = np.maximum(floors, [len(floors) * width / LARGEST_REACH for width in loss.ranges])
     with np.errstate(over="ignore"):
         most = np.maximum(least, np.array(loss.ranges) * (2 * len(floors)) / target)
@@ -108,9 +111,9 @@ def _solved(
     near: Sequence[float] | None,
 ) -> JointScales:
     few = _few(laws, costs.levels)
-    coarse = JointLoss(few, pairs=pairs, labels=costs.levels)
+    coarse = JointLoss(few, pairs=pairs, labels=costs.levels, wrong=loss.wrong)
     found = _Search(coarse, few, target, pairs, costs, least, most).best(near)
-    if few is not laws:
+    if few is not laws or loss.wrong is not None:
         found = _on_ray(loss, found, target, least)
         loss.bracket(found, enough=target)  # puts lines where they are needed
         found = _Search(loss, laws, target, pairs, costs, least, most).from_start(found)
@@ -208,7 +211,8 @@ class _Search:
 
     def _alone(self, column: int, epsilon: float) -> float:
         laws = {s: JointLaw(points=law.points[:, [column]], weights=law.weights) for s, law in self.laws.items()}
-        one = JointLoss(laws, pairs=self.pairs, labels=(0,) if column in self.costs.levels else ())
+        wrong = None if self.loss.wrong is None else self.loss.wrong.of(column)
+        one = JointLoss(laws, pairs=self.pairs, labels=(0,) if column in self.costs.levels else (), wrong=wrong)
         least, most = self.least[[column]], self.most[[column]]
         return float(_on_ray(one, least, epsilon, least, most=most)[0])
 
@@ -220,7 +224,7 @@ class _Search:
             worst = self.loss.worst(scales)
             if cuts and worst.loss <= self.epsilon * (1 + _NEAR):
                 break
-            cuts.append(_Cut(self.laws, worst, self.costs.levels))
+            cuts.append(_Cut(self.laws, worst, self.costs.levels, self.loss.wrong))
             scales = self._least_under(cuts, scales)
         return _on_ray(self.loss, scales, self.epsilon, self.least)
 
@@ -247,13 +251,23 @@ class _Search:
 class _Cut:
     """The loss at one released row of one pair, as a function of 1 / scale."""
 
-    def __init__(self, laws: Mapping[Secret, JointLaw], worst: JointWorst, labels: Collection[int]) -> None:
+    def __init__(
+        self,
+        laws: Mapping[Secret, JointLaw],
+        worst: JointWorst,
+        labels: Collection[int],
+        wrong: WrongRows | None,
+    ) -> None:
         self._sides = []
-        for secret in worst.pair:
-            away = np.abs(laws[secret].points - worst.point)
+        for side, secret in enumerate(worst.pair):
+            away, weights = np.abs(laws[secret].points - worst.point), laws[secret].weights
             for k in labels:
                 away[:, k] = away[:, k] != 0
-            self._sides.append((away, np.log(laws[secret].weights)))
+            if wrong is not None and wrong.shares[secret]:  # at the row itself, or as far as can be
+                share = wrong.shares[secret]
+                far = [side * float(wrong.farthest(k, worst.point[[k]])[0]) for k in range(worst.point.size)]
+                away, weights = np.vstack([away, far]), np.append((1 - share) * weights, share)
+            self._sides.append((away, np.log(weights)))
 
     def loss(self, rates: FloatArray, /) -> float:
         """Log of the ratio of the densities."""
