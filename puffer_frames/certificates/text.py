@@ -125,7 +125,7 @@ def _channel_texts(certificate: Fields) -> list[str]:
     for name, found in certificate.channels.items():
         cost = _COSTS.get(found["cost"], found["cost"])
         parts = [f"{shown(name)}: a random level for each value, with the least {cost} that the guarantee allows"]
-        if _is_of_rows(certificate):
+        if certificate.theorem != "channel":
             parts = [f"{shown(name)}: each label stays as it is or is replaced by another level, all as likely"]
         if "levels" in found:
             parts.append(f"levels {', '.join(map(_level_text, found['levels']))}")
@@ -218,14 +218,14 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
     rows = []
     several = len(certificate.scales) > 1
     joint = _is_of_rows(certificate)
-    channel = bool(certificate.channels) and not joint
+    channel = certificate.theorem == "channel"
     label = "proved" if certificate.calibration == "mechanism" or channel else "measured"
     of_rows = " of the columns of a row together"
     for column, beliefs in list(certificate.verified.items())[: 1 if joint else None]:
         of = of_rows if joint else f" of {shown(column)} alone" if several else ""
         for belief, found in beliefs.items():
             loss = measured_text(found, delta=certificate.delta)
-            if column in certificate.channels and not joint:
+            if channel:
                 loss = f"pure loss at most {plain(certificate.epsilon)}"
                 if certificate.delta:
                     loss = f"delta at most {plain(certificate.delta)} at epsilon {plain(certificate.epsilon)}"

@@ -41,6 +41,10 @@ class Batch:
         exceeded = {name: text for part in parts for name, text in part.exceeded.items()}
         return cls(observed=observed, exceeded=exceeded, absent=absent)
 
+    def also(self, other: Batch, /) -> Batch:
+        """With what another measure of the same rows found to be exceeded."""
+        return replace(self, exceeded={**other.exceeded, **self.exceeded})
+
 
 def measure_batch(
     summaries: Mapping[str, Summary],
@@ -60,7 +64,8 @@ def measure_batch(
     summaries : mapping of column to Summary
         Of the rows.
     scales : mapping of column to float
-        Of the plan, as are `known` (its secrets), `pairs`, `domain`, `target` and `noise`.
+        Of the plan, also of other columns that share the target; as are `known` (its secrets), `pairs`, `domain`,
+        `target` and `noise`.
 
     Raises
     ------
@@ -74,11 +79,11 @@ def measure_batch(
     first = next(iter(summaries.values()))
     present, listed, absent = protected_here(first.counts, known=known, pairs=pairs)
     observed, exceeded = {}, {}
-    share = target.share(len(summaries))
+    share = target.share(len(scales))
     asked = noise.unrounded(share)
     for name, summary in summaries.items():
         counts = {secret: summary.counts[secret] for secret in present}
-        if len(summaries) > 1 and counts:
+        if len(scales) > 1 and counts:
             width = range_of(counts, domain.get(name), radius=summary.radius)
             if noise.hide_on_grid(width, share) > scales[name]:
                 exceeded[name] = "a wider range than the plan was made for"

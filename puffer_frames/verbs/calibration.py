@@ -15,6 +15,7 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import Rows
+from puffer_frames.numbers.target import Target
 from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import Prior, Secret
@@ -287,15 +288,21 @@ class Calibration(Planned):
         factor = request.repeats.factor(noise)
         scales = {name: scale / factor * (1 - 2.0**-50) if factor > 1 else scale for name, scale in scales.items()}
         target = request.repeats.asked(request.target, noise=noise, columns=len(scales))
-        if seen.joint is not None:
-            return measure_joint_batch(
-                seen.joint,
-                scales={n: s / factor for n, s in self.plan.all_scales.items() if n in self.plan.levels} | scales,
-                known=self.rows_per_secret,
-                pairs=self.pairs,
-                target=target,
-                noise=request.noise,
-            )
+        if seen.joint is None:
+            return self._of_columns(seen, scales, target)
+        all_scales = {n: s / factor for n, s in self.plan.all_scales.items() if n in self.plan.levels} | scales
+        found = measure_joint_batch(
+            seen.joint,
+            scales=all_scales,
+            known=self.rows_per_secret,
+            pairs=self.pairs,
+            target=target,
+            noise=noise,
+        )
+        for_ranges = bool(seen.summaries) and not self.plan.is_joint
+        return found.also(self._of_columns(seen, all_scales, target)) if for_ranges else found
+
+    def _of_columns(self, seen: RowsSeen, scales: Mapping[str, float], target: Target) -> Batch:
         return measure_batch(
             seen.summaries,
             scales=scales,
@@ -303,7 +310,7 @@ class Calibration(Planned):
             pairs=self.pairs,
             domain=self.plan.clipped,
             target=target,
-            noise=request.noise,
+            noise=self.plan.request.noise,
         )
 
     def _shown(self) -> tuple[str, Rows]:

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import check_several, choose_column, choose_columns
-from puffer_frames.scales.joint.columns import choose_jointly
+from puffer_frames.scales.joint.columns import bounded_labels, choose_jointly
 from puffer_frames.scales.repeats import times
 from puffer_frames.verbs.request import Request, is_coupled
 from puffer_frames.verbs.rows_seen import RowsSeen
@@ -68,6 +69,8 @@ def _of_one_value(
     near: Mapping[str, Choice] | None,
 ) -> dict[str, Choice]:
     """For one noisy copy of the values of one row."""
+    if request.labels and request.theorem == BOUNDED.name:
+        return _for_ranges(request, rows, target, pairs=pairs, named=named)
     if rows.joint is not None:
         return choose_jointly(
             rows.joint,
@@ -112,3 +115,20 @@ def _of_one_value(
         allow_zero_noise=request.allow_zero_noise,
     )
     return {name: choice}
+
+
+def _for_ranges(
+    request: Request, rows: RowsSeen, target: Target, *, pairs: Pairs, named: list[Secret]
+) -> dict[str, Choice]:
+    """Columns of numbers and labels, each with an equal share of what is asked for, whatever their joint law."""
+    assert rows.joint is not None
+    check_several(theorem=request.theorem, components=request.components, beliefs=request.beliefs)
+    numbers = tuple(name for name in request.public if name not in request.labels)
+    found: dict[str, Choice] = {}
+    if numbers:
+        asked = replace(request, public=numbers, labels=(), calibration="theorem", allow_zero_noise=True)
+        part = target.share(len(request.public), of=len(numbers))
+        found = _of_one_value(asked, replace(rows, joint=None), part, pairs=pairs, named=named, near=None)
+    there = replace(rows.joint, counts={secret: rows.joint.counts[secret] for secret in named})
+    found |= bounded_labels(there, target.share(len(request.public)))
+    return {name: found[name] for name in request.public}

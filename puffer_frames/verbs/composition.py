@@ -23,6 +23,10 @@ from puffer_frames.scales.joint.beliefs import EMPIRICAL
 from puffer_frames.scales.joint.columns import MOST_COLUMNS, measure_jointly
 from puffer_frames.verbs.attached import certificate_of
 
+CHANNEL = "channel"
+"""Theorem of a column of labels that is released by itself."""
+_OF_CAPS = 1 + Fraction(1, 2**48)
+"""More than the rounding of 1 / cap adds to a ratio."""
 _OF_UNITS = ("unit-independent", "unit-repeated", "unit-any")
 Release: TypeAlias = Certificate | NativeFrame
 """A certificate, or a released frame with one."""
@@ -231,20 +235,29 @@ def _planned(certificates: Sequence[Certificate]) -> Composition | None:
 
 def _has_room(base: Certificate, planned: Sequence[Certificate]) -> bool:
     """Whether a plan for several releases covers these."""
-    if len(planned) > base.releases or any(one.channels or set(one.scales) - set(base.scales) for one in planned):
+    scales = _all_scales(base)
+    if len(planned) > base.releases or any(one.theorem == CHANNEL for one in planned):
+        return False
+    if any(set(_all_scales(one)) - set(scales) for one in planned):
         return False
     if any(one.noise != base.noise or _clipped(one) != _clipped(base) for one in planned):
         return False
     power = 1 if base.noise == PUBLISHED_FOR.title else 2
-    return all(_used(planned, name, scale, power) <= base.releases for name, scale in base.scales.items())
+    return all(_used(planned, name, scale, power) <= base.releases for name, scale in scales.items())
 
 
 def _used(certificates: Sequence[Certificate], name: str, scale: float, power: int) -> Fraction:
     """How many releases of this scale tell as much of a column; more than any plan has where one is without noise."""
-    own = [each.scales[name] for each in certificates if name in each.scales]
+    own = [scales[name] for scales in map(_all_scales, certificates) if name in scales]
     if not all(own):
         return Fraction(0) if not any(own) else Fraction(10**18)
     return sum(((Fraction(scale) / Fraction(one)) ** power for one in own), Fraction(0))
+
+
+def _all_scales(certificate: Certificate) -> dict[str, float]:
+    """The scales of columns of numbers, and of labels with randomised response 1 / (log-ratio of two labels)."""
+    caps = {name: found["cap"] for name, found in certificate.channels.items()}
+    return {**certificate.scales, **{name: 1 / cap if cap else 0.0 for name, cap in caps.items()}}
 
 
 def _clipped(certificate: Certificate) -> tuple[str, ...]:
@@ -278,16 +291,17 @@ def _has_coupling(certificate: Certificate) -> bool:
 
 def _total(base: Certificate, certificates: Sequence[Certificate]) -> Fraction | None:
     """The loss of all releases under the coupling of one; None where one has other columns, or other noise."""
-    total, title = Fraction(base.epsilon), PUBLISHED_FOR.title
+    total, title, scales = Fraction(base.epsilon), PUBLISHED_FOR.title, _all_scales(base)
     for each in certificates:
         if each is base:
             continue
-        if each.noise == title and not each.channels and set(each.scales) <= set(base.scales):
-            moved = [(base.scales[name], scale) for name, scale in each.scales.items() if base.scales[name]]
+        own = _all_scales(each)
+        if each.noise == title and each.theorem != CHANNEL and set(own) <= set(scales):
+            moved = [(scales[name], scale) for name, scale in own.items() if scales[name]]
             if not all(scale for _, scale in moved):
                 return None
             ratio = max((Fraction(mine) / Fraction(scale) for mine, scale in moved), default=Fraction(0))
-            total += Fraction(base.epsilon) * ratio + Fraction(PUBLISHED_FOR.rounding[0]) * len(moved)
+            total += Fraction(base.epsilon) * ratio * _OF_CAPS + Fraction(PUBLISHED_FOR.rounding[0]) * len(moved)
         elif _has_noise_for_ranges(each) and not each.delta:
             total += Fraction(each.epsilon)
         else:

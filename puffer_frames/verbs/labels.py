@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.table import Table
-from puffer_frames.scales.joint.columns import MOST_COLUMNS
-from puffer_frames.verbs.request import Request, is_coupled, is_joint
+from puffer_frames.papers.catalogue import BOUNDED
+from puffer_frames.verbs.request import Request, is_joint
 
 
 def with_labels(request: Request, table: Table, /) -> Request:
@@ -23,13 +23,11 @@ def with_labels(request: Request, table: Table, /) -> Request:
     if len(request.public) == 1 or not labels or request.mechanism == "noise":
         return request
     refused: dict[str, tuple[bool, str]] = {
-        "public": (len(request.public) > MOST_COLUMNS, f"at most {MOST_COLUMNS} columns where labels are among them"),
-        "theorem": (is_coupled(request) or not is_joint(request), '"auto", with Laplace noise and calibration="exact"'),
-        "mechanism": (request.mechanism != "auto", '"auto" where labels are among several columns'),
-        "unit": (
-            request.unit is not None and request.unit.rows == "any",
-            'Unit(..., rows="independent") or "repeated" where labels are among several columns',
+        "theorem": (
+            not is_joint(request) and request.theorem != BOUNDED.name,
+            '"bounded" where labels are among several columns, for other than Laplace noise and calibration="exact"',
         ),
+        "mechanism": (request.mechanism != "auto", '"auto" where labels are among several columns'),
         "nulls": (request.nulls == "level", '"raise" or "drop" for several columns'),
         "merge_rare": (request.merge_rare is not None, "left out for several columns"),
         "domain": (bool(request.declared), "(low, high) of columns of numbers"),

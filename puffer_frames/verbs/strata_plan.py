@@ -8,13 +8,11 @@ from dataclasses import replace
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.summary import check_few_levels
-from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.drift import protected_here
-from puffer_frames.scales.joint.columns import bounded_labels
 from puffer_frames.scales.strata import StrataChoices, Stratum, largest
 from puffer_frames.verbs.column_choices import choices_of
 from puffer_frames.verbs.request import Request
@@ -110,12 +108,8 @@ def _check_few(seen: RowsSeen, request: Request) -> None:
 
 def _bounded(request: Request, rows: RowsSeen, *, pairs: Pairs, named: Sequence[Secret]) -> dict[str, Choice]:
     """Noise for the whole range of each column, which holds in every stratum."""
-    numbers = tuple(name for name in request.public if name not in request.labels)
     asked = replace(
         request,
-        public=numbers,
-        labels=(),
-        target=request.target if numbers == request.public else _part(request, len(numbers)),
         theorem=BOUNDED.name,
         calibration="theorem",
         components=None,
@@ -123,21 +117,8 @@ def _bounded(request: Request, rows: RowsSeen, *, pairs: Pairs, named: Sequence[
         beliefs=("fitted", "empirical"),
         mechanism="noise",
     )
-    found = choices_of(asked, replace(rows, joint=None), pairs=pairs, named=list(named)) if numbers else {}
-    if request.labels:
-        assert rows.joint is not None
-        found |= bounded_labels(
-            replace(rows.joint, counts={secret: rows.joint.counts[secret] for secret in named}),
-            request.target.share(len(request.public)),
-            factor=request.repeats.factor(request.noise),
-        )
-    return {name: found[name] for name in request.public}
-
-
-def _part(request: Request, columns: int) -> Target:
-    """What some of the columns may use of the target."""
-    share = request.target.share(len(request.public))
-    return replace(share, epsilon=math.nextafter(share.epsilon * columns, 0.0), delta=share.delta * columns)
+    counted = rows if request.labels else replace(rows, joint=None)
+    return choices_of(asked, counted, pairs=pairs, named=list(named))
 
 
 def _of_all(

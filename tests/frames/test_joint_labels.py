@@ -99,17 +99,14 @@ def test_other_rows():
     "options",
     [
         {"noise": "gaussian", "delta": 1e-6},
-        {"theorem": "kantorovich"},
-        {"theorem": "bounded"},
         {"calibration": "theorem"},
         {"mechanism": "remap"},
         {"nulls": "level"},
         {"merge_rare": 3},
         {"domain": {"job": ["a", "b", "c", "d"]}},
-        {"given": "pet"},
-        {"public": ["grade", "job", "pet", "still", "gaps"]},
         {"beliefs": "population"},
-        {"unit": Unit("id", rows="any")},
+        {"theorem": "kantorovich", "beliefs": "population"},
+        {"theorem": "bounded", "beliefs": "population"},
     ],
 )
 def test_what_is_refused(options):

@@ -13,7 +13,6 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.joint.joint_loss import JointLoss, WrongRows
 from puffer_frames.loss.joint.lines import JointLaw
 from puffer_frames.loss.outcome import Verification
@@ -21,7 +20,7 @@ from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.rounding import up
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, PUBLISHED_FOR
+from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT
 from puffer_frames.priors.joint_counts import JointCounts, JointRows
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
@@ -29,7 +28,6 @@ from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.joint.beliefs import EMPIRICAL, JointBelief, joint_beliefs
 from puffer_frames.scales.joint.coupled import coupled_loss, coupled_scales
 from puffer_frames.scales.joint.exchange import joint_scales
-from puffer_frames.scales.repeats import times
 
 _TINY = 2.0**-900
 """No scale is below this: the rest of the range of floats is for the grid."""
@@ -138,7 +136,7 @@ def choose_jointly(
     return choices
 
 
-def bounded_labels(joint: JointCounts, share: Target, /, *, factor: float = 1.0) -> dict[str, Choice]:
+def bounded_labels(joint: JointCounts, share: Target, /) -> dict[str, Choice]:
     """Randomised response that costs at most this share of epsilon under any law, per column of labels.
 
     Parameters
@@ -146,25 +144,23 @@ def bounded_labels(joint: JointCounts, share: Target, /, *, factor: float = 1.0)
     joint : JointCounts
     share : Target
         What each of the columns may use.
-    factor : float
-        By how much the scale is larger, for several releases.
     """
-    found, belief = {}, "any prior on the domain"
+    found, belief = {}, "any prior on the levels of the table"
     first, *_, last = joint.counts
     for k in joint.labels:
         name, scale = joint.columns[k], up(1 / Fraction(share.epsilon)) if _varies((joint,), k) else 0.0
         priors = {secret: _prior(rows, k) for secret, rows in joint.counts.items()}
-        most = Bracket(lower=0.0, upper=share.epsilon if scale else 0.0)
-        loss = Verification(pure_loss=most, hockey_stick=Bracket(lower=0.0, upper=0.0), epsilon=share.epsilon)
+        alone = replace(joint, columns=(name,), labels={0: joint.labels[k]}, counts=_only(joint, k))
+        loss = _measured(alone, [scale], share, pairs="all", enough=0.0)[0]
         found[name] = Choice(
             theorem=BOUNDED,
             published_scale=None,
-            scale=times(scale, factor),
+            scale=scale,
             none_needed=not scale,
             binding_belief=belief,
             worst_pair=(first, last),
             verified={EMPIRICAL: loss},
-            adds_up=False,
+            adds_up=True,
             priors=priors,
             beliefs={belief: priors},
             words={belief: belief},
@@ -277,10 +273,9 @@ def _coupled_bracket(joint: JointCounts, scales: Sequence[float], *, pairs: Pair
     lower, worst = 0.0, (next(iter(joint.counts)), list(joint.counts)[-1])
     for k, scale in enumerate(scales):
         if scale:
-            priors = {secret: _prior(rows, k) for secret, rows in joint.counts.items()}
-            found = privacy_loss(priors, pairs=pairs, noise=PUBLISHED_FOR).pure(scale)
-            if found.bracket.lower > lower:
-                lower, worst = found.bracket.lower, found.pair
+            one = JointLoss(_laws(joint, [k]), pairs=pairs, labels=_labels_of(joint, [k]))
+            if one.is_in_range([scale]) and (found := one.bracket([scale], enough=0.0).lower) > lower:
+                lower, worst = found, one.worst([scale]).pair
     return Bracket(lower=min(lower, upper), upper=upper), worst
 
 
@@ -361,6 +356,15 @@ def _pooled(tables: Sequence[JointCounts], column: int) -> tuple[FloatArray, Flo
 def _varies(tables: Sequence[JointCounts], column: int) -> bool:
     values, _ = _pooled(tables, column)
     return bool(values.min() < values.max())
+
+
+def _only(joint: JointCounts, column: int) -> dict[Secret, JointRows]:
+    """The counts of one column."""
+    found = {}
+    for secret, (points, counts) in joint.counts.items():
+        values, codes = np.unique(points[:, column], return_inverse=True)
+        found[secret] = values[:, None], np.bincount(codes.ravel(), weights=counts).astype(np.int64)
+    return found
 
 
 def _extent(joint: JointCounts, column: int) -> Bounds:

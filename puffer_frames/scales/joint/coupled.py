@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -62,15 +62,16 @@ def coupled_scales(
     ----------
     docs/theory.md, section 17.
     """
-    laws = _pairs_of(tables, varies, pairs)
+    laws, labels = _pairs_of(tables, varies, pairs), _labels_of(tables[0], varies)
     units = 1 / np.asarray(weights, dtype=np.float64)
     spans = np.ptp(np.concatenate([points for pair in laws for points, _ in pair]), axis=0)
+    spans[list(labels)] = np.minimum(spans[list(labels)], 1.0)
     with np.errstate(over="ignore", under="ignore"):
         if near is None:
-            tried = [units * shares for shares in _ratios(laws, units, np.maximum(spans / units, 1e-6))]
+            tried = [units * shares for shares in _ratios(laws, units, np.maximum(spans / units, 1e-6), labels)]
         else:
             tried = [np.asarray(near, dtype=np.float64)]
-        ratios, distance = _cheapest(laws, tried, units)
+        ratios, distance = _cheapest(laws, tried, units, labels)
     if not math.isfinite(distance):
         raise CalibrationError(
             "the range of the columns",
@@ -87,7 +88,13 @@ def coupled_loss(joint: JointCounts, scales: Sequence[float], /, *, pairs: Pairs
     varies = [k for k, scale in enumerate(scales) if scale]
     ratios = np.array([scales[k] for k in varies])
     with np.errstate(over="ignore", under="ignore"):
-        return _largest(_boxed(_pairs_of([joint], varies, pairs), ratios, _edges(len(varies))), ratios, near=_NEAR)
+        boxed = _boxed(_pairs_of([joint], varies, pairs), ratios, _edges(len(varies)), _labels_of(joint, varies))
+        return _largest(boxed, ratios, near=_NEAR)
+
+
+def _labels_of(joint: JointCounts, columns: Sequence[int]) -> Collection[int]:
+    """Which of some columns hold labels, by their place there."""
+    return [place for place, k in enumerate(columns) if k in joint.labels]
 
 
 def _edges(columns: int) -> int:
@@ -95,12 +102,12 @@ def _edges(columns: int) -> int:
 
 
 def _cheapest(
-    laws: Sequence[tuple[JointRows, JointRows]], tried: Sequence[FloatArray], units: FloatArray
+    laws: Sequence[tuple[JointRows, JointRows]], tried: Sequence[FloatArray], units: FloatArray, labels: Collection[int]
 ) -> tuple[FloatArray, float]:
     """The ratios with the least sum times distance, and the distance."""
     best, least = (tried[0], math.inf), math.inf
     for ratios in tried:
-        boxed, size = _boxed(laws, ratios, _edges(units.size)), float((ratios / units).sum())
+        boxed, size = _boxed(laws, ratios, _edges(units.size), labels), float((ratios / units).sum())
         if max(least_distance(one, other, ratios) for one, other in boxed) * size < least:
             distance = _largest(boxed, ratios, near=_NEAR)
             if distance * size < least:
@@ -118,14 +125,14 @@ def _pairs_of(tables: Sequence[JointCounts], columns: Sequence[int], pairs: Pair
 
 
 def _boxed(
-    laws: Sequence[tuple[JointRows, JointRows]], ratios: FloatArray, edges: int
+    laws: Sequence[tuple[JointRows, JointRows]], ratios: FloatArray, edges: int, labels: Collection[int]
 ) -> list[tuple[RowBoxes, RowBoxes]]:
     """With so many pairs of boxes in all."""
     most = int(min(_MOST_BOXES, max(_LEAST_BOXES, math.sqrt(edges / len(laws)))))
     made: dict[int, RowBoxes] = {}  # a law is in several pairs
     for rows in (rows for pair in laws for rows in pair):
         if id(rows) not in made:
-            made[id(rows)] = RowBoxes.of(rows, ratios, most=most)
+            made[id(rows)] = RowBoxes.of(rows, ratios, most=most, labels=labels)
     return [(made[id(a)], made[id(b)]) for a, b in laws]
 
 
@@ -136,12 +143,14 @@ def _largest(boxed: Sequence[tuple[RowBoxes, RowBoxes]], ratios: FloatArray, *, 
     return found
 
 
-def _ratios(laws: Sequence[tuple[JointRows, JointRows]], units: FloatArray, spans: FloatArray) -> list[FloatArray]:
+def _ratios(
+    laws: Sequence[tuple[JointRows, JointRows]], units: FloatArray, spans: FloatArray, labels: Collection[int]
+) -> list[FloatArray]:
     """Ratios in the units of the columns: equal ones, those of the ranges, and what a search on few boxes finds."""
     count = units.size
     if count == 1:
         return [np.ones(1)]
-    boxed = _boxed(laws, units, _TRIAL_EDGES)
+    boxed = _boxed(laws, units, _TRIAL_EDGES, labels)
 
     def cost(logs: FloatArray) -> float:
         ratios = _ratios_of(logs)
