@@ -117,6 +117,13 @@ def test_with_labels_other_tables_and_resamples():
     assert more.plan.all_scales["x"] > 0
 
 
+def test_a_constant_column_has_noise_where_wrong_rows_may_differ():
+    frame = people(5).assign(y=3)
+    options = {"secret": "group", "public": ["x", "y"], "epsilon": 1.0, "beliefs": Contamination(0.1)}
+    assert puffer_frames.calibrate(frame, domain={"y": (0, 10)}, **options).scales["y"] > 1.0
+    assert puffer_frames.calibrate(frame, **options).scales["y"] == 0.0
+
+
 def test_not_beside_a_coupling():
     with pytest.raises(ArgumentError, match="without Contamination"):
         puffer_frames.calibrate(

@@ -20,7 +20,7 @@ from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.rounding import up
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT
+from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, Theorem
 from puffer_frames.priors.joint_counts import JointCounts, JointRows
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
@@ -95,14 +95,17 @@ def choose_jointly(
             raise _without_coupling()
         covered = {name: belief.clipped(bounds) for name, belief in covered.items()}
     tables = [table for belief in covered.values() for table in belief.tables]
-    varies = [k for k in range(len(joint.columns)) if _varies((whole, *tables), k)]
+    varies = [
+        k
+        for k in range(len(joint.columns))
+        if _varies((whole, *tables), k) or (clips and k in bounds and bounds[k][0] < bounds[k][1])
+    ]
     if not varies:
         require_noise(0.0, list(covered), target, allow_zero_noise=allow_zero_noise)
     asked = unrounded(target, noise=noise, columns=len(varies))
     scales = dict.fromkeys(joint.columns, 0.0)
     if varies:
-        own = {c: min(_LARGEST, 1 / _unit_of(whole, k)) for k, c in enumerate(joint.columns) if _varies((whole,), k)}
-        rates = [weights.get(name, own.get(name, 1.0)) for name in (joint.columns[k] for k in varies)]
+        rates = _rates(whole, varies, weights)
         floors = [_least_scale((whole, *tables), k, epsilon=target.epsilon) for k in varies]
         start = None if near is None else [near[joint.columns[k]] for k in varies]
         solve = coupled_scales if coupled else partial(_solved, list(covered.values()), bounds)
@@ -110,30 +113,55 @@ def choose_jointly(
         scales |= {joint.columns[k]: scale for k, scale in zip(varies, found, strict=True)}
     listed = list(scales.values())
     worst = {name: _worst(belief, listed, asked, pairs=pairs, bounds=bounds) for name, belief in covered.items()}
-    binding = max(worst, key=lambda name: worst[name][0].pure_loss.upper)
     observed = worst[EMPIRICAL][0] if EMPIRICAL in worst else _measured(joint, listed, asked, pairs=pairs)[0]
-    choices = {}
-    for k, name in enumerate(joint.columns):
-        priors = {secret: _prior(rows, k) for secret, rows in joint.counts.items()}
-        choices[name] = Choice(
-            theorem=COUPLED if coupled else JOINT,
-            published_scale=None,
-            scale=scales[name],
-            scale_per_belief=dict.fromkeys(covered, scales[name]),
-            none_needed=not scales[name],
-            binding_belief=binding,
-            worst_pair=worst[binding][1],
-            verified={belief: found for belief, (found, _) in worst.items()},
-            adds_up=False,
-            priors=priors,
-            beliefs=dict.fromkeys(covered, priors),
-            words={belief: one.words for belief, one in covered.items()},
+    reasons = _reasons(worst, observed, theorem=COUPLED if coupled else JOINT)
+    return {
+        name: replace(
+            _of_column(joint, k, scales[name], covered, reasons),
             bounds=bounds.get(k, (0.0, 1.0)),
             clips=name in domain or (clips and k in bounds and scales[name] > 0),
-            empirical=priors,
-            observed=observed,
         )
-    return choices
+        for k, name in enumerate(joint.columns)
+    }
+
+
+def _rates(joint: JointCounts, varies: Sequence[int], weights: Mapping[str, float]) -> list[float]:
+    """What a unit of the scale of each column costs."""
+    own = {k: min(_LARGEST, 1 / _unit_of(joint, k)) for k in varies if _varies((joint,), k)}
+    return [weights.get(joint.columns[k], own.get(k, 1.0)) for k in varies]
+
+
+def _reasons(
+    worst: Mapping[str, tuple[Verification, Pair]], observed: Verification, *, theorem: Theorem
+) -> dict[str, Any]:
+    """What the choices of all columns say of their scales."""
+    binding = max(worst, key=lambda name: worst[name][0].pure_loss.upper)
+    return {
+        "theorem": theorem,
+        "published_scale": None,
+        "binding_belief": binding,
+        "worst_pair": worst[binding][1],
+        "verified": {belief: found for belief, (found, _) in worst.items()},
+        "adds_up": False,
+        "observed": observed,
+    }
+
+
+def _of_column(
+    joint: JointCounts, column: int, scale: float, covered: Mapping[str, JointBelief], reasons: Mapping[str, Any]
+) -> Choice:
+    """The choice of one column."""
+    priors = {secret: _prior(rows, column) for secret, rows in joint.counts.items()}
+    return Choice(
+        **reasons,
+        scale=scale,
+        scale_per_belief=dict.fromkeys(covered, scale),
+        none_needed=not scale,
+        priors=priors,
+        beliefs=dict.fromkeys(covered, priors),
+        words={belief: one.words for belief, one in covered.items()},
+        empirical=priors,
+    )
 
 
 def bounded_labels(joint: JointCounts, share: Target, /) -> dict[str, Choice]:
@@ -375,7 +403,9 @@ def _extent(joint: JointCounts, column: int) -> Bounds:
 def _least_scale(tables: Sequence[JointCounts], column: int, *, epsilon: float) -> float:
     """Half the smallest difference of two values, divided by epsilon above 1."""
     values, _ = _pooled(tables, column)
-    step = 1.0 if column in tables[0].labels else float(np.diff(np.unique(values)).min())
+    step = 1.0 if column in tables[0].labels else float(np.diff(np.unique(values)).min(initial=np.inf))
+    if step == np.inf:  # of a constant column, which varies on its domain
+        return _TINY
     return max(_TINY, step / (2 * max(1.0, epsilon)))
 
 
