@@ -15,7 +15,7 @@ from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.columns import measure_observed, range_of
-from puffer_frames.scales.joint.columns import measure_jointly, unrounded
+from puffer_frames.scales.joint.measured_rows import measure_jointly, unrounded
 from puffer_frames.scales.observed import observed_belief
 from puffer_frames.scales.strata import worst
 

@@ -14,7 +14,7 @@ from puffer_frames.priors.law_set import LawSet, is_too_wide
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.columns import ANY_LAW, FEW_SECRETS
-from puffer_frames.scales.joint.columns import any_joint_loss
+from puffer_frames.scales.joint.measured_rows import any_joint_loss
 from puffer_frames.scales.learned import Contamination, LearnedBelief, Population
 from puffer_frames.scales.search import smallest_scale_of
 

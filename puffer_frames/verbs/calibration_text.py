@@ -11,7 +11,7 @@ from puffer_frames.numbers.presentation import Rows, odds_text, pairs_text, show
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.joint.columns import any_joint_loss
+from puffer_frames.scales.joint.measured_rows import any_joint_loss
 from puffer_frames.scales.observed import Belief
 from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.strata_text import strata_rows

@@ -20,7 +20,7 @@ from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
 from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.scales.joint.beliefs import EMPIRICAL
-from puffer_frames.scales.joint.columns import MOST_COLUMNS, measure_jointly
+from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS, measure_jointly
 from puffer_frames.verbs.attached import certificate_of
 
 CHANNEL = "channel"

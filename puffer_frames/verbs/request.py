@@ -25,7 +25,8 @@ from puffer_frames.scales.beliefs import check_components, read_beliefs
 from puffer_frames.scales.channels.column import as_levels
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.choice import check_calibration
-from puffer_frames.scales.joint.columns import MOST_COLUMNS, check_weights
+from puffer_frames.scales.joint.columns import check_weights
+from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS
 from puffer_frames.scales.learned import Bootstrap, Contamination
 from puffer_frames.scales.remap import check_noise
 from puffer_frames.scales.repeats import MOST_REPEATS, Repeats, Unit

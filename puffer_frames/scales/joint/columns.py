@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.joint.joint_loss import JointLoss, WrongRows
 from puffer_frames.loss.joint.lines import JointLaw
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
@@ -23,18 +21,27 @@ from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, Theorem
 from puffer_frames.priors.joint_counts import JointCounts, JointRows
 from puffer_frames.priors.pairs import Pair, Pairs
-from puffer_frames.priors.prior import FloatArray, Prior, Secret
+from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.joint.beliefs import EMPIRICAL, JointBelief, joint_beliefs
-from puffer_frames.scales.joint.coupled import coupled_loss, coupled_scales
+from puffer_frames.scales.joint.coupled import coupled_scales
 from puffer_frames.scales.joint.exchange import joint_scales
+from puffer_frames.scales.joint.measured_rows import (
+    laws_of,
+    levels_of,
+    measured,
+    pooled,
+    prior_of,
+    unrounded,
+    varies_in,
+    worst_loss,
+    wrong_rows,
+)
 
 _TINY = 2.0**-900
 """No scale is below this: the rest of the range of floats is for the grid."""
 _LARGEST = 1e300
 """No weight is above this."""
-MOST_COLUMNS = 4
-"""Of more columns the grid is too large."""
 
 
 def choose_jointly(
@@ -98,7 +105,7 @@ def choose_jointly(
     varies = [
         k
         for k in range(len(joint.columns))
-        if _varies((whole, *tables), k) or (clips and k in bounds and bounds[k][0] < bounds[k][1])
+        if varies_in((whole, *tables), k) or (clips and k in bounds and bounds[k][0] < bounds[k][1])
     ]
     if not varies:
         require_noise(0.0, list(covered), target, allow_zero_noise=allow_zero_noise)
@@ -112,8 +119,8 @@ def choose_jointly(
         found = solve(tables, varies, epsilon=asked.epsilon, pairs=pairs, weights=rates, floors=floors, near=start)
         scales |= {joint.columns[k]: scale for k, scale in zip(varies, found, strict=True)}
     listed = list(scales.values())
-    worst = {name: _worst(belief, listed, asked, pairs=pairs, bounds=bounds) for name, belief in covered.items()}
-    observed = worst[EMPIRICAL][0] if EMPIRICAL in worst else _measured(joint, listed, asked, pairs=pairs)[0]
+    worst = {name: worst_loss(belief, listed, asked, pairs=pairs, bounds=bounds) for name, belief in covered.items()}
+    observed = worst[EMPIRICAL][0] if EMPIRICAL in worst else measured(joint, listed, asked, pairs=pairs)[0]
     reasons = _reasons(worst, observed, theorem=COUPLED if coupled else JOINT)
     return {
         name: replace(
@@ -127,7 +134,7 @@ def choose_jointly(
 
 def _rates(joint: JointCounts, varies: Sequence[int], weights: Mapping[str, float]) -> list[float]:
     """What a unit of the scale of each column costs."""
-    own = {k: min(_LARGEST, 1 / _unit_of(joint, k)) for k in varies if _varies((joint,), k)}
+    own = {k: min(_LARGEST, 1 / _unit_of(joint, k)) for k in varies if varies_in((joint,), k)}
     return [weights.get(joint.columns[k], own.get(k, 1.0)) for k in varies]
 
 
@@ -151,7 +158,7 @@ def _of_column(
     joint: JointCounts, column: int, scale: float, covered: Mapping[str, JointBelief], reasons: Mapping[str, Any]
 ) -> Choice:
     """The choice of one column."""
-    priors = {secret: _prior(rows, column) for secret, rows in joint.counts.items()}
+    priors = {secret: prior_of(rows, column) for secret, rows in joint.counts.items()}
     return Choice(
         **reasons,
         scale=scale,
@@ -176,10 +183,10 @@ def bounded_labels(joint: JointCounts, share: Target, /) -> dict[str, Choice]:
     found, belief = {}, "any prior on the levels of the table"
     first, *_, last = joint.counts
     for k in joint.labels:
-        name, scale = joint.columns[k], up(1 / Fraction(share.epsilon)) if _varies((joint,), k) else 0.0
-        priors = {secret: _prior(rows, k) for secret, rows in joint.counts.items()}
+        name, scale = joint.columns[k], up(1 / Fraction(share.epsilon)) if varies_in((joint,), k) else 0.0
+        priors = {secret: prior_of(rows, k) for secret, rows in joint.counts.items()}
         alone = replace(joint, columns=(name,), labels={0: joint.labels[k]}, counts=_only(joint, k))
-        loss = _measured(alone, [scale], share, pairs="all", enough=0.0)[0]
+        loss = measured(alone, [scale], share, pairs="all", enough=0.0)[0]
         found[name] = Choice(
             theorem=BOUNDED,
             published_scale=None,
@@ -197,17 +204,6 @@ def bounded_labels(joint: JointCounts, share: Target, /) -> dict[str, Choice]:
             observed=loss,
         )
     return found
-
-
-def any_joint_loss(choices: Iterable[Choice], /) -> float:
-    """The pure loss of a row under any law on the ranges of the columns is at most this; a column without noise is
-    constant.
-    """
-    reach = 0.0
-    for choice in choices:
-        low, high = choice.bounds or (0.0, 0.0)
-        reach += (high - low) / choice.scale if choice.scale else 0.0
-    return reach * (1 + 1e-12)
 
 
 def check_weights(weights: object, /, *, columns: Sequence[str]) -> dict[str, float]:
@@ -239,74 +235,6 @@ def _is_positive(weight: object) -> bool:
     return number and 1e-300 < float(weight) < 1e300  # type: ignore[arg-type]
 
 
-def unrounded(target: Target, /, *, noise: Noise, columns: int) -> Target:
-    """What unrounded values of so many columns must meet so that those on the grid meet the target."""
-    for _ in range(columns):
-        target = noise.unrounded(target)
-    return target
-
-
-def _worst(
-    belief: JointBelief, scales: Sequence[float], target: Target, *, pairs: Pairs, bounds: Mapping[int, Bounds]
-) -> tuple[Verification, Pair]:
-    """The largest loss of a belief at scales that were confirmed for it: at most epsilon."""
-    varies = [k for k, scale in enumerate(scales) if scale]
-    wrong = None if belief.shares is None else _wrong(belief.shares, bounds, varies)
-    found = [_measured(table, scales, target, pairs=pairs, wrong=wrong) for table in belief.tables]
-    most, pair = max(found, key=lambda one: one[0].pure_loss.upper)
-    lower, upper = (min(end, target.epsilon) for end in (most.pure_loss.lower, most.pure_loss.upper))
-    none = Bracket(lower=0.0, upper=0.0)
-    loss = Verification(pure_loss=Bracket(lower=lower, upper=upper), hockey_stick=none, epsilon=target.epsilon)
-    return loss, pair
-
-
-def measure_jointly(
-    joint: JointCounts, scales: Sequence[float], target: Target, /, *, pairs: Pairs, enough: float | None = None
-) -> Verification:
-    """The joint loss of some rows at these scales; an upper bound of `enough`, by default epsilon, is not made less."""
-    return _measured(joint, scales, target, pairs=pairs, enough=enough)[0]
-
-
-def _measured(
-    joint: JointCounts,
-    scales: Sequence[float],
-    target: Target,
-    *,
-    pairs: Pairs,
-    enough: float | None = None,
-    wrong: WrongRows | None = None,
-) -> tuple[Verification, Pair]:
-    """The joint loss, and the pair with the largest one."""
-    varies = [k for k, scale in enumerate(scales) if scale]
-    first = list(joint.counts)[:2]
-    bracket, pair = Bracket(lower=0.0, upper=0.0), (first[0], first[-1])
-    if any(not scale and _varies((joint,), k) for k, scale in enumerate(scales)):
-        bracket = Bracket(lower=0.0, upper=float("inf"))  # a column without noise in the plan, which varies here
-    elif len(varies) > MOST_COLUMNS:
-        bracket, pair = _coupled_bracket(joint, scales, pairs=pairs)
-    elif varies:
-        loss = JointLoss(_laws(joint, varies), pairs=pairs, labels=_labels_of(joint, varies), wrong=wrong)
-        used = [scales[k] for k in varies]
-        bracket = loss.bracket(used, enough=target.epsilon if enough is None else enough)
-        pair = loss.worst(used).pair if loss.is_in_range(used) else pair
-    stick = Bracket(lower=0.0, upper=0.0 if bracket.upper <= target.epsilon else 1.0)
-    return Verification(pure_loss=bracket, hockey_stick=stick, epsilon=target.epsilon), pair
-
-
-def _coupled_bracket(joint: JointCounts, scales: Sequence[float], *, pairs: Pairs) -> tuple[Bracket, Pair]:
-    """Of more columns than the grid has: at least the loss of one of them, at most what a coupling of whole rows
-    proves.
-    """
-    upper = coupled_loss(joint, scales, pairs=pairs)
-    lower, worst = 0.0, (next(iter(joint.counts)), list(joint.counts)[-1])
-    for k, scale in enumerate(scales):
-        if scale:
-            one = JointLoss(_laws(joint, [k]), pairs=pairs, labels=_labels_of(joint, [k]))
-            if one.is_in_range([scale]) and (found := one.bracket([scale], enough=0.0).lower) > lower:
-                lower, worst = found, one.worst([scale]).pair
-    return Bracket(lower=min(lower, upper), upper=upper), worst
-
-
 def _solved(
     beliefs: Sequence[JointBelief],
     bounds: Mapping[int, Bounds],
@@ -322,10 +250,10 @@ def _solved(
 ) -> tuple[float, ...]:
     """Scales under each of some beliefs."""
     first, shares = tables[0], beliefs[0].shares
-    laws: dict[Secret, JointLaw] = _laws(first, varies)
+    laws: dict[Secret, JointLaw] = laws_of(first, varies)
     if len(tables) > 1:
         listed = list(combinations(first.counts, 2)) if pairs == "all" else pairs
-        laws = {(k, s): law for k, table in enumerate(tables) for s, law in _laws(table, varies).items()}
+        laws = {(k, s): law for k, table in enumerate(tables) for s, law in laws_of(table, varies).items()}
         pairs = tuple(((k, a), (k, b)) for k in range(len(tables)) for a, b in listed)
         wrong = [belief.shares for belief in beliefs for _ in belief.tables]
         if any(own is not None for own in wrong):
@@ -336,14 +264,10 @@ def _solved(
         pairs=pairs,
         weights=weights,
         floors=floors,
-        levels=_labels_of(first, varies),
+        levels=levels_of(first, varies),
         near=near,
-        wrong=None if shares is None else _wrong(shares, bounds, varies),
+        wrong=None if shares is None else wrong_rows(shares, bounds, varies),
     ).scales
-
-
-def _wrong(shares: Mapping[Secret, float], bounds: Mapping[int, Bounds], varies: Sequence[int]) -> WrongRows:
-    return WrongRows(shares=shares, domain={k: bounds[column] for k, column in enumerate(varies) if column in bounds})
 
 
 def _without_coupling() -> ArgumentError:
@@ -355,35 +279,12 @@ def _without_coupling() -> ArgumentError:
     )
 
 
-def _labels_of(joint: JointCounts, columns: Sequence[int]) -> dict[int, int]:
-    """How many levels the columns of labels among some columns have, by their place there."""
-    return {place: len(joint.labels[k]) for place, k in enumerate(columns) if k in joint.labels}
-
-
 def _unit_of(joint: JointCounts, column: int) -> float:
     """What the error of a column is measured in: its standard deviation, or the error of its most frequent label."""
-    values, counts = _pooled((joint,), column)
+    values, counts = pooled((joint,), column)
     if column not in joint.labels:
         return _spread(values, counts)
     return float(1 - np.bincount(values.astype(np.intp), weights=counts).max() / counts.sum())
-
-
-def _laws(joint: JointCounts, columns: Sequence[int]) -> dict[Secret, JointLaw]:
-    return {
-        secret: JointLaw(points=points[:, columns], weights=counts / counts.sum())
-        for secret, (points, counts) in joint.counts.items()
-    }
-
-
-def _pooled(tables: Sequence[JointCounts], column: int) -> tuple[FloatArray, FloatArray]:
-    parts = [part for table in tables for part in table.counts.values()]
-    values = np.concatenate([points[:, column] for points, _ in parts])
-    return values, np.concatenate([counts.astype(np.float64) for _, counts in parts])
-
-
-def _varies(tables: Sequence[JointCounts], column: int) -> bool:
-    values, _ = _pooled(tables, column)
-    return bool(values.min() < values.max())
 
 
 def _only(joint: JointCounts, column: int) -> dict[Secret, JointRows]:
@@ -396,13 +297,13 @@ def _only(joint: JointCounts, column: int) -> dict[Secret, JointRows]:
 
 
 def _extent(joint: JointCounts, column: int) -> Bounds:
-    values, _ = _pooled((joint,), column)
+    values, _ = pooled((joint,), column)
     return float(values.min()), float(values.max())
 
 
 def _least_scale(tables: Sequence[JointCounts], column: int, *, epsilon: float) -> float:
     """Half the smallest difference of two values, divided by epsilon above 1."""
-    values, _ = _pooled(tables, column)
+    values, _ = pooled(tables, column)
     step = 1.0 if column in tables[0].labels else float(np.diff(np.unique(values)).min(initial=np.inf))
     if step == np.inf:  # of a constant column, which varies on its domain
         return _TINY
@@ -415,9 +316,3 @@ def _spread(values: FloatArray, weights: FloatArray) -> float:
     scaled = values / unit
     shares = weights / weights.sum()
     return unit * float(np.sqrt(max(shares @ (scaled - shares @ scaled) ** 2, 1e-30)))
-
-
-def _prior(rows: JointRows, column: int) -> Prior:
-    points, counts = rows
-    values, codes = np.unique(points[:, column], return_inverse=True)
-    return Prior.empirical(values, np.bincount(codes.ravel(), weights=counts).astype(np.int64))
