@@ -19,6 +19,7 @@ from puffer_frames.errors import (
     FewRowsWarning,
     ForkedProcessError,
     KeptColumnWarning,
+    PlanFileError,
     PriorError,
     PufferError,
     PufferWarning,
@@ -60,6 +61,7 @@ from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.composition import Composition, compose
 from puffer_frames.verbs.release import calibrate, privatize
+from puffer_frames.verbs.saved_plans import load_plan
 from puffer_frames.verbs.series import histogram
 
 register()
@@ -84,6 +86,7 @@ __all__ = [
     "KeptColumnWarning",
     "Laplace",
     "MarkovChain",
+    "PlanFileError",
     "Population",
     "Prior",
     "PriorError",
@@ -113,6 +116,7 @@ __all__ = [
     "histogram",
     "hockey_stick",
     "kantorovich_scale",
+    "load_plan",
     "mixture_scale",
     "presence_scale",
     "privatize",

@@ -57,6 +57,10 @@ class UncoveredFrameError(PufferError, ValueError):
     """A frame has no certificate, or a column that its certificate does not know."""
 
 
+class PlanFileError(PufferError, ValueError):
+    """A file is no plan that this version of the package can read, or its password is another one."""
+
+
 class ForkedProcessError(PufferError, RuntimeError):
     """A process was forked from one that had used Polars, and would wait for threads that it does not have."""
 

@@ -16,6 +16,7 @@ from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.arguments import check_word
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.summary import Summary
@@ -148,6 +149,11 @@ def is_frame(found: object, /) -> bool:
 def library_of(frame: object, /) -> str:
     """The package of a frame of one of the `KINDS`."""
     return next(kind.library for kind in KINDS if kind.has(frame))
+
+
+def check_library(name: str, /) -> None:
+    """Raise ArgumentError for what is no library of one of the `KINDS`."""
+    check_word(name, "library", tuple(dict.fromkeys(kind.library for kind in KINDS)))
 
 
 _SMALL = {"duckdb": "pyarrow", "pyspark": "pandas"}

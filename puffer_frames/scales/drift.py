@@ -123,6 +123,15 @@ def measure_joint_batch(
     return Batch(observed=dict.fromkeys(joint.columns, found), exceeded=exceeded, absent=absent)
 
 
+_ROUNDING = 1e-9
+
+
+def is_within(measured: Verification, known: Verification, /, *, delta: float) -> bool:
+    """Whether a loss may be one that was known before: its lower bound is not above the known upper one."""
+    found, before = (measured.hockey_stick, known.hockey_stick) if delta else (measured.pure_loss, known.pure_loss)
+    return found.lower <= before.upper * (1 + _ROUNDING) + _ROUNDING
+
+
 def protected_here(
     rows: Collection[Secret], /, *, known: Collection[Secret], pairs: Pairs
 ) -> tuple[Sequence[Secret], Pairs, int]:

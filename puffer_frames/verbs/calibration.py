@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.strata import unknown_stratum
-from puffer_frames.frames.table import CompleteRows, open_table, small_frame
+from puffer_frames.frames.table import CompleteRows, check_library, open_table, small_frame
 from puffer_frames.loss.engine import Laws
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import Rows
+from puffer_frames.numbers.records import refused
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.channels.best import FoundChannel
 from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.drift import Batch, check_drift, measure_batch, measure_joint_batch
+from puffer_frames.scales.drift import Batch, check_drift, is_within, measure_batch, measure_joint_batch
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.robustness import joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.strata import Stratum
 from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
 from puffer_frames.verbs.calibration_text import plan_rows, plan_title
+from puffer_frames.verbs.lean_plan import LAWS, lean, whole
 from puffer_frames.verbs.plan import Plan
+from puffer_frames.verbs.plan_checks import check_checksum, check_plan
 from puffer_frames.verbs.planned import Planned
-from puffer_frames.verbs.release_rows import release_rows
-from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
+from puffer_frames.verbs.release_rows import rehearse, release_rows
+from puffer_frames.verbs.request import Request, RowsRequest, check_columns, refuse_publish
 from puffer_frames.verbs.rows_seen import RowsSeen
 from puffer_frames.verbs.unit_rows_seen import with_units
 
@@ -48,6 +51,8 @@ class Calibration(Planned):
     """SHA-256 of the counts it was made from."""
     library: str = "pandas"
     """Library of the frame that it was made from."""
+    left_out: tuple[str, ...] = ()
+    """What a plan from a file lacks, in words."""
 
     @classmethod
     def of(cls, request: Request, rows: CompleteRows, /, *, library: str) -> Calibration:
@@ -177,6 +182,12 @@ class Calibration(Planned):
             with the largest loss. Of columns whose scales were found together a row per belief about whole rows, where
             the scale is not a number. Of strata a row per belief: the largest scale and loss of any stratum.
 
+        Raises
+        ------
+        CalibrationError
+            For a plan from a file, which lacks the laws of its beliefs, but for strata and columns whose scales were
+            found together.
+
         Notes
         -----
         It holds exact statistics of the table, as the plan does. **Cost**: a search for the scale per belief.
@@ -191,6 +202,13 @@ class Calibration(Planned):
         {'belief': ['empirical', 'population', 'contaminated', 'any law'], 'scale': [0.47, 3.66, 2.28, 8.0]}
         """
         share = self.plan.request.target.share(len(self.choices))
+        if LAWS in self.left_out and self.plan.strata is None and not self.plan.is_joint:
+            raise CalibrationError(
+                "the plan",
+                rule="one that was made from a table, for what other beliefs need",
+                got=f"one from a file, without {LAWS}",
+                hint="Calibrate the table again with the same request.",
+            )
         if self.plan.strata is not None:
             found = [
                 (name, leaning)
@@ -246,6 +264,7 @@ class Calibration(Planned):
         request = self.plan.request
         table = open_table(frame)
         asked = RowsRequest.of(arguments, table.labels, request)
+        check_columns(request, asked.roles, table.names)
         refuse_publish(asked)
         if request.unit is not None and with_units(request, table, declared=False).repeats.rows > request.repeats.rows:
             raise CalibrationError(
@@ -312,6 +331,35 @@ class Calibration(Planned):
             target=target,
             noise=self.plan.request.noise,
         )
+
+    def _lean(self) -> Calibration:
+        plan, left_out = lean(self.plan)
+        return replace(self, plan=plan, left_out=tuple(dict.fromkeys((*self.left_out, *left_out))))
+
+    def _checked(self) -> Calibration:
+        check_checksum(self.checksum)
+        check_library(self.library)
+        check_plan(self.plan)
+        found = replace(self, plan=whole(self.plan))
+        found._check_scales()
+        rehearse(found.plan)
+        return found
+
+    def _check_scales(self) -> None:
+        """Raise PlanFileError where the observed frequencies lose more at the scales than the plan says.
+
+        Of columns whose scales were found together each alone loses at most what all do.
+        """
+        if self.plan.strata is not None:
+            return
+        columns = self.plan.summaries
+        listed = [{name: found} for name, found in columns.items()] if self.plan.is_joint else [columns]
+        for some in listed if columns else []:
+            batch = self._measured(RowsSeen(summaries=some), {name: self.scales[name] for name in some})
+            for name, found in batch.observed.items():
+                stored = self.choices[name].observed
+                if stored is None or not is_within(found, stored, delta=self.delta):
+                    raise refused("a scale at which the observed frequencies lose more than the file says")
 
     def _shown(self) -> tuple[str, Rows]:
         return plan_title(self.plan), plan_rows(self.plan)

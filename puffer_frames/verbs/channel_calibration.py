@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.columns import NativeFrame
@@ -17,10 +17,12 @@ from puffer_frames.scales.drift import Batch, check_drift, protected_here
 from puffer_frames.scales.remap import Remap
 from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
 from puffer_frames.verbs.channel_plan import ChannelPlan, Seen, roles_of
-from puffer_frames.verbs.channel_rows import release_channel
+from puffer_frames.verbs.channel_rows import rehearse_channel, release_channel
 from puffer_frames.verbs.channel_text import Compared, channel_rows, channel_title
+from puffer_frames.verbs.lean_plan import lean_channel, whole_channel
+from puffer_frames.verbs.plan_checks import check_channel_plan, check_checksum
 from puffer_frames.verbs.planned import Planned
-from puffer_frames.verbs.request import RowsRequest
+from puffer_frames.verbs.request import RowsRequest, check_columns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -36,6 +38,8 @@ class ChannelCalibration(Planned):
     """SHA-256 of the counts it was made from."""
     compared: Compared | None
     """What noise with the same guarantee would cost; None of labels."""
+    left_out: tuple[str, ...] = ()
+    """What a plan from a file lacks, in words."""
 
     @property
     def channels(self) -> Mapping[str, FoundChannel]:
@@ -94,6 +98,7 @@ class ChannelCalibration(Planned):
         request = self.plan.request
         table = open_table(frame)
         asked = RowsRequest.of(arguments, table.labels, request)
+        check_columns(request, asked.roles, table.names)
         roles = roles_of(asked.roles, table)
         rows = table.complete(roles, nulls=request.nulls, layout=asked.layout)
         seen = Seen.of(rows, request, roles)
@@ -122,6 +127,17 @@ class ChannelCalibration(Planned):
         found = loss_of_rows(rows, self.plan.channel, pairs=pairs, unsure=unsure)
         exceeded = {} if found.confirms(target) else {name: excess_text(found, target)}
         return Batch(observed={name: found}, exceeded=exceeded, absent=absent)
+
+    def _lean(self) -> ChannelCalibration:
+        plan, left_out = lean_channel(self.plan)
+        return replace(self, plan=plan, left_out=tuple(dict.fromkeys((*self.left_out, *left_out))))
+
+    def _checked(self) -> ChannelCalibration:
+        check_checksum(self.checksum)
+        found = replace(self, plan=whole_channel(self.plan))
+        check_channel_plan(found.plan)
+        rehearse_channel(found.plan)
+        return found
 
     def _shown(self) -> tuple[str, Rows]:
         return channel_title(self.plan), channel_rows(self.plan, self.compared)

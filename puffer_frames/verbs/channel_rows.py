@@ -13,14 +13,15 @@ from puffer_frames.certificates.of_channel import (
 )
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.certificates.version import __version__
-from puffer_frames.errors import ArgumentError, warn
+from puffer_frames.errors import ArgumentError, PufferWarning, warn
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.numbers.presentation import pairs_text, shown_names
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.drift import Batch
 from puffer_frames.verbs.channel_plan import ChannelPlan
-from puffer_frames.verbs.request import RowsRequest
+from puffer_frames.verbs.request import PUBLISHED, Drawing, RowsRequest
 
 
 def release_channel(
@@ -49,7 +50,28 @@ def release_channel(
     for warning in warnings:
         warn(warning)
     released = rows.release({plan.name: plan.change(key)})
-    facts = ChannelFacts(
+    facts = _facts(plan, asked, asked.roles.keep + released.levels, warnings, batch)
+    certificate = _certificate(plan, facts, columns=rows.names, rows=released.rows, secrets=tuple(rows_per_secret))
+    return certificate.said(asked.drawing.about).of_values(released.fingerprint, {}).put_on(released.frame)
+
+
+def rehearse_channel(plan: ChannelPlan, /) -> None:
+    """All of a release but its rows: for a plan from a file, of which this may fail where its parts do not agree."""
+    roles = Roles(secret=plan.request.secret, public=plan.request.public)
+    drawing = Drawing(rng=0, about={})
+    asked = RowsRequest(roles=roles, layout=Layout(), bounds={}, to_integers=False, publish=PUBLISHED, drawing=drawing)
+    plan.change(drawing.key()).prepared()
+    _certificate(plan, _facts(plan, asked, (), [], None), columns=(), rows=0, secrets=plan.secrets)
+
+
+def _facts(
+    plan: ChannelPlan,
+    asked: RowsRequest,
+    kept: tuple[str, ...],
+    warnings: Sequence[PufferWarning],
+    batch: Batch | None,
+) -> ChannelFacts:
+    return ChannelFacts(
         column=plan.name,
         options=plan.options,
         channel=plan.channel,
@@ -64,15 +86,13 @@ def release_channel(
         radius=plan.radius,
         brittle=plan.is_brittle,
         clipped=plan.name in plan.request.domain,
-        keep=asked.roles.keep + released.levels,
+        keep=kept,
         warnings=warnings,
         publish=asked.publish,
         seeded=asked.drawing.seeded,
         secrets=len(plan.secrets),
         batch=batch,
     )
-    certificate = _certificate(plan, facts, columns=rows.names, rows=released.rows, secrets=tuple(rows_per_secret))
-    return certificate.said(asked.drawing.about).of_values(released.fingerprint, {}).put_on(released.frame)
 
 
 def _certificate(

@@ -125,6 +125,19 @@ class Plan:
         return {name: choice.observed for name, choice in self.choices.items() if choice.observed is not None}
 
     @property
+    def summaries(self) -> dict[str, Summary]:
+        """How often each value of a column of numbers occurs with each of the named secrets."""
+        return {
+            name: Summary(
+                counts={
+                    secret: (prior.means, prior.levels[0]) for secret, prior in self.choices[name].empirical.items()
+                },
+                radius=max(prior.radius for prior in self.choices[name].empirical.values()),
+            )
+            for name in self.scales
+        }
+
+    @property
     def clipped(self) -> dict[str, Bounds]:
         """Bounds to which the values of a column are clipped before the noise: public ones, or those of the table."""
         return {name: c.bounds for name, c in self.choices.items() if c.clips and c.bounds is not None}

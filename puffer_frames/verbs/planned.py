@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, Self, TypeVar
 
+from puffer_frames.errors import PlanFileError, PufferError
 from puffer_frames.numbers.presentation import Rows, as_html, as_text
+from puffer_frames.numbers.records import TAG, refused
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
+from puffer_frames.verbs.plan_file import read_plan, write_plan
+from puffer_frames.verbs.plan_records import codec_of
 from puffer_frames.verbs.request import Request
 
 
@@ -32,6 +37,8 @@ class Planned:
 
     plan: _Plan
     """What is to be released, how, and why."""
+    left_out: tuple[str, ...]
+    """What a plan from a file lacks, in words; empty for one that was made from a table."""
 
     @property
     def epsilon(self) -> float:
@@ -68,14 +75,107 @@ class Planned:
         """Rows of the frame it was made from, complete ones."""
         return self.plan.rows
 
+    def save(self, path: str | Path, /, *, password: str | bytes | None = None) -> None:
+        """Write the plan to a file that `load` reads: for the rows of another day, or another machine.
+
+        Parameters
+        ----------
+        path : str or Path
+            A new file, or one to replace. It is written whole or not at all, and readable by you alone (mode 0600).
+        password : str or bytes, optional
+            Encrypts the file: AES-256-GCM under a key from scrypt. Without one it is JSON that a person can read.
+
+        Raises
+        ------
+        PlanFileError
+            For a plan with what does not belong to this package: a noise family of your own.
+        ArgumentError, ArgumentTypeError
+            For a path that is not that of a file, and a password that is none.
+        OSError
+            Where the file cannot be written there.
+
+        Notes
+        -----
+        The file holds exact statistics of every secret, as the plan does. It lacks the laws of the beliefs, side
+        knowledge and other tables: `left_out` of the plan that is loaded says what (docs/plans.md).
+
+        Examples
+        --------
+        >>> import tempfile, numpy as np, pandas as pd, puffer_frames
+        >>> rng = np.random.default_rng(0)
+        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+        >>> path = tempfile.mkdtemp() + "/plan.json"
+        >>> people.puffer.calibrate(secret="group", public="score", epsilon=0.5).save(path, password="long and odd")
+        >>> plan = puffer_frames.load_plan(path, password="long and odd")
+        >>> round(plan.scale, 3), len(plan.release(people))
+        (0.47, 100)
+        """
+        lean = self._lean()
+        write_plan(path, codec_of(type(self)).plain(lean), password=password)
+
+    @classmethod
+    def load(cls, path: str | Path, /, *, password: str | bytes | None = None) -> Self:
+        """Read a plan of this kind that `save` wrote; `puffer_frames.load_plan` reads every kind.
+
+        Raises
+        ------
+        PlanFileError, ArgumentError, ArgumentTypeError, OSError
+            As `puffer_frames.load_plan`, and for a plan of the other kind.
+        """
+        return believed(read_plan(path, password=password), [cls])
+
+    def _lean(self) -> Self:
+        """Without what a file does not hold."""
+        raise NotImplementedError
+
+    def _checked(self) -> Self:
+        """From a file: with what follows from its parts, which agree; raises PufferError."""
+        raise NotImplementedError
+
     def _shown(self) -> tuple[str, Rows]:
         """Title and rows of what is shown."""
         raise NotImplementedError
 
+    def _all_shown(self) -> tuple[str, Rows]:
+        title, rows = self._shown()
+        return title, [*rows, ("from a file", f"without {', '.join(self.left_out)}")] if self.left_out else rows
+
     def __str__(self) -> str:
-        return as_text(*self._shown())
+        return as_text(*self._all_shown())
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return as_html(*self._shown())
+        return as_html(*self._all_shown())
+
+
+P = TypeVar("P", bound=Planned)
+
+
+def believed(plain: Any, kinds: Sequence[type[P]], /) -> P:
+    """The plan of one of these kinds that a file holds in JSON types.
+
+    Raises
+    ------
+    PlanFileError
+        For anything else, and for a plan whose parts do not agree.
+    """
+    named = {kind.__name__: kind for kind in kinds}
+    tag = plain.get(TAG) if isinstance(plain, dict) else None
+    kind = named.get(tag) if isinstance(tag, str) else None
+    if kind is None:
+        raise PlanFileError(
+            "the plan in the file",
+            rule=f"a {' or '.join(named)}",
+            got="another one",
+            hint="Say puffer_frames.load_plan(path), which reads plans of every kind.",
+        )
+    try:
+        found: P = codec_of(kind).value(plain)
+        found = found._checked()
+        str(found)  # what cannot be shown is no plan
+    except PlanFileError:
+        raise
+    except (PufferError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
+        raise refused("parts that do not agree") from None
+    return found

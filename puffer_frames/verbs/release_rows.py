@@ -11,6 +11,7 @@ from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.errors import PufferWarning, warn
 from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.noise.channel import ChannelTable, LabelChannel
 from puffer_frames.noise.family import Noise
@@ -23,7 +24,7 @@ from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.strata import StrataChoices
 from puffer_frames.verbs.plan import Plan
-from puffer_frames.verbs.request import RowsRequest
+from puffer_frames.verbs.request import Drawing, RowsRequest
 
 
 def release_rows(
@@ -76,6 +77,20 @@ def release_rows(
         fingerprint="",
     )
     return certificate.said(drawing.about).of_values(released.fingerprint, released.sample).put_on(released.frame)
+
+
+def rehearse(plan: Plan, /) -> None:
+    """All of a release but its rows: for a plan from a file, of which this may fail where its parts do not agree."""
+    request = plan.request
+    roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
+    drawing = Drawing(rng=0, about={})
+    asked = RowsRequest(roles=roles, layout=Layout(), bounds={}, to_integers=False, publish=(), drawing=drawing)
+    changes = _changes(plan, asked, key=drawing.key())
+    for change in changes.values() if plan.strata is None else ():
+        change.prepared()
+    release_statements(_facts(plan, asked, (), [], None))
+    _of_noise(plan, seeded=True)
+    _of_rows(plan)
 
 
 def _facts(

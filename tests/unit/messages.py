@@ -30,6 +30,7 @@ from puffer_frames import (
     gaussian_scale,
     hockey_stick,
     kantorovich_scale,
+    load_plan,
     mixture_scale,
     privatize,
     pure_loss,
@@ -96,6 +97,15 @@ if not os.fork():
     os._exit(0)
 os.wait()
 """
+
+
+def _plan_file(*, edited=False, **options):
+    """A file of a plan; one that was edited holds more rows than before."""
+    path = Path(tempfile.mkdtemp()) / "plan.json"
+    PLAN.save(path, **options)
+    if edited:
+        path.write_text(path.read_text(encoding="utf-8").replace('"rows": 1', '"rows": 2'), encoding="utf-8")
+    return path
 
 
 def _forked():
@@ -195,6 +205,18 @@ CALLS = {
     "a certificate of a later version": (
         lambda: Certificate.from_dict(CERTIFICATE.to_dict() | {"schema": "2.0"}),
         lambda: Certificate.from_dict(CERTIFICATE.to_dict()),
+    ),
+    "a plan file that was changed": (
+        lambda: load_plan(_plan_file(edited=True)),
+        lambda: load_plan(_plan_file()),
+    ),
+    "a plan file with another password": (
+        lambda: load_plan(_plan_file(password="right"), password="wrong"),
+        lambda: load_plan(_plan_file(password="right"), password="right"),
+    ),
+    "a plan from a file that is to be compared with beliefs": (
+        lambda: load_plan(_plan_file()).robustness(),
+        lambda: PLAN.robustness(),
     ),
     "another level in other rows": (
         lambda: TOWN_PLAN.release(TOWNS.replace({"town": {"x": "w"}}), allow_other_frame=True),

@@ -26,11 +26,12 @@ _KINDS = (
 
 
 @contextmanager
-def replacing(path: str | Path, /) -> Iterator[FileIO]:
+def replacing(path: str | Path, /, *, private: bool = False) -> Iterator[FileIO]:
     """A file to write that takes the place of `path` at the end of the block; where that fails, all is as before.
 
-    A link is followed, and the new file has the mode of the one that it replaces. On Linux it has no name until it is
-    whole, so that nothing is left of a process that is killed.
+    A link is followed, and the new file has the mode of the one that it replaces; a private one belongs to whoever
+    writes it, has the mode 0600, and is on the disk before it has its name. On Linux it has no name until it is whole,
+    so that nothing is left of a process that is killed.
 
     Raises
     ------
@@ -41,18 +42,37 @@ def replacing(path: str | Path, /) -> Iterator[FileIO]:
     """
     place = Path(os.path.realpath(path))
     old = _status(place)
-    descriptor = _unnamed(place.parent)
+    mode = 0o600 if private else 0o666
+    descriptor = _unnamed(place.parent, mode)
     if descriptor is not None:
         with FileIO(descriptor, "wb") as file:
-            _make_like(file, old)
+            _make_like(file, None if private else old)
             yield file
+            if private:
+                os.fsync(descriptor)
             _name(descriptor, place)
+    else:
+        with _hidden(place) as name:
+            with FileIO(os.open(name, _NEW, mode), "wb") as file:
+                _make_like(file, None if private else old)
+                yield file
+                if private:
+                    os.fsync(file.fileno())
+            name.replace(place)
+    if private:
+        _sync_folder(place.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put the name of a file on the disk, where the system does that."""
+    if not hasattr(os, "O_DIRECTORY"):
         return
-    with _hidden(place) as name:
-        with FileIO(os.open(name, _NEW, 0o666), "wb") as file:
-            _make_like(file, old)
-            yield file
-        name.replace(place)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # not every file system does
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _status(place: Path) -> os.stat_result | None:
@@ -79,12 +99,12 @@ def _make_like(file: FileIO, old: os.stat_result | None) -> None:
         os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
 
 
-def _unnamed(folder: Path) -> int | None:
+def _unnamed(folder: Path, mode: int) -> int | None:
     """The descriptor of a new file without a name; None where the system or the file system has none."""
     if not hasattr(os, "O_TMPFILE") or not Path("/proc/self/fd").is_dir():
         return None
     try:
-        return os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o666)
+        return os.open(folder, os.O_TMPFILE | os.O_WRONLY, mode)
     except OSError as error:
         if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL):
             return None

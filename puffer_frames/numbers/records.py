@@ -1,0 +1,265 @@
+"""Frozen records as JSON types, and back: for files that a person can read, and that run no code when they are read."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+
+from puffer_frames.errors import PlanFileError
+from puffer_frames.numbers.field_types import misfit
+
+TAG = "is"
+"""The key that says what an object stands for; a plain mapping with text keys has none."""
+_FRACTION = re.compile(r"-?[0-9]{1,4000}/[0-9]{1,4000}", flags=re.ASCII)
+_INFINITE = ("inf", "-inf")
+_DTYPES: Mapping[str, type] = {"float64": np.float64, "int64": np.int64}
+_KIND = {float: "float64", int: "int64"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """How a class that is not written field by field is written."""
+
+    plain: Callable[[Any], dict[str, Any]]
+    """From an object to texts, numbers and lists of them, by name."""
+    value: Callable[[Mapping[str, Any]], Any]
+    """Back; raises ValueError, TypeError, KeyError or a PufferError for anything else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Codec:
+    """Which classes may be in a file, and how they are written.
+
+    A record is an object with its class under `is` and its fields under their names. Numbers, texts, truth values and
+    None are themselves; a sequence is a list, and comes back as a tuple; a mapping with text keys is an object, any
+    other a list of pairs, so that keys keep their types. Arrays of numbers are lists with the dtype. Floats come back
+    bit for bit.
+    """
+
+    records: Mapping[str, type]
+    """The frozen dataclasses by their names in a file. No other class is ever made."""
+    constants: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Objects that are written by their names alone, by the name of their class."""
+    forms: Mapping[str, Form] = field(default_factory=dict)
+    """Classes that are written in another way, by name."""
+    added: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Values of fields without a default that files of earlier versions lack, per record."""
+
+    def plain(self, value: Any, /) -> Any:
+        """A value in JSON types; raises PlanFileError for an object that a file cannot hold."""
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, (bool, str, int)):
+            return value
+        if isinstance(value, float):
+            return _plain_number(value)
+        if isinstance(value, (tuple, list)):
+            return [self.plain(entry) for entry in value]
+        if isinstance(value, Mapping):
+            return self._plain_mapping(value)
+        if isinstance(value, (frozenset, set)):
+            return {TAG: "set", "entries": sorted((self.plain(entry) for entry in value), key=repr)}
+        if isinstance(value, Fraction):
+            return {TAG: "fraction", "value": f"{value.numerator}/{value.denominator}"}
+        if isinstance(value, np.ndarray):
+            return _plain_array(value)
+        return self._plain_record(value)
+
+    def _plain_mapping(self, value: Mapping[Any, Any]) -> Any:
+        if all(isinstance(key, str) for key in value) and TAG not in value:
+            return {key: self.plain(entry) for key, entry in value.items()}
+        return {TAG: "mapping", "entries": [[self.plain(key), self.plain(entry)] for key, entry in value.items()]}
+
+    def _plain_record(self, value: Any) -> dict[str, Any]:
+        kind: Any = type(value)
+        name: str = kind.__name__
+        if name in self.constants:
+            for word, constant in self.constants[name].items():
+                if constant is value:
+                    return {TAG: name, "named": word}
+        elif name in self.forms:
+            return {TAG: name, **self.forms[name].plain(value)}
+        elif name in self.records and self.records[name] is kind:
+            return {TAG: name, **{each.name: self.plain(getattr(value, each.name)) for each in fields(kind)}}
+        raise PlanFileError(
+            "a plan that is saved",
+            rule="made of what belongs to this package",
+            got=f"a {kind.__module__.partition('.')[0]} {name}",
+            hint="Use a noise family or a belief of puffer_frames, or calibrate again instead of keeping the plan.",
+        )
+
+    def value(self, plain: Any, /, place: tuple[str, ...] = ()) -> Any:
+        """What `plain` made of a value.
+
+        Raises
+        ------
+        PlanFileError
+            For an unknown class, a field that is missing, unknown or of another type, and numbers that are none. The
+            message names fields and positions, never an entry.
+        """
+        if plain is None or isinstance(plain, (bool, str, int)):
+            return plain
+        if isinstance(plain, float):
+            if not math.isfinite(plain):
+                raise refused("a number that is none", place)
+            return plain
+        if isinstance(plain, list):
+            return tuple(self.value(entry, (*place, f"entry {k}")) for k, entry in enumerate(plain, 1))
+        if not isinstance(plain, dict):
+            raise refused("something else than JSON", place)
+        name = plain.get(TAG)
+        if TAG not in plain:
+            return {key: self.value(entry, (*place, f"entry {k}")) for k, (key, entry) in enumerate(plain.items(), 1)}
+        if not isinstance(name, str):
+            raise refused("an object without a name", place)
+        return self._tagged(name, plain, place)
+
+    def _tagged(self, name: str, plain: Mapping[str, Any], place: tuple[str, ...]) -> Any:
+        rest = {key: entry for key, entry in plain.items() if key != TAG}
+        own = _OWN.get(name) or (_of_constant if name in self.constants else None)
+        try:
+            if own is not None:
+                return own(self, name, rest, place)
+            if name in self.forms:
+                return self.forms[name].value(rest)
+            if name in self.records:
+                return self._record(name, rest, place)
+        except PlanFileError:
+            raise
+        except (ArithmeticError, LookupError, TypeError, ValueError):  # of the package too
+            raise refused(f"a {name} that cannot be" if name in self.records else f"no {name}", place) from None
+        raise refused("a class that this version of the package does not know", place)
+
+    def _record(self, name: str, plain: Mapping[str, Any], place: tuple[str, ...]) -> Any:
+        kind, given = cast(Any, self.records[name]), dict(plain)
+        known = {each.name: each for each in fields(kind)}
+        if unknown := next((key for key in given if key not in known), None):
+            raise refused("a field that this version of the package does not know", (*place, unknown[:40]))
+        found = {key: self.value(entry, (*place, key)) for key, entry in given.items()}
+        for key, each in known.items():
+            if key in found:
+                continue
+            if key in self.added.get(name, {}):
+                found[key] = self.added[name][key]
+            elif each.default is MISSING and each.default_factory is MISSING:
+                raise refused("none", (*place, key))
+        made = kind(**found)
+        if wrong := misfit(made):
+            raise refused("something else", (*place, wrong))
+        return made
+
+
+def refused(got: str, place: tuple[str, ...] = (), /) -> PlanFileError:
+    """The error of a file that `save` has not written."""
+    where = f" of {' / '.join(place)}" if place else ""
+    return PlanFileError(
+        f"the entry{where} in the plan file" if place else "the plan file",
+        rule="one that save wrote",
+        got=got,
+        hint="Load the file as it was saved, with this version of puffer_frames or a later one, or calibrate again.",
+    )
+
+
+def _plain_number(number: float) -> Any:
+    if math.isnan(number):
+        raise refused("a NaN")
+    return number if math.isfinite(number) else {TAG: "number", "value": str(number)}
+
+
+def _plain_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
+    kind = "float64" if array.dtype == np.float64 else "int64" if array.dtype.kind in "iu" else None
+    if kind is None or (array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max):
+        raise refused(f"an array of {array.dtype}")
+
+    def listed(entries: Any) -> Any:
+        if isinstance(entries, list):
+            return [listed(entry) for entry in entries]
+        if kind == "float64" and not math.isfinite(entries):
+            if math.isnan(entries):
+                raise refused("a NaN")
+            return str(entries)
+        return entries
+
+    return {TAG: kind, "entries": listed(array.tolist())}
+
+
+def _of_mapping(codec: Codec, _: str, plain: Mapping[str, Any], place: tuple[str, ...]) -> dict[Any, Any]:
+    (entries,) = _only(plain, "entries")
+    pairs = codec.value(entries, place)
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise refused("a key twice", place)
+    return found
+
+
+def _of_set(codec: Codec, _: str, plain: Mapping[str, Any], place: tuple[str, ...]) -> frozenset[Any]:
+    (entries,) = _only(plain, "entries")
+    return frozenset(codec.value(entries, place))
+
+
+def _of_number(_: Codec, __: str, plain: Mapping[str, Any], place: tuple[str, ...]) -> float:
+    (text,) = _only(plain, "value")
+    if text not in _INFINITE:
+        raise refused("a number that is none", place)
+    return float(text)
+
+
+def _of_fraction(_: Codec, __: str, plain: Mapping[str, Any], place: tuple[str, ...]) -> Fraction:
+    (text,) = _only(plain, "value")
+    if not (isinstance(text, str) and _FRACTION.fullmatch(text)):
+        raise refused("a fraction that is none", place)
+    numerator, _slash, denominator = text.partition("/")
+    return Fraction(int(numerator), int(denominator))
+
+
+def _of_array(_: Codec, name: str, plain: Mapping[str, Any], place: tuple[str, ...]) -> np.ndarray[Any, Any]:
+    (entries,) = _only(plain, "entries")
+    if not isinstance(entries, list):
+        raise refused("an array that is none", place)
+    return array_of(entries, name)
+
+
+def array_of(entries: list[Any], name: str, /) -> np.ndarray[Any, Any]:
+    """The array of nested lists of numbers, of dtype "float64" or "int64"; raises ValueError for anything else."""
+    kind = float if name == "float64" else int
+
+    def checked(entry: Any) -> Any:
+        if isinstance(entry, list):
+            return [checked(each) for each in entry]
+        if kind is float and entry in _INFINITE and isinstance(entry, str):
+            return float(entry)
+        if type(entry) is int or (kind is float and type(entry) is float and math.isfinite(entry)):
+            return entry
+        raise ValueError("no number")
+
+    return np.array(checked(entries), dtype=_DTYPES[name])  # OverflowError, ValueError for ragged lists
+
+
+def _of_constant(codec: Codec, name: str, plain: Mapping[str, Any], place: tuple[str, ...]) -> object:
+    (word,) = _only(plain, "named")
+    if not isinstance(word, str) or word not in codec.constants[name]:
+        raise refused(f"a {name} that this version of the package does not know", place)
+    return codec.constants[name][word]
+
+
+def _only(plain: Mapping[str, Any], *names: str) -> tuple[Any, ...]:
+    """These entries, where there are no others; raises KeyError, ValueError."""
+    if len(plain) != len(names):
+        raise ValueError("another entry")
+    return tuple(plain[name] for name in names)
+
+
+_OWN: Mapping[str, Callable[[Codec, str, Mapping[str, Any], tuple[str, ...]], Any]] = {
+    "mapping": _of_mapping,
+    "set": _of_set,
+    "number": _of_number,
+    "fraction": _of_fraction,
+    "float64": _of_array,
+    "int64": _of_array,
+}

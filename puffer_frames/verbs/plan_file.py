@@ -1,0 +1,244 @@
+"""The file of a plan: JSON under a header, written whole or not at all, and encrypted where there is a password."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import os
+import unicodedata
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+
+from puffer_frames.certificates.version import __version__
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, PlanFileError
+from puffer_frames.frames.stamps.whole_file import replacing
+from puffer_frames.numbers.json_text import readable
+from puffer_frames.numbers.records import refused
+
+FORMAT = "puffer_frames plan"
+SCHEMA = "1.0"
+"""Version of the file: another first number is another meaning; a larger second one adds fields."""
+PRIVATE = "this file holds exact statistics of every secret; keep it with the data, and publish the certificate only"
+SEALED = "this file is encrypted; its password opens exact statistics of every secret"
+
+_PRIVATE = "keep private"
+"""The first field of every plan file."""
+_PLAIN = (_PRIVATE, "format", "schema", "version", "digest", "plan")
+_LOCKED = (_PRIVATE, "format", "schema", "version", "encryption", "content")
+_CIPHER, _KDF = "AES-256-GCM", "scrypt"
+_COST, _BLOCK, _LANES = 1 << 17, 8, 1
+_LEAST_COST, _MOST_COST, _MOST_LANES = 1 << 14, 1 << 20, 4
+"""Of scrypt: less is too weak, more takes the memory of whoever opens the file (128 bytes x cost x block)."""
+_MOST_BYTES = 1 << 30
+
+
+def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None) -> None:
+    """Write a plan in JSON types.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        For a path that is not that of a file, and for a password that is none.
+    OSError
+        Where the file cannot be written there.
+    """
+    key = None if password is None else _checked(password)
+    document = {
+        _PRIVATE: PRIVATE,
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "version": __version__,
+        "digest": digest_of(plan, schema=SCHEMA),
+        "plan": plan,
+    }
+    text = readable(document) + "\n"
+    if key is not None:
+        text = readable(_locked(text.encode(), key)) + "\n"
+    with replacing(path, private=True) as file:
+        left = memoryview(text.encode())
+        while left:
+            left = left[file.write(left) :]
+
+
+def read_plan(path: str | Path, /, *, password: str | bytes | None) -> Any:
+    """Read what `write_plan` wrote.
+
+    Raises
+    ------
+    PlanFileError
+        For a file that is no plan, of a later version, that was changed or cut short, or has another password.
+    OSError
+        Where there is no such file, or it cannot be read.
+    """
+    key = None if password is None else _checked(password)
+    place = Path(path)
+    if place.stat().st_size > _MOST_BYTES:
+        raise refused("a larger file than any")
+    document = _document(place.read_bytes())
+    if "encryption" in document:
+        if key is None:
+            raise _password("given for a file that is encrypted", "none", 'Say password="...".')
+        document = _document(_opened(document, key))
+        if "encryption" in document:
+            raise refused("a file within a file")
+    elif key is not None:  # else whoever puts another file in its place need not know the password
+        raise _password(
+            "left out for a file that is not encrypted", "one", "Leave it out, if you trust the file as it is."
+        )
+    _check_names(document, _PLAIN)
+    if document["digest"] != digest_of(document["plan"], schema=document["schema"]):
+        raise refused("a file that was changed: its digest is another one")
+    return document["plan"]
+
+
+def digest_of(plan: Any, /, *, schema: str) -> str:
+    """SHA-256 of the content. It finds accidents; whoever edits the file on purpose can compute it anew."""
+    text = json.dumps({"format": FORMAT, "schema": schema, "plan": plan}, separators=(",", ":"), allow_nan=False)
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def _document(content: bytes) -> dict[str, Any]:
+    """The object that a file holds, of a version that is known."""
+    try:
+        found = json.loads(
+            content.decode("utf-8-sig"),
+            object_pairs_hook=_without_repetition,
+            parse_constant=_finite,
+            parse_float=_finite,
+        )
+    except RecursionError:
+        raise refused("a file that is nested too deeply") from None
+    except ValueError:  # errors of JSON and of its encoding are values
+        raise refused("a file that is no JSON, or was cut short") from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise refused("a file of another format")
+    schema = found.get("schema")
+    first = schema.partition(".")[0] if isinstance(schema, str) else ""
+    if not (first.isascii() and first.isdigit() and 0 < len(first) < 4):
+        raise refused("a file without a version")
+    if int(first) > int(SCHEMA.partition(".")[0]):
+        raise PlanFileError(
+            "the plan file",
+            rule=f"of schema {SCHEMA.partition('.')[0]}, which this version of the package knows",
+            got=f"schema {first}",
+            hint="Read it with a later version of puffer_frames.",
+        )
+    return found
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError("an infinite number")
+    return number
+
+
+def _check_names(document: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    if set(document) != set(names):
+        raise refused("a file with a field more or less")
+
+
+# Encryption
+
+
+def _locked(content: bytes, key: bytes) -> dict[str, Any]:
+    """The content under AES-GCM, which authenticates the header too."""
+    salt, nonce = os.urandom(16), os.urandom(12)
+    header: dict[str, Any] = {
+        _PRIVATE: SEALED,
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "version": __version__,
+        "encryption": {
+            "cipher": _CIPHER,
+            "key from": _KDF,
+            "cost": _COST,
+            "block": _BLOCK,
+            "lanes": _LANES,
+            "salt": base64.b64encode(salt).decode(),
+            "nonce": base64.b64encode(nonce).decode(),
+        },
+    }
+    cipher = AESGCM(_derived(key, salt, cost=_COST, lanes=_LANES))
+    return header | {"content": base64.b64encode(cipher.encrypt(nonce, content, _canonical(header))).decode()}
+
+
+def _opened(document: Mapping[str, Any], key: bytes) -> bytes:
+    """The content; raises PlanFileError."""
+    _check_names(document, _LOCKED)
+    how = document["encryption"]
+    names = {"cipher", "key from", "cost", "block", "lanes", "salt", "nonce"}
+    if not isinstance(how, dict) or set(how) != names or (how["cipher"], how["key from"]) != (_CIPHER, _KDF):
+        raise refused("a file that is encrypted in another way")
+    cost, lanes = how["cost"], how["lanes"]
+    whole = all(type(how[name]) is int for name in ("cost", "block", "lanes"))
+    if not (whole and _LEAST_COST <= cost <= _MOST_COST and cost & (cost - 1) == 0 and 1 <= lanes <= _MOST_LANES):
+        raise refused("a file whose key takes another amount of work")
+    if how["block"] != _BLOCK:
+        raise refused("a file whose key takes another amount of work")
+    try:
+        salt, nonce, sealed = (
+            base64.b64decode(text, validate=True) for text in (how["salt"], how["nonce"], document["content"])
+        )
+    except (ValueError, TypeError):
+        raise refused("a file that was changed or cut short") from None
+    if (len(salt), len(nonce)) != (16, 12):
+        raise refused("a file that was changed or cut short")
+    header = {name: entry for name, entry in document.items() if name != "content"}
+    try:
+        return AESGCM(_derived(key, salt, cost=cost, lanes=lanes)).decrypt(nonce, sealed, _canonical(header))
+    except (InvalidTag, ValueError):
+        raise _password(
+            "the one that the file was saved with",
+            "another one, or a file that was changed or cut short",
+            "Try the password again; where it is the right one, take another copy of the file.",
+        ) from None
+
+
+def _derived(key: bytes, salt: bytes, *, cost: int, lanes: int) -> bytes:
+    return Scrypt(salt=salt, length=32, n=cost, r=_BLOCK, p=lanes).derive(key)
+
+
+def _canonical(header: Mapping[str, Any]) -> bytes:
+    return json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _checked(password: object) -> bytes:
+    """A password as bytes: of a text its normal form, so that it is the same from every keyboard."""
+    if isinstance(password, str):
+        try:
+            password = unicodedata.normalize("NFC", password).encode()
+        except UnicodeEncodeError:
+            raise ArgumentError(
+                "password", rule="a text of whole characters", got="another one", hint="Type it again."
+            ) from None
+    if not isinstance(password, bytes):
+        raise ArgumentTypeError(
+            "password",
+            rule="a text, bytes or None",
+            got=f"a {type(password).__name__}",
+            hint="Leave it out for a file that is not encrypted.",
+        )
+    if not password:
+        raise ArgumentError(
+            "password", rule="of at least one character", got="none", hint="Leave it out for no encryption."
+        )
+    return password
+
+
+def _password(rule: str, got: str, hint: str) -> PlanFileError:
+    return PlanFileError("the password of the plan file", rule=rule, got=got, hint=hint)
