@@ -19,6 +19,8 @@ from puffer_frames.errors import (
     FewRowsWarning,
     ForkedProcessError,
     KeptColumnWarning,
+    LedgerError,
+    LedgerWarning,
     PlanFileError,
     PriorError,
     PufferError,
@@ -61,6 +63,7 @@ from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.composition import Composition, compose
 from puffer_frames.verbs.release import calibrate, privatize
+from puffer_frames.verbs.release_ledger import Ledger, ledger
 from puffer_frames.verbs.saved_plans import load_plan
 from puffer_frames.verbs.series import histogram
 
@@ -85,6 +88,9 @@ __all__ = [
     "Gaussian",
     "KeptColumnWarning",
     "Laplace",
+    "Ledger",
+    "LedgerError",
+    "LedgerWarning",
     "MarkovChain",
     "PlanFileError",
     "Population",
@@ -116,6 +122,7 @@ __all__ = [
     "histogram",
     "hockey_stick",
     "kantorovich_scale",
+    "ledger",
     "load_plan",
     "mixture_scale",
     "presence_scale",

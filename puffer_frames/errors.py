@@ -53,6 +53,10 @@ class CalibrationError(PufferError, ValueError):
     """No scale can satisfy the request, or no noise at all would be added."""
 
 
+class LedgerError(PufferError, ValueError):
+    """A release is beyond the limit of its ledger, or the ledger is not as releases have written it."""
+
+
 class UncoveredFrameError(PufferError, ValueError):
     """A frame has no certificate, or a column that its certificate does not know."""
 
@@ -140,6 +144,20 @@ class RareLevelsWarning(PufferWarning):
                 if levels == (None,)
                 else f'Say merge_rare={fewest} to merge them into "other", or release a coarser column.'
             )
+        )
+
+
+class LedgerWarning(PufferWarning):
+    """A line of a ledger is cut off: whoever wrote it was stopped before anything was drawn, and it is skipped."""
+
+    def __init__(self, path: object, /, *, lines: Sequence[int]) -> None:
+        self.lines = tuple(lines)
+        """Numbers of these lines, from 1."""
+        named = ", ".join(map(str, self.lines[:6])) + (", ..." if len(self.lines) > 6 else "")
+        super().__init__(
+            f"every line of the ledger {str(path)!r} must be a whole one; got the beginning of one in line {named}, "
+            "which is skipped.\n\n"
+            "Hint: Its writer was stopped before it drew any noise: make that release again, and delete the line."
         )
 
 

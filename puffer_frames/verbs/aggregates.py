@@ -76,6 +76,8 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
         Allow an answer without noise where none is needed.
     about : mapping, optional
         As in `privatize`.
+    ledger : str, Path or Ledger(...), optional
+        As in `privatize`.
     rng : None, int or numpy.random.Generator
         A seed makes the release reproducible, hence not private; for tests.
 
@@ -97,6 +99,8 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
         For an empty frame, missing or infinite values, and integers beyond 2**53.
     CalibrationError
         Where no noise would be added, unless `allow_zero_noise`.
+    LedgerError
+        Where the release is beyond the limit of its ledger.
 
     Notes
     -----
@@ -148,10 +152,8 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
         allow_zero_noise=request.allow_zero_noise,
     )
     noises = {name: _noise(request, choice.scale) for name, choice in choices.items()}
-    labels, numbers = _table(request, rows, noises)
-    released = table.answers(labels=labels, numbers=numbers)
     certificate = Certificate(
-        **of_table(labels, numbers, table.names),
+        **of_table(request.by, ("query", *COLUMNS), table.names),
         **of_choices(
             choices,
             request.target,
@@ -175,9 +177,11 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
         beliefs=(request.belief,),
         statements=aggregate_statements(_facts(request, choices)),
         rows=len(rows.groups) * len(request.queries),
-        fingerprint=open_table(released).fingerprint(),
-    )
-    return certificate.said(request.drawing.about).put_on(released)
+        fingerprint="",
+    ).said(request.drawing.about)
+    reserved = request.drawing.reserve(certificate, frame)
+    labels, numbers = _table(request, rows, noises)
+    return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
 
 
 def _facts(request: AggregateRequest, choices: Mapping[str, Choice]) -> AggregateFacts:

@@ -23,6 +23,7 @@ from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.observed import Belief
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
+from puffer_frames.verbs.reserved import LedgerArgument
 
 PairsArgument: TypeAlias = Literal["all"] | Iterable[Sequence[Any]]
 TheoremWord: TypeAlias = Literal["auto", "translation", "gaussian", "gmm", "kantorovich", "bernoulli", "bounded"]
@@ -60,6 +61,7 @@ class DrawArguments:
     """What every verb that draws noise may be told."""
 
     about: About = None
+    ledger: LedgerArgument = None
     rng: RandomSource = None
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from puffer_frames.certificates.record import Certificate, Verdict
 from puffer_frames.certificates.signature import PublicKey
@@ -10,10 +12,12 @@ from puffer_frames.errors import UncoveredFrameError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.compare import require_rows
 from puffer_frames.frames.plans.source import collect_plan, sink_plan
+from puffer_frames.frames.stamps.attach import runs_of
 from puffer_frames.frames.stamps.parquet import read_parquet_metadata, write_parquet_file
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.estimate import evenly
 from puffer_frames.numbers.arguments import check_flag
+from puffer_frames.priors.prior import FloatArray
 
 
 def certificate_of(frame: NativeFrame, /) -> Certificate:
@@ -113,6 +117,8 @@ def collect(frame: NativeFrame, /) -> NativeFrame:
         For another frame.
     CalibrationError
         Where the plan does not give the rows that the noise was calibrated for.
+    LedgerError
+        Where its entry in a ledger was withdrawn.
 
     Notes
     -----
@@ -127,12 +133,18 @@ def collect(frame: NativeFrame, /) -> NativeFrame:
     >>> released.puffer.collect().puffer.verify()
     'intact, unsigned'
     """
+    runs = runs_of(frame)
+    if runs is not None:
+        runs.begin()
     rows = collect_plan(frame)
     if rows is None:
         raise _no_plan()
     certificate = _attached(frame)
     sample = {name: evenly(rows[name].to_numpy()) for name in certificate.scales}
-    return certificate.of_values(open_table(rows).fingerprint(), sample).put_on(rows)
+    certificate = certificate.of_values(open_table(rows).fingerprint(), sample)
+    if runs is not None:
+        runs.end(certificate)
+    return certificate.put_on(rows)
 
 
 def sink_parquet(frame: NativeFrame, path: str | Path, /) -> None:
@@ -151,7 +163,7 @@ def sink_parquet(frame: NativeFrame, path: str | Path, /) -> None:
 
     Raises
     ------
-    UncoveredFrameError, CalibrationError
+    UncoveredFrameError, CalibrationError, LedgerError
         As `collect`.
 
     Notes
@@ -171,9 +183,18 @@ def sink_parquet(frame: NativeFrame, path: str | Path, /) -> None:
     found = open_table(frame).metadata()
     if found is None:
         raise _no_plan()
-    certificate = Certificate.from_dict(found)
-    if not sink_plan(frame, path, lambda value, sample: certificate.of_values(value, sample).to_dict()):
+    runs, certificate, written = runs_of(frame), Certificate.from_dict(found), list[Certificate]()
+
+    def metadata(value: str, sample: Mapping[str, FloatArray]) -> dict[str, Any]:
+        written.append(certificate.of_values(value, sample))
+        return written[-1].to_dict()
+
+    if runs is not None:
+        runs.begin()
+    if not sink_plan(frame, path, metadata):
         raise _no_plan()
+    if runs is not None:
+        runs.end(written[-1])
 
 
 def read_certificate(path: str | Path, /) -> Certificate:

@@ -242,7 +242,7 @@ class Calibration(Planned):
         ----------
         frame : pandas, Polars or Spark frame
             The one that the calibration was made from, with its rows in any order.
-        keep, index, shuffle, clip, round, rng, row_id, about
+        keep, index, shuffle, clip, round, rng, row_id, about, ledger
             As in `puffer_frames.privatize`.
         allow_other_frame : bool
             Release a frame with other rows than those calibrated on; the guarantee is then under the beliefs
@@ -256,7 +256,7 @@ class Calibration(Planned):
         CalibrationError
             Where the frame is another one than that of the calibration, has a secret that the plan does not know, or
             has drifted: its loss is more than was asked for.
-        ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError
+        ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError, LedgerError
             As `puffer_frames.privatize`.
         """
         other_rows = check_flag(arguments.allow_other_frame, "allow_other_frame")
@@ -287,7 +287,7 @@ class Calibration(Planned):
         if batch is not None and not drift:
             check_drift(batch, request.repeats.asked(request.target, noise=request.noise, columns=len(self.scales)))
         counts = seen.rows_of_secrets(len(request.secret), given=request.given is not None)
-        return release_rows(self.plan, rows, asked, rows_per_secret=counts, batch=batch)
+        return release_rows(self.plan, rows, asked, frame=frame, rows_per_secret=counts, batch=batch)
 
     def _measure(self, seen: RowsSeen) -> Batch:
         if self.plan.strata is None:

@@ -74,7 +74,7 @@ class ChannelCalibration(Planned):
         ----------
         frame : pandas, Polars, PyArrow or Spark frame, or DuckDB relation
             The one that the calibration was made from, with its rows in any order.
-        keep, index, shuffle, publish, rng, row_id, about
+        keep, index, shuffle, publish, rng, row_id, about, ledger
             As in `puffer_frames.privatize`.
         clip, round
             Not for a channel.
@@ -90,7 +90,7 @@ class ChannelCalibration(Planned):
         CalibrationError
             Where the frame is another one than that of the calibration, has a level or a secret that the plan does not
             know, or has drifted.
-        ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError
+        ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError, LedgerError
             As `puffer_frames.privatize`.
         """
         other_rows = check_flag(arguments.allow_other_frame, "allow_other_frame")
@@ -113,7 +113,8 @@ class ChannelCalibration(Planned):
         batch = None if same else self._measure(seen)
         if batch is not None and not drift:
             check_drift(batch, request.target)
-        return release_channel(self.plan, rows, asked, rows_per_secret=seen.found.rows_per_secret, batch=batch)
+        counts = seen.found.rows_per_secret
+        return release_channel(self.plan, rows, asked, frame=frame, rows_per_secret=counts, batch=batch)
 
     def _measure(self, seen: Seen) -> Batch:
         """The loss under the frequencies of other rows."""

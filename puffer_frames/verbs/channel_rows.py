@@ -30,6 +30,7 @@ def release_channel(
     asked: RowsRequest,
     /,
     *,
+    frame: NativeFrame,
     rows_per_secret: Mapping[Secret, int],
     batch: Batch | None = None,
 ) -> NativeFrame:
@@ -40,6 +41,8 @@ def release_channel(
     plan : ChannelPlan
     rows : CompleteRows
     asked : RowsRequest
+    frame : NativeFrame
+        The whole table, for the limit of a ledger.
     rows_per_secret : mapping of secret to int
         Of the rows that are released.
     batch : Batch, optional
@@ -49,10 +52,16 @@ def release_channel(
     key, warnings = asked.drawing.key(), rows.warnings(list(rows_per_secret.values()))
     for warning in warnings:
         warn(warning)
+    secrets = tuple(rows_per_secret)
+
+    def certificate(rows_released: int, levels: tuple[str, ...]) -> Certificate:
+        facts = _facts(plan, asked, asked.roles.keep + levels, warnings, batch)
+        return _certificate(plan, facts, columns=rows.names, rows=rows_released, secrets=secrets)
+
+    reserved = asked.drawing.reserve(certificate(sum(rows_per_secret.values()), ()), frame)
     released = rows.release({plan.name: plan.change(key)})
-    facts = _facts(plan, asked, asked.roles.keep + released.levels, warnings, batch)
-    certificate = _certificate(plan, facts, columns=rows.names, rows=released.rows, secrets=tuple(rows_per_secret))
-    return certificate.said(asked.drawing.about).of_values(released.fingerprint, {}).put_on(released.frame)
+    found = certificate(released.rows, released.levels).said(asked.drawing.about)
+    return reserved.put(found.of_values(released.fingerprint, {}), released.frame)
 
 
 def rehearse_channel(plan: ChannelPlan, /) -> None:

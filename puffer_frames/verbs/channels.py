@@ -7,7 +7,7 @@ from dataclasses import replace
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles
-from puffer_frames.frames.table import Table
+from puffer_frames.frames.table import Table, open_table
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.remap import Remap
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
@@ -20,14 +20,15 @@ from puffer_frames.verbs.request import Request, RowsRequest
 from puffer_frames.verbs.rows_seen import RowsSeen
 
 
-def privatize_levels(table: Table, request: Request, options: Channel, asked: RowsRequest, /) -> NativeFrame:
+def privatize_levels(frame: NativeFrame, request: Request, options: Channel, asked: RowsRequest, /) -> NativeFrame:
     """As `puffer_frames.privatize`, through a channel."""
+    table = open_table(frame)
     roles = roles_of(asked.roles, table)
     request = read_other_tables(request, coded=roles.coded)
     rows = table.complete(roles, nulls=request.nulls, layout=asked.layout)
     seen = Seen.of(rows, request, roles)
     plan = ChannelPlan.of(request, options, seen)
-    return release_channel(plan, rows, asked, rows_per_secret=seen.found.rows_per_secret)
+    return release_channel(plan, rows, asked, frame=frame, rows_per_secret=seen.found.rows_per_secret)
 
 
 def calibrate_levels(table: Table, request: Request, options: Channel, /) -> ChannelCalibration:

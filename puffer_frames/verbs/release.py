@@ -132,6 +132,9 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     about : mapping, optional
         What the certificate says of the release: any of "issuer", "dataset", "intended_use" and "contact", each a text,
         and "created", a datetime with a time zone.
+    ledger : str, Path or Ledger(...), optional
+        A file to which a line is added for every release, with its certificate, before the noise is drawn. `Ledger` can
+        set a limit for all releases of a data set together. The data set must have a name, in `about`.
     rng : None, int or numpy.random.Generator
         None for fresh noise. A seed makes the noise reproducible, hence not private; for tests.
 
@@ -155,6 +158,8 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         Where no noise would be added, or no label changed, unless `allow_zero_noise`, for calibration="theorem" where
         the theorem has no condition (gmm at delta 0), and where the rows of a lazy or Spark frame change from pass to
         pass.
+    LedgerError
+        Where the release is beyond the limit of its ledger.
 
     Warns
     -----
@@ -223,13 +228,13 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     request = Request.of(arguments, table.labels)
     asked = RowsRequest.of(arguments, table.labels, request)
     if (options := channel_of(request, table)) is not None:
-        return privatize_levels(table, request, options, asked)
+        return privatize_levels(frame, request, options, asked)
     refuse_publish(asked)
     request = with_units(read_other_tables(with_labels(request, table)), table)
     rows = table.complete(request.counting(asked.roles), nulls=request.nulls, layout=asked.layout)
     seen = RowsSeen.of(rows, request)
     counts = seen.rows_of_secrets(len(request.secret), given=request.given is not None)
-    return release_rows(Plan.of(request, seen), rows, asked, rows_per_secret=counts)
+    return release_rows(Plan.of(request, seen), rows, asked, frame=frame, rows_per_secret=counts)
 
 
 @takes(CalibrateArguments)

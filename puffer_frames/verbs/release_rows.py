@@ -33,6 +33,7 @@ def release_rows(
     asked: RowsRequest,
     /,
     *,
+    frame: NativeFrame,
     rows_per_secret: Mapping[Secret, int],
     batch: Batch | None = None,
 ) -> NativeFrame:
@@ -43,22 +44,44 @@ def release_rows(
     plan : Plan
     rows : CompleteRows
     asked : RowsRequest
+    frame : NativeFrame
+        The whole table, for the limit of a ledger.
     rows_per_secret : mapping of secret to int
         Of the rows that are released.
     batch : Batch, optional
         What was measured on other rows than those that the plan was made from.
     """
-    request, drawing = plan.request, asked.drawing
+    drawing = asked.drawing
     key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
     for warning in warnings:
         warn(warning)
-    released = rows.release(_changes(plan, asked, key=key))
-    given = asked.roles.given
-    kept = tuple(name for name in asked.roles.keep if name not in given) + released.levels
-    facts = _facts(plan, asked, kept, warnings, batch)
     secrets = tuple(rows_per_secret) if plan.pairs == "all" else plan.secrets
-    certificate = Certificate(
-        **_of_noise(plan, seeded=drawing.seeded),
+    count = sum(rows_per_secret.values())
+
+    def certificate(rows_released: int, levels: tuple[str, ...]) -> Certificate:
+        kept = tuple(name for name in asked.roles.keep if name not in asked.roles.given) + levels
+        facts = _facts(plan, asked, kept, warnings, batch)
+        return _certificate(plan, asked, facts, columns=rows.names, rows=rows_released, secrets=secrets)
+
+    reserved = drawing.reserve(certificate(count, ()), frame)
+    released = rows.release(_changes(plan, asked, key=key))
+    found = certificate(released.rows, released.levels).said(drawing.about)
+    return reserved.put(found.of_values(released.fingerprint, released.sample), released.frame)
+
+
+def _certificate(
+    plan: Plan,
+    asked: RowsRequest,
+    facts: ReleaseFacts,
+    /,
+    *,
+    columns: Sequence[str],
+    rows: int,
+    secrets: tuple[Secret, ...],
+) -> Certificate:
+    request, given, batch, kept = plan.request, asked.roles.given, facts.batch, tuple(facts.keep)
+    return Certificate(
+        **_of_noise(plan, seeded=facts.seeded),
         **_of_rows(plan),
         subject=f"{shown_names(request.secret)} of each {_whose(plan)}, {pairs_text(plan.pairs, apart=request.apart)}",
         answers=False,
@@ -68,15 +91,14 @@ def release_rows(
         public=request.public,
         kept=kept,
         given=given,
-        withheld=tuple(name for name in rows.names if name not in (*request.public, *kept, *given)),
+        withheld=tuple(name for name in columns if name not in (*request.public, *kept, *given)),
         pairs="each" if request.apart else plan.pairs,
         beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
         observed=plan.observed if batch is None else batch.observed,
         statements=release_statements(facts),
-        rows=released.rows,
+        rows=rows,
         fingerprint="",
     )
-    return certificate.said(drawing.about).of_values(released.fingerprint, released.sample).put_on(released.frame)
 
 
 def rehearse(plan: Plan, /) -> None:

@@ -8,8 +8,9 @@ from types import NoneType
 from typing import Any
 
 from puffer_frames.certificates.about import check_about
+from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
-from puffer_frames.frames.columns import Name, as_names, as_row_id
+from puffer_frames.frames.columns import Name, NativeFrame, as_names, as_row_id
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import is_frame
 from puffer_frames.noise.families import noise_family
@@ -32,6 +33,8 @@ from puffer_frames.scales.remap import check_noise
 from puffer_frames.scales.repeats import MOST_REPEATS, Repeats, Unit
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.arguments import CalibrateArguments, DrawArguments, GuaranteeArguments, LayoutArguments
+from puffer_frames.verbs.release_ledger import Ledger
+from puffer_frames.verbs.reserved import Reserved, as_ledger
 
 
 def check_guarantee(
@@ -197,11 +200,15 @@ class Drawing:
 
     rng: RandomSource = field(repr=False)
     about: Mapping[str, str]
+    ledger: Ledger | None = None
+    """Where the release is written down."""
 
     @classmethod
     def of(cls, arguments: DrawArguments, /) -> Drawing:
         """Raises ArgumentError, ArgumentTypeError."""
-        return cls(rng=check_rng(arguments.rng), about=check_about(arguments.about))
+        about = check_about(arguments.about)
+        book = as_ledger(arguments.ledger, dataset=about.get("dataset"))
+        return cls(rng=check_rng(arguments.rng), about=about, ledger=book)
 
     @property
     def seeded(self) -> bool:
@@ -211,6 +218,16 @@ class Drawing:
     def key(self) -> ReleaseKey:
         """A key for one release."""
         return ReleaseKey.of(self.rng)
+
+    def reserve(self, certificate: Certificate, frame: NativeFrame, /) -> Reserved:
+        """Write a release of a frame into the ledger, if there is one, before the noise is drawn.
+
+        Raises
+        ------
+        LedgerError
+            Where it is beyond the limit.
+        """
+        return Reserved.of(self.ledger, certificate.said(self.about), frame)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,6 +76,8 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         without any state has no histogram. A row that misses its time or unit is an error: it has no place in a series.
     about : mapping, optional
         As in `privatize`.
+    ledger : str, Path or Ledger(...), optional
+        As in `privatize`.
     rng : None, int or numpy.random.Generator
         A seed makes the release reproducible, hence not private; for tests.
 
@@ -97,6 +99,8 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         start, and a chain or start to be estimated from rows that do not tell.
     CalibrationError
         Where the chain leaves nothing open, and for mechanism="exact" where no noise would be added.
+    LedgerError
+        Where the release is beyond the limit of its ledger.
 
     Notes
     -----
@@ -139,9 +143,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     choice = choose_noise(
         chains, rows, released, share, mechanism=request.mechanism, belief=request.belief, noise=request.noise
     )
-    noise = request.noise.at(choice.scale)
-    labels, numbers = _table(request, rows, released, noise)
-    answers = table.answers(labels=labels, numbers=numbers)
+    noise, labels = request.noise.at(choice.scale), _labels(request, rows, released)
     facts = SeriesFacts(
         rows=rows,
         choice=choice,
@@ -158,7 +160,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         seeded=request.drawing.seeded,
     )
     certificate = Certificate(
-        **of_table(labels, numbers, table.names),
+        **of_table(labels, COLUMNS, table.names),
         **of_choices(
             {"count": choice},
             request.target,
@@ -174,24 +176,25 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         pairs="all",
         beliefs=(request.belief,),
         statements=series_statements(facts),
-        rows=len(numbers["answer"]),
-        fingerprint=open_table(answers).fingerprint(),
-    )
-    return certificate.said(request.drawing.about).put_on(answers)
+        rows=len(labels[request.state]),
+        fingerprint="",
+    ).said(request.drawing.about)
+    reserved = request.drawing.reserve(certificate, frame)
+    numbers = _numbers(_histograms(request, rows, released, noise))
+    return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
 
 
-def _table(
-    request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts, noise: Noise
-) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
-    """Labels and numbers: a row per histogram and state."""
-    found = _histograms(request, rows, released, noise)
-    numbers = {name: list(column) for name, column in zip(COLUMNS, zip(*found, strict=True), strict=True)}
+def _labels(request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts) -> dict[str, list[Any]]:
+    """A row per histogram and state."""
     states = [rows.states[k] for k in released.released]
-    labels: dict[str, list[Any]] = {request.state: states * (len(found) // len(states))}
-    if request.per != "pooled" and request.unit is not None:
-        owners = ([None] if request.both else []) + list(rows.units)
-        labels = {request.unit: [owner for owner in owners for _ in states], **labels}
-    return labels, numbers
+    if request.per == "pooled" or request.unit is None:
+        return {request.state: states}
+    owners = ([None] if request.both else []) + list(rows.units)
+    return {request.unit: [owner for owner in owners for _ in states], request.state: states * len(owners)}
+
+
+def _numbers(rows: list[AnswerRow]) -> dict[str, list[Any]]:
+    return {name: list(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
 
 
 def _histograms(request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts, noise: Noise) -> list[AnswerRow]:

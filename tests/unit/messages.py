@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from answer_messages import ANSWERS
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from ledger_messages import LEDGERS
 from message_tables import FLOATS, FRAME, PEAKED, RARE, TOWNS
 
 from puffer_frames import (
@@ -120,151 +121,158 @@ def _spawned():
 
 
 # name: (call that meets the message, call that follows its hint)
-CALLS = {
-    "a standard deviation below 0": (lambda: Prior.gaussian(0, -1), lambda: Prior.gaussian(0, 0)),
-    "weights that are none": (
-        lambda: Prior.mixture([0.5, 0.6], [0, 1], [1, 1]),
-        lambda: Prior.mixture(np.divide([0.5, 0.6], 1.1), [0, 1], [1, 1]),
-    ),
-    "lists of two lengths": (lambda: Prior.mixture([1], [0, 1], [1]), lambda: Prior.mixture([1], [0], [1])),
-    "no values": (lambda: Prior.empirical([]), lambda: Prior.empirical([3])),
-    "values with a NaN": (lambda: Prior.empirical([1, np.nan]), lambda: Prior.empirical([1])),
-    "a count below 0": (lambda: Prior.empirical([1, 2], [1, -1]), lambda: Prior.empirical([1, 2], [0.25, 0.75])),
-    "counts that are all 0": (lambda: Prior.empirical([1, 2], [0, 0]), lambda: Prior.empirical([1, 2], [0, 1])),
-    "too few counts": (lambda: Prior.empirical([1, 2], [1]), lambda: Prior.empirical([1, 2], [1, 1])),
-    "not a probability": (lambda: Prior.bernoulli(2), lambda: Prior.bernoulli(1)),
-    "a scale below 0": (lambda: pure_loss(NARROW, WIDE, scale=-1), lambda: pure_loss(NARROW, WIDE, scale=0)),
-    "an epsilon below 0": (
-        lambda: hockey_stick(NARROW, WIDE, epsilon=-1, scale=1),
-        lambda: hockey_stick(NARROW, WIDE, epsilon=0.1, scale=1),
-    ),
-    "stable noise, alpha 2": (lambda: Stable(alpha=2), lambda: Stable(alpha=1.7)),
-    "more drop-outs than contributors": (
-        lambda: Stable(scale=1.0, alpha=1.5).share(3, drop_outs=3),
-        lambda: Stable(scale=1.0, alpha=1.5).share(3, drop_outs=2),
-    ),
-    "a scale below every grid": (
-        lambda: Laplace(scale=1e-320).sampler(),
-        lambda: Laplace(scale=1e-320 * 2.0**60).sampler(),
-    ),
-    "one prior": (
-        lambda: smallest_scale({"s": NARROW}, epsilon=1),
-        lambda: smallest_scale(_priors(NARROW, WIDE), epsilon=1),
-    ),
-    "no atoms": (
-        lambda: kantorovich_scale(_priors(NARROW, WIDE), epsilon=1),
-        lambda: gaussian_scale(_priors(NARROW, WIDE), epsilon=1),
-    ),
-    "not on two values": (
-        lambda: bernoulli_scale(_priors(ATOMS, Prior.empirical([2, 3])), epsilon=1),
-        lambda: kantorovich_scale(_priors(ATOMS, Prior.empirical([2, 3])), epsilon=1),
-    ),
-    "not shifts": (
-        lambda: translation_scale(_priors(NARROW, WIDE), epsilon=1),
-        lambda: gaussian_scale(_priors(NARROW, WIDE), epsilon=1),
-    ),
-    "not one component": (
-        lambda: gaussian_scale(_priors(TWO_PEAKS, WIDE), epsilon=1, delta=0.01),
-        lambda: mixture_scale(_priors(TWO_PEAKS, WIDE), epsilon=1, delta=0.01),
-    ),
-    "no delta": (
-        lambda: mixture_scale(_priors(NARROW, WIDE), epsilon=1, delta=0),
-        lambda: gaussian_scale(_priors(NARROW, WIDE), epsilon=1),
-    ),
-    "no delta for tau": (lambda: tau_star_bound(0), lambda: gaussian_scale(_priors(NARROW, WIDE), epsilon=1)),
-    "not one background": (
-        lambda: ubm_scale(_priors(TWO_PEAKS, LIGHTER), epsilon=1),
-        lambda: mixture_scale(_priors(TWO_PEAKS, LIGHTER), epsilon=1, delta=0.01),
-    ),
-    "a range below 0": (
-        lambda: bounded_scales({"wage": -1.0}, epsilon=1),
-        lambda: bounded_scales({"wage": 7.0 - 3.0}, epsilon=1),
-    ),
-    "a tolerance below 0": (
-        lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=1, tolerance=-1),
-        lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=1),
-    ),
-    "components below 1": (
-        lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=0),
-        lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=1),
-    ),
-    "a scale of several columns": (lambda: JOINT.scale, lambda: JOINT.scales),
-    "rows that have drifted": (
-        lambda: PLAN.release(DRIFTED, allow_other_frame=True),
-        lambda: PLAN.release(DRIFTED, allow_other_frame=True, allow_drift=True),
-    ),
-    "a secret that the plan does not know": (
-        lambda: PLAN.release(RARE, allow_other_frame=True, allow_drift=True),
-        lambda: PLAN.release(RARE[RARE["race"] != "c"], index="drop", allow_other_frame=True, allow_drift=True),
-    ),
-    "a frame that was changed": (
-        lambda: CERTIFICATE.attach(RELEASED.round(0)),
-        lambda: CERTIFICATE.attach(RELEASED.round(0), derived=True),
-    ),
-    "a key that is none": (lambda: CERTIFICATE.sign("key"), lambda: CERTIFICATE.sign(Ed25519PrivateKey.generate())),
-    "a certificate of a later version": (
-        lambda: Certificate.from_dict(CERTIFICATE.to_dict() | {"schema": "2.0"}),
-        lambda: Certificate.from_dict(CERTIFICATE.to_dict()),
-    ),
-    "a plan file that was changed": (
-        lambda: load_plan(_plan_file(edited=True)),
-        lambda: load_plan(_plan_file()),
-    ),
-    "a plan file with another password": (
-        lambda: load_plan(_plan_file(password="right"), password="wrong"),
-        lambda: load_plan(_plan_file(password="right"), password="right"),
-    ),
-    "a plan from a file that is to be compared with beliefs": (
-        lambda: load_plan(_plan_file()).robustness(),
-        lambda: PLAN.robustness(),
-    ),
-    "another level in other rows": (
-        lambda: TOWN_PLAN.release(TOWNS.replace({"town": {"x": "w"}}), allow_other_frame=True),
-        lambda: TOWN_PLAN.release(TOWNS.tail(150).reset_index(drop=True), allow_other_frame=True, allow_drift=True),
-    ),
-    "a secret that a plan of labels does not know": (
-        lambda: TOWN_PLAN.release(TOWNS.assign(race=RARE["race"]), allow_other_frame=True),
-        lambda: TOWN_PLAN.release(TOWNS.tail(150).reset_index(drop=True), allow_other_frame=True, allow_drift=True),
-    ),
-    "labels that have drifted": (
-        lambda: TOWN_PLAN.release(DRIFTED_TOWNS, allow_other_frame=True),
-        lambda: TOWN_PLAN.release(DRIFTED_TOWNS, allow_other_frame=True, allow_drift=True),
-    ),
-    "other labels": (
-        lambda: TOWN_PLAN.release(TOWNS.tail(150).reset_index(drop=True)),
-        lambda: TOWN_PLAN.release(TOWNS.tail(150).reset_index(drop=True), allow_other_frame=True, allow_drift=True),
-    ),
-    "a radius beyond 1": (lambda: Channel(radius=2.0), lambda: Channel(radius="auto")),
-    "a cap of 0": (lambda: Channel(cap=0), lambda: Channel(cap=8.0)),
-    "another word for the cost": (lambda: Channel(cost="squared"), lambda: Channel(cost="auto")),
-    "another word for what is kept": (lambda: Channel(preserve="sum"), lambda: Channel(preserve=None)),
-    "one cell": (lambda: Channel(cells=1), lambda: Channel()),
-    "half an output": (lambda: Channel(outputs=1.5), lambda: Channel()),
-    "another frame": (
-        lambda: PLAN.release(FRAME.tail(150), index="drop"),
-        lambda: PLAN.release(FRAME.tail(150), index="drop", allow_other_frame=True, allow_drift=True),
-    ),
-    "no certificate": (lambda: verify(FRAME), lambda: verify(CERTIFICATE.attach(pd.DataFrame(RELEASED)))),
-    "a column from elsewhere": (
-        lambda: CERTIFICATE.attach(RELEASED.assign(raw=1)),
-        lambda: CERTIFICATE.attach(RELEASED.assign(raw=1)[["wage"]]),
-    ),
-    "a certificate of something else": (
-        lambda: Certificate.from_dict({"epsilon": 1.0}),
-        lambda: Certificate.from_dict(CERTIFICATE.to_dict()),
-    ),
-    "a file without a certificate": (lambda: read_certificate(_file(FRAME)), lambda: read_certificate(_file(RELEASED))),
-    "a process that was forked": (_forked, _spawned),
-    "a file of another format": (
-        lambda: CERTIFICATE.verify(_text_file(RELEASED)),
-        lambda: CERTIFICATE.verify(pd.read_csv(_text_file(RELEASED))),
-    ),
-    "a folder in place of a file": (
-        lambda: write_parquet(RELEASED, Path(_file(RELEASED)).parent),
-        lambda: write_parquet(RELEASED, Path(_file(RELEASED)).parent / "released.parquet"),
-    ),
-    "a theorem that is refuted": (lambda: _published("theorem"), lambda: _published("exact")),
-} | ANSWERS
+CALLS = (
+    {
+        "a standard deviation below 0": (lambda: Prior.gaussian(0, -1), lambda: Prior.gaussian(0, 0)),
+        "weights that are none": (
+            lambda: Prior.mixture([0.5, 0.6], [0, 1], [1, 1]),
+            lambda: Prior.mixture(np.divide([0.5, 0.6], 1.1), [0, 1], [1, 1]),
+        ),
+        "lists of two lengths": (lambda: Prior.mixture([1], [0, 1], [1]), lambda: Prior.mixture([1], [0], [1])),
+        "no values": (lambda: Prior.empirical([]), lambda: Prior.empirical([3])),
+        "values with a NaN": (lambda: Prior.empirical([1, np.nan]), lambda: Prior.empirical([1])),
+        "a count below 0": (lambda: Prior.empirical([1, 2], [1, -1]), lambda: Prior.empirical([1, 2], [0.25, 0.75])),
+        "counts that are all 0": (lambda: Prior.empirical([1, 2], [0, 0]), lambda: Prior.empirical([1, 2], [0, 1])),
+        "too few counts": (lambda: Prior.empirical([1, 2], [1]), lambda: Prior.empirical([1, 2], [1, 1])),
+        "not a probability": (lambda: Prior.bernoulli(2), lambda: Prior.bernoulli(1)),
+        "a scale below 0": (lambda: pure_loss(NARROW, WIDE, scale=-1), lambda: pure_loss(NARROW, WIDE, scale=0)),
+        "an epsilon below 0": (
+            lambda: hockey_stick(NARROW, WIDE, epsilon=-1, scale=1),
+            lambda: hockey_stick(NARROW, WIDE, epsilon=0.1, scale=1),
+        ),
+        "stable noise, alpha 2": (lambda: Stable(alpha=2), lambda: Stable(alpha=1.7)),
+        "more drop-outs than contributors": (
+            lambda: Stable(scale=1.0, alpha=1.5).share(3, drop_outs=3),
+            lambda: Stable(scale=1.0, alpha=1.5).share(3, drop_outs=2),
+        ),
+        "a scale below every grid": (
+            lambda: Laplace(scale=1e-320).sampler(),
+            lambda: Laplace(scale=1e-320 * 2.0**60).sampler(),
+        ),
+        "one prior": (
+            lambda: smallest_scale({"s": NARROW}, epsilon=1),
+            lambda: smallest_scale(_priors(NARROW, WIDE), epsilon=1),
+        ),
+        "no atoms": (
+            lambda: kantorovich_scale(_priors(NARROW, WIDE), epsilon=1),
+            lambda: gaussian_scale(_priors(NARROW, WIDE), epsilon=1),
+        ),
+        "not on two values": (
+            lambda: bernoulli_scale(_priors(ATOMS, Prior.empirical([2, 3])), epsilon=1),
+            lambda: kantorovich_scale(_priors(ATOMS, Prior.empirical([2, 3])), epsilon=1),
+        ),
+        "not shifts": (
+            lambda: translation_scale(_priors(NARROW, WIDE), epsilon=1),
+            lambda: gaussian_scale(_priors(NARROW, WIDE), epsilon=1),
+        ),
+        "not one component": (
+            lambda: gaussian_scale(_priors(TWO_PEAKS, WIDE), epsilon=1, delta=0.01),
+            lambda: mixture_scale(_priors(TWO_PEAKS, WIDE), epsilon=1, delta=0.01),
+        ),
+        "no delta": (
+            lambda: mixture_scale(_priors(NARROW, WIDE), epsilon=1, delta=0),
+            lambda: gaussian_scale(_priors(NARROW, WIDE), epsilon=1),
+        ),
+        "no delta for tau": (lambda: tau_star_bound(0), lambda: gaussian_scale(_priors(NARROW, WIDE), epsilon=1)),
+        "not one background": (
+            lambda: ubm_scale(_priors(TWO_PEAKS, LIGHTER), epsilon=1),
+            lambda: mixture_scale(_priors(TWO_PEAKS, LIGHTER), epsilon=1, delta=0.01),
+        ),
+        "a range below 0": (
+            lambda: bounded_scales({"wage": -1.0}, epsilon=1),
+            lambda: bounded_scales({"wage": 7.0 - 3.0}, epsilon=1),
+        ),
+        "a tolerance below 0": (
+            lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=1, tolerance=-1),
+            lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=1),
+        ),
+        "components below 1": (
+            lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=0),
+            lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=1),
+        ),
+        "a scale of several columns": (lambda: JOINT.scale, lambda: JOINT.scales),
+        "rows that have drifted": (
+            lambda: PLAN.release(DRIFTED, allow_other_frame=True),
+            lambda: PLAN.release(DRIFTED, allow_other_frame=True, allow_drift=True),
+        ),
+        "a secret that the plan does not know": (
+            lambda: PLAN.release(RARE, allow_other_frame=True, allow_drift=True),
+            lambda: PLAN.release(RARE[RARE["race"] != "c"], index="drop", allow_other_frame=True, allow_drift=True),
+        ),
+        "a frame that was changed": (
+            lambda: CERTIFICATE.attach(RELEASED.round(0)),
+            lambda: CERTIFICATE.attach(RELEASED.round(0), derived=True),
+        ),
+        "a key that is none": (lambda: CERTIFICATE.sign("key"), lambda: CERTIFICATE.sign(Ed25519PrivateKey.generate())),
+        "a certificate of a later version": (
+            lambda: Certificate.from_dict(CERTIFICATE.to_dict() | {"schema": "2.0"}),
+            lambda: Certificate.from_dict(CERTIFICATE.to_dict()),
+        ),
+        "a plan file that was changed": (
+            lambda: load_plan(_plan_file(edited=True)),
+            lambda: load_plan(_plan_file()),
+        ),
+        "a plan file with another password": (
+            lambda: load_plan(_plan_file(password="right"), password="wrong"),
+            lambda: load_plan(_plan_file(password="right"), password="right"),
+        ),
+        "a plan from a file that is to be compared with beliefs": (
+            lambda: load_plan(_plan_file()).robustness(),
+            lambda: PLAN.robustness(),
+        ),
+        "another level in other rows": (
+            lambda: TOWN_PLAN.release(TOWNS.replace({"town": {"x": "w"}}), allow_other_frame=True),
+            lambda: TOWN_PLAN.release(TOWNS.tail(150).reset_index(drop=True), allow_other_frame=True, allow_drift=True),
+        ),
+        "a secret that a plan of labels does not know": (
+            lambda: TOWN_PLAN.release(TOWNS.assign(race=RARE["race"]), allow_other_frame=True),
+            lambda: TOWN_PLAN.release(TOWNS.tail(150).reset_index(drop=True), allow_other_frame=True, allow_drift=True),
+        ),
+        "labels that have drifted": (
+            lambda: TOWN_PLAN.release(DRIFTED_TOWNS, allow_other_frame=True),
+            lambda: TOWN_PLAN.release(DRIFTED_TOWNS, allow_other_frame=True, allow_drift=True),
+        ),
+        "other labels": (
+            lambda: TOWN_PLAN.release(TOWNS.tail(150).reset_index(drop=True)),
+            lambda: TOWN_PLAN.release(TOWNS.tail(150).reset_index(drop=True), allow_other_frame=True, allow_drift=True),
+        ),
+        "a radius beyond 1": (lambda: Channel(radius=2.0), lambda: Channel(radius="auto")),
+        "a cap of 0": (lambda: Channel(cap=0), lambda: Channel(cap=8.0)),
+        "another word for the cost": (lambda: Channel(cost="squared"), lambda: Channel(cost="auto")),
+        "another word for what is kept": (lambda: Channel(preserve="sum"), lambda: Channel(preserve=None)),
+        "one cell": (lambda: Channel(cells=1), lambda: Channel()),
+        "half an output": (lambda: Channel(outputs=1.5), lambda: Channel()),
+        "another frame": (
+            lambda: PLAN.release(FRAME.tail(150), index="drop"),
+            lambda: PLAN.release(FRAME.tail(150), index="drop", allow_other_frame=True, allow_drift=True),
+        ),
+        "no certificate": (lambda: verify(FRAME), lambda: verify(CERTIFICATE.attach(pd.DataFrame(RELEASED)))),
+        "a column from elsewhere": (
+            lambda: CERTIFICATE.attach(RELEASED.assign(raw=1)),
+            lambda: CERTIFICATE.attach(RELEASED.assign(raw=1)[["wage"]]),
+        ),
+        "a certificate of something else": (
+            lambda: Certificate.from_dict({"epsilon": 1.0}),
+            lambda: Certificate.from_dict(CERTIFICATE.to_dict()),
+        ),
+        "a file without a certificate": (
+            lambda: read_certificate(_file(FRAME)),
+            lambda: read_certificate(_file(RELEASED)),
+        ),
+        "a process that was forked": (_forked, _spawned),
+        "a file of another format": (
+            lambda: CERTIFICATE.verify(_text_file(RELEASED)),
+            lambda: CERTIFICATE.verify(pd.read_csv(_text_file(RELEASED))),
+        ),
+        "a folder in place of a file": (
+            lambda: write_parquet(RELEASED, Path(_file(RELEASED)).parent),
+            lambda: write_parquet(RELEASED, Path(_file(RELEASED)).parent / "released.parquet"),
+        ),
+        "a theorem that is refuted": (lambda: _published("theorem"), lambda: _published("exact")),
+    }
+    | ANSWERS
+    | LEDGERS
+)
 
 
 def ask(frame, options):

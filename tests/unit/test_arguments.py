@@ -43,7 +43,7 @@ def test_every_argument_is_in_the_help(verb):
 def test_the_signature_begins_with_what_every_call_names():
     names = list(inspect.signature(puffer_frames.privatize).parameters)
     assert names[:7] == ["frame", "secret", "public", "epsilon", "delta", "noise", "nulls"]
-    assert names[-2:] == ["about", "rng"]
+    assert names[-3:] == ["about", "ledger", "rng"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,134 @@
+"""A file of lines that several processes add to: one at a time, and each line is on the disk before anybody goes on."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from puffer_frames.errors import ArgumentError
+
+_OPEN = os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The lines of a file."""
+
+    whole: Sequence[str]
+    """Those with an end."""
+    rest: str
+    """What comes after the last end of a line: nothing, unless a writer was stopped in the middle of a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class LockedLines:
+    """The lines of a file that nobody else can add to meanwhile."""
+
+    found: Lines
+    _descriptor: int
+
+    def append(self, lines: Sequence[str], /) -> None:
+        """Add lines, on the disk when this returns; what an earlier writer left behind ends with a line of its own."""
+        text = "\n" * bool(self.found.rest) + "".join(line + "\n" for line in lines)
+        left = memoryview(text.encode())
+        while left:
+            left = left[os.write(self._descriptor, left) :]
+        os.fsync(self._descriptor)
+
+
+@contextmanager
+def locked(path: Path, /) -> Iterator[LockedLines]:
+    """Read a file and add to it, with everybody else kept out in between; it is made where there is none.
+
+    Raises
+    ------
+    ArgumentError
+        For something else than a file.
+    OSError
+        Where it cannot be opened or written.
+    """
+    with _opened(path, os.O_RDWR | os.O_CREAT) as descriptor:
+        yield LockedLines(_read(descriptor), descriptor)
+
+
+def read_lines(path: Path, /) -> Lines:
+    """The lines of a file, as no writer has half written them; none where there is no file. Raises as `locked`."""
+    with suppress(FileNotFoundError), _opened(path, os.O_RDONLY) as descriptor:
+        return _read(descriptor)
+    return Lines((), "")
+
+
+@contextmanager
+def _opened(path: Path, flags: int) -> Iterator[int]:
+    while True:
+        descriptor = _open(path, flags | _OPEN)
+        try:
+            _lock(descriptor)
+            if _is_at(path, descriptor):  # nobody has put another file in its place while this one waited
+                yield descriptor
+                return
+        finally:
+            os.close(descriptor)  # and with it goes the lock, also that of a process that is killed
+
+
+def _open(path: Path, flags: int) -> int:
+    kind = path.stat().st_mode if path.exists() else stat.S_IFREG
+    if not stat.S_ISREG(kind):
+        raise ArgumentError(
+            "the path of the ledger",
+            rule="that of a file, or of none yet",
+            got="a folder" if stat.S_ISDIR(kind) else "something else",
+            hint='Name a file: ledger="releases.jsonl".',
+        )
+    new = not path.exists()
+    descriptor = os.open(path, flags, 0o666)
+    if new and hasattr(os, "O_DIRECTORY"):
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    return descriptor
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    with suppress(FileNotFoundError):
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    return False
+
+
+def _read(descriptor: int) -> Lines:
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    parts = list(iter(lambda: os.read(descriptor, _CHUNK), b""))
+    *whole, rest = b"".join(parts).decode("utf-8", errors="replace").split("\n")
+    return Lines(tuple(line.removesuffix("\r") for line in whole), rest)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _FAR = 1 << 62
+    """A byte that no file has: Windows keeps others from reading what is locked."""
+
+    def _lock(descriptor: int) -> None:
+        while True:
+            os.lseek(descriptor, _FAR, os.SEEK_SET)
+            try:
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            except OSError:
+                time.sleep(0.05)
+            else:
+                return
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,0 +1,314 @@
+"""Ledgers: what is written when, what counts, and what a limit stops."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import puffer_frames
+from puffer_frames import (
+    ArgumentError,
+    CalibrationError,
+    Certificate,
+    Ledger,
+    LedgerError,
+    LedgerWarning,
+    compose,
+    ledger,
+)
+from puffer_frames.frames.local.table import LocalRows
+
+RNG = np.random.default_rng(4)
+ROWS = 300
+RARE = 8_675_309
+"""A public value that no ledger may hold."""
+GROUP = RNG.choice(["a", "b"], ROWS)
+PEOPLE = pd.DataFrame(
+    {
+        "group": GROUP,
+        "score": RNG.integers(0, 5, ROWS) + 3 * (GROUP == "a") + RARE,
+        "visits": RNG.integers(0, 4, ROWS) + (GROUP == "b"),
+        "hobby": RNG.choice(["chess", "go", "tag"], ROWS),
+        "name": [f"n{k}" for k in range(ROWS)],
+    }
+)
+NAMED = {"dataset": "people of 2026"}
+BOUNDED = {"public": ["score", "visits"], "theorem": "bounded"}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "releases.jsonl"
+
+
+def release(where, frame=PEOPLE, **options):
+    asked = {"secret": "group", "public": "score", "epsilon": 0.5, "about": NAMED, "ledger": where} | options
+    return puffer_frames.privatize(frame, **asked)
+
+
+def by_plan(where, **options):
+    plan = PEOPLE.puffer.calibrate(secret="group", epsilon=0.5, **options)
+    return plan.release(PEOPLE, about=NAMED, ledger=where)
+
+
+def day(where):
+    frame = pd.DataFrame({"minute": range(60), "state": ["a", "b", "b"] * 20})
+    chain = [[0.6, 0.4], [0.4, 0.6]]
+    return frame.puffer.histogram(
+        state="state", time="minute", epsilon=1.0, chain=chain, about=NAMED, ledger=where, nulls="raise"
+    )
+
+
+RELEASES = {
+    "numbers": release,
+    "labels": lambda where: release(where, public="hobby"),
+    "several columns": lambda where: release(where, public=["score", "visits"]),
+    "strata": lambda where: release(where, given=puffer_frames.Strata("hobby", minimum=10)),
+    "a plan": lambda where: by_plan(where, public="visits"),
+    "a plan of labels": lambda where: by_plan(where, public="hobby"),
+    "a kept index": lambda where: release(where, PEOPLE.set_index("name"), index="keep"),
+    "sums": lambda where: PEOPLE.puffer.aggregate(
+        unit="name", value="visits", query=("sum", "count"), epsilon=1.0, about=NAMED, ledger=where
+    ),
+    "counts": day,
+}
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.KeptColumnWarning")
+@pytest.mark.parametrize("name", RELEASES)
+def test_every_release_is_one_entry_with_its_certificate(path, name):
+    released = RELEASES[name](str(path))
+    (entry,) = ledger(path)
+    certificate = released.puffer.certificate
+    assert released.puffer.verify() == "intact, unsigned"
+    assert (entry.state, entry.certificate) == ("finished", certificate)
+    assert entry.certificate.fingerprint
+    reserved, finished = map(json.loads, path.read_text().splitlines())
+    assert (reserved["state"], finished["state"]) == ("reserved", "finished")
+    first = Certificate.from_dict(reserved["certificate"])
+    assert (first.fingerprint, first.scales) == ("", certificate.scales)
+    assert first.rows == certificate.rows
+    assert set(first.statements) <= set(certificate.statements) or name == "a kept index"
+    columns = finished["columns"], finished["secret"], finished["epsilon"], finished["fingerprint"]
+    assert columns == (
+        list(certificate.public),
+        list(certificate.secret),
+        certificate.epsilon,
+        certificate.fingerprint,
+    )
+    assert str(RARE) not in path.read_text()
+
+
+def test_the_frame_and_the_texts(path):
+    release(path)
+    release(path, **BOUNDED, about={"dataset": "others"})
+    book = ledger(path)
+    assert len(book) == 2
+    frame = book.frame
+    assert frame["dataset"].tolist() == ["people of 2026", "others"]
+    assert frame["columns"].tolist() == ["score", "score, visits"]
+    assert frame["guarantee"].tolist() == ["by the randomness of the values", "by the ranges of the columns"]
+    assert (frame["state"] == "finished").all()
+    for text in (str(book), book._repr_html_()):
+        assert "all together: epsilon 0.5" in text
+        assert "2 releases" in text
+    empty = Ledger(path.with_name("none.jsonl"), limit=2.0, delta=1e-6)
+    assert (len(empty), len(empty.frame)) == (0, 0)
+    assert "epsilon 2 and delta 1e-06 for each data set" in str(empty)
+    assert list(empty.frame.columns) == list(frame.columns)
+    assert not path.with_name("none.jsonl").exists()
+    with pytest.raises(FileNotFoundError):
+        ledger(path.with_name("none.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("options", "guarantee"),
+    [
+        ({"public": "hobby"}, "of a channel"),
+        ({"public": ["score", "visits"], "theorem": "kantorovich"}, "by a coupling of rows"),
+        ({"releases": 3}, "planned for 3 releases"),
+        ({"public": "visits", "theorem": "kantorovich", "calibration": "theorem"}, "by a coupling"),
+    ],
+)
+def test_kinds_of_guarantee(path, options, guarantee):
+    release(path, **options)
+    assert [entry.guarantee for entry in ledger(path)] == [guarantee]
+
+
+def test_totals_are_those_of_compose(path):
+    released = [release(path, **BOUNDED, epsilon=e) for e in (0.25, 0.5)]
+    release(path, about={"dataset": "others"})
+    assert ledger(path).total(dataset="people of 2026") == compose(released)
+    assert ledger(path).total(dataset="others").epsilon == 0.5
+    with pytest.raises(ArgumentError, match="one of the data sets"):
+        ledger(path).total()
+    release(path, about={"dataset": "others"}, public="visits")
+    with pytest.raises(CalibrationError, match="randomness of the values"):
+        ledger(path).total(dataset="others")
+    found = ledger(path).total(dataset="others", frame=PEOPLE)
+    assert found.releases == 2
+    assert "computed from the table" in found.rule
+
+
+def test_a_limit_is_kept_before_anything_is_drawn_or_written(path, monkeypatch):
+    book = Ledger(path, limit=1.0)
+    release(book, **BOUNDED)
+    release(book, **BOUNDED, epsilon=0.25)
+    before = path.read_bytes()
+    monkeypatch.setattr(LocalRows, "release", lambda *_: pytest.fail("it was drawn"))
+    with pytest.raises(LedgerError, match=r"within epsilon 1 together; got epsilon 1.25"):
+        release(book, **BOUNDED)
+    with pytest.raises(LedgerError, match="delta"):
+        release(book, **BOUNDED, epsilon=0.1, noise="gaussian", delta=1e-6)
+    with pytest.raises(LedgerError, match="nothing is known together"):
+        release(book, public="hobby", epsilon=0.1, beliefs=("only", PEOPLE))
+    assert path.read_bytes() == before
+    monkeypatch.undo()
+    release(book, **BOUNDED, epsilon=0.25)
+    release(book, **BOUNDED, epsilon=1.0, about={"dataset": "others"})
+    assert book.total(dataset="people of 2026").epsilon == 1.0
+
+
+def test_a_limit_for_exact_scales_is_computed_from_the_table(path):
+    book = Ledger(path, limit=1.0)
+    release(book)
+    release(book, public="visits", epsilon=0.2)
+    together = book.total(frame=PEOPLE).epsilon
+    assert 0.5 < together <= 1.0
+    with pytest.raises(LedgerError, match="with this one"):
+        release(book)
+    assert book.total(frame=PEOPLE).epsilon == together
+    missing = PEOPLE.assign(visits=PEOPLE["visits"].where(PEOPLE.index > 3))
+    with pytest.raises(LedgerError, match="nothing is known together"):
+        release(book, missing, public="visits", epsilon=0.1, nulls="drop")
+
+
+def test_a_limit_of_answers_labels_and_seeds(path):
+    for k, name in enumerate(("sums", "labels")):
+        book = Ledger(path.with_name(f"{k}.jsonl"), limit=1.0)
+        RELEASES[name](book)
+        with pytest.raises(LedgerError, match="nothing is known"):
+            RELEASES[name](book)
+    with pytest.raises(LedgerError, match="came from a seed"):
+        release(Ledger(path, limit=1.0), rng=1)
+    release(path, rng=1)
+    with pytest.raises(CalibrationError, match="came from a seed"):
+        ledger(path).total()
+
+
+def test_a_release_that_fails_counts_until_it_is_withdrawn(path, monkeypatch):
+    book = Ledger(path, limit=0.6)
+
+    def fail(*_):
+        assert [entry.state for entry in book] == ["not finished"]  # written before anything is drawn
+        raise MemoryError
+
+    monkeypatch.setattr(LocalRows, "release", fail)
+    with pytest.raises(MemoryError):
+        release(book)
+    monkeypatch.undo()
+    (entry,) = book
+    assert (entry.state, entry.counts) == ("not finished", True)
+    assert "not finished (entry" in str(book)
+    assert book.total().epsilon == 0.5
+    with pytest.raises(LedgerError):
+        release(book)
+    book.withdraw(entry.entry)
+    book.withdraw(entry.entry)
+    assert [each.state for each in book] == ["withdrawn"]
+    assert "nothing counts" in str(book)
+    release(book)
+    (_, second) = book
+    with pytest.raises(ArgumentError, match="not finished"):
+        book.withdraw(second.entry)
+    with pytest.raises(ArgumentError, match="not in the ledger"):
+        book.withdraw("0" * 16)
+    assert [each.counts for each in book] == [False, True]
+
+
+def test_a_plan_is_one_entry_however_often_it_is_run(path, tmp_path):
+    plan = release(path, pl.from_pandas(PEOPLE).lazy(), keep="visits")
+    assert [entry.state for entry in ledger(path)] == ["not finished"]
+    assert ledger(path).total().epsilon == 0.5
+    plan.collect()
+    assert [entry.state for entry in ledger(path)] == ["not finished"]
+    first = plan.puffer.collect()
+    (entry,) = ledger(path)
+    assert (entry.state, entry.certificate) == ("finished", first.puffer.certificate)
+    before = path.read_bytes()
+    assert plan.puffer.collect().equals(first)
+    plan.puffer.sink_parquet(tmp_path / "released.parquet")
+    assert path.read_bytes() == before
+    other = release(path, pl.from_pandas(PEOPLE).lazy())
+    other.puffer.sink_parquet(tmp_path / "released.parquet")
+    assert [entry.state for entry in ledger(path)] == ["finished"] * 2
+    certificate = puffer_frames.read_certificate(tmp_path / "released.parquet")
+    assert list(ledger(path))[1].certificate == certificate
+
+
+def test_a_plan_that_was_withdrawn_is_not_run(path, tmp_path):
+    plan = release(path, pl.from_pandas(PEOPLE).lazy())
+    (entry,) = ledger(path)
+    Ledger(path).withdraw(entry.entry)
+    for run in (plan.puffer.collect, lambda: plan.puffer.sink_parquet(tmp_path / "released.parquet")):
+        with pytest.raises(LedgerError, match="withdrawn"):
+            run()
+    assert not (tmp_path / "released.parquet").exists()
+    path.unlink()
+    with pytest.raises(LedgerError, match="no longer there"):
+        plan.puffer.collect()
+
+
+def test_a_line_that_is_cut_off_is_reported_and_skipped(path):
+    release(path)
+    whole = path.read_text()
+    for cut in (1, 60, len(whole.splitlines()[0]) - 1):
+        path.write_text(whole + whole[:cut])
+        with pytest.warns(LedgerWarning, match="line 3") as caught:
+            assert len(Ledger(path)) == 1
+        assert caught[0].message.lines == (3,)
+        with pytest.warns(LedgerWarning):
+            release(path)
+        text = path.read_text()
+        assert text.startswith(whole + whole[:cut] + "\n")
+        with pytest.warns(LedgerWarning, match="line 3"):
+            assert [entry.state for entry in Ledger(path)] == ["finished"] * 2
+    path.write_text(whole.removesuffix("\n"))  # the end of a line alone is missing
+    release(path)
+    assert len(ledger(path)) == 2
+
+
+def test_what_no_release_has_written_is_an_error(path):
+    release(path)
+    lines = path.read_text().splitlines()
+    first, last = json.loads(lines[0]), json.loads(lines[1])
+    wrong = {
+        "no entry": [lines[0], lines[1][:50], lines[0].replace(first["entry"], "other")],
+        "another state": [lines[0], json.dumps(last | {"state": "forgotten"})],
+        "line 1 with another state": [lines[1]],
+        "schema 2.0": [json.dumps(first | {"schema": "2.0"})],
+        "without a time": [json.dumps(first | {"dataset": None})],
+        "certificate that is none": [json.dumps(first | {"certificate": {"epsilon": 1}})],
+        "line 2 with another state": [lines[0], lines[0]],
+    }
+    for match, texts in wrong.items():
+        path.write_text("\n".join(texts) + "\n")
+        for use in (lambda: Ledger(path).entries(), lambda: release(Ledger(path, limit=9.0))):
+            with pytest.raises(LedgerError, match=match):
+                use()
+
+
+def test_a_data_set_must_have_a_name(path):
+    for about in (None, {"issuer": "Our office"}):
+        with pytest.raises(ArgumentError, match="name of the data set"):
+            release(path, about=about)
+    assert not path.exists()
+
+
+def test_two_tables_of_one_name_are_not_added(path):
+    release(path, **BOUNDED)
+    release(path, PEOPLE.head(200), **BOUNDED)
+    with pytest.raises(CalibrationError, match="different numbers of rows"):
+        ledger(path).total()

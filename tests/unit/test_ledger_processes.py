@@ -1,0 +1,120 @@
+"""Several processes with one ledger: no limit is passed, no line is lost, and what is killed still counts."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from puffer_frames import Ledger, LedgerError, ledger
+from puffer_frames.verbs import locked_lines
+
+PREPARED = """
+import sys
+import numpy as np, pandas as pd, puffer_frames
+
+rng = np.random.default_rng(1)
+people = pd.DataFrame({"group": rng.choice(["a", "b"], 60), "score": rng.integers(0, 5, 60), "still": 3})
+plan = puffer_frames.calibrate(
+    people, secret="group", public=["score", "still"], theorem="bounded", epsilon=0.25, allow_zero_noise=True
+)
+
+def release(ledger):
+    return plan.release(people, about={"dataset": "people"}, ledger=ledger)
+"""
+MANY = """
+sys.stdin.readline()  # all begin together
+for path, limit in zip(sys.argv[1::2], map(float, sys.argv[2::2])):
+    for _ in range(8):
+        try:
+            release(puffer_frames.Ledger(path, limit=limit))
+        except puffer_frames.LedgerError:
+            print("refused", path)
+        else:
+            print("released", path)
+"""
+KILLED = """
+import os, signal
+from puffer_frames.frames.local.table import LocalRows
+
+LocalRows.release = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+release(puffer_frames.Ledger(sys.argv[1], limit=1.0))
+"""
+
+
+def start(code, *arguments):
+    root = str(Path(__file__).parents[2])
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", PREPARED + code, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": root},
+    )
+
+
+def test_no_process_passes_the_limit_and_no_line_is_lost(tmp_path):
+    books = {str(tmp_path / "few.jsonl"): (1.0, 4), str(tmp_path / "all.jsonl"): (1e9, 24)}
+    processes = [start(MANY, *(word for path, (limit, _) in books.items() for word in (path, limit))) for _ in range(3)]
+    said = []
+    for process in processes:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        said += process.communicate(timeout=120)[0].splitlines()
+    for path, (_, fit) in books.items():
+        assert said.count(f"released {path}") == fit
+        assert said.count(f"refused {path}") == 24 - fit
+        assert [entry.state for entry in ledger(path)] == ["finished"] * fit
+        assert len({entry.certificate.fingerprint for entry in ledger(path)}) == fit
+        assert len([json.loads(line) for line in Path(path).read_text().splitlines()]) == 2 * fit
+        assert ledger(path).total().epsilon == pytest.approx(0.25 * fit)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal on Windows")
+def test_a_process_that_is_killed_leaves_an_entry_that_counts(tmp_path):
+    path = tmp_path / "releases.jsonl"
+    killed = start(KILLED, path)
+    killed.communicate(timeout=60)
+    assert killed.returncode == -signal.SIGKILL
+    assert [entry.state for entry in ledger(path)] == ["not finished"]
+    names = {}
+    exec(compile(PREPARED, "prepared", "exec"), names)  # the lock went with the process
+    book = Ledger(path, limit=0.5)
+    names["release"](book)
+    with pytest.raises(LedgerError, match=r"epsilon 0\.75 with this one"):
+        names["release"](book)
+    book.withdraw(next(iter(book)).entry)
+    names["release"](book)
+    assert book.total().epsilon == 0.5
+
+
+def test_whoever_waited_for_a_file_that_was_replaced_writes_to_the_new_one(tmp_path, monkeypatch):
+    path = tmp_path / "lines"
+    path.write_text("old\n")
+    lock = locked_lines._lock
+    moved = []
+
+    def late(descriptor):
+        if not moved:
+            moved.append(path.rename(tmp_path / "moved"))
+            path.write_text("new\n")
+        lock(descriptor)
+
+    monkeypatch.setattr(locked_lines, "_lock", late)
+    with locked_lines.locked(path) as file:
+        assert file.found.whole == ("new",)
+        file.append(["more"])
+    assert path.read_text() == "new\nmore\n"
+    assert (tmp_path / "moved").read_text() == "old\n"
+
+
+def test_a_line_written_in_pieces_is_whole(tmp_path, monkeypatch):
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data)[:3]))
+    with locked_lines.locked(tmp_path / "lines") as file:
+        file.append(["first line", "second line"])
+    assert (tmp_path / "lines").read_text() == "first line\nsecond line\n"
