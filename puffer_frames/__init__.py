@@ -8,6 +8,8 @@
 'intact, unsigned'
 """
 
+from typing import TYPE_CHECKING, Any
+
 from puffer_frames.accessor import register
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.version import __version__
@@ -67,7 +69,20 @@ from puffer_frames.verbs.release_ledger import Ledger, ledger
 from puffer_frames.verbs.saved_plans import load_plan
 from puffer_frames.verbs.series import histogram
 
+if TYPE_CHECKING:
+    from puffer_frames.transformer import PufferTransformer
+
 register()
+
+
+def __getattr__(name: str) -> Any:
+    """The transformer is imported when it is asked for: scikit-learn takes a second."""
+    if name == "PufferTransformer":
+        from puffer_frames.transformer import PufferTransformer
+
+        return PufferTransformer
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "ArgumentError",
@@ -97,6 +112,7 @@ __all__ = [
     "Prior",
     "PriorError",
     "PufferError",
+    "PufferTransformer",
     "PufferWarning",
     "RareLevelsWarning",
     "Remap",

@@ -1,4 +1,4 @@
-"""Every docstring example and every code block of the README runs."""
+"""Every docstring example runs, and so does every code block of the README and of some pages."""
 
 import contextlib
 import doctest
@@ -19,7 +19,8 @@ NAMES = [
     if ">>>" in path.read_text(encoding="utf-8")
 ]
 """Modules with an example."""
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = ["README.md", "docs/sklearn.md"]
+"""Pages whose Python runs, block after block."""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -30,16 +31,18 @@ def test_docstring_examples(name):
     assert found.attempted > 0
 
 
-def test_readme_examples():
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_of_pages(page):
     """Python blocks run in their order; a following text block is their output."""
-    blocks = re.findall(r"```python\n(.*?)```(?:\s*```text\n(.*?)```)?", README, flags=re.DOTALL)
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```(?:\s*```text\n(.*?)```)?", text, flags=re.DOTALL)
     assert blocks
     warnings.simplefilter("error")
     names = {}
     for code, output in blocks:
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            exec(compile(code, "README.md", "exec"), names)
+            exec(compile(code, page, "exec"), names)
         if output:
             assert printed.getvalue().rstrip() == output.rstrip()
 

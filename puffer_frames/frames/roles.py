@@ -181,6 +181,10 @@ class Roles:
             check_labels(schema[name], f"the public column {name!r}")
         for name in self.numbers:
             check_numbers(schema[name], name, role="public")
+        self.check_row_id(schema)
+
+    def check_row_id(self, schema: Mapping[str, nw.dtypes.DType], /) -> None:
+        """Raise ArgumentTypeError unless the column that numbers the rows holds integers, or there is none."""
         if self.row_id is not None and not schema[self.row_id].is_integer():
             raise ArgumentTypeError(
                 f"the row_id column {self.row_id!r}",

@@ -67,8 +67,8 @@ class ReleaseKey:
         self._key = bytes(key)
 
     @classmethod
-    def of(cls, rng: RandomSource, /) -> ReleaseKey:
-        """A fresh key from the operating system, or one that follows from a seed or a Generator.
+    def of(cls, rng: RandomSource | ReleaseKey, /) -> ReleaseKey:
+        """A fresh key from the operating system, or one that follows from a seed or a Generator; a key is itself.
 
         Raises
         ------
@@ -76,6 +76,8 @@ class ReleaseKey:
             Unless `rng` is None, a non-negative int or a Generator (which moves on by 32 bytes).
         """
         check_rng(rng)
+        if isinstance(rng, ReleaseKey):
+            return rng
         if rng is None:
             return cls(secrets.token_bytes(KEY_BYTES))
         if isinstance(rng, np.random.Generator):
@@ -178,9 +180,12 @@ def _require(written: int, asked: int) -> None:
         raise RuntimeError(f"the cipher must write {asked} bytes; it wrote {written}.")
 
 
-def check_rng(rng: RandomSource, /) -> RandomSource:
-    """Return `rng`; raise ArgumentTypeError unless it is None, a non-negative int or a Generator."""
-    if rng is None or isinstance(rng, np.random.Generator):
+def check_rng(rng: RandomSource | ReleaseKey, /) -> RandomSource | ReleaseKey:
+    """Return `rng`; raise ArgumentTypeError unless it is None, a non-negative int or a Generator.
+
+    The key of a release is let through: the package itself gives one, to draw the noise of the same rows again.
+    """
+    if rng is None or isinstance(rng, (np.random.Generator, ReleaseKey)):
         return rng
     if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
         return rng

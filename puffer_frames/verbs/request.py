@@ -198,7 +198,7 @@ def check_repeats(request: Request, /) -> None:
 class Drawing:
     """How the noise of one release is drawn, and what its certificate says of it."""
 
-    rng: RandomSource = field(repr=False)
+    rng: RandomSource | ReleaseKey = field(repr=False)
     about: Mapping[str, str]
     ledger: Ledger | None = None
     """Where the release is written down."""
@@ -212,8 +212,8 @@ class Drawing:
 
     @property
     def seeded(self) -> bool:
-        """Whether the noise can be drawn again."""
-        return self.rng is not None
+        """Whether the noise can be drawn again by somebody else."""
+        return self.rng is not None and not isinstance(self.rng, ReleaseKey)
 
     def key(self) -> ReleaseKey:
         """A key for one release."""

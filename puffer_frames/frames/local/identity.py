@@ -1,0 +1,75 @@
+"""Are these the rows that were released before? Asked of a frame in memory, before noise is drawn for it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from puffer_frames.frames.local.prepare import row_numbers
+from puffer_frames.frames.local.table import LocalTable
+from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.stamps.entries import entries_of
+from puffer_frames.frames.stamps.unordered import LANES, codes, row_hashes
+from puffer_frames.noise.stream import Numbers
+
+FEWEST = 32
+"""So many different rows tell rows from those of other records.
+
+Other records, drawn independently from any law, give the same rows in any order with a chance of at most
+32! / 32**32 < 2e-13. For n rows with counts c are likeliest under their own frequencies, where the chance is
+n! / n**n * prod(c**c / c!). One row more of a kind changes it by (1 + 1/c)**c / (1 + 1/n)**n <= 1, so it is largest
+where every count is 1.
+"""
+_FIRST = 4096
+"""Rows that are looked at first for different ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RowsIdentity:
+    """What tells the rows of a frame from those of another one: hashes of raw values, to be kept with the data."""
+
+    rows: str
+    """Of the rows, in whatever order they stand."""
+    order: str
+    """Of the rows in their order."""
+    telling: bool
+    """Whether other records will not give the same rows: `FEWEST` of them are different, or they are numbered."""
+    numbers: Numbers | None
+    """The numbers of the rows, ascending; None where no column names them."""
+
+    @classmethod
+    def of(cls, table: LocalTable, roles: Roles, /) -> RowsIdentity:
+        """Of the secret, public and given columns, and of the numbers of the rows.
+
+        Raises
+        ------
+        ColumnNotFoundError, ArgumentError, ArgumentTypeError
+            For a column that is not there, one with two roles, and rows without a number of their own.
+
+        Notes
+        -----
+        **Cost**: one pass over these columns.
+        """
+        frame = table.opened()
+        roles.check_names(frame.columns)
+        numbers = None
+        if roles.row_id is not None:
+            roles.check_row_id(frame.schema)
+            numbers = row_numbers(frame, roles)
+        names = sorted({*roles.secret, *roles.public, *([roles.row_id] if roles.row_id is not None else [])})
+        entries = [codes(entries_of(frame, name), len(frame)) for name in names]
+        lanes = [row_hashes(entries, start=start, rows=len(frame)) for start in LANES]
+        different = any(np.unique(part).size >= FEWEST for part in (lanes[0][:_FIRST], lanes[0]))
+        title = repr((names, len(frame))).encode()
+        order = hashlib.sha256(title)
+        for lane in lanes:
+            order.update(lane.data)
+        sums = [int(lane.sum(dtype=np.uint64)) for lane in lanes]
+        return cls(
+            rows=hashlib.sha256(title + repr(sums).encode()).hexdigest(),
+            order=order.hexdigest(),
+            telling=numbers is not None or different,
+            numbers=None if numbers is None else np.sort(numbers),
+        )

@@ -1,0 +1,172 @@
+"""Releases as a step of scikit-learn: names, containers, pipelines, certificates."""
+
+import inspect
+from dataclasses import MISSING, fields
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from conftest import build_frame
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+
+from puffer_frames import ArgumentError, ArgumentTypeError, CalibrationError, PufferTransformer, Strata, verify
+from puffer_frames import transformer as module
+from puffer_frames.verbs.arguments import PrivatizeArguments
+
+KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "pyarrow")
+MEMORY = pytest.mark.parametrize("frame_kind", KINDS)
+
+
+@pytest.fixture
+def step():
+    return PufferTransformer(secret="group", public="score", epsilon=0.1)
+
+
+def test_the_arguments_are_those_of_privatize():
+    own = {name: parameter.default for name, parameter in inspect.signature(PufferTransformer).parameters.items()}
+    known = {
+        each.name: inspect.Parameter.empty if each.default is MISSING else each.default
+        for each in fields(PrivatizeArguments)
+    }
+    assert known.pop("shuffle") is False
+    assert own == known | {"allow_drift": False}
+
+
+@MEMORY
+def test_a_frame_comes_back_as_it_went_in(people, step, frame_kind):
+    frame = build_frame(frame_kind, people)
+    released = step.fit_transform(frame)
+    assert type(released) is type(frame)
+    assert step.get_feature_names_out().tolist() == ["score"]
+    assert verify(released) == "intact, unsigned"
+    assert step.certificates_[-1].verify(released) == "intact, unsigned"
+
+
+@MEMORY
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_set_output(people, step, frame_kind, container):
+    transformer = clone(step).set_params(keep="note").set_output(transform=container)
+    released = transformer.fit_transform(build_frame(frame_kind, people))
+    assert type(released) is {"pandas": pd.DataFrame, "polars": pl.DataFrame}[container]
+    assert list(released.columns) == ["score", "note"]
+    assert list(released["note"]) == people["note"]
+    assert verify(released) == "intact, unsigned"
+
+
+def test_the_configuration_of_scikit_learn(people, step):
+    with config_context(transform_output="polars"):
+        assert isinstance(step.fit_transform(pd.DataFrame(people)), pl.DataFrame)
+
+
+def test_an_array_has_columns_by_number(people):
+    array = pd.DataFrame(people).to_numpy()
+    transformer = PufferTransformer(secret="x0", public="x1", epsilon=0.1, keep="x2")
+    released = transformer.fit_transform(array)
+    assert isinstance(released, np.ndarray)
+    assert released.dtype == object
+    assert released[:, 1].tolist() == people["note"]
+    assert transformer.get_feature_names_out().tolist() == ["x1", "x2"]
+    assert transformer.get_feature_names_out(["a", "b", "c"]).tolist() == ["b", "c"]
+    numbers = np.column_stack([np.unique(people["group"], return_inverse=True)[1], people["score"]])
+    assert PufferTransformer(secret="x0", public="x1", epsilon=0.1).fit_transform(numbers).dtype == np.float64
+    with pytest.raises(ValueError, match="length equal to number of features"):
+        transformer.get_feature_names_out(["a"])
+
+
+def test_names_of_a_frame_are_its_own(people, step):
+    step.fit(pd.DataFrame(people))
+    assert step.feature_names_in_.tolist() == list(people)
+    with pytest.raises(ValueError, match="not equal to feature_names_in_"):
+        step.get_feature_names_out(["a", "b", "c"])
+    with pytest.raises(ValueError, match="feature names"):
+        step.transform(pd.DataFrame(people)[["score", "group", "note"]])
+
+
+def test_given_columns_come_out(people):
+    transformer = PufferTransformer(secret="group", public="score", epsilon=0.1, given=Strata("note"))
+    released = transformer.fit_transform(pd.DataFrame(people))
+    assert transformer.get_feature_names_out().tolist() == list(released.columns) == ["score", "note"]
+
+
+def test_labels_come_out_as_labels(people):
+    transformer = PufferTransformer(secret="group", public="note", epsilon=0.01, allow_zero_noise=True)
+    released = transformer.fit_transform(pl.DataFrame(people))
+    assert released.schema == {"note": pl.String}
+    assert transformer.certificates_[-1].noise == "channel"
+
+
+def test_pipeline(people, step):
+    frame = pd.DataFrame(people)
+    y = np.arange(200.0)
+    model = make_pipeline(step, LinearRegression()).fit(frame, y)
+    assert np.array_equal(model.predict(frame), model.predict(frame))
+    assert model[:-1].get_feature_names_out().tolist() == ["score"]
+    assert len(step.certificates_) == 3
+
+
+def test_column_transformer(people, step):
+    columns = ColumnTransformer([("private", step, ["group", "score"]), ("same", "passthrough", ["note"])])
+    released = columns.set_output(transform="pandas").fit_transform(pd.DataFrame(people))
+    assert list(released.columns) == ["private__score", "same__note"]
+    assert columns.named_transformers_["private"].certificates_[-1].public == ("score",)
+    both = ColumnTransformer([("private", step, ["group", "score"])]).fit_transform(pl.DataFrame(people))
+    assert np.asarray(both).shape == (200, 1)
+
+
+def test_other_rows_must_be_covered(people):
+    frame = pd.DataFrame(people)
+    other = frame.iloc[:100]
+    with pytest.raises(CalibrationError, match="must be within epsilon"):
+        PufferTransformer(secret="group", public="score", epsilon=0.5).fit(frame).transform(other)
+    wide = PufferTransformer(secret="group", public="score", epsilon=0.5, beliefs="population").fit(frame)
+    assert verify(wide.transform(other)) == "intact, unsigned"
+    drifted = PufferTransformer(secret="group", public="score", epsilon=0.5, allow_drift=True).fit(frame)
+    drifted.transform(other)
+    assert max(found.pure_loss.upper for found in drifted.certificates_[-1].observed.values()) > 0.5
+    unknown = frame.assign(group="z")
+    with pytest.raises(CalibrationError, match="secret"):
+        drifted.transform(unknown)
+
+
+def test_what_changes_the_rows_is_refused(people, step):
+    frame = pd.DataFrame(people)
+    with pytest.raises(ArgumentError, match='nulls must be "raise" or "level"'):
+        clone(step).set_params(nulls="drop").fit(frame)
+    with pytest.raises(ArgumentTypeError, match="X must be a frame in memory; got a LazyFrame"):
+        step.fit(pl.LazyFrame(people))
+    with pytest.raises(ArgumentError, match="index"):
+        step.fit(frame).transform(frame[::-1])
+    kept = clone(step).set_params(index="keep").set_output(transform="pandas")
+    assert kept.fit_transform(frame[::-1]).index.tolist() == list(range(199, -1, -1))
+
+
+def test_options_of_the_release_are_checked_by_fit(people, step):
+    for option in ({"keep": "nothing"}, {"clip": 3}, {"about": {"a": "b"}}, {"rng": -1}, {"allow_drift": 1}):
+        with pytest.raises((ArgumentError, ArgumentTypeError, KeyError)):
+            clone(step).set_params(**option).fit(pd.DataFrame(people))
+
+
+def test_certificates_are_kept_newest_last(people, step, monkeypatch):
+    monkeypatch.setattr(module, "MOST_CERTIFICATES", 2)
+    frame = pd.DataFrame(people)
+    step.set_params(epsilon=0.1, allow_drift=True).fit(frame)
+    for rows in (200, 150, 100):
+        step.transform(frame.iloc[:rows])
+    assert [certificate.rows for certificate in step.certificates_] == [150, 100]
+    step.fit(frame)
+    assert step.certificates_ == []
+
+
+def test_a_seed_is_said(people, step):
+    frame = pa.table(people)
+    seeded = clone(step).set_params(rng=3)
+    assert seeded.fit_transform(frame).equals(clone(seeded).fit_transform(frame))
+    assert seeded.certificates_[-1].reproducible
+    step.fit_transform(frame)
+    assert not step.certificates_[-1].reproducible
