@@ -10,7 +10,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from puffer_frames.accessor import register
+from puffer_frames.accessor import of, register
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.version import __version__
 from puffer_frames.errors import (
@@ -141,6 +141,7 @@ __all__ = [
     "ledger",
     "load_plan",
     "mixture_scale",
+    "of",
     "presence_scale",
     "privatize",
     "pure_loss",

@@ -174,9 +174,14 @@ def open_table(frame: NativeFrame, /) -> Table:
     ArgumentTypeError
         For any other object.
     """
-    for kind in KINDS:
-        if kind.has(frame):
-            return kind.open(frame)
+    check_frame(frame)
+    return next(kind for kind in KINDS if kind.has(frame)).open(frame)
+
+
+def check_frame(frame: object, /) -> None:
+    """Raise ArgumentTypeError for an object of none of the `KINDS`."""
+    if is_frame(frame):
+        return
     raise ArgumentTypeError(
         "the frame",
         rule="a pandas or Polars DataFrame, a PyArrow table, a Spark DataFrame or a DuckDB relation",
