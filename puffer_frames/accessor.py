@@ -13,6 +13,7 @@ import pandas as pd
 import polars as pl
 
 from puffer_frames.certificates.record import Certificate
+from puffer_frames.errors import short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import check_frame
 from puffer_frames.verbs.aggregates import aggregate
@@ -37,7 +38,7 @@ def _method(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[
     def method(self: PufferAccessor[Any, Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
         return function(self._open(), *args, **kwargs)
 
-    return method
+    return short_traceback(method)
 
 
 class PufferAccessor(Generic[Frame, Answer]):
@@ -58,6 +59,7 @@ class PufferAccessor(Generic[Frame, Answer]):
     write_parquet = _method(write_parquet)
 
     @property
+    @short_traceback
     def certificate(self) -> Certificate:
         """The certificate attached to this release; raises UncoveredFrameError where there is none."""
         return certificate_of(self._open())
@@ -70,6 +72,7 @@ class LazyPufferAccessor(PufferAccessor[pl.LazyFrame, pl.DataFrame]):
     sink_parquet = _method(sink_parquet)
 
 
+@short_traceback
 def of(frame: NativeFrame, /) -> PufferAccessor[Any, Any]:
     """The accessor of a frame of any kind: `of(frame).privatize(...)` is `frame.puffer.privatize(...)`.
 

@@ -1,11 +1,19 @@
-"""Errors and warnings: a fact, what was given, and one next step."""
+"""Errors and warnings: a fact, what was given, and one next step; and where they are raised."""
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
+from typing import Any, TypeVar
+
+FULL_TRACEBACK = "PUFFER_FULL_TRACEBACK"
+"""Set in the environment to anything, tracebacks of this package's errors have all frames."""
+
+Public = TypeVar("Public", bound=Callable[..., Any])
 
 
 class PufferError(Exception):
@@ -39,6 +47,13 @@ class ArgumentError(PufferError, ValueError):
 
 class ArgumentTypeError(PufferError, TypeError):
     """An argument or a column has a type that it may not have."""
+
+
+class CallError(PufferError, TypeError):
+    """A function was called with arguments that it does not take; the text is as Python's, with the function's name."""
+
+    def __str__(self) -> str:
+        return self.got
 
 
 class ColumnNotFoundError(PufferError, KeyError):
@@ -184,3 +199,28 @@ def warn(warning: PufferWarning, /) -> None:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
         level, frame = level + 1, frame.f_back
     warnings.warn(warning, stacklevel=level)
+
+
+def short_traceback(public: Public, /) -> Public:
+    """A public function whose errors of this package are raised by its outermost frame, or a class that is made so.
+
+    The traceback of a mistake then shows the line of the caller, and one frame of the package. pytest hides that one
+    too, and the debugger of IPython steps over it, by `__tracebackhide__`. All other errors are faults, and keep all
+    frames; so do all errors while the variable `PUFFER_FULL_TRACEBACK` is in the environment. Signature, help and types
+    are those of the function. **Cost**: less than a microsecond a call.
+    """
+    if isinstance(public, type):
+        public.__init__ = short_traceback(public.__init__)  # type: ignore[misc]
+        return public
+
+    @wraps(public)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        try:
+            return public(*args, **kwargs)
+        except PufferError as error:
+            if os.environ.get(FULL_TRACEBACK):
+                raise
+            raise error.with_traceback(None)  # noqa: B904 - PUFFER_FULL_TRACEBACK=1 shows all frames
+
+    return call  # type: ignore[return-value]

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from puffer_frames.certificates.about import About
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.frames.arrays import array_of, frame_of, in_library
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.local.identity import RowsIdentity
@@ -173,6 +173,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.rng = rng
         self.allow_drift = allow_drift
 
+    @short_traceback
     def fit(self, X: NativeFrame | ArrayLike, y: object = None) -> Self:  # noqa: N803, ARG002 - scikit-learn's names
         """Make the plan of a release of these rows.
 
@@ -214,6 +215,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             self._released = ReleasedRows()
         return self
 
+    @short_traceback
     def transform(self, X: NativeFrame | ArrayLike) -> Any:  # noqa: N803
         """Release the fitted rows, or others that the plan covers.
 

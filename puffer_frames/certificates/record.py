@@ -21,7 +21,7 @@ from puffer_frames.certificates.plain import (
 from puffer_frames.certificates.sentences import as_statement
 from puffer_frames.certificates.signature import PrivateKey, PublicKey, is_signed_by, sign
 from puffer_frames.certificates.text import certificate_rows, certificate_title
-from puffer_frames.errors import UncoveredFrameError
+from puffer_frames.errors import UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.compare import compare, require_rows, unknown_names
 from puffer_frames.frames.table import open_table
@@ -83,6 +83,7 @@ class Certificate(Fields):
         return {**self.extra, **{name: as_plain(value) for name, value in plain.items()}}
 
     @classmethod
+    @short_traceback
     def from_dict(cls, plain: Mapping[str, Any], /) -> Certificate:
         """The certificate that `to_dict` described.
 
@@ -154,6 +155,7 @@ class Certificate(Fields):
         Path(path).write_text(text + "\n", encoding="utf-8")
 
     @classmethod
+    @short_traceback
     def load(cls, path: str | Path, /) -> Certificate:
         """Read a certificate that `save` wrote; raises ArgumentError as `from_dict`."""
         try:
@@ -162,6 +164,7 @@ class Certificate(Fields):
             raise refused("a file that is no JSON") from None
         return cls.from_dict(plain)
 
+    @short_traceback
     def sign(self, private_key: PrivateKey, /) -> Certificate:
         """The same certificate with an Ed25519 signature: whoever holds the public key finds every edit.
 
@@ -194,6 +197,7 @@ class Certificate(Fields):
         """
         return replace(self, signature=sign(self.to_dict(), private_key))
 
+    @short_traceback
     def verify(self, frame: NativeFrame | str | Path, /, *, public_key: PublicKey | None = None) -> Verdict:
         """Compare a frame of any kind, or a Parquet file or folder, with the certificate.
 
@@ -234,6 +238,7 @@ class Certificate(Fields):
             return "intact"
         return "intact, unsigned" if self.signature is None else "intact, signature not checked"
 
+    @short_traceback
     def attach(self, frame: NativeFrame, /, *, derived: bool = False) -> NativeFrame:
         """Attach the certificate to a frame with the columns of the release, and return the frame; a new PyArrow table.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias, cast
 
-from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.errors import ArgumentError, CalibrationError, short_traceback
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.displaced import DisplacedLoss
@@ -150,6 +150,7 @@ def _outermost_shifts(priors: Mapping[Secret, Prior]) -> Mapping[Secret, Prior]:
     return {secret: priors[secret] for secret in ends}
 
 
+@short_traceback
 def pure_loss(p: Prior, q: Prior, /, *, scale: float, noise: NoiseArgument = "laplace") -> Bracket:
     r"""Pure privacy loss of two priors under added noise, both orders.
 
@@ -195,6 +196,7 @@ def pure_loss(p: Prior, q: Prior, /, *, scale: float, noise: NoiseArgument = "la
     return privacy_loss({0: p, 1: q}, noise=noise_family(noise)).pure(scale).bracket
 
 
+@short_traceback
 def hockey_stick(p: Prior, q: Prior, /, *, epsilon: float, scale: float, noise: NoiseArgument = "laplace") -> Bracket:
     r"""Hockey-stick divergence of two priors under added noise, the larger of both orders.
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.noise.adding import Open
 from puffer_frames.noise.family import ON_GRID, ROUND_UP, Noise
 from puffer_frames.noise.grid import grid_of
@@ -39,6 +39,7 @@ _PLACE = math.pi / 2 * 2.0**-64
 """The distance pi/2 - |V| is a number below 2**64 in this unit."""
 
 
+@short_traceback
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stable(Noise):
     r"""Symmetric alpha-stable noise of scale gamma, 1 <= alpha < 2; alpha = 1 is Cauchy's law.

@@ -8,13 +8,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from puffer_frames.errors import PriorError
+from puffer_frames.errors import PriorError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon
 from puffer_frames.numbers.rounding import divide_up, subtract_up, up
 from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.priors.prior import Prior, Secret
 
 
+@short_traceback
 def bernoulli_scale(
     priors: Mapping[Secret, Prior], /, *, epsilon: float, pairs: str | Iterable[Sequence[Secret]] = "all"
 ) -> float:

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TypeVar
 
-from puffer_frames.errors import ArgumentError
+from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon
 from puffer_frames.numbers.rounding import up
 
 K = TypeVar("K")
 
 
+@short_traceback
 def bounded_scales(ranges: Mapping[K, float], /, *, epsilon: float) -> dict[K, float]:
     r"""Laplace scales for a joint release of columns of bounded range.
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import lambertw, log_ndtr, ndtri
 
-from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.errors import ArgumentError, PriorError, short_traceback
 from puffer_frames.numbers.arguments import check_delta, check_epsilon
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, divide_up, subtract_up
 from puffer_frames.priors.bands import Bands, largest_loss
@@ -89,6 +89,7 @@ def tau_star_bound(delta: float, /) -> float:
     return math.sqrt(float(lambertw(argument).real)) * _ROUND_UP
 
 
+@short_traceback
 def translation_scale(
     priors: Mapping[Secret, Prior], /, *, epsilon: float, pairs: str | Iterable[Sequence[Secret]] = "all"
 ) -> float:
@@ -155,6 +156,7 @@ def _are_shifts(priors: Sequence[Prior]) -> bool:
     return bool(alike and np.allclose(weights, weights[0], rtol=1e-12, atol=0))
 
 
+@short_traceback
 def gaussian_scale(
     priors: Mapping[Secret, Prior],
     /,

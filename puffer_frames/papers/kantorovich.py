@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from puffer_frames.errors import short_traceback
 from puffer_frames.numbers.arguments import check_epsilon
 from puffer_frames.numbers.rounding import divide_up
 from puffer_frames.priors.pairs import check_pairs
@@ -11,6 +12,7 @@ from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.transport import w_infinity, w_infinity_diameter
 
 
+@short_traceback
 def kantorovich_scale(
     priors: Mapping[Secret, Prior], /, *, epsilon: float, pairs: str | Iterable[Sequence[Secret]] = "all"
 ) -> float:

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import linprog
 
-from puffer_frames.errors import PriorError
+from puffer_frames.errors import PriorError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.papers.gaussian import tau_star
@@ -18,6 +18,7 @@ from puffer_frames.priors.prior import FloatArray, Prior, Secret
 _ROUND_UP = 1 + 64 * UNIT_ROUNDOFF
 
 
+@short_traceback
 def mixture_scale(
     priors: Mapping[Secret, Prior],
     /,

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.optimize import brentq
 
-from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon, check_probability
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, divide_up, subtract_up, up
 from puffer_frames.papers.gaussian import tau_star
@@ -22,6 +22,7 @@ _TOLERANCE = 1e-12
 _LARGEST_LOG = 708.0
 
 
+@short_traceback
 def value_scale(pairs: Iterable[Sequence[float | None]], /, *, epsilon: float) -> float:
     r"""Laplace scale that hides which of two values a user reports, or whether one is reported at all.
 
@@ -64,6 +65,7 @@ def value_scale(pairs: Iterable[Sequence[float | None]], /, *, epsilon: float) -
     return divide_up(max(distances), epsilon)
 
 
+@short_traceback
 def presence_scale(laws: Mapping[Secret, Prior] | UnitLaws, /, *, epsilon: float) -> float:
     r"""Published Laplace scale that hides whether a user is present, for every user.
 

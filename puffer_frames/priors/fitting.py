@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.errors import ArgumentError, PriorError, short_traceback
 from puffer_frames.priors.prior import FloatArray, Prior
 
 _CELLS = 256  # parts of the range, and of the counts, into which many values are grouped
@@ -25,6 +25,7 @@ _TOLERANCE = 1e-7
 _MAX_ITERATIONS = 10_000
 
 
+@short_traceback
 def fit_gaussian(values: ArrayLike, counts: ArrayLike, /) -> Prior:
     r"""Gaussian with the mean and the variance of the data; a point mass where all values are equal.
 
@@ -63,6 +64,7 @@ def fit_gaussian(values: ArrayLike, counts: ArrayLike, /) -> Prior:
     return Prior.gaussian(sample.mean, sample.std)
 
 
+@short_traceback
 def fit_mixture(
     values: ArrayLike,
     counts: ArrayLike,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
-from puffer_frames.errors import PriorError
+from puffer_frames.errors import PriorError, short_traceback
 from puffer_frames.priors.prior import FloatArray
 
 Initial: TypeAlias = FloatArray | Literal["stationary", "any"]
@@ -27,6 +27,7 @@ class MarkovChain:
     """"stationary", "any" (whatever the first state's law is), or a law, shape (states,)."""
 
     @classmethod
+    @short_traceback
     def of(cls, transition: ArrayLike, /, *, initial: ArrayLike | str = "stationary") -> MarkovChain:
         """Check a transition matrix and an initial law.
 
@@ -133,6 +134,7 @@ class MarkovChain:
             )
 
 
+@short_traceback
 def binary_class(low: float, /) -> list[MarkovChain]:
     """The binary chains with both diagonal entries in [low, 1 - low] and a stationary start, for quilt mechanisms.
 

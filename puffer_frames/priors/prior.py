@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from puffer_frames.errors import PriorError
+from puffer_frames.errors import PriorError, short_traceback
 
 Secret: TypeAlias = Hashable
 """A value of the secret column (a tuple of values where the secret is several columns)."""
@@ -49,6 +49,7 @@ class Prior:
             array.setflags(write=False)
 
     @classmethod
+    @short_traceback
     def gaussian(cls, mean: float, std: float) -> Prior:
         """Gaussian prior with the given mean and standard deviation (0 for a point mass).
 
@@ -63,6 +64,7 @@ class Prior:
         return cls(weights=np.ones(1), means=np.array([mean + 0.0]), stds=np.array([std + 0.0]), levels=(one, 1))
 
     @classmethod
+    @short_traceback
     def mixture(cls, weights: ArrayLike, means: ArrayLike, stds: ArrayLike) -> Prior:
         """Mixture of Gaussians and atoms (std 0).
 
@@ -100,6 +102,7 @@ class Prior:
         return cls._assemble(mu, sigma, *_integer_levels(w))
 
     @classmethod
+    @short_traceback
     def empirical(cls, values: ArrayLike, counts: ArrayLike | None = None, *, radius: float = 0.0) -> Prior:
         """Observed frequencies: one atom per distinct value.
 
@@ -145,6 +148,7 @@ class Prior:
         return cls._assemble(values, np.zeros_like(values), levels, int(levels.sum()))
 
     @classmethod
+    @short_traceback
     def bernoulli(cls, p: float) -> Prior:
         """Atoms at 0 and 1 with P(1) = p, 0 <= p <= 1.
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.errors import PriorError
+from puffer_frames.errors import PriorError, short_traceback
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, subtract_up, up
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior
 
@@ -28,6 +28,7 @@ _FINEST = 1200
 """Levels of a grid of quantiles are multiples of 2**-1200: every float from 0 to 1/2 with room to spare."""
 
 
+@short_traceback
 def w_infinity(p: Prior, q: Prior, /) -> float:
     r"""Kantorovich distance of order infinity between two discrete priors.
 

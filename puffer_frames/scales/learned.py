@@ -11,7 +11,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentError
+from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.loss.engine import Laws
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import as_float
@@ -57,6 +57,7 @@ class LearnedBelief(ABC):
         """What it is, in a sentence."""
 
 
+@short_traceback
 @dataclass(frozen=True, slots=True)
 class Population(LearnedBelief):
     r"""Every law that the table does not refute: a guarantee for the population that its rows were drawn from.
@@ -121,6 +122,7 @@ class Population(LearnedBelief):
         return f"any that the table does not refute with {100 * self.confidence:g} % confidence"
 
 
+@short_traceback
 @dataclass(frozen=True, slots=True)
 class Contamination(LearnedBelief):
     r"""The observed frequencies, but for a share of the records that may be anything on the domain.
@@ -202,6 +204,7 @@ class Contamination(LearnedBelief):
         return f"the observed frequencies, where {share}{of} may have any other value"
 
 
+@short_traceback
 @dataclass(frozen=True, slots=True)
 class Bootstrap(LearnedBelief):
     """The observed frequencies of resamples of the rows: how much the scale leans on single rows.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from puffer_frames.errors import ArgumentError
+from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
@@ -19,6 +19,7 @@ MOST_REPEATS = 1_000_000
 """Rows of a unit, and releases."""
 
 
+@short_traceback
 @dataclass(frozen=True, slots=True)
 class Unit:
     """Rows that belong together: those of one person, patient or household, which share the secret.

@@ -8,7 +8,7 @@ from functools import cache
 
 from scipy.optimize import brentq
 
-from puffer_frames.errors import CalibrationError
+from puffer_frames.errors import CalibrationError, short_traceback
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.outcome import Loss, WorstCase
 from puffer_frames.noise.families import NoiseArgument, noise_family
@@ -30,6 +30,7 @@ _FAR = 1e6
 """Stands for the log of a ratio that is 0 or infinite."""
 
 
+@short_traceback
 def smallest_scale(
     priors: Mapping[Secret, Prior],
     /,

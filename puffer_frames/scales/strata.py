@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from puffer_frames.errors import short_traceback
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.numbers.arguments import check_count, check_word
@@ -16,6 +17,7 @@ Stratum: TypeAlias = tuple[Level, ...]
 """Values of the given columns."""
 
 
+@short_traceback
 @dataclass(frozen=True, slots=True)
 class Strata:
     r"""Columns on which the guarantee conditions. They are released as they are; their joint value is a stratum.

@@ -12,6 +12,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 from numpy.typing import ArrayLike
 
 from puffer_frames.certificates.about import About
+from puffer_frames.errors import CallError, short_traceback
 from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.postprocessing import BoundsArgument
@@ -164,7 +165,7 @@ def takes(
             return function(frame, record(*args, **kwargs))
 
         call.__signature__ = signature  # type: ignore[attr-defined]
-        return call
+        return short_traceback(call)
 
     return decorate
 
@@ -183,7 +184,7 @@ def method_takes(
             return function(self, frame, record(*args, **kwargs))
 
         call.__signature__ = signature  # type: ignore[attr-defined]
-        return call
+        return short_traceback(call)
 
     return decorate
 
@@ -203,13 +204,22 @@ def _signature(function: Callable[..., Any], record: Callable[..., Any]) -> insp
 
 
 def _bind(signature: inspect.Signature, name: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
-    """Raise TypeError as Python does, with the name of the function."""
+    """Raise CallError as Python raises TypeError, with the name of the function."""
     unknown = next((key for key in kwargs if key not in signature.parameters), None)
     if unknown is not None:
         near = get_close_matches(unknown, signature.parameters, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise TypeError(f"{name}() got an unexpected keyword argument {unknown!r}{hint}")
+        raise _miscalled(name, f"got an unexpected keyword argument {unknown!r}{hint}")
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise TypeError(f"{name}() is {error}" if "missing" in str(error) else f"{name}() has {error}") from None
+        raise _miscalled(name, f"is {error}" if "missing" in str(error) else f"has {error}") from None
+
+
+def _miscalled(name: str, problem: str) -> CallError:
+    return CallError(
+        f"the call of {name}",
+        rule="one with arguments that it takes",
+        got=f"{name}() {problem}",
+        hint=f"See the help of {name}.",
+    )

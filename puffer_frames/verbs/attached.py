@@ -8,7 +8,7 @@ from typing import Any
 
 from puffer_frames.certificates.record import Certificate, Verdict
 from puffer_frames.certificates.signature import PublicKey
-from puffer_frames.errors import UncoveredFrameError
+from puffer_frames.errors import UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.compare import require_rows
 from puffer_frames.frames.plans.source import collect_plan, sink_plan
@@ -20,6 +20,7 @@ from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.priors.prior import FloatArray
 
 
+@short_traceback
 def certificate_of(frame: NativeFrame, /) -> Certificate:
     """The certificate attached to a frame of any kind; `frame.puffer.certificate` where the frame has an accessor.
 
@@ -52,6 +53,7 @@ def certificate_of(frame: NativeFrame, /) -> Certificate:
     return certificate
 
 
+@short_traceback
 def write_parquet(frame: NativeFrame, path: str | Path, /, *, derived: bool = False) -> None:
     """Write a release to a Parquet file, with its certificate in the file's metadata.
 
@@ -99,6 +101,7 @@ def write_parquet(frame: NativeFrame, path: str | Path, /, *, derived: bool = Fa
         write_parquet_file(table.in_memory().to_arrow(), path, certificate.to_dict())
 
 
+@short_traceback
 def collect(frame: NativeFrame, /) -> NativeFrame:
     """Run a released plan, and attach its certificate to the rows.
 
@@ -147,6 +150,7 @@ def collect(frame: NativeFrame, /) -> NativeFrame:
     return certificate.put_on(rows)
 
 
+@short_traceback
 def sink_parquet(frame: NativeFrame, path: str | Path, /) -> None:
     """Write a released plan to a Parquet file with its certificate in the metadata, in one pass.
 
@@ -197,6 +201,7 @@ def sink_parquet(frame: NativeFrame, path: str | Path, /) -> None:
         runs.end(written[-1])
 
 
+@short_traceback
 def read_certificate(path: str | Path, /) -> Certificate:
     """Read the certificate from the metadata of a Parquet file.
 
@@ -226,6 +231,7 @@ def read_certificate(path: str | Path, /) -> Certificate:
     return Certificate.from_dict(plain)
 
 
+@short_traceback
 def verify(
     frame: NativeFrame, certificate: Certificate | None = None, /, *, public_key: PublicKey | None = None
 ) -> Verdict:

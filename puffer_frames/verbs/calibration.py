@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.errors import ArgumentError, CalibrationError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.strata import unknown_stratum
 from puffer_frames.frames.table import CompleteRows, check_library, open_table, small_frame
@@ -168,6 +168,7 @@ class Calibration(Planned):
         """None: the columns are released with noise."""
         return {}
 
+    @short_traceback
     def robustness(self) -> NativeFrame:
         """What each belief would need, and what it loses at the scale that is used.
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import is_frame, open_table
@@ -67,6 +67,7 @@ class Composition:
         return as_html(*self._shown())
 
 
+@short_traceback
 def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None) -> Composition:
     r"""The guarantee of several releases of the same records, to a reader who has them all.
 

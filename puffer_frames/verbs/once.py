@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -25,10 +26,14 @@ class _Release:
 
 
 class ReleasedRows:
-    """Which rows were released by which plan. The keys stay in the memory of this process."""
+    """Which rows were released by which plan. The keys stay in the memory of this process.
+
+    Releases of one transformer follow one another, also those of several threads.
+    """
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], _Release] = {}
+        self._lock = Lock()
 
     @contextmanager
     def key(self, plan: str, rows: RowsIdentity, /, *, fitted: bool) -> Iterator[ReleaseKey]:
@@ -48,24 +53,22 @@ class ReleasedRows:
             For rows that were released before and now come in another order, or that other records may well share, or
             whose key is not here; and for a row number that was released with other rows.
         """
-        fresh = _Release(identity=rows, key=ReleaseKey.of(None))
-        self._require_new_numbers(plan, rows)
-        found = self._known.setdefault((plan, rows.rows), fresh)
-        if found is not fresh:
-            yield _again(found, rows, fitted=fitted)
-            return
-        try:
-            yield fresh.key  # type: ignore[misc]
-        except BaseException:
-            del self._known[plan, rows.rows]
-            raise
+        with self._lock:
+            found = self._known.get((plan, rows.rows))
+            if found is not None:
+                yield _again(found, rows, fitted=fitted)
+                return
+            self._require_new_numbers(plan, rows)
+            key = ReleaseKey.of(None)
+            yield key
+            self._known[plan, rows.rows] = _Release(identity=rows, key=key)
 
     def _require_new_numbers(self, plan: str, rows: RowsIdentity) -> None:
         if rows.numbers is None:
             return
-        for (own, known), release in self._known.items():
+        for (own, _), release in self._known.items():
             numbers = release.identity.numbers
-            if own == plan and known != rows.rows and numbers is not None and _meet(numbers, rows.numbers):
+            if own == plan and numbers is not None and _meet(numbers, rows.numbers):
                 raise _refused(
                     "rows that were not released before, or all rows of an earlier release as they were",
                     "some that were, by their row_id",
@@ -74,6 +77,9 @@ class ReleasedRows:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_known": {place: replace(release, key=None) for place, release in self._known.items()}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._known, self._lock = state["_known"], Lock()
 
 
 def _meet(first: Any, second: Any) -> bool:

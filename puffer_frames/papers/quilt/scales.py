@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon, check_word
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.papers.quilt.boxes import box_quilts
@@ -31,6 +31,7 @@ _ROUND_UP = 1 + 16 * UNIT_ROUNDOFF
 _LARGEST_DELTA = 1 - 1e-9
 
 
+@short_traceback
 def quilt_scale(chains: MarkovChain | Sequence[MarkovChain], /, *, length: int, epsilon: float) -> float:
     r"""Laplace scale of the Markov Quilt Mechanism for a query that is 1-Lipschitz per value.
 
@@ -80,6 +81,7 @@ def quilt_scale(chains: MarkovChain | Sequence[MarkovChain], /, *, length: int, 
     return largest_over(chains, lambda chain: exact_quilts(chain, length=length, epsilon=epsilon)).sigma
 
 
+@short_traceback
 def quilt_approx_scale(
     chains: MarkovChain | Sequence[MarkovChain], /, *, length: int, epsilon: float, rule: str = "tight"
 ) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.errors import ArgumentError, PriorError, short_traceback
 from puffer_frames.noise.channel import MOST_LEVELS, TOTAL_BITS
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.level_counts import Level
@@ -61,6 +61,7 @@ class FoundChannel:
         return float(self.problem.pooled @ np.array(stays))
 
 
+@short_traceback
 def best_channel(
     counts: CountsArgument,
     /,

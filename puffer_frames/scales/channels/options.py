@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, TypeAlias, cast
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.priors.level_counts import Level
@@ -21,6 +21,7 @@ CostArgument: TypeAlias = (
 PreserveWord: TypeAlias = Literal["mean", "marginal"]
 
 
+@short_traceback
 @dataclass(frozen=True, kw_only=True)
 class Channel:
     r"""A random output for each input, with the least expected error that the guarantee allows.
