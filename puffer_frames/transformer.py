@@ -38,6 +38,7 @@ from puffer_frames.verbs.arguments import (
     PairsArgument,
     PublishWord,
     RowMechanism,
+    SecretsWord,
     TheoremWord,
 )
 from puffer_frames.verbs.attached import certificate_of
@@ -59,10 +60,10 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    secret, public, epsilon, delta, given, unit, releases, pairs, mechanism, theorem, calibration, noise, beliefs, \
+    secret, public, epsilon, delta, secrets, given, unit, releases, pairs, mechanism, theorem, calibration, noise, beliefs, \
     components, nulls, domain, merge_rare, weights, allow_zero_noise
         As in `puffer_frames.calibrate`. The columns of an array are called "x0", "x1", ... The rows that come out are
-        those that went in, so `nulls="drop"` is refused.
+        those that went in, so `nulls="drop"` and `Unit(over="sample")` are refused.
     keep, index, clip, round, publish, row_id, about, rng
         As in `puffer_frames.privatize`. There is no `shuffle`: the rows must stay beside `y`.
     allow_drift : bool
@@ -119,6 +120,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         public: Name | Iterable[Name],
         epsilon: float,
         delta: float = 0.0,
+        secrets: SecretsWord = "joint",
         given: Name | Iterable[Name] | Strata = (),
         unit: Unit | None = None,
         releases: int = 1,
@@ -148,6 +150,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.public = public
         self.epsilon = epsilon
         self.delta = delta
+        self.secrets = secrets
         self.given = given
         self.unit = unit
         self.releases = releases
@@ -191,15 +194,9 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError, CalibrationError
-            As `puffer_frames.calibrate`; also for a frame that is not in memory, and for nulls="drop".
+            As `puffer_frames.calibrate`; also for a frame that is not in memory, and for what leaves out rows.
         """
-        if isinstance(self.nulls, str) and self.nulls == "drop":
-            raise ArgumentError(
-                "nulls",
-                rule='"raise" or "level" in a transformer, which gives as many rows as it gets',
-                got="'drop'",
-                hint="Leave out such rows, of X and of y, before they are fitted.",
-            )
+        self._require_all_rows()
         frame = self._frame(X, reset=True)
         check_flag(self.allow_drift, "allow_drift")
         plan = calibrate(frame, **{name: getattr(self, name) for name in _PLANNED})
@@ -286,6 +283,18 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError("input_features is not equal to feature_names_in_")
             names = given
         return names[self._places_out]
+
+    def _require_all_rows(self) -> None:
+        """Raise ArgumentError for what would leave out rows, which must stay beside `y`."""
+        sampled = isinstance(self.unit, Unit) and self.unit.over == "sample"
+        if sampled or (isinstance(self.nulls, str) and self.nulls == "drop"):
+            raise ArgumentError(
+                "unit" if sampled else "nulls",
+                rule=('of over="raise"' if sampled else '"raise" or "level"')
+                + " in a transformer, which gives as many rows as it gets",
+                got='over="sample"' if sampled else "'drop'",
+                hint="Leave out such rows, of X and of y, before they are fitted.",
+            )
 
     def _frame(self, X: NativeFrame | ArrayLike, *, reset: bool) -> NativeFrame:  # noqa: N803
         """The input as a frame, its columns those of the fitted one."""

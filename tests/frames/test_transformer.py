@@ -15,7 +15,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
-from puffer_frames import ArgumentError, ArgumentTypeError, CalibrationError, PufferTransformer, Strata, verify
+from puffer_frames import ArgumentError, ArgumentTypeError, CalibrationError, PufferTransformer, Strata, Unit, verify
 from puffer_frames import transformer as module
 from puffer_frames.verbs.arguments import PrivatizeArguments
 
@@ -138,6 +138,9 @@ def test_what_changes_the_rows_is_refused(people, step):
     frame = pd.DataFrame(people)
     with pytest.raises(ArgumentError, match='nulls must be "raise" or "level"'):
         clone(step).set_params(nulls="drop").fit(frame)
+    sampled = Unit("note", rows="independent", most=3, over="sample")
+    with pytest.raises(ArgumentError, match="unit must be of over"):
+        clone(step).set_params(unit=sampled).fit(frame)
     with pytest.raises(ArgumentTypeError, match="X must be a frame in memory; got a LazyFrame"):
         step.fit(pl.LazyFrame(people))
     with pytest.raises(ArgumentError, match="index"):
