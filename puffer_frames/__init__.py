@@ -62,6 +62,7 @@ from puffer_frames.scales.search import smallest_scale
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.aggregates import aggregate
 from puffer_frames.verbs.attached import certificate_of, read_certificate, verify, write_parquet
+from puffer_frames.verbs.batch_report import BatchReport
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.composition import Composition, compose
@@ -88,6 +89,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
+    "BatchReport",
     "Bootstrap",
     "Bracket",
     "Calibration",

@@ -3,37 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from puffer_frames.errors import ArgumentError, CalibrationError, short_traceback
+from puffer_frames.errors import ArgumentError, CalibrationError, PufferError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.strata import unknown_stratum
-from puffer_frames.frames.table import CompleteRows, check_library, open_table, small_frame
+from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.table import CompleteRows, Table, check_library, library_of, open_table, small_frame
 from puffer_frames.loss.engine import Laws
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import Rows
-from puffer_frames.numbers.records import refused
-from puffer_frames.numbers.target import Target
-from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.channels.best import FoundChannel
 from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.drift import Batch, check_drift, is_within, measure_batch, measure_joint_batch
+from puffer_frames.scales.drift import check_drift
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.robustness import joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.strata import Stratum
 from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
+from puffer_frames.verbs.batch_report import BatchReport, covered_words, refused_by, report_of
 from puffer_frames.verbs.calibration_text import plan_rows, plan_title
+from puffer_frames.verbs.checked_rows import findings_of
 from puffer_frames.verbs.lean_plan import LAWS, lean, whole
 from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.plan_checks import check_checksum, check_plan
+from puffer_frames.verbs.plan_columns import check_columns, check_kinds
+from puffer_frames.verbs.plan_drift import check_scales, measure_rows, target_of
 from puffer_frames.verbs.planned import Planned
 from puffer_frames.verbs.release_rows import rehearse, release_rows
-from puffer_frames.verbs.request import Request, RowsRequest, check_columns, refuse_publish
+from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
 from puffer_frames.verbs.rows_seen import RowsSeen
 from puffer_frames.verbs.unit_rows_seen import with_units
 
@@ -51,14 +52,16 @@ class Calibration(Planned):
     """SHA-256 of the counts it was made from."""
     library: str = "pandas"
     """Library of the frame that it was made from."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """What its columns held: "labels", "booleans" or "numbers"."""
     left_out: tuple[str, ...] = ()
     """What a plan from a file lacks, in words."""
 
     @classmethod
-    def of(cls, request: Request, rows: CompleteRows, /, *, library: str) -> Calibration:
-        """From the rows that a request is for, of a frame of this library."""
+    def of(cls, request: Request, rows: CompleteRows, /, *, library: str, kinds: Mapping[str, str]) -> Calibration:
+        """From the rows that a request is for, of a frame of this library, whose columns hold this."""
         seen = RowsSeen.of(rows, request)
-        return cls(plan=Plan.of(request, seen), checksum=seen.checksum(), library=library)
+        return cls(plan=Plan.of(request, seen), checksum=seen.checksum(), library=library, kinds=kinds)
 
     @property
     def calibration(self) -> str:
@@ -265,16 +268,8 @@ class Calibration(Planned):
         request = self.plan.request
         table = open_table(frame)
         asked = RowsRequest.of(arguments, table.labels, request)
-        check_columns(request, asked.roles, table.names)
         refuse_publish(asked)
-        if request.unit is not None and with_units(request, table, declared=False).repeats.rows > request.repeats.rows:
-            raise CalibrationError(
-                "the units of the frame",
-                rule=f"of at most {request.repeats.rows} rows, as the plan has it",
-                got="one with more",
-                hint="Leave out rows of such units at random, or calibrate with a larger Unit(most=...).",
-            )
-        rows = table.complete(request.counting(asked.roles), nulls=request.nulls, layout=asked.layout)
+        rows = self._complete(table, asked.roles, layout=asked.layout)
         seen = RowsSeen.for_plan(rows, request, self.plan.clipped, joint=self.plan.is_joint)
         same = seen.checksum() == self.checksum
         if not same and not other_rows:
@@ -284,54 +279,81 @@ class Calibration(Planned):
                 got="a frame with other rows",
                 hint="Calibrate this frame, or say allow_other_frame=True to use the beliefs learned from the first.",
             )
-        batch = None if same else self._measure(seen)
+        batch = None if same else measure_rows(self.plan, seen)
         if batch is not None and not drift:
-            check_drift(batch, request.repeats.asked(request.target, noise=request.noise, columns=len(self.scales)))
+            check_drift(batch, target_of(self.plan))
         counts = seen.rows_of_secrets(len(request.secret), given=request.given is not None)
         return release_rows(self.plan, rows, asked, frame=frame, rows_per_secret=counts, batch=batch)
 
-    def _measure(self, seen: RowsSeen) -> Batch:
-        if self.plan.strata is None:
-            return self._measured(seen.protected(self.plan.request), self.scales)
-        known, found = self.plan.strata.scales, []
-        for z, part in seen.by_stratum(len(self.secret)).items():
-            if z not in known:
-                raise unknown_stratum("others")
-            found.append(self._measured(part.protected(self.plan.request), known[z]))
-        present = set(seen.rows_of_secrets(len(self.secret), given=True))
-        if self.plan.request.apart:
-            present = set(by_column(present, self.secret))
-        return Batch.of_strata(found, absent=sum(secret not in present for secret in self.plan.secrets))
+    def check(self, frame: NativeFrame, /) -> BatchReport:
+        """Say whether the plan covers other rows, and why, without a release.
 
-    def _measured(self, seen: RowsSeen, scales: Mapping[str, float]) -> Batch:
-        request, noise = self.plan.request, self.plan.request.noise
-        factor = request.repeats.factor(noise)
-        scales = {name: scale / factor * (1 - 2.0**-50) if factor > 1 else scale for name, scale in scales.items()}
-        target = request.repeats.asked(request.target, noise=noise, columns=len(scales))
-        if seen.joint is None:
-            return self._of_columns(seen, scales, target)
-        all_scales = {n: s / factor for n, s in self.plan.all_scales.items() if n in self.plan.levels} | scales
-        found = measure_joint_batch(
-            seen.joint,
-            scales=all_scales,
-            known=self.rows_per_secret,
-            pairs=self.pairs,
-            target=target,
-            noise=noise,
-        )
-        for_ranges = bool(seen.summaries) and not self.plan.is_joint
-        return found.also(self._of_columns(seen, all_scales, target)) if for_ranges else found
+        Parameters
+        ----------
+        frame : a frame of any kind
+            With the secret, public, given and unit columns of the plan.
 
-    def _of_columns(self, seen: RowsSeen, scales: Mapping[str, float], target: Target) -> Batch:
-        return measure_batch(
-            seen.summaries,
-            scales=scales,
-            known=self.rows_per_secret,
-            pairs=self.pairs,
-            domain=self.plan.clipped,
-            target=target,
-            noise=self.plan.request.noise,
-        )
+        Returns
+        -------
+        BatchReport
+            Its `verdict` is "covered", "recalibrate" or "refused", and `why` a sentence; `frame` holds a row for each
+            figure, and `print` shows them:
+
+            - "loss": under the frequencies of these rows, at the scales of the plan, which decides; and under its other
+              beliefs as these rows give them, which does not: "fitted", "population", ...
+            - "new secret", "new level", "new stratum": rows that no release of the plan can have.
+            - "rows": of each secret, and how many the table of the plan has.
+            - "drift": the Kolmogorov-Smirnov distance of the law of a column given a secret to that of the plan (of
+              labels in their alphabetical order), and what it exceeds by chance in 5 % of all cases at most.
+            - "beyond the domain" (or the range of the plan): rows whose value is clipped, where it is.
+
+        Raises
+        ------
+        ArgumentTypeError
+            For what is no frame. What else `release` would raise because of the rows is a reason in the report.
+
+        Notes
+        -----
+        Nothing is released. The report holds exact statistics of the rows and of the table of the plan: keep it
+        private. **Cost**: the group-bys of a release, and an evaluation of the loss per column and belief.
+
+        References
+        ----------
+        docs/plans.md.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, puffer_frames
+        >>> rng = np.random.default_rng(0)
+        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 400), "score": rng.integers(0, 5, 400)})
+        >>> plan = people.head(300).puffer.calibrate(secret="group", public="score", beliefs="population", epsilon=1.0)
+        >>> plan.check(people.tail(100)).verdict, plan.check(people.assign(group="c")).verdict
+        ('covered', 'refused')
+        """
+        table, library = open_table(frame), library_of(frame)
+        request = self.plan.request
+        roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
+        try:
+            rows = self._complete(table, roles, layout=None)
+            seen = RowsSeen.for_plan(rows, request, self.plan.clipped, joint=self.plan.is_joint)
+            raw = rows.summaries({}) if self.plan.clipped else seen.summaries
+            found = findings_of(self.plan, seen, raw)
+        except PufferError as error:
+            return refused_by(error, library=library)
+        return report_of(found, covered_words(same=seen.checksum() == self.checksum), library=library)
+
+    def _complete(self, table: Table, roles: Roles, *, layout: Layout | None) -> CompleteRows:
+        """The rows of a table that may be those of the plan; raises as `release`."""
+        request = self.plan.request
+        check_columns(table, request, roles, kinds=self.kinds)
+        if request.unit is not None and with_units(request, table, declared=False).repeats.rows > request.repeats.rows:
+            raise CalibrationError(
+                "the units of the frame",
+                rule=f"of at most {request.repeats.rows} rows, as the plan has it",
+                got="one with more",
+                hint="Leave out rows of such units at random, or calibrate with a larger Unit(most=...).",
+            )
+        return table.complete(request.counting(roles), nulls=request.nulls, layout=layout)
 
     def _lean(self) -> Calibration:
         plan, left_out = lean(self.plan)
@@ -341,26 +363,11 @@ class Calibration(Planned):
         check_checksum(self.checksum)
         check_library(self.library)
         check_plan(self.plan)
+        check_kinds(self.kinds, self.plan.request)
         found = replace(self, plan=whole(self.plan))
-        found._check_scales()
+        check_scales(found.plan)
         rehearse(found.plan)
         return found
-
-    def _check_scales(self) -> None:
-        """Raise PlanFileError where the observed frequencies lose more at the scales than the plan says.
-
-        Of columns whose scales were found together each alone loses at most what all do.
-        """
-        if self.plan.strata is not None:
-            return
-        columns = self.plan.summaries
-        listed = [{name: found} for name, found in columns.items()] if self.plan.is_joint else [columns]
-        for some in listed if columns else []:
-            batch = self._measured(RowsSeen(summaries=some), {name: self.scales[name] for name in some})
-            for name, found in batch.observed.items():
-                stored = self.choices[name].observed
-                if stored is None or not is_within(found, stored, delta=self.delta):
-                    raise refused("a scale at which the observed frequencies lose more than the file says")
 
     def _shown(self) -> tuple[str, Rows]:
         return plan_title(self.plan), plan_rows(self.plan)

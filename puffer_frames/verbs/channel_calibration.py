@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from puffer_frames.errors import CalibrationError
+from puffer_frames.errors import CalibrationError, PufferError
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.table import open_table
-from puffer_frames.loss.outcome import Verification, excess_text
+from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.table import CompleteRows, Table, library_of, open_table
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import Rows
 from puffer_frames.scales.channels.best import FoundChannel
-from puffer_frames.scales.channels.measure import loss_of_rows
-from puffer_frames.scales.drift import Batch, check_drift, protected_here
+from puffer_frames.scales.drift import check_drift
 from puffer_frames.scales.remap import Remap
 from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
+from puffer_frames.verbs.batch_report import BatchReport, covered_words, refused_by, report_of
 from puffer_frames.verbs.channel_plan import ChannelPlan, Seen, roles_of
 from puffer_frames.verbs.channel_rows import rehearse_channel, release_channel
 from puffer_frames.verbs.channel_text import Compared, channel_rows, channel_title
+from puffer_frames.verbs.checked_levels import findings_of_levels, measure_levels
 from puffer_frames.verbs.lean_plan import lean_channel, whole_channel
 from puffer_frames.verbs.plan_checks import check_channel_plan, check_checksum
+from puffer_frames.verbs.plan_columns import check_columns, check_kinds
 from puffer_frames.verbs.planned import Planned
-from puffer_frames.verbs.request import RowsRequest, check_columns
+from puffer_frames.verbs.request import RowsRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -38,6 +41,8 @@ class ChannelCalibration(Planned):
     """SHA-256 of the counts it was made from."""
     compared: Compared | None
     """What noise with the same guarantee would cost; None of labels."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """What its columns held: "labels", "booleans" or "numbers"."""
     left_out: tuple[str, ...] = ()
     """What a plan from a file lacks, in words."""
 
@@ -98,9 +103,7 @@ class ChannelCalibration(Planned):
         request = self.plan.request
         table = open_table(frame)
         asked = RowsRequest.of(arguments, table.labels, request)
-        check_columns(request, asked.roles, table.names)
-        roles = roles_of(asked.roles, table)
-        rows = table.complete(roles, nulls=request.nulls, layout=asked.layout)
+        rows, roles = self._complete(table, asked.roles, layout=asked.layout)
         seen = Seen.of(rows, request, roles)
         same = seen.found.checksum() == self.checksum
         if not same and not other_rows:
@@ -110,24 +113,48 @@ class ChannelCalibration(Planned):
                 got="a frame with other rows",
                 hint="Calibrate this frame, or say allow_other_frame=True to use the channel of the first.",
             )
-        batch = None if same else self._measure(seen)
+        batch = None if same else measure_levels(self.plan, seen)
         if batch is not None and not drift:
             check_drift(batch, request.target)
         counts = seen.found.rows_per_secret
         return release_channel(self.plan, rows, asked, frame=frame, rows_per_secret=counts, batch=batch)
 
-    def _measure(self, seen: Seen) -> Batch:
-        """The loss under the frequencies of other rows."""
-        seen = seen.protected(self.plan.request)
-        counts, unsure = seen.counts(self.plan.column), seen.unsure(self.plan.column)
-        present, pairs, absent = protected_here(counts, known=self.rows_per_secret, pairs=self.pairs)
-        if len(present) < 2 or not pairs:
-            return Batch(observed={}, exceeded={}, absent=absent)
-        name, target = self.plan.name, self.plan.request.target
-        rows = {secret: counts[secret] for secret in present}
-        found = loss_of_rows(rows, self.plan.channel, pairs=pairs, unsure=unsure)
-        exceeded = {} if found.confirms(target) else {name: excess_text(found, target)}
-        return Batch(observed={name: found}, exceeded=exceeded, absent=absent)
+    def check(self, frame: NativeFrame, /) -> BatchReport:
+        """Say whether the plan covers other rows, and why, without a release; as `Calibration.check`.
+
+        Parameters
+        ----------
+        frame : a frame of any kind
+            With the secret and public columns of the plan.
+
+        Returns
+        -------
+        BatchReport
+            Its "loss" is that under the frequencies of these rows, which decides, and under every law of the levels
+            that they do not refute at 95 % ("population"). The "drift" is that of the levels of the plan in their
+            order; there is none of merged ones.
+
+        Raises
+        ------
+        ArgumentTypeError
+            For what is no frame. What else `release` would raise because of the rows is a reason in the report.
+        """
+        table, library = open_table(frame), library_of(frame)
+        request, roles = self.plan.request, Roles(secret=self.plan.request.secret, public=self.plan.request.public)
+        try:
+            rows, roles = self._complete(table, roles, layout=None)
+            seen = Seen.of(rows, request, roles)
+            raw = None if roles.coded else rows.summaries({})[self.plan.name]
+            found = findings_of_levels(self.plan, seen, raw)
+        except PufferError as error:
+            return refused_by(error, library=library)
+        return report_of(found, covered_words(same=seen.found.checksum() == self.checksum), library=library)
+
+    def _complete(self, table: Table, roles: Roles, *, layout: Layout | None) -> tuple[CompleteRows, Roles]:
+        """The rows of a table that may be those of the plan, and what their columns are for; raises as `release`."""
+        check_columns(table, self.plan.request, roles, kinds=self.kinds, coded=self.public)
+        roles = roles_of(roles, table)
+        return table.complete(roles, nulls=self.plan.request.nulls, layout=layout), roles
 
     def _lean(self) -> ChannelCalibration:
         plan, left_out = lean_channel(self.plan)
@@ -135,6 +162,7 @@ class ChannelCalibration(Planned):
 
     def _checked(self) -> ChannelCalibration:
         check_checksum(self.checksum)
+        check_kinds(self.kinds, self.plan.request)
         found = replace(self, plan=whole_channel(self.plan))
         check_channel_plan(found.plan)
         rehearse_channel(found.plan)

@@ -16,6 +16,7 @@ from puffer_frames.verbs.channel_rows import release_channel
 from puffer_frames.verbs.channel_text import Compared
 from puffer_frames.verbs.column_choices import choices_of
 from puffer_frames.verbs.other_tables import read_other_tables
+from puffer_frames.verbs.plan_columns import kinds_of
 from puffer_frames.verbs.request import Request, RowsRequest
 from puffer_frames.verbs.rows_seen import RowsSeen
 
@@ -38,7 +39,8 @@ def calibrate_levels(table: Table, request: Request, options: Channel, /) -> Cha
     rows = table.complete(roles, nulls=request.nulls, layout=None)
     seen = Seen.of(rows, request, roles)
     plan = ChannelPlan.of(request, options, seen)
-    return ChannelCalibration(plan=plan, checksum=seen.found.checksum(), compared=_compared(plan, seen))
+    kinds = kinds_of(table, request)
+    return ChannelCalibration(plan=plan, checksum=seen.found.checksum(), compared=_compared(plan, seen), kinds=kinds)
 
 
 def _compared(plan: ChannelPlan, seen: Seen) -> Compared | None:

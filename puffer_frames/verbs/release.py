@@ -12,6 +12,7 @@ from puffer_frames.verbs.channels import calibrate_levels, privatize_levels
 from puffer_frames.verbs.labels import with_labels
 from puffer_frames.verbs.other_tables import read_other_tables
 from puffer_frames.verbs.plan import Plan
+from puffer_frames.verbs.plan_columns import kinds_of
 from puffer_frames.verbs.release_rows import release_rows
 from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
 from puffer_frames.verbs.rows_seen import RowsSeen
@@ -274,4 +275,4 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
         return calibrate_levels(table, request, options)
     request = with_units(read_other_tables(with_labels(request, table)), table)
     rows = table.complete(request.roles(), nulls=request.nulls, layout=None)
-    return Calibration.of(request, rows, library=library_of(frame))
+    return Calibration.of(request, rows, library=library_of(frame), kinds=kinds_of(table, request))

@@ -381,13 +381,6 @@ class Request:
         return roles.counting(self.labels) if self.labels else roles
 
 
-def check_columns(request: Request, roles: Roles, names: Sequence[str], /) -> None:
-    """Raise ColumnNotFoundError, ArgumentError where a frame lacks a column of a plan, or has one in two roles."""
-    roles.check_names(names)
-    if request.unit is not None:
-        as_names(request.unit.column, names, role="unit")
-
-
 def is_joint(request: Request, /) -> bool:
     """Whether the scales of the columns are found together, for whole rows: several columns with Laplace noise."""
     if len(request.public) == 1 or request.noise != PUBLISHED_FOR:

@@ -212,6 +212,10 @@ CALLS = (
             lambda: load_plan(_plan_file(edited=True)),
             lambda: load_plan(_plan_file()),
         ),
+        "a column that holds something else than in the plan": (
+            lambda: PLAN.release(FRAME.assign(wage=FRAME["wage"].astype(str)), allow_other_frame=True),
+            lambda: PLAN.release(FRAME.assign(wage=FRAME["wage"].astype(str).astype(int)), allow_other_frame=True),
+        ),
         "a plan file with another password": (
             lambda: load_plan(_plan_file(password="right"), password="wrong"),
             lambda: load_plan(_plan_file(password="right"), password="right"),

@@ -1,0 +1,97 @@
+"""What rows lose at the scales of a plan of noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from puffer_frames.frames.strata import unknown_stratum
+from puffer_frames.numbers.records import refused
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.apart import by_column
+from puffer_frames.scales.drift import Batch, is_within, measure_batch, measure_joint_batch
+from puffer_frames.verbs.plan import Plan
+from puffer_frames.verbs.rows_seen import RowsSeen
+
+
+def measure_rows(plan: Plan, seen: RowsSeen, /) -> Batch:
+    """The loss under the frequencies of rows that were counted as those of the plan.
+
+    Raises
+    ------
+    CalibrationError
+        For a secret or a stratum that the plan does not know.
+    """
+    if plan.strata is None:
+        return measure_part(plan, seen.protected(plan.request), plan.scales)
+    known, found, own = plan.strata.scales, [], len(plan.request.secret)
+    for z, part in seen.by_stratum(own).items():
+        if z not in known:
+            raise unknown_stratum("others")
+        found.append(measure_part(plan, part.protected(plan.request), known[z]))
+    present = set(seen.rows_of_secrets(own, given=True))
+    if plan.request.apart:
+        present = set(by_column(present, plan.request.secret))
+    return Batch.of_strata(found, absent=sum(secret not in present for secret in plan.secrets))
+
+
+def target_of(plan: Plan, /) -> Target:
+    """What the noise of one value must meet."""
+    request = plan.request
+    return request.repeats.asked(request.target, noise=request.noise, columns=len(plan.scales))
+
+
+def of_one_copy(plan: Plan, scales: Mapping[str, float], /) -> dict[str, float]:
+    """The scales of one noisy copy of a value, where there are several."""
+    factor = plan.request.repeats.factor(plan.request.noise)
+    return {name: scale / factor * (1 - 2.0**-50) if factor > 1 else scale for name, scale in scales.items()}
+
+
+def measure_part(plan: Plan, seen: RowsSeen, scales: Mapping[str, float], /) -> Batch:
+    """The same for all rows or those of a stratum, by what is protected, at the scales that they have."""
+    request = plan.request
+    factor, used = request.repeats.factor(request.noise), of_one_copy(plan, scales)
+    target = request.repeats.asked(request.target, noise=request.noise, columns=len(scales))
+    if seen.joint is None:
+        return _measure_columns(plan, seen, used, target)
+    all_scales = {n: s / factor for n, s in plan.all_scales.items() if n in plan.levels} | used
+    found = measure_joint_batch(
+        seen.joint,
+        scales=all_scales,
+        known=plan.rows_per_secret,
+        pairs=plan.pairs,
+        target=target,
+        noise=request.noise,
+    )
+    for_ranges = bool(seen.summaries) and not plan.is_joint
+    return found.also(_measure_columns(plan, seen, all_scales, target)) if for_ranges else found
+
+
+def _measure_columns(plan: Plan, seen: RowsSeen, scales: Mapping[str, float], target: Target) -> Batch:
+    """Each column by itself."""
+    return measure_batch(
+        seen.summaries,
+        scales=scales,
+        known=plan.rows_per_secret,
+        pairs=plan.pairs,
+        domain=plan.clipped,
+        target=target,
+        noise=plan.request.noise,
+    )
+
+
+def check_scales(plan: Plan, /) -> None:
+    """Raise PlanFileError where the observed frequencies of a plan lose more at its scales than it says.
+
+    Of columns whose scales were found together each alone loses at most what all do. The frequencies of strata are not
+    in a file.
+    """
+    if plan.strata is not None:
+        return
+    columns = plan.summaries
+    listed = [{name: found} for name, found in columns.items()] if plan.is_joint else [columns]
+    for some in listed if columns else []:
+        batch = measure_part(plan, RowsSeen(summaries=some), {name: plan.scales[name] for name in some})
+        for name, found in batch.observed.items():
+            stored = plan.choices[name].observed
+            if stored is None or not is_within(found, stored, delta=plan.request.target.delta):
+                raise refused("a scale at which the observed frequencies lose more than the file says")

@@ -1,0 +1,333 @@
+"""What a plan says of other rows: the same on every kind of frame, and what a release of them then does."""
+
+import math
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from conftest import build_frame, run, without_spark
+from kinds import entries
+
+import puffer_frames
+from puffer_frames import (
+    ArgumentTypeError,
+    BatchReport,
+    CalibrationError,
+    Channel,
+    ColumnNotFoundError,
+    PufferError,
+    Strata,
+    Unit,
+    load_plan,
+)
+
+ROWS = 900
+MARK = "level-8675309"
+"""A level that no reason may show."""
+
+
+def night(seed, *, rows=ROWS, shift=0):
+    """Rows of one population; with a shift of another one."""
+    rng = np.random.default_rng(seed)
+    group = rng.choice(["a", "b"], rows)
+    score = rng.integers(0, 8, rows) + (group == "a") * (1 + shift)
+    town = np.where(rng.random(rows) < 0.3 + 0.2 * (group == "a"), "bath", rng.choice(["cork", "hull"], rows))
+    return {
+        "group": group,
+        "score": score,
+        "size": rng.integers(0, 4, rows),
+        "town": np.where((group == "b") & (rng.random(rows) < 0.2 * shift), "hull", town),
+        "ward": rng.choice(["n", "s"], rows),
+        "id": rng.permutation(rows),
+    }
+
+
+FIRST = night(0)
+ASKED = {
+    "one column": {"beliefs": "population"},
+    "one column, delta": {"delta": 1e-3, "noise": "gaussian", "epsilon": 1.0},
+    "a domain": {"domain": {"score": (1, 8)}, "mechanism": "remap"},
+    "bounded columns": {"public": ["score", "size"], "theorem": "bounded"},
+    "columns together": {"public": ["score", "size"]},
+    "columns with labels": {"public": ["score", "town"]},
+    "bounded columns with labels": {"public": ["score", "town"], "theorem": "bounded"},
+    "strata": {"given": Strata("ward", minimum=10)},
+    "several releases": {"releases": 3},
+    "labels": {"public": "town", "mechanism": Channel(radius=0.05)},
+    "numbers through a channel": {"mechanism": "channel", "domain": {"score": range(12)}},
+    "cells": {"mechanism": Channel(cells=3, radius=0.05), "public": "id", "domain": {"id": (0, 2000)}},
+}
+BATCHES = {
+    "the same rows": FIRST,
+    "another night": night(1),
+    "few rows": night(2, rows=60),
+    "another population": night(3, shift=3),
+    "one secret": {name: entries[FIRST["group"] == "a"] for name, entries in FIRST.items()},
+    "another secret": FIRST | {"group": np.where(np.arange(ROWS) == 5, "c", FIRST["group"])},
+    "another label": FIRST | {"town": np.where(np.arange(ROWS) < 7, MARK, FIRST["town"])},
+    "another stratum": FIRST | {"ward": np.where(np.arange(ROWS) < 9, "w", FIRST["ward"])},
+    "numbers as text": FIRST | {"score": FIRST["score"].astype(str)},
+    "labels as numbers": FIRST | {"town": FIRST["size"]},
+    "values far out": FIRST | {"score": np.where(np.arange(ROWS) < 4, 99, FIRST["score"])},
+    "no rows": {name: entries[:0] for name, entries in FIRST.items()},
+    "a column less": {name: entries for name, entries in FIRST.items() if name not in ("score", "town", "id")},
+}
+
+
+def made(frame, name):
+    asked = {"secret": "group", "public": "score", "epsilon": 0.6} | ASKED[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return puffer_frames.calibrate(frame, **asked)
+
+
+PLANS = {name: made(pl.DataFrame(FIRST), name) for name in ASKED}
+
+
+def released(plan, batch, **allowed):
+    """Whether a release of the batch goes through."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            plan.release(batch, rng=7, **allowed)
+        except PufferError:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("batch", BATCHES)
+def test_the_verdict_is_what_a_release_does(name, batch):
+    plan, frame = PLANS[name], pl.DataFrame(BATCHES[batch])
+    report = plan.check(frame)
+    assert isinstance(report, BatchReport)
+    assert (report.verdict == "covered") == released(plan, frame, allow_other_frame=True)
+    assert (report.verdict != "refused") == released(plan, frame, allow_other_frame=True, allow_drift=True)
+    assert report.why
+    assert MARK not in str(report)
+    assert ("the rows that the plan was made from" in report.why) == released(plan, frame)
+
+
+def test_every_verdict_is_met():
+    found = {PLANS[name].check(pl.DataFrame(batch)).verdict for name in ASKED for batch in BATCHES.values()}
+    assert found == {"covered", "recalibrate", "refused"}
+
+
+def test_of_every_kind_of_frame(make_frame):
+    """The same figures and the same reason; the small frame is of the library of the batch."""
+    for name in ("one column", "columns with labels", "strata", "labels"):
+        for batch in ("another night", "another secret", "another label", "a column less"):
+            report, here = (
+                PLANS[name].check(make_frame(BATCHES[batch])),
+                PLANS[name].check(pl.DataFrame(BATCHES[batch])),
+            )
+            assert (report.verdict, report.why) == (here.verdict, here.why)
+            assert str(report) == str(here)
+            assert figures_in(report.frame) == figures_in(here.frame)
+
+
+def figures_in(frame):
+    """Of a small frame; a figure that there is not is NaN, or what its library calls missing."""
+    return [[None if entry != entry else entry for entry in found] for _, found in entries(frame)]
+
+
+@pytest.mark.parametrize(
+    ("library", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame), ("polars-lazy", pl.DataFrame)]
+)
+def test_the_small_frame(library, kind):
+    frame = PLANS["one column"].check(build_frame(library, night(1))).frame
+    assert type(frame) is kind
+    assert list(frame.columns) == ["check", "column", "about", "found", "limit", "verdict"]
+
+
+def figures(report, check):
+    return {each.about: (each.found, each.limit, each.verdict) for each in report.findings if each.check == check}
+
+
+def test_rows_of_each_secret():
+    batch = night(1, rows=100)
+    found = figures(PLANS["one column"].check(pl.DataFrame(batch)), "rows")
+    counts, plan = (dict(zip(*np.unique(each["group"], return_counts=True))) for each in (batch, FIRST))
+    assert found == {secret: (counts[secret], plan[secret], "") for secret in "ab"}
+    alone = PLANS["one column"].check(pl.DataFrame(BATCHES["one secret"]))
+    assert figures(alone, "rows")["b"] == (0, plan["b"], "absent")
+    assert alone.verdict == "covered"
+
+
+def test_losses_are_those_of_a_certificate():
+    """Under the frequencies of the rows, at the scales of the plan."""
+    for name in ("one column", "one column, delta", "columns together", "labels"):
+        plan, batch = PLANS[name], pl.DataFrame(night(4))
+        found = figures(plan.check(batch), "loss")["empirical"][0]
+        certificate = puffer_frames.certificate_of(plan.release(batch, allow_other_frame=True, allow_drift=True, rng=7))
+        measured = next(iter(certificate.observed.values()), None)
+        if measured is not None:
+            assert found == (measured.hockey_stick if plan.delta else measured.pure_loss).upper
+    assert set(figures(PLANS["one column"].check(batch), "loss")) == {"empirical", "population"}
+
+
+def test_a_population_is_learned_anew():
+    """From fewer rows more laws are not refuted, and more is lost under the worst of them."""
+    losses = [
+        figures(PLANS["one column"].check(pl.DataFrame(night(5, rows=rows))), "loss")["population"][0]
+        for rows in (900, 300, 100)
+    ]
+    assert losses == sorted(losses)
+    assert losses[-1] > 0.6
+
+
+def test_values_beyond_the_domain_are_counted():
+    report = PLANS["a domain"].check(pl.DataFrame(BATCHES["values far out"]))
+    far = BATCHES["values far out"]["score"]
+    rows = int(((far < 1) | (far > 8)).sum())
+    assert [(e.check, e.found, e.verdict) for e in report.findings if e.check.startswith("beyond")] == [
+        ("beyond the domain", rows, "clipped")
+    ]
+    beyond = [e for e in PLANS["columns together"].check(pl.DataFrame(far_out())).findings if e.check.startswith("bey")]
+    assert [(e.check, e.column, e.found, e.verdict) for e in beyond] == [
+        ("beyond the range", "score", 4, ""),
+        ("beyond the range", "size", 0, ""),
+    ]
+
+
+def far_out():
+    return BATCHES["values far out"]
+
+
+def test_drift_is_the_distance_of_kolmogorov_and_smirnov():
+    from scipy.stats import ks_2samp
+
+    batch = night(6, rows=500)
+    for name, column in (("one column", "score"), ("numbers through a channel", "score")):
+        found = figures(PLANS[name].check(pl.DataFrame(batch)), "drift")
+        for secret in "ab":
+            ours, theirs = (each[column][each["group"] == secret] for each in (FIRST, batch))
+            assert found[secret][0] == pytest.approx(ks_2samp(ours, theirs).statistic, abs=1e-12)
+    town = figures(PLANS["labels"].check(pl.DataFrame(batch)), "drift")
+    places = {"bath": 0, "cork": 1, "hull": 2}
+    for secret in "ab":
+        ours, theirs = ([places[level] for level in each["town"][each["group"] == secret]] for each in (FIRST, batch))
+        assert town[secret][0] == pytest.approx(ks_2samp(ours, theirs).statistic, abs=1e-12)
+    beside = figures(PLANS["columns with labels"].check(pl.DataFrame(batch)), "drift")
+    assert beside == town | {}  # of the last column of the same names, which is the town
+
+
+def test_another_population_has_drifted_and_the_same_has_not():
+    for name in ("one column", "labels", "columns with labels", "strata"):
+        same = figures(PLANS[name].check(pl.DataFrame(night(7))), "drift")
+        assert all(found <= limit and verdict == "within" for found, limit, verdict in same.values())
+    far = PLANS["one column"].check(pl.DataFrame(night(8, shift=3)))
+    assert figures(far, "drift")["a"][2] == "beyond"
+    nearer = made(pl.DataFrame(FIRST), "bounded columns").check(pl.DataFrame(night(8, shift=1)))
+    if nearer.verdict == "covered" and "beyond" in {each.verdict for each in nearer.findings if each.check == "drift"}:
+        assert "has moved by more than chance explains" in nearer.why
+
+
+def test_merged_labels_have_no_order():
+    rare = pl.DataFrame(FIRST | {"town": np.where(np.arange(ROWS) < 3, "rare", FIRST["town"])})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plan = puffer_frames.calibrate(rare, secret="group", public="town", epsilon=0.6, merge_rare=5)
+    assert figures(plan.check(rare), "drift") == {}
+
+
+def test_units_with_more_rows():
+    frame = pl.DataFrame(FIRST).with_columns(pl.Series("ward", np.repeat(np.arange(300), 3)))
+    frame = frame.with_columns(group=pl.when(pl.col("ward") % 2 == 0).then(pl.lit("a")).otherwise(pl.lit("b")))
+    plan = puffer_frames.calibrate(
+        frame, secret="group", public="score", epsilon=0.6, theorem="bounded", calibration="theorem",
+        unit=Unit("ward", rows="any", most=3),
+    )  # fmt: skip
+    more = frame.with_columns(ward=pl.col("ward") // 4 * 2 + pl.col("ward") % 2)
+    report = plan.check(more)
+    assert (report.verdict, "of at most 3 rows" in report.why) == ("refused", True)
+    assert plan.check(frame).verdict == "covered"
+    assert plan.check(frame.drop("ward")).verdict == "refused"
+    with pytest.raises(ColumnNotFoundError, match="unit"):
+        plan.release(frame.drop("ward"), allow_other_frame=True)
+
+
+def test_each_secret_column():
+    frame = pl.DataFrame(FIRST)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for public in ("score", "town"):
+            asked = {"secret": ["group", "ward"], "secrets": "each", "public": public, "epsilon": 0.3}
+            plan = puffer_frames.calibrate(frame, **asked)
+            report = plan.check(frame)
+            assert report.verdict == "covered"
+            assert set(figures(report, "rows")) == {str(key) for key in plan.rows_per_secret}
+            new = plan.check(frame.with_columns(ward=pl.lit("w")))
+            assert "('ward', 'w')" in figures(new, "new secret")
+
+
+@without_spark
+def test_columns_that_hold_something_else(make_frame):
+    """By what they hold, not by the dtypes of a library: the plan is of another kind of frame."""
+    text, numbers = make_frame(BATCHES["numbers as text"]), make_frame(BATCHES["labels as numbers"])
+    for name in ("one column", "numbers through a channel", "columns with labels"):
+        with pytest.raises(ArgumentTypeError, match="of numbers, as in the plan; got a column of labels"):
+            PLANS[name].release(text, allow_other_frame=True)
+    for name in ("labels", "columns with labels"):
+        with pytest.raises(
+            ArgumentTypeError, match="'town' must be of labels, as in the plan; got a column of numbers"
+        ):
+            PLANS[name].release(numbers, allow_other_frame=True)
+    secret = make_frame(FIRST | {"group": FIRST["size"]})
+    with pytest.raises(ArgumentTypeError, match="the secret column 'group' must be of labels, as in the plan"):
+        PLANS["one column"].release(secret, allow_other_frame=True)
+    whole = make_frame(FIRST | {"score": FIRST["score"].astype(float)})
+    assert entries(run(PLANS["one column"].release(whole, rng=7))) == entries(
+        run(PLANS["one column"].release(make_frame(FIRST), rng=7))
+    )
+
+
+def test_truth_values_are_numbers_but_for_a_channel():
+    frame = pl.DataFrame(FIRST | {"score": FIRST["score"] > 3})
+    numbers = frame.with_columns(score=pl.col("score").cast(pl.Int64))
+    asked = {"secret": "group", "public": "score", "epsilon": 0.1}
+    assert puffer_frames.calibrate(frame, **asked).release(numbers, rng=7).height == ROWS
+    plan = puffer_frames.calibrate(frame, **asked, mechanism="channel")
+    with pytest.raises(ArgumentTypeError, match="of booleans, as in the plan; got a column of numbers"):
+        plan.release(numbers, allow_other_frame=True)
+    assert plan.check(numbers).verdict == "refused"
+
+
+def test_what_is_no_frame_is_an_error():
+    for name in ("one column", "labels"):
+        with pytest.raises(ArgumentTypeError, match="the frame must be"):
+            PLANS[name].check({"group": ["a"]})
+
+
+def test_a_plan_from_a_file_says_the_same(tmp_path):
+    for name, plan in PLANS.items():
+        plan.save(tmp_path / "plan")
+        again = load_plan(tmp_path / "plan")
+        for batch in ("another night", "another population", "another secret", "a column less"):
+            frame = pl.DataFrame(BATCHES[batch])
+            assert str(again.check(frame)) == str(plan.check(frame)), name
+
+
+def test_text_and_page():
+    report = PLANS["one column"].check(pl.DataFrame(night(1)))
+    text = str(report)
+    assert text.startswith("Batch: ")
+    assert "keep private" in text
+    assert repr(report) == text
+    assert report._repr_html_().startswith("<table>")
+    assert "this report holds exact statistics" in report._repr_html_()
+    cannot = PLANS["one column"].check(pl.DataFrame(BATCHES["a column less"]))
+    assert math.isnan(cannot.findings[0].found)
+    assert "public must be a column of the frame; got 'score'" in str(cannot).replace("\n", " ").replace("  ", "")
+
+
+def test_rows_that_exceed_the_plan_are_said_in_the_certificate():
+    plan, batch = PLANS["one column, delta"], pl.DataFrame(night(3, shift=3))
+    report = plan.check(batch)
+    assert report.verdict == "recalibrate"
+    with pytest.raises(CalibrationError, match="under the frequencies of these rows"):
+        plan.release(batch, allow_other_frame=True)
+    certificate = puffer_frames.certificate_of(plan.release(batch, allow_other_frame=True, allow_drift=True))
+    assert "observed-exceeds" in [statement.key for statement in certificate.statements]
