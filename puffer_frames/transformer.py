@@ -60,8 +60,8 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    secret, public, epsilon, delta, secrets, given, unit, releases, pairs, mechanism, theorem, calibration, noise, beliefs, \
-    components, nulls, domain, merge_rare, weights, allow_zero_noise
+    secret, public, epsilon, delta, secrets, given, unit, releases, pairs, mechanism, theorem, calibration, noise, \
+    beliefs, components, nulls, domain, merge_rare, weights, allow_zero_noise
         As in `puffer_frames.calibrate`. The columns of an array are called "x0", "x1", ... The rows that come out are
         those that went in, so `nulls="drop"` and `Unit(over="sample")` are refused.
     keep, index, clip, round, publish, row_id, about, rng

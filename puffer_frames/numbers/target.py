@@ -32,14 +32,11 @@ class Target:
         """The same epsilon without a delta."""
         return Target(epsilon=self.epsilon)
 
-    def share(self, parts: int, /, *, of: int = 1) -> Target:
-        """What each of so many releases, or so many `of` them, may use, so that all together keep within the whole."""
-        if parts == of:
+    def share(self, parts: int, /) -> Target:
+        """What each of so many releases may use, so that together they keep within the whole."""
+        if parts == 1:
             return self
-        epsilon = (
-            math.nextafter(math.nextafter(self.epsilon / parts, 0.0) * of, 0.0) if of > 1 else self.epsilon / parts
-        )
-        return Target(epsilon=math.nextafter(epsilon, 0.0), delta=self.delta / parts * of)
+        return Target(epsilon=math.nextafter(self.epsilon / parts, 0.0), delta=self.delta / parts)
 
     def __str__(self) -> str:
         return f"epsilon {self.epsilon:g}" + (f" and delta {self.delta:g}" if self.delta else "")

@@ -176,6 +176,7 @@ def choose_columns(
     noise: Noise,
     pairs: Pairs,
     allow_zero_noise: bool,
+    others: int = 0,
 ) -> dict[str, Choice]:
     """Scales for several columns by the bounded-column rule, each confirmed by the engine for its share.
 
@@ -193,6 +194,8 @@ def choose_columns(
         How far a value may be from the one it was counted as.
     noise, pairs, allow_zero_noise
         As in `puffer_frames.privatize`.
+    others : int
+        How many other columns the target is split over, too.
 
     Raises
     ------
@@ -200,9 +203,10 @@ def choose_columns(
         Where every column is constant, unless `allow_zero_noise`.
     """
     ranges = {name: range_of(groups, domain.get(name), radius=radius[name]) for name, groups in counts.items()}
-    share = target.share(len(counts))
+    share = target.share(len(counts) + others)
     if noise == PUBLISHED_FOR:
-        published = bounded_scales(ranges, epsilon=target.epsilon)
+        parts = Fraction(len(ranges) + others, len(ranges))
+        published = bounded_scales({n: up(Fraction(w) * parts) for n, w in ranges.items()}, epsilon=target.epsilon)
     else:
         published = {name: noise.hide(width, share) for name, width in ranges.items()}
     require_noise(max(published.values()), ["empirical"], target, allow_zero_noise=allow_zero_noise)

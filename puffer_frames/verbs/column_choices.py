@@ -10,6 +10,7 @@ from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.summary import Counts, Summary
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import check_several, choose_column, choose_columns
 from puffer_frames.scales.joint.columns import bounded_labels, choose_jointly
@@ -89,16 +90,7 @@ def _of_one_value(
     counts = {c: {label: summary.counts[label] for label in named} for c, summary in summaries.items()}
     if len(request.public) > 1:
         check_several(theorem=request.theorem, components=request.components, beliefs=request.beliefs)
-        return choose_columns(
-            counts,
-            target,
-            domain=request.domain,
-            extent={c: summary.extent for c, summary in summaries.items()},
-            radius={c: summary.radius for c, summary in summaries.items()},
-            noise=request.noise,
-            pairs=pairs,
-            allow_zero_noise=request.allow_zero_noise,
-        )
+        return _by_ranges(request, counts, summaries, target, pairs=pairs, others=0)
     name = request.public[0]
     choice = choose_column(
         counts[name],
@@ -123,12 +115,33 @@ def _for_ranges(
     """Columns of numbers and labels, each with an equal share of what is asked for, whatever their joint law."""
     assert rows.joint is not None
     check_several(theorem=request.theorem, components=request.components, beliefs=request.beliefs)
-    numbers = tuple(name for name in request.public if name not in request.labels)
+    counts = {c: {label: summary.counts[label] for label in named} for c, summary in rows.summaries.items()}
     found: dict[str, Choice] = {}
-    if numbers:
-        asked = replace(request, public=numbers, labels=(), calibration="theorem", allow_zero_noise=True)
-        part = target.share(len(request.public), of=len(numbers))
-        found = _of_one_value(asked, replace(rows, joint=None), part, pairs=pairs, named=named, near=None)
+    if counts:
+        found = _by_ranges(request, counts, rows.summaries, target, pairs=pairs, others=len(request.labels))
     there = replace(rows.joint, counts={secret: rows.joint.counts[secret] for secret in named})
     found |= bounded_labels(there, target.share(len(request.public)))
     return {name: found[name] for name in request.public}
+
+
+def _by_ranges(
+    request: Request,
+    counts: Mapping[str, Mapping[Secret, Counts]],
+    summaries: Mapping[str, Summary],
+    target: Target,
+    *,
+    pairs: Pairs,
+    others: int,
+) -> dict[str, Choice]:
+    """Columns of numbers, beside so many others that have the same share of what is asked for."""
+    return choose_columns(
+        counts,
+        target,
+        others=others,
+        domain=request.domain,
+        extent={c: summary.extent for c, summary in summaries.items()},
+        radius={c: summary.radius for c, summary in summaries.items()},
+        noise=request.noise,
+        pairs=pairs,
+        allow_zero_noise=request.allow_zero_noise or others > 0,
+    )

@@ -13,7 +13,7 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.beliefs import ONLY
-from puffer_frames.scales.learned import Bootstrap, Contamination
+from puffer_frames.scales.learned import Bootstrap, Contamination, LearnedBelief
 
 EMPIRICAL = "empirical"
 
@@ -26,6 +26,8 @@ class JointBelief:
     """Frequencies of rows; the guarantee is under those of each."""
     words: str
     """What it is, in a sentence."""
+    learned: LearnedBelief | None = None
+    """The entry that it was learned from, where there is one."""
     shares: Mapping[Secret, float] | None = None
     """The share of the rows of each secret that may be anything on the domain, where there is one."""
 
@@ -75,9 +77,9 @@ def joint_beliefs(entries: Sequence[Any], joint: JointCounts, /) -> dict[str, Jo
             named[name] = JointBelief(tables=(_like(entry, joint),), words="the frequencies of rows of another table")
         elif isinstance(entry, Contamination):
             shares = {secret: entry.share_of(secret, rows) for secret, rows in joint.rows_per_secret.items()}
-            named[entry.title] = JointBelief(tables=(joint,), words=entry.words, shares=shares)
+            named[entry.title] = JointBelief(tables=(joint,), words=entry.words, learned=entry, shares=shares)
         elif isinstance(entry, Bootstrap):
-            named[entry.title] = JointBelief(tables=_resampled(entry, joint), words=entry.words)
+            named[entry.title] = JointBelief(tables=_resampled(entry, joint), words=entry.words, learned=entry)
     return named
 
 

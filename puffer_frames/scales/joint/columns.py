@@ -121,12 +121,17 @@ def choose_jointly(
     listed = list(scales.values())
     worst = {name: worst_loss(belief, listed, asked, pairs=pairs, bounds=bounds) for name, belief in covered.items()}
     observed = worst[EMPIRICAL][0] if EMPIRICAL in worst else measured(joint, listed, asked, pairs=pairs)[0]
+    learned = [belief.learned for belief in covered.values() if belief.learned is not None]
+    clipped = {
+        name: name in domain or (clips and k in bounds and scales[name] > 0) for k, name in enumerate(joint.columns)
+    }
     reasons = _reasons(worst, observed, theorem=COUPLED if coupled else JOINT)
     return {
         name: replace(
             _of_column(joint, k, scales[name], covered, reasons),
             bounds=bounds.get(k, (0.0, 1.0)),
-            clips=name in domain or (clips and k in bounds and scales[name] > 0),
+            clips=clipped[name],
+            learned=tuple(one for one in learned if clipped[name] or not one.clips),
         )
         for k, name in enumerate(joint.columns)
     }
@@ -191,6 +196,7 @@ def bounded_labels(joint: JointCounts, share: Target, /) -> dict[str, Choice]:
             theorem=BOUNDED,
             published_scale=None,
             scale=scale,
+            scale_per_belief={belief: scale},
             none_needed=not scale,
             binding_belief=belief,
             worst_pair=(first, last),
