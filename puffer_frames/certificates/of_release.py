@@ -54,6 +54,8 @@ class ReleaseFacts:
     """How many rows of a unit and how many releases the guarantee is for."""
     unit: str
     """Name of the unit's column, or empty."""
+    merged: int
+    """How many strata were merged into one."""
     sampled: bool
     """Whether rows of units beyond those were left out."""
     strata: StrataChoices | None
@@ -101,7 +103,7 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
     strata = "" if facts.strata is None else f" and {shown_names(facts.strata.given)}"
     yield say("beliefs", strata=strata, beliefs=_beliefs_text(list(facts.choices.values())))
     if facts.strata is not None:
-        yield from _of_strata(facts.strata)
+        yield from _of_strata(facts, facts.strata)
     for belief in _learned(facts):
         if isinstance(belief, Population):
             yield say("population-rows")
@@ -130,13 +132,15 @@ def _of_units(facts: ReleaseFacts) -> Iterator[Statement]:
         yield say("measured-of-one", unit=unit)
 
 
-def _of_strata(strata: StrataChoices) -> Iterator[Statement]:
+def _of_strata(facts: ReleaseFacts, strata: StrataChoices) -> Iterator[Statement]:
     """What follows from conditioning on columns."""
     given, count = shown_names(strata.given), f"{len(strata.choices):,}"
     yield say("given", given=given)
     yield say("given-alone", given=given)
     if strata.lacking:
         yield say("given-lacking", given=given, lacking=f"{strata.lacking:,}", strata=count)
+    if facts.merged:
+        yield say("strata-merged", merged=f"{facts.merged:,}", minimum=f"{strata.minimum:,}", given=given)
     if strata.small:
         yield say("strata-small", minimum=f"{strata.minimum:,}", small=f"{len(strata.small):,}", strata=count)
     if strata.unbound:

@@ -333,6 +333,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "A label of {what} stays as it is with probability {kept}; else any other of its {levels} levels takes its "
         "place, each as likely.",
     ),
+    "strata-merged": (
+        "done",
+        "{merged} strata with fewer than {minimum} rows of a secret were merged: their rows have the label 'other' in "
+        "{given}, also where it was released.",
+    ),
     "strata-small": (
         "done",
         "Strata with fewer than {minimum} rows of one of their secrets ({small} of {strata}) have noise for the whole "

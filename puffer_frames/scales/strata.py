@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from puffer_frames.errors import short_traceback
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.numbers.arguments import check_count, check_word
+from puffer_frames.numbers.arguments import check_count, check_flag, check_word
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.scales.choice import Choice
 
@@ -31,6 +31,9 @@ class Strata:
     minimum : int
         With "each": a stratum with fewer rows than this of one of its secrets has noise for the whole range of the
         column, since its frequencies are known too badly. With "one" nothing follows from it.
+    merge : bool
+        Merge such strata, and those that lack a secret, into one: they have the label "other" in the columns, also
+        where these are released. For columns of text and categories.
 
     Raises
     ------
@@ -51,14 +54,16 @@ class Strata:
     --------
     >>> from puffer_frames import Strata
     >>> Strata("workclass", scale="one")
-    Strata(columns='workclass', scale='one', minimum=50)
+    Strata(columns='workclass', scale='one', minimum=50, merge=False)
     """
 
     columns: str | Sequence[str]
     scale: Literal["each", "one"] = "each"
     minimum: int = 50
+    merge: bool = False
 
     def __post_init__(self) -> None:
+        check_flag(self.merge, "merge")
         check_word(self.scale, "scale", ("each", "one"))
         check_count(self.minimum, "minimum", at_least=1)
 

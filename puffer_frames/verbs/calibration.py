@@ -28,6 +28,7 @@ from puffer_frames.verbs.batch_report import BatchReport, covered_words, refused
 from puffer_frames.verbs.calibration_text import plan_rows, plan_title
 from puffer_frames.verbs.checked_rows import findings_of
 from puffer_frames.verbs.lean_plan import LAWS, lean, whole
+from puffer_frames.verbs.merged_strata import as_merged
 from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.plan_checks import check_checksum, check_plan
 from puffer_frames.verbs.plan_columns import check_columns, check_kinds
@@ -266,6 +267,7 @@ class Calibration(Planned):
         other_rows = check_flag(arguments.allow_other_frame, "allow_other_frame")
         drift = check_flag(arguments.allow_drift, "allow_drift")
         request = self.plan.request
+        frame = as_merged(self.plan.request, frame)
         table = open_table(frame)
         asked = RowsRequest.of(arguments, table.labels, request)
         refuse_publish(asked)
@@ -330,6 +332,7 @@ class Calibration(Planned):
         >>> plan.check(people.tail(100)).verdict, plan.check(people.assign(group="c")).verdict
         ('covered', 'refused')
         """
+        frame = as_merged(self.plan.request, frame)
         table, library = open_table(frame), library_of(frame)
         request = self.plan.request
         roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)

@@ -10,6 +10,7 @@ from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.channel_plan import channel_of
 from puffer_frames.verbs.channels import calibrate_levels, privatize_levels
 from puffer_frames.verbs.labels import with_labels
+from puffer_frames.verbs.merged_strata import with_merged
 from puffer_frames.verbs.other_tables import read_other_tables
 from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.plan_columns import kinds_of
@@ -231,7 +232,8 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     if (options := channel_of(request, table)) is not None:
         return privatize_levels(frame, request, options, asked)
     refuse_publish(asked)
-    request = with_units(read_other_tables(with_labels(request, table)), table)
+    request, frame, table = with_merged(with_labels(request, table), frame, table)
+    request = with_units(read_other_tables(request), table)
     rows = table.complete(request.counting(asked.roles), nulls=request.nulls, layout=asked.layout)
     seen = RowsSeen.of(rows, request)
     counts = seen.rows_of_secrets(len(request.secret), given=request.given is not None)
@@ -273,6 +275,7 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
     request = Request.of(arguments, table.labels)
     if (options := channel_of(request, table)) is not None:
         return calibrate_levels(table, request, options)
-    request = with_units(read_other_tables(with_labels(request, table)), table)
+    request, frame, table = with_merged(with_labels(request, table), frame, table)
+    request = with_units(read_other_tables(request), table)
     rows = table.complete(request.roles(), nulls=request.nulls, layout=None)
     return Calibration.of(request, rows, library=library_of(frame), kinds=kinds_of(table, request))

@@ -140,6 +140,7 @@ def _facts(
         responses={name: (len(found), *plan.changed_in_strata(name)) for name, found in plan.levels.items()},
         repeats=request.repeats,
         unit="" if request.unit is None else request.unit.column,
+        merged=len(request.merged),
         sampled=request.unit is not None and request.unit.over == "sample",
         strata=plan.strata,
     )

@@ -31,7 +31,7 @@ from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS
 from puffer_frames.scales.learned import Bootstrap, Contamination
 from puffer_frames.scales.remap import check_noise
 from puffer_frames.scales.repeats import MOST_REPEATS, Repeats, Unit
-from puffer_frames.scales.strata import Strata
+from puffer_frames.scales.strata import Strata, Stratum
 from puffer_frames.verbs.arguments import CalibrateArguments, DrawArguments, GuaranteeArguments, LayoutArguments
 from puffer_frames.verbs.release_ledger import Ledger
 from puffer_frames.verbs.reserved import Reserved, as_ledger
@@ -283,6 +283,8 @@ class Request:
     """On what the guarantee conditions."""
     given_columns: tuple[str, ...]
     """Names of its columns."""
+    merged: tuple[Stratum, ...]
+    """Small strata that have one label in the released columns; known when the table was looked at."""
     unit: Unit | None
     """Whose several rows are protected together."""
     labels: tuple[str, ...]
@@ -339,6 +341,7 @@ class Request:
             public=public,
             given=given,
             given_columns=given_columns,
+            merged=(),
             unit=check_unit(arguments.unit, labels),
             labels=(),
             repeats=Repeats(releases=check_count(arguments.releases, "releases", at_least=1, at_most=MOST_REPEATS)),

@@ -141,6 +141,7 @@ CASES = {
     "release, given": RELEASE | {"given": Strata("town", minimum=1)},
     "release, given, one scale": RELEASE | {"given": Strata("town", scale="one")},
     "release, given, small": RELEASE | {"given": Strata(["town", "pet"], minimum=60), "nulls": "drop"},
+    "release, given, merged": RELEASE | {"given": Strata(["town", "pet"], minimum=60, merge=True), "nulls": "drop"},
     "release, given, lacking": RELEASE | {"frame": LACKING, "given": Strata("town", minimum=1)},
     "rows, given": ROWS | {"given": "town"},
     "release, unit of independent rows": RELEASE | {"frame": WARDS, "unit": Unit("ward", rows="independent")},

@@ -143,6 +143,7 @@ TABLE = {
     "given-alone": lambda c, name: strata(c),
     "given-lacking": lambda c, name: name == "release, given, lacking",
     "strata-unbound": lambda c, name: name == "release, given, lacking",
+    "strata-merged": lambda c, name: "merged" in name,
     "strata-small": lambda c, name: name == "release, given, small",
     "unit-independent": lambda c, name: unit(c, "independent"),
     "unit-repeated": lambda c, name: unit(c, "repeated"),
