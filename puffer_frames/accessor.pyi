@@ -31,6 +31,7 @@ from puffer_frames.verbs.arguments import (
     PublishWord,
     QueryWord,
     RowMechanism,
+    SecretsWord,
     TheoremWord,
 )
 from puffer_frames.verbs.calibration import Calibration
@@ -54,6 +55,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         delta: float = 0.0,
         noise: NoiseArgument = "laplace",
         nulls: NullsWord = "raise",
+        secrets: SecretsWord = "joint",
         given: Name | Iterable[Name] | Strata = (),
         unit: Unit | None = None,
         releases: int = 1,
@@ -89,6 +91,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         delta: float = 0.0,
         noise: NoiseArgument = "laplace",
         nulls: NullsWord = "raise",
+        secrets: SecretsWord = "joint",
         given: Name | Iterable[Name] | Strata = (),
         unit: Unit | None = None,
         releases: int = 1,

@@ -146,35 +146,9 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         rng: RandomSource = None,
         allow_drift: bool = False,
     ) -> None:
-        self.secret = secret
-        self.public = public
-        self.epsilon = epsilon
-        self.delta = delta
-        self.secrets = secrets
-        self.given = given
-        self.unit = unit
-        self.releases = releases
-        self.pairs = pairs
-        self.mechanism = mechanism
-        self.theorem = theorem
-        self.calibration = calibration
-        self.noise = noise
-        self.beliefs = beliefs
-        self.components = components
-        self.nulls = nulls
-        self.domain = domain
-        self.merge_rare = merge_rare
-        self.weights = weights
-        self.allow_zero_noise = allow_zero_noise
-        self.keep = keep
-        self.index = index
-        self.clip = clip
-        self.round = round
-        self.publish = publish
-        self.row_id = row_id
-        self.about = about
-        self.rng = rng
-        self.allow_drift = allow_drift
+        arguments = dict(locals())  # scikit-learn keeps every argument as it is, under its name
+        del arguments["self"]
+        self.__dict__.update(arguments)
 
     @short_traceback
     def fit(self, X: NativeFrame | ArrayLike, y: object = None) -> Self:  # noqa: N803, ARG002 - scikit-learn's names
