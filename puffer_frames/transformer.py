@@ -47,7 +47,7 @@ from puffer_frames.verbs.release import calibrate
 from puffer_frames.verbs.request import RowsRequest
 
 MOST_CERTIFICATES = 1000
-"""So many are kept, of some 10 kB each."""
+"""So many are kept, of some kilobytes each."""
 _PLANNED = tuple(field.name for field in fields(CalibrateArguments))
 _DRAWN = tuple(field.name for field in fields(LayoutArguments) if field.name != "shuffle")
 

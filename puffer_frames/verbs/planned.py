@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
-from puffer_frames.errors import PlanFileError, PufferError
+from puffer_frames.errors import PlanFileError, PufferError, short_traceback
 from puffer_frames.numbers.presentation import Rows, as_html, as_text
 from puffer_frames.numbers.records import TAG, refused
 from puffer_frames.priors.pairs import Pairs
@@ -75,6 +75,7 @@ class Planned:
         """Rows of the frame it was made from, complete ones."""
         return self.plan.rows
 
+    @short_traceback
     def save(self, path: str | Path, /, *, password: str | bytes | None = None) -> None:
         """Write the plan to a file that `load` reads: for the rows of another day, or another machine.
 
@@ -114,6 +115,7 @@ class Planned:
         write_plan(path, codec_of(type(self)).plain(lean), password=password)
 
     @classmethod
+    @short_traceback
     def load(cls, path: str | Path, /, *, password: str | bytes | None = None) -> Self:
         """Read a plan of this kind that `save` wrote; `puffer_frames.load_plan` reads every kind.
 

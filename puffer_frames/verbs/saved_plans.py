@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from puffer_frames.errors import short_traceback
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.plan_file import read_plan
 from puffer_frames.verbs.planned import believed
 
 
+@short_traceback
 def load_plan(path: str | Path, /, *, password: str | bytes | None = None) -> Calibration | ChannelCalibration:
     """Read a plan that `save` wrote: `people.puffer.calibrate(...).save("plan.json")`.
 
