@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import narwhals.stable.v2 as nw
-
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.merged import merged_frame
 from puffer_frames.frames.table import Table, open_table
 from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.scales.channels.column import OTHER
-from puffer_frames.scales.strata import Stratum
 from puffer_frames.verbs.request import Request
 from puffer_frames.verbs.rows_seen import RowsSeen
 
@@ -45,26 +43,8 @@ def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[
     small = tuple(z for z, found in rows.items() if min(found.get(s, 0) for s in named) < request.given.minimum)
     if len(small) < 2 and not any(OTHER in z for z in small):
         return request, frame, table
-    merged = merged_frame(frame, request.given_columns, small)
+    merged = merged_frame(frame, request.given_columns, small, label=OTHER)
     return replace(request, merged=small), merged, open_table(merged)
-
-
-def merged_frame(frame: NativeFrame, columns: tuple[str, ...], small: tuple[Stratum, ...], /) -> NativeFrame:
-    """The frame with one label in place of those of small strata, in all columns."""
-    strata = [
-        nw.all_horizontal(
-            *(nw.col(name).cast(nw.String) == nw.lit(level) for name, level in zip(columns, z, strict=True)),
-            ignore_nulls=False,
-        )
-        for z in small
-    ]
-    is_small = nw.any_horizontal(*strata, ignore_nulls=False)
-    return nw.to_native(
-        nw.from_native(frame).with_columns(
-            nw.when(is_small).then(nw.lit(OTHER)).otherwise(nw.col(name).cast(nw.String)).alias(name)
-            for name in columns
-        )
-    )
 
 
 def as_merged(request: Request, frame: NativeFrame, /) -> NativeFrame:
@@ -72,4 +52,4 @@ def as_merged(request: Request, frame: NativeFrame, /) -> NativeFrame:
     names = open_table(frame).names
     if not request.merged or not set(request.given_columns) <= set(names):
         return frame
-    return merged_frame(frame, request.given_columns, request.merged)
+    return merged_frame(frame, request.given_columns, request.merged, label=OTHER)
