@@ -36,6 +36,7 @@ from puffer_frames.verbs.arguments import (
 )
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
+from puffer_frames.verbs.reserved import LedgerArgument
 
 NAME: str
 Frame = TypeVar("Frame")
@@ -77,6 +78,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         publish: PublishWord | Iterable[PublishWord] = (),
         row_id: Name | None = None,
         about: About = None,
+        ledger: LedgerArgument = None,
         rng: RandomSource = None,
     ) -> Frame:
         """Release a column with just enough noise to keep another one secret."""
@@ -130,6 +132,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         integer: bool = False,
         allow_zero_noise: bool = False,
         about: About = None,
+        ledger: LedgerArgument = None,
         rng: RandomSource = None,
     ) -> Answer:
         """Release a sum, count or mean over units that hides what one unit adds."""
@@ -155,6 +158,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         per: Literal["pooled", "unit", "both"] = "pooled",
         gaps: Literal["bridge", "independent"] = "bridge",
         about: About = None,
+        ledger: LedgerArgument = None,
         rng: RandomSource = None,
     ) -> Answer:
         """Release how often each state occurs in series whose neighbouring values depend on one another."""

@@ -24,7 +24,7 @@ from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import is_frame, library_of, open_table
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.postprocessing import BoundsArgument
-from puffer_frames.noise.stream import RandomSource, ReleaseKey
+from puffer_frames.noise.stream import RandomSource
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
@@ -45,6 +45,7 @@ from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.once import ReleasedRows
 from puffer_frames.verbs.release import calibrate
 from puffer_frames.verbs.request import RowsRequest
+from puffer_frames.verbs.reserved import LedgerArgument
 
 MOST_CERTIFICATES = 1000
 """So many are kept, of some kilobytes each."""
@@ -64,8 +65,9 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     beliefs, components, nulls, domain, merge_rare, weights, allow_zero_noise
         As in `puffer_frames.calibrate`. The columns of an array are called "x0", "x1", ... The rows that come out are
         those that went in, so `nulls="drop"` and `Unit(over="sample")` are refused.
-    keep, index, clip, round, publish, row_id, about, rng
-        As in `puffer_frames.privatize`. There is no `shuffle`: the rows must stay beside `y`.
+    keep, index, clip, round, publish, row_id, about, ledger, rng
+        As in `puffer_frames.privatize`. There is no `shuffle`: the rows must stay beside `y`. The same rows with the
+        noise that they had are not written into the ledger again.
     allow_drift : bool
         Transform other rows than the fitted ones even where the loss under their own frequencies is more than was asked
         for; the certificate says so.
@@ -143,6 +145,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         publish: PublishWord | Iterable[PublishWord] = (),
         row_id: Name | None = None,
         about: About = None,
+        ledger: LedgerArgument = None,
         rng: RandomSource = None,
         allow_drift: bool = False,
     ) -> None:
@@ -214,12 +217,12 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         frame = self._frame(X, reset=False)
         if self.rng is not None:
-            released = self._draw(frame, self.rng)
+            released = self._draw(frame)
         else:
             table, asked = self._asked(frame, self.calibration_)
             rows = RowsIdentity.of(table, asked.roles)
-            with self._released.key(self._plan, rows, fitted=rows.order == self._fitted_rows) as key:
-                released = self._draw(frame, key)
+            with self._released.drawing(self._plan, rows, fitted=rows.order == self._fitted_rows) as drawn:
+                released = self._draw(frame, **drawn)
         certificate = certificate_of(released)
         self.certificates_.append(certificate)
         del self.certificates_[:-MOST_CERTIFICATES]
@@ -291,8 +294,8 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         arguments = LayoutArguments(**{name: getattr(self, name) for name in _DRAWN})
         return table, RowsRequest.of(arguments, table.labels, plan.plan.request)
 
-    def _draw(self, frame: NativeFrame, rng: RandomSource | ReleaseKey) -> NativeFrame:
-        options = {name: getattr(self, name) for name in _DRAWN} | {"rng": rng}
+    def _draw(self, frame: NativeFrame, **drawing: Any) -> NativeFrame:
+        options = {name: getattr(self, name) for name in _DRAWN} | drawing
         return self.calibration_.release(frame, **options, allow_other_frame=True, allow_drift=self.allow_drift)
 
     def _container(self) -> str:

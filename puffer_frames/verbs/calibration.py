@@ -287,6 +287,7 @@ class Calibration(Planned):
         counts = seen.rows_of_secrets(len(request.secret), given=request.given is not None)
         return release_rows(self.plan, rows, asked, frame=frame, rows_per_secret=counts, batch=batch)
 
+    @short_traceback
     def check(self, frame: NativeFrame, /) -> BatchReport:
         """Say whether the plan covers other rows, and why, without a release.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from puffer_frames.errors import CalibrationError, PufferError
+from puffer_frames.errors import CalibrationError, PufferError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows, Table, library_of, open_table
@@ -119,6 +119,7 @@ class ChannelCalibration(Planned):
         counts = seen.found.rows_per_secret
         return release_channel(self.plan, rows, asked, frame=frame, rows_per_secret=counts, batch=batch)
 
+    @short_traceback
     def check(self, frame: NativeFrame, /) -> BatchReport:
         """Say whether the plan covers other rows, and why, without a release; as `Calibration.check`.
 

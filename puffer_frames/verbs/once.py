@@ -36,8 +36,10 @@ class ReleasedRows:
         self._lock = Lock()
 
     @contextmanager
-    def key(self, plan: str, rows: RowsIdentity, /, *, fitted: bool) -> Iterator[ReleaseKey]:
-        """The key for these rows: the one that they had, or a fresh one. A release that fails leaves none behind.
+    def drawing(self, plan: str, rows: RowsIdentity, /, *, fitted: bool) -> Iterator[dict[str, Any]]:
+        """Options for a release of these rows: its key as `rng`, the one that they had, or a fresh one.
+
+        With the one that they had it is no further release, and no ledger is told. A release that fails leaves no key.
 
         Parameters
         ----------
@@ -56,11 +58,11 @@ class ReleasedRows:
         with self._lock:
             found = self._known.get((plan, rows.rows))
             if found is not None:
-                yield _again(found, rows, fitted=fitted)
+                yield {"rng": _again(found, rows, fitted=fitted), "ledger": None}
                 return
             self._require_new_numbers(plan, rows)
             key = ReleaseKey.of(None)
-            yield key
+            yield {"rng": key}
             self._known[plan, rows.rows] = _Release(identity=rows, key=key)
 
     def _require_new_numbers(self, plan: str, rows: RowsIdentity) -> None:

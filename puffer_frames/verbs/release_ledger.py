@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, LedgerError, PufferError
+from puffer_frames.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CalibrationError,
+    LedgerError,
+    PufferError,
+    short_traceback,
+)
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
 from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown
@@ -18,6 +25,7 @@ from puffer_frames.verbs.ledger_entries import Entry, Record, entry_line, mendin
 from puffer_frames.verbs.locked_lines import Lines, locked, read_lines
 
 
+@short_traceback
 @dataclass(frozen=True, slots=True, repr=False)
 class Ledger:
     """A file with a line for every release, and a limit for those of one data set together.
@@ -71,6 +79,7 @@ class Ledger:
         elif self.delta:
             raise ArgumentError("delta", rule="given with a limit", got=plain(self.delta), hint="Say limit=2.0 too.")
 
+    @short_traceback
     def entries(self) -> tuple[Entry, ...]:
         """All entries, in the order of their reservation.
 
@@ -97,6 +106,7 @@ class Ledger:
         names = _COLUMNS if not rows else rows[0]
         return small_frame({name: [row[name] for row in rows] for name in names}, library="pandas")
 
+    @short_traceback
     def total(self, *, dataset: str | None = None, frame: NativeFrame | None = None) -> Composition:
         """What all releases of a data set guarantee together.
 
@@ -138,6 +148,7 @@ class Ledger:
             )
         return together(self._spent(records, dataset), frame=frame)
 
+    @short_traceback
     def withdraw(self, entry: str, /) -> None:
         """Say that a release that is not finished was given to nobody, and never will be; it then counts no longer.
 
@@ -272,6 +283,7 @@ _COLUMNS = (
 """Of a table without rows."""
 
 
+@short_traceback
 def ledger(path: str | Path, /, *, limit: float | None = None, delta: float = 0.0) -> Ledger:
     """Read the ledger of releases in a file.
 

@@ -15,7 +15,17 @@ from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
-from puffer_frames import ArgumentError, ArgumentTypeError, CalibrationError, PufferTransformer, Strata, Unit, verify
+from puffer_frames import (
+    ArgumentError,
+    ArgumentTypeError,
+    CalibrationError,
+    Ledger,
+    LedgerError,
+    PufferTransformer,
+    Strata,
+    Unit,
+    verify,
+)
 from puffer_frames import transformer as module
 from puffer_frames.verbs.arguments import PrivatizeArguments
 
@@ -173,3 +183,18 @@ def test_a_seed_is_said(people, step):
     assert seeded.certificates_[-1].reproducible
     step.fit_transform(frame)
     assert not step.certificates_[-1].reproducible
+
+
+def test_a_ledger_has_each_release_once(people, tmp_path):
+    frame = pd.DataFrame(people)
+    book = Ledger(tmp_path / "releases.jsonl", limit=1.0)
+    options = {"about": {"dataset": "people"}, "ledger": book, "row_id": "id"}
+    transformer = clone(PufferTransformer(secret="group", public="score", epsilon=0.5, **options))
+    numbered = frame.assign(id=range(200))
+    released = transformer.fit_transform(numbered)
+    assert transformer.transform(numbered).equals(released)
+    assert len(book) == 1
+    with pytest.raises(LedgerError):
+        clone(transformer).set_params(epsilon=0.8).fit_transform(numbered)
+    with pytest.raises(ArgumentError, match="about"):
+        clone(transformer).set_params(about=None).fit(numbered)

@@ -54,6 +54,16 @@ OTHERS = {
     "a misspelt argument of a plan": lambda: PLAN.release(KINDS["pandas"], kep="note"),
     "a transformer for a missing column": lambda: PufferTransformer(**GOOD | {"secret": "x"}).fit(KINDS["pandas"]),
 }
+METHODS = {
+    "Calibration": "release check robustness",
+    "ChannelCalibration": "release check",
+    "Certificate": "from_dict load sign verify attach",
+    "Ledger": "__init__ entries total withdraw",
+    "MarkovChain": "of",
+    "Prior": "gaussian mixture empirical bernoulli",
+    "PufferTransformer": "fit",
+    "Unit": "__init__",
+}
 PLAN = KINDS["pandas"].puffer.calibrate(**GOOD)
 
 
@@ -124,6 +134,10 @@ def test_every_public_function_is_short():
     for kind in (accessor.PufferAccessor, accessor.LazyPufferAccessor):
         for name, method in vars(kind).items():
             assert name.startswith("_") or decorated(getattr(method, "fget", method)), name
+    for kind, names in METHODS.items():
+        for name in names.split():
+            method = inspect.getattr_static(getattr(puffer_frames, kind), name)
+            assert decorated(getattr(method, "__func__", method)), f"{kind}.{name}"
 
 
 def test_signature_help_and_types_are_kept():
