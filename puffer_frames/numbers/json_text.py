@@ -7,6 +7,8 @@ from typing import Any
 
 WIDTH = 120
 _STEP = 2
+_SHOWN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_ESCAPED = json.JSONEncoder(allow_nan=False)
 
 
 def readable(value: Any, /) -> str:
@@ -18,53 +20,43 @@ def _parts(value: Any, used: int, indent: int) -> list[str]:
     """The text of a value that begins after so many characters, its further lines indented by so many."""
     if not isinstance(value, (dict, list)) or not value:
         return [_short(value)]
-    short = _if_short(value, WIDTH - used - 1)
-    if short is not None:
-        return [short]
-    margin = " " * indent
+    most, margin, last = WIDTH - used - 1, " " * indent, " " * (indent - _STEP)
     if isinstance(value, list) and not any(isinstance(entry, (dict, list)) for entry in value):
-        return ["[\n", *_filled([_short(entry) for entry in value], margin), "\n", " " * (indent - _STEP), "]"]
+        text = _short(value)
+        return [text] if len(text) <= most else ["[\n", _filled(value, text, margin), "\n", last, "]"]
+    if _is_small(value, most) and len(text := _short(value)) <= most:
+        return [text]
     opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
     found = [opening]
     entries = [(f"{_short(key)}: ", entry) for key, entry in value.items()] if isinstance(value, dict) else None
     for k, (head, entry) in enumerate(entries or [("", entry) for entry in value]):
         found += [",\n" if k else "\n", margin, head, *_parts(entry, indent + len(head), indent + _STEP)]
-    return [*found, "\n", " " * (indent - _STEP), closing]
+    return [*found, "\n", last, closing]
 
 
-def _if_short(value: Any, most: int) -> str | None:
-    """The value on one line, where it fits."""
-    if _size(value, most) > most:
-        return None
-    text = _short(value)
-    return text if len(text) <= most else None
+def _is_small(value: Any, most: int) -> bool:
+    """Whether a value may be a text of so many characters: no long one is made to find that it is."""
+    left = most - 3 * len(value)
+    entries = value.values() if isinstance(value, dict) else value
+    return left > 0 and all(_is_small(entry, left) for entry in entries if isinstance(entry, (dict, list)))
 
 
-def _size(value: Any, most: int) -> int:
-    """At most the length of the text, counted up to `most`: so that no long text is made to find that it is."""
-    if not isinstance(value, (dict, list)):
-        return len(value) if isinstance(value, str) else 1
-    total = 2
-    for entry in value.values() if isinstance(value, dict) else value:
-        total += 2 + _size(entry, most - total)
-        if total > most:
-            break
-    return total
-
-
-def _filled(entries: list[str], margin: str) -> list[str]:
-    """Entries in lines as long as may be."""
-    lines, line = list[str](), margin
-    for k, entry in enumerate(entries):
-        text = entry + "," * (k + 1 < len(entries))
-        if len(line) + len(text) > WIDTH and line.strip():
-            lines.append(line.rstrip())
-            line = margin
-        line += text + " "
-    return ["\n".join([*lines, line.rstrip()])]
+def _filled(entries: list[Any], text: str, margin: str) -> str:
+    """Entries, whose text on one line is given, in lines as long as may be."""
+    numbers = not any(isinstance(entry, str) for entry in entries)
+    parts = text[1:-1].split(", ") if numbers else [_short(entry) for entry in entries]
+    lines, line, room = list[str](), list[str](), WIDTH - len(margin)
+    left = room
+    for part in parts:
+        if len(part) + 1 > left and line:
+            lines.append(margin + ", ".join(line))
+            line, left = [], room
+        line.append(part)
+        left -= len(part) + 2
+    return ",\n".join([*lines, margin + ", ".join(line)])
 
 
 def _short(value: Any) -> str:
     """On one line; what a terminal would not show as it is, and half of a surrogate pair, as an escape."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return text if text.isprintable() else json.dumps(value, allow_nan=False)
+    text = _SHOWN.encode(value)
+    return text if text.isprintable() else _ESCAPED.encode(value)

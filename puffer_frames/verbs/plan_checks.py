@@ -217,7 +217,7 @@ def _check_choice(choice: Choice, target: Target, *, secrets: Collection[Secret]
     _require(_is_scale(choice.scale) and all(map(_is_scale, needs.values())), "a scale that is none")
     _require(choice.published_scale is None or _is_scale(choice.published_scale), "a published scale that is none")
     _require(max(needs.values(), default=0.0) <= choice.scale, "a scale below that which a belief needs")
-    _require(bool(needs) and choice.binding_belief in needs, "a binding belief that is none")
+    _require(not needs or choice.binding_belief in needs, "a binding belief that is none")
     _require(bool(choice.verified), "a scale that nothing confirms")
     _require(all(found.confirms(target) for found in choice.verified.values()), "a loss of more than was asked for")
     _require(all(found.epsilon <= target.epsilon for found in choice.verified.values()), "a loss at another epsilon")
@@ -233,9 +233,9 @@ def _check_bounds(name: str, choice: Choice, plan: Plan) -> None:
     assert bounds is not None
     domain = plan.request.domain.get(name)
     _require(domain is None or (domain == bounds and choice.clips), "other bounds than the domain")
-    wider = any(belief.clips for belief in choice.learned)
+    asked = [entry for entry in plan.request.beliefs if isinstance(entry, LearnedBelief)] * (plan.strata is None)
+    wider = any(belief.clips for belief in (*choice.learned, *asked)) and name not in plan.levels
     _require(choice.clips or not wider, "values that are not clipped beside a belief that needs it")
-    _require(not choice.clips or domain is not None or wider or plan.strata is not None, "values that are clipped")
     for prior in choice.empirical.values():
         inside = bounds[0] <= prior.means[0] + prior.radius and prior.means[-1] - prior.radius <= bounds[1]
         _require(inside or name in plan.levels, "observed values beyond the bounds")

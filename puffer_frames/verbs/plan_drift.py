@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from itertools import combinations
+
+import numpy as np
 
 from puffer_frames.frames.strata import unknown_stratum
 from puffer_frames.numbers.records import refused
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.apart import by_column
+from puffer_frames.priors.prior import FloatArray, Prior
 from puffer_frames.scales.drift import Batch, is_within, measure_batch, measure_joint_batch
 from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.rows_seen import RowsSeen
+
+_ROUNDING = 1 + 1e-9
 
 
 def measure_rows(plan: Plan, seen: RowsSeen, /) -> Batch:
@@ -87,6 +94,10 @@ def check_scales(plan: Plan, /) -> None:
     """
     if plan.strata is not None:
         return
+    for name, levels in plan.levels.items():
+        stored = plan.choices[name].observed
+        if stored is None or _least_loss(plan, name, len(levels)) > stored.pure_loss.upper * _ROUNDING + _ROUNDING - 1:
+            raise refused("a share of changed labels at which the observed frequencies lose more than the file says")
     columns = plan.summaries
     listed = [{name: found} for name, found in columns.items()] if plan.is_joint else [columns]
     for some in listed if columns else []:
@@ -95,3 +106,26 @@ def check_scales(plan: Plan, /) -> None:
             stored = plan.choices[name].observed
             if stored is None or not is_within(found, stored, delta=plan.request.target.delta):
                 raise refused("a scale at which the observed frequencies lose more than the file says")
+
+
+def _least_loss(plan: Plan, name: str, levels: int) -> float:
+    """The loss of a column of labels by itself, under the observed frequencies."""
+    choice, copies = plan.choices[name], plan.request.repeats.factor(plan.request.noise)
+    other = math.exp(-copies / choice.scale) if choice.scale else 0.0
+    laws = {secret: _randomised(prior, levels, other) for secret, prior in choice.empirical.items()}
+    pairs = list(combinations(laws, 2)) if plan.pairs == "all" else plan.pairs
+    return max(_log_ratio(laws[one], laws[two]) for one, two in pairs)
+
+
+def _randomised(prior: Prior, levels: int, other: float) -> FloatArray:
+    """The law of a label that is changed, but for a factor that is the same for all secrets."""
+    found: FloatArray = np.zeros(levels)
+    found[prior.means.astype(np.intp)] = prior.weights
+    return found * (1 - other) + other
+
+
+def _log_ratio(one: FloatArray, two: FloatArray) -> float:
+    """The largest of the ratio of two laws, whichever is above."""
+    held = (one > 0) | (two > 0)
+    with np.errstate(divide="ignore"):
+        return float(np.abs(np.log(one[held]) - np.log(two[held])).max())

@@ -111,8 +111,9 @@ class Planned:
         >>> round(plan.scale, 3), len(plan.release(people))
         (0.47, 100)
         """
-        lean = self._lean()
-        write_plan(path, codec_of(type(self)).plain(lean), password=password)
+        plain = codec_of(type(self)).plain(self._lean())
+        believed(plain, [type(self)])  # what could not be read back is not written
+        write_plan(path, plain, password=password)
 
     @classmethod
     @short_traceback
