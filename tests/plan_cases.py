@@ -69,6 +69,7 @@ CASES = {
     "coupled columns": ROWS_OF | {"theorem": "kantorovich"},
     "strata": {"given": Strata("class", minimum=10)},
     "small strata": {"given": Strata(["class", "pet"], minimum=16), "nulls": "drop"},
+    "merged strata": {"given": Strata(["class", "town"], minimum=14, merge=True)},
     "strata, one scale": {"given": Strata("class", scale="one")},
     "strata of columns together": ROWS_OF | {"given": Strata("class", minimum=10)},
     "strata of labels": {"public": ["score", "town"], "given": Strata("class", minimum=10)},

@@ -152,6 +152,9 @@ def _check_request(request: Request) -> None:
     _tried(lambda: _check_words(request), "a request that is none")
     _require(request.noise.scale == 1.0, "a noise that has a scale already")
     _require((request.given is None) == (not request.given_columns), "given columns without their options")
+    merged = request.given is not None and request.given.merge
+    _require(not request.merged or merged, "strata that are merged without a word")
+    _require(all(len(z) == len(request.given_columns) for z in request.merged), "merged strata of other columns")
     _require(set(request.labels) <= set(request.public), "columns of labels that are not released")
     _require(set(request.declared) <= set(request.public), "levels of columns that are not released")
     known = (Mapping, LearnedBelief, LevelCounts, JointCounts)

@@ -76,7 +76,7 @@ RECORDS: tuple[type, ...] = (
 )
 """Every dataclass that a plan can hold; `Prior` and `Theorem` have a form of their own."""
 
-ADDED: Mapping[str, Mapping[str, object]] = {}
+ADDED: Mapping[str, Mapping[str, object]] = {Request.__name__: {"merged": ()}}
 """Values of fields without a default that were added after a version whose files may lack them, per record."""
 
 
