@@ -80,6 +80,10 @@ class PlanFileError(PufferError, ValueError):
     """A file is no plan that this version of the package can read, or its password is another one."""
 
 
+class TableFileError(PufferError, ValueError):
+    """A file does not hold a table of the format that its name says."""
+
+
 class ForkedProcessError(PufferError, RuntimeError):
     """A process was forked from one that had used Polars, and would wait for threads that it does not have."""
 

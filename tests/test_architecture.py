@@ -21,14 +21,14 @@ LAYERS = [
     {"scales"},
     {"certificates"},
     {"verbs"},
-    {"accessor", "transformer"},
-    {"__init__"},
+    {"accessor", "transformer", "command"},
+    {"__init__", "__main__"},
 ]
 """A module may import what lies in its own folder or in a layer before it."""
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 MOST_ENTRIES = 10
-DOORS = {"accessor", "transformer"}
-"""How other libraries come in: each is a file that hands on to the verbs."""
+DOORS = {"accessor", "transformer", "command", "__main__"}
+"""How other libraries and the command line come in: each hands on to the verbs."""
 
 FRAME_LIBRARIES = {"pandas", "polars", "narwhals", "pyarrow", "pyspark", "duckdb"}
 

@@ -93,12 +93,17 @@ def write_parquet(frame: NativeFrame, path: str | Path, /, *, derived: bool = Fa
     >>> puffer_frames.read_certificate(path).verify(path)
     'intact, unsigned'
     """
+    write_release(frame, path, derived=check_flag(derived, "derived"), durable=False)
+
+
+def write_release(frame: NativeFrame, path: str | Path, /, *, derived: bool = False, durable: bool) -> None:
+    """The same; a durable file is on the disk before it has its name."""
     table = open_table(frame)
     if table.is_plan:
-        sink_parquet(frame, path)
+        _sink(frame, path, durable=durable)
     else:
-        certificate = certificate_of(frame).for_frame(frame, derived=check_flag(derived, "derived"))
-        write_parquet_file(table.in_memory().to_arrow(), path, certificate.to_dict())
+        certificate = certificate_of(frame).for_frame(frame, derived=derived)
+        write_parquet_file(table.in_memory().to_arrow(), path, certificate.to_dict(), durable=durable)
 
 
 @short_traceback
@@ -184,6 +189,10 @@ def sink_parquet(frame: NativeFrame, path: str | Path, /) -> None:
     >>> puffer_frames.read_certificate(path).verify(path)
     'intact, unsigned'
     """
+    _sink(frame, path, durable=False)
+
+
+def _sink(frame: NativeFrame, path: str | Path, /, *, durable: bool) -> None:
     found = open_table(frame).metadata()
     if found is None:
         raise _no_plan()
@@ -195,7 +204,7 @@ def sink_parquet(frame: NativeFrame, path: str | Path, /) -> None:
 
     if runs is not None:
         runs.begin()
-    if not sink_plan(frame, path, metadata):
+    if not sink_plan(frame, path, metadata, durable=durable):
         raise _no_plan()
     if runs is not None:
         runs.end(written[-1])

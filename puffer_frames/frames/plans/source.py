@@ -183,11 +183,17 @@ def collect_plan(frame: pl.LazyFrame, /) -> pl.DataFrame | None:
 
 
 def sink_plan(
-    frame: pl.LazyFrame, path: str | Path, metadata: Callable[[str, Mapping[str, FloatArray]], dict[str, Any]], /
+    frame: pl.LazyFrame,
+    path: str | Path,
+    metadata: Callable[[str, Mapping[str, FloatArray]], dict[str, Any]],
+    /,
+    *,
+    durable: bool = False,
 ) -> bool:
     """Write a released plan to a Parquet file, in one pass; False for any other frame.
 
-    `metadata` gets the fingerprint of the rows, and some of the noisy values. A run that fails leaves no file.
+    `metadata` gets the fingerprint of the rows, and some of the noisy values. A run that fails leaves no file. A
+    durable file is on the disk before it has its name.
     """
     source = _source_of(frame)
     if source is None:
@@ -205,7 +211,9 @@ def sink_plan(
         return as_file_metadata(metadata(taken.hexdigest(), sample))
 
     watch = Watch(seen)
-    with replacing(path) as file:  # Polars writes to a descriptor of its own, which a late thread may still use
+    with replacing(
+        path, durable=durable
+    ) as file:  # Polars writes to a descriptor of its own, which a late thread may still use
         watch.run(source, lambda plan: plan.sink_parquet(file, metadata=entry, engine="streaming"))
     return True
 

@@ -26,12 +26,12 @@ _KINDS = (
 
 
 @contextmanager
-def replacing(path: str | Path, /, *, private: bool = False) -> Iterator[FileIO]:
+def replacing(path: str | Path, /, *, private: bool = False, durable: bool = False) -> Iterator[FileIO]:
     """A file to write that takes the place of `path` at the end of the block; where that fails, all is as before.
 
     A link is followed, and the new file has the mode of the one that it replaces; a private one belongs to whoever
-    writes it, has the mode 0600, and is on the disk before it has its name. On Linux it has no name until it is whole,
-    so that nothing is left of a process that is killed.
+    writes it and has the mode 0600. A private or durable one is on the disk before it has its name. On Linux it has no
+    name until it is whole, so that nothing is left of a process that is killed.
 
     Raises
     ------
@@ -43,12 +43,13 @@ def replacing(path: str | Path, /, *, private: bool = False) -> Iterator[FileIO]
     place = Path(os.path.realpath(path))
     old = _status(place)
     mode = 0o600 if private else 0o666
+    durable = durable or private
     descriptor = _unnamed(place.parent, mode)
     if descriptor is not None:
         with FileIO(descriptor, "wb") as file:
             _make_like(file, None if private else old)
             yield file
-            if private:
+            if durable:
                 os.fsync(descriptor)
             _name(descriptor, place)
     else:
@@ -56,14 +57,14 @@ def replacing(path: str | Path, /, *, private: bool = False) -> Iterator[FileIO]
             with FileIO(os.open(name, _NEW, mode), "wb") as file:
                 _make_like(file, None if private else old)
                 yield file
-                if private:
+                if durable:
                     os.fsync(file.fileno())
             name.replace(place)
-    if private:
-        _sync_folder(place.parent)
+    if durable:
+        sync_folder(place.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Put the name of a file on the disk, where the system does that."""
     if not hasattr(os, "O_DIRECTORY"):
         return

@@ -1,0 +1,193 @@
+"""What each subcommand does."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from puffer_frames.command.certificates_of import certificate_of_file, is_whole
+from puffer_frames.command.logs import LOG
+from puffer_frames.command.options import PLANNED, WITH_PLAN, as_arguments, spelled
+from puffer_frames.command.outcome import DONE, REFUSED, Outcome
+from puffer_frames.command.parser import Request
+from puffer_frames.command.places import check_places, is_folder, written
+from puffer_frames.command.values import with_levels
+from puffer_frames.command.writing import write
+from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.files import format_of, level_kinds, read_rows, row_count
+from puffer_frames.verbs.calibration import Calibration
+from puffer_frames.verbs.channel_calibration import ChannelCalibration
+from puffer_frames.verbs.plan_file import FORMAT
+from puffer_frames.verbs.release import calibrate, privatize
+from puffer_frames.verbs.saved_plans import load_plan
+
+AnyPlan: TypeAlias = Calibration | ChannelCalibration
+
+PASSWORD = "PUFFER_PASSWORD"  # noqa: S105 - the name of a variable
+"""Variable of the environment with the password of plans."""
+_NEEDED = ("secret", "public", "epsilon")
+_IN_MEMORY = ("unit", "shuffle")
+"""Arguments for which all rows must be in memory."""
+
+
+def plan(request: Request, /) -> Outcome:
+    """Calibrate, and keep the plan."""
+    source, target = request.path("input"), request.path("kept_plan")
+    _check_needed(request.arguments, _NEEDED)
+    check_places([target], inputs=_inputs(request), overwrite=request.flag("overwrite"))
+    password = _password(request)
+    frame, arguments = _opened(request, source)
+    found: AnyPlan = calibrate(frame, **arguments)
+    found.save(target, password=password)
+    LOG.info("the plan holds exact statistics of every secret: keep %s private", target)
+    errors = {name: float(error) for name, error in found.expected_error.items()}
+    text = f"{target}: a plan for {', '.join(found.public)}, epsilon {found.epsilon:g}; expected error " + ", ".join(
+        f"{error:.6g}" for error in errors.values()
+    )
+    more = {"input": str(source), "plan": str(target), "rows": found.rows, "expected_error": errors}
+    return Outcome(status="planned", text=str(found) if request.flag("figures") else text, more=more)
+
+
+def release(request: Request, /) -> Outcome:
+    """Draw the noise once, by the options or by a plan, and write the release with its certificate."""
+    source, target = request.path("input"), request.path("output")
+    folder = is_folder(target, request.found["output"])
+    by_plan = "plan" in request.found
+    _check_release(request.arguments, by_plan=by_plan)
+    outputs = [target] if folder else written(target)
+    check_places(outputs, inputs=_inputs(request), overwrite=request.flag("overwrite"))
+    kept = load_plan(request.path("plan"), password=_password(request)) if by_plan else None
+    frame, arguments = _opened(request, source, memory=kept is not None and kept.plan.request.unit is not None)
+    released = privatize(frame, **arguments) if kept is None else kept.release(frame, **arguments)
+    LOG.info("calibrated; the noise is drawn while the release is written")
+    certificate = write(released, target, folder=folder)
+    text = (
+        f"{target}: {', '.join(certificate.public)}, {certificate.rows} rows, epsilon {certificate.epsilon:g}; "
+        f"certificate {'in ' + str(outputs[-1]) if len(outputs) > 1 else 'in the file'}"
+    )
+    more = {"input": str(source), "output": str(target), "certificate": certificate.to_dict()}
+    return Outcome(status="released", text=text, more=more)
+
+
+def check(request: Request, /) -> Outcome:
+    """Say whether a plan covers other rows."""
+    source, kept = request.path("input"), load_plan(request.path("plan"), password=_password(request))
+    frame, _ = _opened(request, source, memory=kept.plan.request.unit is not None)
+    report = kept.check(frame)
+    text = str(report) if request.flag("figures") else f"{report.verdict}: {report.why}"
+    return Outcome(
+        status=report.verdict,
+        code=DONE if report.verdict == "covered" else REFUSED,
+        text=text,
+        more={"input": str(source), "why": report.why},
+    )
+
+
+def verify(request: Request, /) -> Outcome:
+    """Compare a release with its certificate."""
+    source, key = request.path("input"), request.path_or_none("public_key")
+    certificate = certificate_of_file(source, given=request.path_or_none("certificate"))
+    public_key = None if key is None else key.read_bytes()
+    as_it_is = format_of(source) in ("parquet", "folder") and not request.schema
+    rows = source if as_it_is else read_rows(source, schema=request.schema, streaming=False)
+    verdict = certificate.verify(rows, public_key=public_key)
+    return Outcome(
+        status=verdict,
+        code=DONE if is_whole(verdict) else REFUSED,
+        text=f"{source}: {verdict}",
+        more={"input": str(source), "verdict": verdict},
+    )
+
+
+def show(request: Request, /) -> Outcome:
+    """Print a certificate, or a plan."""
+    source, form = request.path("file"), request.found.get("as", "text")
+    if form not in ("text", "html", "json"):
+        raise ArgumentError("--as", rule="text, html or json", got="another word", hint="Write --as html.")
+    found = _plan_in(source, request)
+    if found is None:
+        certificate = certificate_of_file(source, given=source if source.suffix.lower() == ".json" else None)
+        plain = certificate.to_dict()
+        printed = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
+        texts = {"text": str(certificate), "html": certificate._repr_html_(), "json": printed}
+        return Outcome(status="certificate", text=texts[form], more={"certificate": plain})
+    if form == "json":
+        raise ArgumentError("--as", rule="text or html for a plan", got="json", hint="The file itself is JSON.")
+    return Outcome(status="plan", text=str(found) if form == "text" else found._repr_html_(), more={"plan": str(found)})
+
+
+JOBS: Mapping[str, Callable[[Request], Outcome]] = {
+    "plan": plan,
+    "release": release,
+    "check": check,
+    "verify": verify,
+    "show": show,
+}
+
+
+def _opened(request: Request, source: Path, /, *, memory: bool = False) -> tuple[NativeFrame, dict[str, Any]]:
+    """The rows, and the arguments in the types of their columns."""
+    memory = memory or any(request.arguments.get(name) for name in _IN_MEMORY)
+    frame = read_rows(source, schema=request.schema, streaming=not memory)
+    rows = row_count(frame)
+    LOG.info("%s: %s", source, "read as a stream" if rows is None else f"{rows} rows in memory")
+    return frame, as_arguments(with_levels(dict(request.arguments), level_kinds(frame)))
+
+
+def _inputs(request: Request) -> list[Path | None]:
+    ledger = request.arguments.get("ledger")
+    names = ("input", "plan", "password_file", "config")
+    return [*map(request.path_or_none, names), Path(ledger) if isinstance(ledger, str) and ledger else None]
+
+
+def _check_release(arguments: Mapping[str, Any], /, *, by_plan: bool) -> None:
+    """Raise ArgumentError for options that do not go together."""
+    if not by_plan:
+        _check_needed(arguments, _NEEDED)
+        alone = [name for name in ("allow_other_frame", "allow_drift") if name in arguments]
+        rule = "given with --plan"
+    else:
+        alone = [name for name in arguments if name in PLANNED and name not in WITH_PLAN]
+        rule = "left out with --plan, which says it"
+    if alone:
+        raise ArgumentError(spelled(alone[:1]), rule=rule, got="it", hint="Leave it out.")
+
+
+def _check_needed(arguments: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    missing = [name for name in names if name not in arguments]
+    if missing:
+        raise ArgumentError(
+            "the request",
+            rule=f"one with {spelled(names)}",
+            got=f"none of {spelled(missing)}" if len(missing) > 1 else f"no {spelled(missing)}",
+            hint="Write --secret race --public age --epsilon 1, or name a plan: --plan plan.json.",
+        )
+
+
+def _password(request: Request) -> str | None:
+    """From a file or the environment: a command line is seen by everybody on the machine."""
+    path = request.path_or_none("password_file")
+    if path is None:
+        return os.environ.get(PASSWORD)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        lines = []
+    if not lines or not lines[0]:
+        raise ArgumentError(
+            "the password file", rule="one with a password in its first line", got="none", hint="Write it in UTF-8."
+        )
+    return lines[0]
+
+
+def _plan_in(path: Path, request: Request) -> AnyPlan | None:
+    """The plan that a file holds; None for another file."""
+    if path.suffix.lower() != ".json" or path.is_dir():
+        return None
+    with path.open("rb") as file:
+        head = file.read(1 << 12)
+    return load_plan(path, password=_password(request)) if f'"{FORMAT}"'.encode() in head else None

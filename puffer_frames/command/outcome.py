@@ -1,0 +1,89 @@
+"""How a run of the command ends: an exit code, a line for people, an object for machines."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+from puffer_frames.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CallError,
+    ColumnNotFoundError,
+    PlanFileError,
+    PufferError,
+    TableFileError,
+)
+
+DONE, REFUSED, WRONG, FILES = 0, 1, 2, 3
+"""Exit codes: done; refused for privacy; a request that cannot be; files that cannot be read or written."""
+STATUS = {REFUSED: "refused", WRONG: "wrong request", FILES: "input or output"}
+INTERRUPTED = 130
+
+_WRONG = (ArgumentError, ArgumentTypeError, CallError, ColumnNotFoundError)
+_FILES = (PlanFileError, TableFileError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What is said at the end."""
+
+    status: str
+    """In a word: "released", "planned", "intact, unsigned", "refused", ..."""
+    text: str
+    """For people, on standard output; of a failure on standard error."""
+    code: int = DONE
+    more: dict[str, Any] = field(default_factory=dict)
+    """What the object for machines holds beside."""
+
+    def plain(self, warnings: list[dict[str, str]], /) -> dict[str, Any]:
+        """For machines, in JSON types."""
+        return {"status": self.status, "exit": self.code, **self.more, "warnings": warnings}
+
+
+def failed(error: Exception, /) -> Outcome:
+    """The end of a run that raised this.
+
+    Errors of this package say what was wrong. Of an OSError the file and the system's words are shown, of any other
+    error its kind alone: its text could quote the table.
+    """
+    if isinstance(error, PufferError):
+        code = WRONG if isinstance(error, _WRONG) else FILES if isinstance(error, _FILES) else REFUSED
+        parts = {"what": error.what, "rule": error.rule, "got": error.got, "hint": error.hint}
+        text = one_line(str(error))
+    elif isinstance(error, OSError):
+        code, parts = FILES, {}
+        named = "" if error.filename is None else f": {os.fsdecode(error.filename)!r}"
+        text = f"{os.strerror(error.errno) if error.errno else type(error).__name__}{named}"
+    else:
+        code, parts = FILES, {}
+        text = f"a fault, {type(error).__name__}; with PUFFER_FULL_TRACEBACK=1 in the environment it is shown in full"
+    about = {"kind": type(error).__name__, "message": text, **parts}
+    return Outcome(status=STATUS[code], code=code, text=text, more={"error": about})
+
+
+def say(outcome: Outcome, warnings: list[dict[str, str]], /, *, machine: bool) -> None:
+    """Print it: one JSON object on standard output, or a text."""
+    if machine:
+        _print(json.dumps(outcome.plain(warnings), ensure_ascii=False, allow_nan=False, default=str), sys.stdout)
+    elif "error" in outcome.more:
+        _print(f"puffer: {outcome.status}: {outcome.text}", sys.stderr)
+    else:
+        _print(outcome.text, sys.stdout)
+
+
+def one_line(text: str, /) -> str:
+    """A text without line breaks."""
+    return " ".join(text.split())
+
+
+def _print(text: str, stream: TextIO) -> None:
+    """Whatever characters the stream can show; half of a surrogate pair, as file names can have, as an escape."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
+    except BrokenPipeError:  # the reader has gone; Python would complain once more when it ends
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,233 @@
+"""The command line: subcommands, their options, their help."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from puffer_frames.certificates.version import __version__
+from puffer_frames.command import values
+from puffer_frames.command.config import read_config
+from puffer_frames.command.options import LAID_OUT, OPTIONS, PLANNED, WITH_PLAN, read, read_entry
+from puffer_frames.errors import ArgumentError
+
+_EXITS = (
+    "exit codes: 0 done or intact, 1 refused for privacy, 2 a request that cannot be, 3 a file that cannot be read or "
+    "written. Formats by the name: .parquet, .csv, .arrow, a folder of Parquet files. docs/command.md says more."
+)
+_OWN: Mapping[str, dict[str, Any]] = {
+    "config": {"metavar": "FILE", "help": "options from a TOML or JSON file; those written here come first"},
+    "schema": {"metavar": "COLUMN=TYPE[,...]", "help": "types of columns of a CSV file: age=Int64", "action": "append"},
+    "plan": {"metavar": "FILE", "help": "a plan that puffer plan kept"},
+    "password_file": {"metavar": "FILE", "help": "its first line is the password of the plan (or PUFFER_PASSWORD)"},
+    "overwrite": {"action": "store_true", "help": "replace an output that is there"},
+    "certificate": {"metavar": "FILE", "help": "of a certificate beside the table"},
+    "public_key": {"metavar": "FILE", "help": "PEM of the public key of whoever signed the certificate"},
+    "as": {"metavar": "FORM", "help": "text (the default), html or json"},
+    "figures": {"action": "store_true", "help": "print all figures: they are exact statistics, keep them private"},
+    "json": {"action": "store_true", "help": "print one JSON object, of errors too"},
+}
+_PLACES = {
+    "input": "the table",
+    "output": "where the release goes",
+    "kept_plan": "where the plan goes",
+    "file": "a release, a certificate or a plan",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subcommand:
+    """What one takes."""
+
+    help: str
+    places: Sequence[str]
+    """Its positional arguments."""
+    own: Sequence[str]
+    """Options of the command itself."""
+    arguments: Sequence[str] = ()
+    """Options that are arguments of Python."""
+
+    @property
+    def known(self) -> list[str]:
+        """What a config file may hold."""
+        return [*self.places, *(name for name in self.own if name != "config"), *self.arguments]
+
+
+_KEY = "password_file"
+SUBCOMMANDS: Mapping[str, Subcommand] = {
+    "plan": Subcommand(
+        help="find how much noise a release needs, and keep the plan in a private file",
+        places=("input", "kept_plan"),
+        own=("config", "schema", _KEY, "overwrite", "figures", "json"),
+        arguments=PLANNED,
+    ),
+    "release": Subcommand(
+        help="write a table with noise, and its certificate",
+        places=("input", "output"),
+        own=("config", "schema", "plan", _KEY, "overwrite", "json"),
+        arguments=list(dict.fromkeys([*PLANNED, *LAID_OUT, *WITH_PLAN])),
+    ),
+    "check": Subcommand(
+        help="say whether a plan covers other rows; nothing is released",
+        places=("input",),
+        own=("config", "schema", "plan", _KEY, "figures", "json"),
+    ),
+    "verify": Subcommand(
+        help="compare a release with its certificate",
+        places=("input",),
+        own=("config", "schema", "certificate", "public_key", "json"),
+    ),
+    "show": Subcommand(
+        help="print the certificate of a release, or a plan",
+        places=("file",),
+        own=("config", "as", _KEY, "json"),
+    ),
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """One whose errors are those of this package."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise ArgumentError."""
+        unknown = re.search(r"unrecognized arguments: (--[\w-]+)", message)
+        near = get_close_matches(unknown[1], self._option_string_actions, n=1) if unknown else []
+        raise ArgumentError(
+            "the command line",
+            rule=f"one that {self.prog} takes",
+            got=message,
+            hint=f"Did you mean {near[0]}?" if near else f"See {self.prog} --help.",
+        )
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """The same; what is left over is an error of the subcommand."""
+        return super().parse_args(args, namespace)
+
+
+def parser() -> Parser:
+    """The parser of the whole command."""
+    top = Parser(
+        prog="puffer",
+        description="Publish a table and keep a column of it secret: Pufferfish privacy for files.",
+        epilog=_EXITS,
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"puffer_frames {__version__}")
+    below = top.add_subparsers(dest="subcommand", metavar="SUBCOMMAND", parser_class=Parser)
+    for name, each in SUBCOMMANDS.items():
+        one = below.add_parser(
+            name,
+            help=each.help,
+            description=each.help[0].upper() + each.help[1:] + ".",
+            epilog=_EXITS,
+            allow_abbrev=False,
+            argument_default=argparse.SUPPRESS,
+        )
+        for place in each.places:
+            metavar = {"kept_plan": "PLAN"}.get(place, place.upper())
+            one.add_argument(place, nargs="?", metavar=metavar, help=_PLACES[place])
+        for own in each.own:
+            one.add_argument(_flag(own), dest=own, **_OWN[own])
+        one.add_argument("-v", "--verbose", action="count", help="log more; -vv most")
+        one.add_argument("-q", "--quiet", action="count", help="log errors alone")
+        _add_arguments(one, each)
+    return top
+
+
+def _add_arguments(one: Parser, each: Subcommand) -> None:
+    groups = (("what to release, and how well", PLANNED), ("how the release looks", [*LAID_OUT, *WITH_PLAN]))
+    added: set[str] = set()
+    for title, names in groups:
+        group = one.add_argument_group(title)
+        for name in names:
+            if name in each.arguments and name not in added:
+                added.add(name)
+                how: dict[str, Any] = {"dest": name, "help": OPTIONS[name].help}
+                if OPTIONS[name].metavar:
+                    how |= {"metavar": OPTIONS[name].metavar, "action": "append"}
+                else:
+                    how |= {"action": "store_true"}
+                group.add_argument(_flag(name), **how)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a command line and its config file ask for."""
+
+    subcommand: str
+    found: Mapping[str, Any]
+    """Positional arguments and options of the command itself."""
+    arguments: Mapping[str, Any]
+    """Options that are arguments of Python, with their values."""
+    louder: int = 0
+
+    @classmethod
+    def of(cls, words: Sequence[str], /) -> Request:
+        """Read a command line; raises ArgumentError, OSError, and SystemExit after help was printed."""
+        taken = vars(parser().parse_args(list(words)))
+        subcommand = taken.pop("subcommand", None)
+        if subcommand is None:
+            parser().error("no subcommand: " + ", ".join(SUBCOMMANDS))
+        louder = taken.pop("verbose", 0) - taken.pop("quiet", 0)
+        each = SUBCOMMANDS[subcommand]
+        arguments = {
+            name: entry if entry is True else read(name, entry) for name, entry in _only(taken, each.arguments).items()
+        }
+        found = {name: entry for name, entry in taken.items() if name not in each.arguments}
+        if "schema" in found:
+            found["schema"] = _schema(found["schema"])
+        if "config" in found:
+            entries = read_config(values.as_path(found["config"], role="the config file"), known=each.known)
+            held = {name: read_entry(name, entry) for name, entry in _only(entries, each.arguments).items()}
+            arguments = held | arguments
+            found = {name: entry for name, entry in entries.items() if name not in each.arguments} | found
+        return cls(subcommand=subcommand, found=found, arguments=arguments, louder=louder)
+
+    def path(self, name: str, /) -> Any:
+        """A path that is needed; raises ArgumentError."""
+        if name in self.found:
+            return values.as_path(self.found[name], role=_PLACES.get(name, f"--{name}"))
+        word = _PLACES.get(name, _flag(name))
+        raise ArgumentError(
+            "the command line",
+            rule=f"one with {word}",
+            got=f"no {name.replace('kept_', '')}",
+            hint=f"See puffer {self.subcommand} --help.",
+        )
+
+    def path_or_none(self, name: str, /) -> Any:
+        """A path, where it is given."""
+        return self.path(name) if name in self.found else None
+
+    def flag(self, name: str, /) -> bool:
+        """Whether a switch is on; raises ArgumentError for an entry of a config file that is neither."""
+        found = self.found.get(name, False)
+        if not isinstance(found, bool):
+            raise ArgumentError(name, rule="true or false", got=f"a {type(found).__name__}", hint="Leave it out.")
+        return found
+
+    @property
+    def schema(self) -> dict[str, str]:
+        """Types of the columns of a CSV file."""
+        found = self.found.get("schema", {})
+        if isinstance(found, Mapping) and all(isinstance(x, str) for x in [*found, *found.values()]):
+            return dict(found)
+        raise ArgumentError("schema", rule="of texts", got="another type", hint='Write schema = {age = "Int64"}.')
+
+
+def _schema(texts: Iterable[str]) -> dict[str, str]:
+    pairs = [values.text_of(part, name="schema") for text in texts for part in values.names(text, name="schema")]
+    found: dict[str, str] = values.joined(pairs, name="schema")
+    return found
+
+
+def _only(found: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: entry for name, entry in found.items() if name in names}
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")

@@ -1,0 +1,83 @@
+"""Where a run reads and writes: no output is an input, and none is replaced unasked."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.files import PART, format_of
+from puffer_frames.frames.stamps.whole_file import sync_folder
+
+BESIDE = ".certificate.json"
+"""End of the name of a certificate beside a table that holds no metadata."""
+
+
+def beside(path: Path, /) -> Path:
+    """Where the certificate of such a table is."""
+    return path.with_name(path.name + BESIDE)
+
+
+def written(path: Path, /) -> list[Path]:
+    """All files that a release to this place writes."""
+    return [path, beside(path)] if not path.is_dir() and format_of(path) == "csv" else [path]
+
+
+def is_folder(path: Path, text: object, /) -> bool:
+    """Whether an output is a folder: it is one, or is written with a slash at its end."""
+    return path.is_dir() or str(text).endswith(("/", os.sep))
+
+
+def check_places(outputs: Iterable[Path], /, *, inputs: Iterable[Path | None], overwrite: bool) -> None:
+    """Look at the files before anything is read.
+
+    Raises
+    ------
+    ArgumentError
+        For an output that is an input, lies in one or is another output, and for one that is there, unless it may be
+        replaced. A folder that holds something is never replaced.
+    FileNotFoundError, PermissionError, NotADirectoryError
+        Where the folder of an output is missing, or not to be written to.
+    """
+    listed, read = list(outputs), [Path(os.path.realpath(path)) for path in inputs if path is not None]
+    for k, path in enumerate(listed):
+        real = Path(os.path.realpath(path))
+        if any(_same(real, other) or other in real.parents or real in other.parents for other in read):
+            raise _refused("another file than every input", "the path of an input", "Name another file.")
+        if any(_same(real, Path(os.path.realpath(other))) for other in listed[:k]):
+            raise _refused("another file than the other outputs", "the path of one", "Name another file.")
+        if real.is_dir():
+            if any(real.iterdir()):
+                raise _refused("a new folder, or an empty one", "one that holds something", "Name another folder.")
+        elif os.path.lexists(path) and not overwrite:
+            raise _refused("a new file", "one that is there", "Say --overwrite to replace it.")
+        if not real.parent.is_dir():
+            raise FileNotFoundError(2, os.strerror(2), str(path.parent))
+        if not os.access(real.parent, os.W_OK | os.X_OK):
+            raise PermissionError(13, os.strerror(13), str(path.parent))
+
+
+@contextmanager
+def new_folder(path: Path, /) -> Iterator[Path]:
+    """The name of a file in a folder that has its own name at the end of the block, and is gone where that fails."""
+    real = Path(os.path.realpath(path))
+    moment = real.with_name(f".{secrets.token_hex(8)}.partial")
+    moment.mkdir()
+    try:
+        yield moment / PART
+        moment.rename(real)  # onto an empty folder too, and in one step
+    finally:
+        shutil.rmtree(moment, ignore_errors=True)
+    sync_folder(real.parent)
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one == other or (one.exists() and other.exists() and one.samefile(other))
+
+
+def _refused(rule: str, got: str, hint: str) -> ArgumentError:
+    return ArgumentError("the output", rule=rule, got=got, hint=hint)

@@ -1,0 +1,221 @@
+"""Tables in files: Parquet, folders of Parquet, CSV and Arrow (IPC), read and written as Polars frames.
+
+A message of a reader can hold values of the table, so none is handed on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import polars as pl
+import pyarrow as pa
+
+from puffer_frames.errors import ArgumentError, PufferError, TableFileError
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.stamps.folder import data_files
+from puffer_frames.frames.stamps.parquet import as_file_metadata, read_parquet_metadata
+from puffer_frames.frames.stamps.whole_file import replacing
+
+Format: TypeAlias = Literal["parquet", "folder", "csv", "arrow"]
+LevelKind: TypeAlias = Literal["text", "number", "whole", "truth"]
+
+SUFFIXES: Mapping[str, Format] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+DTYPES = (
+    *("Boolean", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64"),
+    *("String", "Categorical", "Date", "Datetime", "Time"),
+)
+"""Types of Polars that a column of a CSV file may be read as."""
+PART = "part-0.parquet"
+"""The file of a folder that is written."""
+
+
+def format_of(path: Path, /) -> Format:
+    """By the end of its name; a folder is one of Parquet files.
+
+    Raises
+    ------
+    ArgumentError
+        For another end.
+    """
+    if path.is_dir():
+        return "folder"
+    found = SUFFIXES.get(path.suffix.lower())
+    if found is None:
+        raise ArgumentError(
+            "the name of a table file",
+            rule="one that ends in " + ", ".join(SUFFIXES) + ", or that of a folder of Parquet files",
+            got=repr(path.name),
+            hint="Rename the file, or convert it first.",
+        )
+    return found
+
+
+def read_rows(path: Path, /, *, schema: Mapping[str, str], streaming: bool) -> NativeFrame:
+    """The rows of a file: a lazy frame of Parquet, where that is wanted, else one in memory.
+
+    Parameters
+    ----------
+    path : Path
+    schema : mapping of column to the name of a type of Polars
+        Of columns of a CSV file; the others have the types that all their rows fit.
+    streaming : bool
+        Whether a lazy frame is wanted.
+
+    Raises
+    ------
+    FileNotFoundError, OSError
+        Where there is no such file, or it cannot be read.
+    TableFileError
+        For a file of another format, or with values that do not fit the schema.
+    ArgumentError
+        For a schema of another file, and for an unknown type.
+    """
+    kind = format_of(path)
+    types = _types(schema, kind)
+    if kind == "folder":
+        files = data_files(path, known=())
+        if not files:
+            raise _unreadable(path, "a folder of Parquet files and nothing else")
+        _readable(files[0])
+    else:
+        _readable(path)
+    with _as_one_of(path, kind):
+        if kind == "csv":
+            return pl.read_csv(path, infer_schema_length=None, schema_overrides=types)
+        if kind == "arrow":
+            return pl.read_ipc(path)
+        lazy = pl.scan_parquet(path, glob=False)
+        lazy.collect_schema()
+        return lazy if streaming else lazy.collect()
+
+
+def level_kinds(frame: NativeFrame, /) -> dict[str, LevelKind]:
+    """What the levels of each column are written as on a command line."""
+
+    def kind(dtype: pl.DataType) -> LevelKind:
+        if dtype == pl.Boolean:
+            return "truth"
+        if dtype.is_integer():
+            return "whole"
+        return "number" if dtype.is_numeric() else "text"
+
+    return {name: kind(dtype) for name, dtype in frame.collect_schema().items()}
+
+
+def row_count(frame: NativeFrame, /) -> int | None:
+    """The number of rows of a frame in memory."""
+    return len(frame) if isinstance(frame, pl.DataFrame) else None
+
+
+def metadata_in(path: Path, /) -> dict[str, Any] | None:
+    """The record in the metadata of a Parquet or Arrow file, or of the first file of a folder; None for nothing.
+
+    Raises
+    ------
+    OSError, TableFileError, ArgumentError
+        As `read_rows`.
+    """
+    kind = format_of(path)
+    if kind == "csv":
+        _readable(path)
+        return None
+    if kind == "folder":
+        files = data_files(path, known=()) or sorted(path.rglob("*.parquet"))
+        if not files:
+            raise _unreadable(path, "a folder of Parquet files")
+        path, kind = files[0], "parquet"
+    _readable(path)
+    with _as_one_of(path, kind):
+        if kind == "parquet":
+            return read_parquet_metadata(path)
+        with pa.memory_map(str(path)) as source:
+            held = pa.ipc.open_file(source).schema.metadata or {}
+    try:
+        found = json.loads(held.get(b"puffer_frames", b"null"))
+    except ValueError:  # somebody else's text under this name
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def write_csv(frame: NativeFrame, path: Path, /) -> None:
+    """Write a frame in memory; whole or not at all, and on the disk before it has its name."""
+    with replacing(path, durable=True) as file:
+        frame.write_csv(file)
+
+
+def write_arrow(frame: NativeFrame, path: Path, metadata: dict[str, Any], /) -> None:
+    """The same as an Arrow file, with a JSON-like dict in the metadata of its schema."""
+    table = frame.to_arrow()
+    table = table.replace_schema_metadata(as_file_metadata(metadata))
+    with replacing(path, durable=True) as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+def write_text(text: str, path: Path, /) -> None:
+    """The same for a text."""
+    with replacing(path, durable=True) as file:
+        left = memoryview(text.encode())
+        while left:
+            left = left[file.write(left) :]
+
+
+def schema_of(frame: NativeFrame, names: Collection[str], /) -> dict[str, str]:
+    """The types of some columns, by the names of Polars."""
+    return {name: str(dtype.base_type()) for name, dtype in frame.collect_schema().items() if name in names}
+
+
+def _types(schema: Mapping[str, str], kind: Format) -> dict[str, Any]:
+    if schema and kind != "csv":
+        raise ArgumentError(
+            "schema", rule="given for a CSV file alone", got=f"one for a {kind} file", hint="Leave it out."
+        )
+    unknown = next((word for word in schema.values() if word not in DTYPES), None)
+    if unknown is not None:
+        raise ArgumentError(
+            "schema", rule="of the types " + ", ".join(DTYPES), got=repr(unknown), hint='Write "age=Int64".'
+        )
+    return {name: getattr(pl, word) for name, word in schema.items()}
+
+
+def _readable(path: Path) -> None:
+    """Raises OSError."""
+    with path.open("rb"):
+        pass
+
+
+@contextmanager
+def _as_one_of(path: Path, kind: Format) -> Iterator[None]:
+    """Errors of readers, without what they quote."""
+    try:
+        yield
+    except (PufferError, MemoryError):
+        raise
+    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError, pl.exceptions.PanicException) as error:
+        if getattr(error, "errno", None) is not None:
+            raise
+        words = {
+            "parquet": "a Parquet file",
+            "folder": "a folder of Parquet files of one schema",
+            "arrow": "an Arrow file",
+        }
+        raise _unreadable(path, words.get(kind, "a CSV file whose values fit its columns")) from None
+
+
+def _unreadable(path: Path, rule: str) -> TableFileError:
+    return TableFileError(
+        f"the input {path.name!r}",
+        rule=rule,
+        got="something else",
+        hint="See whether the file is whole; of a CSV file fix the types of columns: --schema age=Int64.",
+    )
