@@ -154,3 +154,14 @@ def adult():
 def hungarian():
     frame = table("processed.hungarian.data", header=None, na_values="?", usecols=[1, 4])
     return frame.set_axis(["sex", "chol"], axis=1).dropna(ignore_index=True)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with one table as files of every kind, which is the working directory."""
+    from command_line import write_tables  # of the tests of the command
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PUFFER_PASSWORD", raising=False)
+    write_tables(tmp_path)
+    return tmp_path

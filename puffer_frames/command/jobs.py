@@ -170,7 +170,7 @@ def _check_needed(arguments: Mapping[str, Any], names: tuple[str, ...]) -> None:
 
 def _password(request: Request) -> str | None:
     """From a file or the environment: a command line is seen by everybody on the machine."""
-    path = request.path_or_none("password_file")
+    path: Path | None = request.path_or_none("password_file")
     if path is None:
         return os.environ.get(PASSWORD)
     try:

@@ -46,6 +46,8 @@ class Subcommand:
     help: str
     places: Sequence[str]
     """Its positional arguments."""
+    usage: str
+    """What a call looks like, without the options that may be left out."""
     own: Sequence[str]
     """Options of the command itself."""
     arguments: Sequence[str] = ()
@@ -62,28 +64,34 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
     "plan": Subcommand(
         help="find how much noise a release needs, and keep the plan in a private file",
         places=("input", "kept_plan"),
+        usage="puffer plan INPUT PLAN --secret COLUMN --public COLUMN[,...] --epsilon NUMBER [option ...]",
         own=("config", "schema", _KEY, "overwrite", "figures", "json"),
         arguments=PLANNED,
     ),
     "release": Subcommand(
         help="write a table with noise, and its certificate",
         places=("input", "output"),
+        usage="puffer release INPUT OUTPUT --secret COLUMN --public COLUMN[,...] --epsilon NUMBER [option ...]\n"
+        "       puffer release INPUT OUTPUT --plan FILE [option ...]",
         own=("config", "schema", "plan", _KEY, "overwrite", "json"),
         arguments=list(dict.fromkeys([*PLANNED, *LAID_OUT, *WITH_PLAN])),
     ),
     "check": Subcommand(
         help="say whether a plan covers other rows; nothing is released",
         places=("input",),
+        usage="puffer check INPUT --plan FILE [option ...]",
         own=("config", "schema", "plan", _KEY, "figures", "json"),
     ),
     "verify": Subcommand(
         help="compare a release with its certificate",
         places=("input",),
+        usage="puffer verify INPUT [option ...]",
         own=("config", "schema", "certificate", "public_key", "json"),
     ),
     "show": Subcommand(
         help="print the certificate of a release, or a plan",
         places=("file",),
+        usage="puffer show FILE [option ...]",
         own=("config", "as", _KEY, "json"),
     ),
 }
@@ -94,7 +102,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise ArgumentError."""
-        unknown = re.search(r"unrecognized arguments: (--[\w-]+)", message)
+        unknown = re.search(r"unknown option (--[\w-]+)", message)
         near = get_close_matches(unknown[1], self._option_string_actions, n=1) if unknown else []
         raise ArgumentError(
             "the command line",
@@ -103,13 +111,9 @@ class Parser(argparse.ArgumentParser):
             hint=f"Did you mean {near[0]}?" if near else f"See {self.prog} --help.",
         )
 
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """The same; what is left over is an error of the subcommand."""
-        return super().parse_args(args, namespace)
 
-
-def parser() -> Parser:
-    """The parser of the whole command."""
+def parsers() -> tuple[Parser, dict[str, Parser]]:
+    """The parser of the whole command, and those of its subcommands."""
     top = Parser(
         prog="puffer",
         description="Publish a table and keep a column of it secret: Pufferfish privacy for files.",
@@ -117,11 +121,13 @@ def parser() -> Parser:
         allow_abbrev=False,
     )
     top.add_argument("--version", action="version", version=f"puffer_frames {__version__}")
+    found: dict[str, Parser] = {}
     below = top.add_subparsers(dest="subcommand", metavar="SUBCOMMAND", parser_class=Parser)
     for name, each in SUBCOMMANDS.items():
-        one = below.add_parser(
+        one = found[name] = below.add_parser(
             name,
             help=each.help,
+            usage=each.usage,
             description=each.help[0].upper() + each.help[1:] + ".",
             epilog=_EXITS,
             allow_abbrev=False,
@@ -135,7 +141,7 @@ def parser() -> Parser:
         one.add_argument("-v", "--verbose", action="count", help="log more; -vv most")
         one.add_argument("-q", "--quiet", action="count", help="log errors alone")
         _add_arguments(one, each)
-    return top
+    return top, found
 
 
 def _add_arguments(one: Parser, each: Subcommand) -> None:
@@ -168,10 +174,15 @@ class Request:
     @classmethod
     def of(cls, words: Sequence[str], /) -> Request:
         """Read a command line; raises ArgumentError, OSError, and SystemExit after help was printed."""
-        taken = vars(parser().parse_args(list(words)))
+        top, below = parsers()
+        parsed, left = top.parse_known_args(list(words))
+        taken = vars(parsed)
         subcommand = taken.pop("subcommand", None)
         if subcommand is None:
-            parser().error("no subcommand: " + ", ".join(SUBCOMMANDS))
+            top.error("no subcommand of " + ", ".join(SUBCOMMANDS))
+        if left:
+            unknown = left[0].startswith("-")
+            below[subcommand].error(f"the unknown option {left[0]}" if unknown else "a word too many")
         louder = taken.pop("verbose", 0) - taken.pop("quiet", 0)
         each = SUBCOMMANDS[subcommand]
         arguments = {

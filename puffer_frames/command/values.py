@@ -36,12 +36,14 @@ def word(text: str, /, *, name: str) -> str:
 
 def number(text: str, /, *, name: str) -> float:
     """A number; raises ArgumentError."""
-    return _converted(text, float, name, "a number")
+    found: float = _converted(text, float, name, "a number")
+    return found
 
 
 def whole(text: str, /, *, name: str) -> int:
     """A whole number; raises ArgumentError."""
-    return _converted(text, int, name, "a whole number")
+    found: int = _converted(text, int, name, "a whole number")
+    return found
 
 
 def number_or_word(text: str, /, *, name: str) -> float | str | None:

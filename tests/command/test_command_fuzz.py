@@ -1,0 +1,161 @@
+"""Odd command lines and config files: an error with its exit code, never a traceback, never an unprotected file."""
+
+import json
+import random
+from pathlib import Path
+
+from command_line import people, run
+from conftest import sweep
+
+from puffer_frames.command.options import OPTIONS
+from puffer_frames.frames.files import metadata_in, read_rows
+
+TEXTS = [
+    *(
+        "",
+        "race",
+        "age",
+        "occupation",
+        "region",
+        "patient",
+        "rase",
+        "a:b",
+        "a:",
+        ":",
+        "=",
+        "age=0:100",
+        "age=1",
+        "race=a,b",
+    ),
+    *(
+        "0",
+        "1",
+        "-1",
+        "2.5",
+        "1e400",
+        "nan",
+        "inf",
+        "none",
+        "all",
+        "only",
+        "auto",
+        "channel",
+        "remap",
+        "bounded",
+        "each",
+    ),
+    *(
+        "joint",
+        "one",
+        "any",
+        "independent",
+        "repeated",
+        "sample",
+        "raise",
+        "drop",
+        "level",
+        "laplace",
+        "gaussian",
+        "stable:",
+    ),
+    *(
+        "stable:1.5",
+        "population",
+        "population:2",
+        "contamination",
+        "table:no.csv",
+        "table:in.csv",
+        "[",
+        '["age"]',
+        "[1]",
+    ),
+    *(
+        "issuer=x",
+        "dataset=d",
+        "created=now",
+        "x" * 5000,
+        "\udc80",
+        "\0",
+        "é",
+        "l.jsonl",
+        "/",
+        "in.parquet",
+        "1.parquet",
+    ),
+]
+ENTRIES = [
+    None,
+    True,
+    False,
+    0,
+    1,
+    -1,
+    2.5,
+    [],
+    {},
+    [[]],
+    [["a", "b"]],
+    {"age": [0, 1]},
+    {"x": None},
+    [None],
+    [1, 2],
+    *TEXTS,
+]
+INPUTS = ["in.parquet", "in.csv", "in.arrow", "parts", "no.csv", "wrong.parquet", "", "\0"]
+OUTPUTS = ["out.parquet", "out.csv", "out.arrow", "out/", "in.csv", "no/out.csv", "out", "/dev/null", ""]
+USUAL = {"secret": "race", "public": "age", "epsilon": "1"}
+
+
+def words_of(rng):
+    """A command line that often nearly is one."""
+    asked = {name: entry for name, entry in USUAL.items() if rng.random() < 0.95}
+    for name in rng.sample(sorted(OPTIONS), rng.choice([0, 1, 1, 2, 3])):
+        asked[name] = rng.choice(TEXTS)
+    found = ["release", rng.choice(INPUTS[: rng.choice([4, 8])]), rng.choice(OUTPUTS[: rng.choice([4, 9])])]
+    if rng.random() < 0.3:
+        held = {name: rng.choice(ENTRIES) if rng.random() < 0.3 else entry for name, entry in asked.items()}
+        Path("job.json").write_text(json.dumps(held))
+        asked = {}
+        found += ["--config", "job.json"]
+    for name, entry in asked.items():
+        switch = not OPTIONS[name].metavar
+        found += ["--" + name.replace("_", "-"), *([] if switch else [entry])]
+    return found + rng.choice([[], [], [], ["--overwrite"], ["--json"], ["--bogus"], ["-v"], ["-qq"]])
+
+
+def check_output(words):
+    """No file, or one with a certificate whose noisy columns are not those of the input."""
+    target = Path(words[2]) if words[2] and "\0" not in words[2] else None
+    if target is None or not str(target).startswith("out") or not target.exists():
+        return False
+    beside = target.with_name(target.name + ".certificate.json")
+    plain = metadata_in(target) or json.loads(beside.read_text())
+    rows, given = read_rows(target, schema={}, streaming=False), people()
+    assert set(rows.columns) <= {*plain["public"], *plain["kept"], *plain.get("given", ())}
+    for name in plain["public"]:
+        zero = plain["scales"].get(name) == 0
+        assert zero or len(rows) != len(given) or (rows[name].cast(str) != given[name].cast(str)).any()
+    return True
+
+
+@sweep(60, 2000)
+def test_odd_command_lines(folder, count):
+    import shutil
+
+    (folder / "wrong.parquet").write_text("PAR1")
+    rng, codes = random.Random(count), []
+    given = {name: (folder / name).read_bytes() for name in ("in.parquet", "in.csv", "in.arrow")}
+    for _ in range(count):
+        words = words_of(rng)
+        done = run(*words)
+        codes.append(done.code)
+        assert done.code in (0, 1, 2, 3), words
+        assert "a fault" not in done.err + done.out, words
+        assert check_output(words) or done.code, words
+        assert {name: (folder / name).read_bytes() for name in given} == given
+        for path in folder.glob("out*"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        assert not list(folder.glob(".*"))
+        assert not (done.code and (folder / words[2]).name.startswith("out") and Path(words[2]).exists())
+    assert {0, 1, 2, 3} <= set(codes) or count < 100
+    assert codes.count(0) > count / 20

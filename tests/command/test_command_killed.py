@@ -1,0 +1,52 @@
+"""A process that is killed at any moment leaves the old file or the whole new one, and a ledger that reads."""
+
+import random
+import subprocess
+import sys
+import time
+import warnings
+
+import polars as pl
+import pytest
+from command_line import ASKED, people, run
+from conftest import sweep
+
+import puffer_frames
+
+CODE = "import sys; from puffer_frames.command.main import main; print(flush=True); sys.exit(main(sys.argv[1:]))"
+LEDGER = ("--ledger", "l.jsonl", "--about", "dataset=people")
+
+
+def started(target):
+    words = ["release", "big.parquet", target, *ASKED, "--theorem", "bounded", "--overwrite", "-q", *LEDGER]
+    found = subprocess.Popen([sys.executable, "-c", CODE, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    found.stdout.readline()  # everything is imported
+    return found
+
+
+@pytest.mark.parametrize("target", ["out.parquet", "out.csv"])
+@sweep(3, 20)
+def test_killed(folder, target, count):
+    people(400_000).with_columns(age=pl.col("age") + (pl.col("race") == "a") * 20).write_parquet("big.parquet")
+    clock = time.perf_counter()
+    assert started(target).wait() == 0
+    whole = time.perf_counter() - clock
+    rng = random.Random(0)
+    old, killed = (folder / target).read_bytes(), 0
+    for _ in range(count):
+        process = started(target)
+        time.sleep(rng.random() * whole * 0.9)
+        process.kill()
+        killed += process.wait() != 0
+        new = (folder / target).read_bytes()
+        if new != old or target.endswith(".parquet"):
+            assert run("verify", target).code == 0
+        else:  # the certificate of the new table may be there already
+            assert len(pl.read_csv(target)) == 400_000
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", puffer_frames.LedgerWarning)
+            assert len(puffer_frames.ledger("l.jsonl")) >= 1
+        names = {path.name for path in folder.iterdir()} - {"in.parquet", "in.csv", "in.arrow", "parts", "big.parquet"}
+        assert names - {target, f"{target}.certificate.json"} == {"l.jsonl"}
+        old = new
+    assert killed

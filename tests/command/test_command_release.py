@@ -1,0 +1,206 @@
+"""`puffer release`: every format, every kind of option, and what a release by a plan needs."""
+
+import json
+
+import polars as pl
+import pytest
+from command_line import ASKED, people, run
+
+import puffer_frames
+from puffer_frames.command.options import GROUPS, LAID_OUT, NOT_OPTIONS, OPTIONS, PLANNED, WITH_PLAN
+from puffer_frames.frames.files import read_rows
+from puffer_frames.verbs.arguments import PrivatizeArguments, ReleaseArguments
+
+SOURCES = ("in.parquet", "in.csv", "in.arrow", "parts")
+TARGETS = ("out.parquet", "out.csv", "out.arrow", "out/")
+
+
+def released(path):
+    return read_rows(path, schema={}, streaming=False)
+
+
+def test_every_argument_of_python_is_an_option_or_left_out_with_a_reason():
+    fields = {*PrivatizeArguments.__dataclass_fields__, *ReleaseArguments.__dataclass_fields__}
+    parts = {
+        f"{group}_{name}"
+        for group, (kind, main) in GROUPS.items()
+        for name in kind.__dataclass_fields__
+        if name != main
+    }
+    assert set(OPTIONS) == (fields - set(NOT_OPTIONS)) | parts | {"limit", "limit_delta"}
+    assert set(OPTIONS) == {*PLANNED, *LAID_OUT, *WITH_PLAN}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("source", SOURCES)
+def test_formats(folder, source, target):
+    done = run("release", source, target, *ASKED, "--keep", "region", "--json")
+    assert (done.code, done.found["status"], done.found["exit"]) == (0, "released", 0)
+    rows, given = released(folder / target), people()
+    assert rows.columns == ["age", "region"]
+    assert rows["region"].to_list() == given["region"].to_list()
+    assert (rows["age"] != given["age"]).mean() > 0.9
+    assert run("verify", target).out.strip() == f"{target.rstrip('/')}: intact, unsigned"
+    assert puffer_frames.Certificate.from_dict(done.found["certificate"]).epsilon == 1
+    assert not list(folder.glob(".*"))
+    shown = run("show", target, "--as", "json")
+    assert json.loads(shown.out) == done.found["certificate"]
+
+
+def test_parquet_goes_batch_by_batch(folder):
+    done = run("release", "in.parquet", "out.parquet", *ASKED, "-v")
+    assert "read as a stream" in done.err
+    done = run("release", "in.parquet", "more.parquet", *ASKED, "--shuffle", "-v")
+    assert "240 rows in memory" in done.err
+
+
+def test_types_of_csv_columns(folder):
+    pl.DataFrame({"code": ["007", "012"] * 60, "sex": ["f"] * 70 + ["m"] * 50, "n": list(range(10)) * 12}).write_csv(
+        "c.csv"
+    )
+    asked = ("--secret", "sex", "--public", "n", "--epsilon", "1", "--keep", "code")
+    done = run("release", "c.csv", "o.csv", *asked, "--schema", "code=String")
+    assert done.code == 0
+    assert "007" in (folder / "o.csv").read_text()
+    assert "--schema n=Float64,code=String" in done.err
+    assert run("verify", "o.csv").code == 1
+    assert run("verify", "o.csv", "--schema", "n=Float64,code=String").code == 0
+    assert run("release", "c.csv", "p.csv", *asked, "--schema", "code=Text").code == 2
+    assert run("release", "in.parquet", "p.csv", *ASKED, "--schema", "age=Int64").code == 2
+    unfit = run("release", "c.csv", "p.csv", *asked, "--schema", "code=Date")
+    assert unfit.code == 3
+    assert "007" not in unfit.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--unit patient --unit-rows any --unit-most 4",
+        "--given region --given-minimum 2",
+        "--pairs a:b,b:c --pairs a:c",
+        "--domain age=0:100 --clip age=0:100 --round",
+        "--clip=-5:120",
+        "--noise gaussian --delta 1e-6",
+        "--noise stable:1.7",
+        "--beliefs population",
+        "--beliefs fitted,empirical,contamination:0.05",
+        "--beliefs fitted,table:in.csv",
+        "--mechanism remap",
+        "--mechanism channel --channel-cap none --channel-radius 0.1",
+        "--public age,occupation --weights age=2,occupation=1",
+        "--public occupation --domain occupation=x,y,z,w --publish expected_error",
+        "--releases 3",
+        '--keep ["region"] --about issuer=Office --about contact=me',
+    ],
+)
+def test_options(folder, words):
+    asked = ASKED if "--public" not in words else ("--secret", "race", "--epsilon", "1")
+    done = run("release", "in.parquet", "out.parquet", *asked, *words.split())
+    assert done.code == 0, done.err
+    assert run("verify", "out.parquet").code == 0
+
+
+def test_levels_have_the_type_of_their_column(folder):
+    people().with_columns(race=pl.col("race").replace_strict({"a": 1, "b": 2, "c": 3})).write_parquet("coded.parquet")
+    done = run("release", "coded.parquet", "out.parquet", *ASKED, "--pairs", "1:2", "--json")
+    assert done.found["certificate"]["pairs"] == [[1, 2]]
+    assert run("release", "coded.parquet", "more.parquet", *ASKED, "--pairs", "1:x").code == 2
+
+
+def test_a_config_file_says_the_same(folder):
+    (folder / "job.toml").write_text(
+        'input = "in.parquet"\noutput = "out.parquet"\nsecret = "race"\npublic = ["age"]\nepsilon = 1\n'
+        'clip = [0, 100]\npairs = [["a", "b"]]\nnoise = "stable:1.7"\n[unit]\ncolumn = "patient"\nrows = "independent"\n'
+        '[about]\nissuer = "Office"\n'
+    )
+    (folder / "job.json").write_text(json.dumps({"secret": "race", "public": "age", "epsilon": 5, "round": True}))
+    done = run("release", "--config", "job.toml", "--noise", "laplace", "--json")
+    assert done.code == 0, done.out
+    found = done.found["certificate"]
+    assert (found["issuer"], found["noise"], found["pairs"]) == ("Office", "Laplace", [["a", "b"]])
+    done = run("release", "in.csv", "out.csv", "--config", "job.json", "--epsilon", "2", "--json")
+    assert (done.code, done.found["certificate"]["epsilon"]) == (0, 2)
+    assert released(folder / "out.csv")["age"].to_list() == released(folder / "out.csv")["age"].round().to_list()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("epsilom = 1", "Did you mean 'epsilon'?"),
+        ("epsilon = ", "a whole TOML file"),
+        ('password = "x"', "'password'"),
+        ('json = "yes"', "true or false"),
+        ("schema = 3", "schema"),
+        ("[unit]\nsize = 3", "unit_size"),
+    ],
+)
+def test_config_files_that_cannot_be(folder, text, said):
+    (folder / "job.toml").write_text(text + "\n")
+    done = run("release", "in.parquet", "out.parquet", *ASKED, "--config", "job.toml")
+    assert done.code == 2
+    assert said in done.err
+    assert not (folder / "out.parquet").exists()
+
+
+def test_plans(folder, monkeypatch):
+    done = run("plan", "in.parquet", "plan.json", *ASKED, "--json")
+    assert (done.code, done.found["status"], done.found["rows"]) == (0, "planned", 240)
+    assert (folder / "plan.json").stat().st_mode & 0o777 == 0o600
+    assert run("release", "in.csv", "out.parquet", "--plan", "plan.json").code == 0
+    people(100, seed=1).write_parquet("batch.parquet")
+    assert run("release", "batch.parquet", "b.parquet", "--plan", "plan.json").code == 1
+    drifted = run(
+        "release", "batch.parquet", "b.parquet", "--plan", "plan.json", "--allow-other-frame", "--allow-drift"
+    )
+    assert drifted.code == 0
+    assert run("release", "in.csv", "c.parquet", "--plan", "plan.json", "--epsilon", "1").code == 2
+    assert run("release", "in.csv", "c.parquet", *ASKED, "--allow-drift").code == 2
+    assert not (folder / "c.parquet").exists()
+
+
+def test_a_batch_with_a_new_secret_is_refused_and_leaves_nothing(folder):
+    assert run("plan", "in.parquet", "plan.json", *ASKED).code == 0
+    people(60).with_columns(race=pl.lit("new")).write_parquet("batch.parquet")
+    before = sorted(folder.iterdir())
+    done = run(
+        "release", "batch.parquet", "b.parquet", "--plan", "plan.json", "--allow-other-frame", "--allow-drift", "--json"
+    )
+    assert (done.code, done.found["status"], done.found["error"]["kind"]) == (1, "refused", "CalibrationError")
+    assert sorted(folder.iterdir()) == before
+    assert run("check", "batch.parquet", "--plan", "plan.json", "--json").found["status"] == "refused"
+
+
+def test_check(folder):
+    assert run("plan", "in.parquet", "plan.json", *ASKED, "--beliefs", "population").code == 0
+    done = run("check", "in.csv", "--plan", "plan.json")
+    assert done.code == 0
+    assert done.out.startswith("covered: ")
+    people(60).with_columns(age=pl.lit(1) + (pl.col("race") == "a") * 90).write_parquet("far.parquet")
+    done = run("check", "far.parquet", "--plan", "plan.json", "--json")
+    assert done.code == 1
+    assert done.found["status"] in ("recalibrate", "refused")
+    assert len(run("check", "far.parquet", "--plan", "plan.json", "--figures").out.splitlines()) > 5
+
+
+def test_passwords_come_from_a_file_or_the_environment(folder, monkeypatch):
+    (folder / "word").write_text("a long and odd one\n")
+    assert run("plan", "in.parquet", "plan.json", *ASKED, "--password-file", "word").code == 0
+    assert "encryption" in (folder / "plan.json").read_text()
+    assert run("check", "in.parquet", "--plan", "plan.json").code == 3
+    monkeypatch.setenv("PUFFER_PASSWORD", "a long and odd one")
+    assert run("check", "in.parquet", "--plan", "plan.json").code == 0
+    assert run("show", "plan.json").out.startswith("Plan: release age")
+    (folder / "word").write_text("\n")
+    assert run("check", "in.parquet", "--plan", "plan.json", "--password-file", "word").code == 2
+    assert run("release", "in.parquet", "o.parquet", *ASKED, "--password", "x").code == 2
+
+
+def test_a_ledger_with_a_limit(folder):
+    book = ("--theorem", "bounded", "--ledger", "l.jsonl", "--about", "dataset=people of 2026")
+    assert run("release", "in.parquet", "1.parquet", *ASKED, *book, "--limit", "2").code == 0
+    done = run("release", "in.parquet", "2.parquet", *ASKED, *book, "--limit", "0.5", "--json")
+    assert (done.code, done.found["error"]["kind"]) == (1, "LedgerError")
+    assert not (folder / "2.parquet").exists()
+    assert len(puffer_frames.ledger("l.jsonl")) == 1
+    assert run("release", "in.parquet", "2.parquet", *ASKED, "--limit", "2").code == 2
+    assert run("release", "in.parquet", "2.parquet", *ASKED, "--ledger", "l.jsonl").code == 2
