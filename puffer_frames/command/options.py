@@ -38,6 +38,7 @@ OPTIONS: Mapping[str, Option] = {
     "given": Option("COLUMN[,...]", "columns released as they are, on which the guarantee conditions", values.names),
     "given_scale": Option("WORD", "each stratum its own scale, or one"),
     "given_minimum": Option("ROWS", "strata with fewer rows of a secret have noise for the range", values.whole),
+    "given_merge": Option(_FLAG, "merge such strata into one, in the released columns too"),
     "unit": Option("COLUMN", "whose rows are protected together; say --unit-rows too"),
     "unit_rows": Option("WORD", "what is assumed of the rows of a unit: independent, repeated or any"),
     "unit_most": Option("ROWS", "most rows of a unit", values.whole),
