@@ -77,6 +77,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         round: bool = False,
         publish: PublishWord | Iterable[PublishWord] = (),
         row_id: Name | None = None,
+        refine_key: str | Path | None = None,
         about: About = None,
         ledger: LedgerArgument = None,
         rng: RandomSource = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ def _check_columns(plain: Mapping[str, Any]) -> None:
     if set(plain["public"]) & set(plain["kept"]):
         raise refused("a column that is noisy and kept")
     _check_strata(plain, columns)
+    _check_refined(plain)
 
 
 def _check_strata(plain: Mapping[str, Any], columns: Collection[str]) -> None:
@@ -73,6 +75,19 @@ def _check_strata(plain: Mapping[str, Any], columns: Collection[str]) -> None:
         raise refused("strata of other columns")
     if any(float(one["scales"][name]) > float(plain["scales"][name]) for one in strata for name in columns):
         raise refused("a scale of a stratum above the largest one")
+
+
+def _check_refined(plain: Mapping[str, Any]) -> None:
+    """Noise gets less, and the guarantee weaker, from one to the next."""
+    chain = [*plain.get("refines", []), plain]
+    for first, second in pairwise(chain):
+        if set(first["scales"]) != set(second["scales"]) or first["epsilon"] >= second["epsilon"]:
+            raise refused("a release that refines one of other columns, or of a larger epsilon")
+        if any(float(first["scales"][name]) < float(scale) for name, scale in second["scales"].items()):
+            raise refused("a release that refines one with less noise")
+    digests = [found["fingerprint"] for found in chain if found["fingerprint"]]
+    if len(set(digests)) < len(digests):
+        raise refused("a release that refines itself")
 
 
 def _major(version: str) -> int:

@@ -96,6 +96,9 @@ class Fields:
     """So many rows of a unit, at most, are protected together."""
     releases: int = 1
     """So many releases of these columns, with these scales, have the guarantee together."""
+    refines: tuple[Mapping[str, Any], ...] = ()
+    """Earlier releases of the same rows with more noise, the first one first, each with its "fingerprint", "epsilon"
+    and "scales" per column: they and this release together have the guarantee of this one."""
     issuer: str | None = None
     """Who signs for the release."""
     dataset: str | None = None

@@ -52,6 +52,8 @@ class ChannelFacts:
     warnings: Sequence[PufferWarning]
     publish: Sequence[str]
     """What of the plan the curator chose to print."""
+    shuffled: bool
+    """Whether the rows were put into a random order."""
     seeded: bool
     secrets: int
     """How many secrets the plan has."""
@@ -130,6 +132,8 @@ def _done(facts: ChannelFacts) -> Iterator[Statement]:
         yield say("channel-cells")
     if facts.clipped:
         yield say("channel-clipped")
+    if facts.shuffled:
+        yield say("shuffled")
     yield say("channel-draw")
 
 

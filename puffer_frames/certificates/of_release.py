@@ -8,9 +8,11 @@ from dataclasses import dataclass
 
 from puffer_frames.certificates.sentences import Statement, say
 from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning
+from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import excess_text, measured_text
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.noise.refining import on_first_grid
 from puffer_frames.numbers.presentation import plain, rounded_up, shown, shown_names
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import ProtectedPairs
@@ -60,6 +62,12 @@ class ReleaseFacts:
     """Whether rows of units beyond those were left out."""
     strata: StrataChoices | None
     """The scales per stratum, where the guarantee conditions on columns."""
+    shuffled: bool = False
+    """Whether the rows were put into a random order."""
+    refines: Sequence[str] = ()
+    """Fingerprints of earlier releases with more noise."""
+    order_noted: bool = True
+    """Whether it is certain that the rows stood in the same order in these."""
 
     @property
     def several(self) -> bool:
@@ -166,6 +174,11 @@ def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
         yield say("planned-releases", releases=f"{facts.repeats.releases:,}", rows=whose)
     if facts.repeats.copies > 1:
         yield say("measured-of-all")
+    if facts.refines:
+        count, named = len(facts.refines), ", ".join(map(fingerprint_text, facts.refines))
+        if not facts.order_noted:
+            yield say("refined-order")
+        yield say("refines", earlier=f"the {count} releases" if count > 1 else "the release", fingerprints=named)
     yield say("other-columns")
     if not facts.unit:
         yield say("per-record")
@@ -272,10 +285,12 @@ def _done(facts: ReleaseFacts) -> Iterator[Statement]:
         yield say("randomised", what=shown(name), kept=kept, levels=f"{levels:,}")
     if facts.sampled:
         yield say("unit-sampled", unit=shown(facts.unit), rows=f"{facts.repeats.rows:,}")
+    if facts.shuffled:
+        yield say("shuffled")
     if facts.done:
         yield say("after", done=facts.done)
     if any(choice.scale for name, choice in facts.choices.items() if name not in facts.responses):
-        yield say("grid", grid=facts.noise.on_grid)
+        yield say("grid", grid=on_first_grid(len(facts.refines)) if facts.refines else facts.noise.on_grid)
 
 
 def _remapped(facts: ReleaseFacts) -> Iterator[Statement]:

@@ -73,8 +73,12 @@ class Certificate(Fields):
             }
             for found in self.strata
         ]
+        plain["refines"] = [
+            {**found, "scales": {column: number_plain(scale) for column, scale in found["scales"].items()}}
+            for found in self.refines
+        ]
         # records of earlier versions have no such fields, and a signature covers what there is
-        for name in ("wider", "channels", "given", "strata", "unit"):
+        for name in ("wider", "channels", "given", "strata", "unit", "refines"):
             if not plain[name]:
                 del plain[name]
         for name in ("unit_rows", "releases"):
@@ -134,6 +138,14 @@ class Certificate(Fields):
                 if name in found
             }
             for found in plain.get("strata", ())
+        )
+        values["refines"] = tuple(
+            {
+                "fingerprint": found["fingerprint"],
+                "epsilon": float(found["epsilon"]),
+                "scales": {column: float(scale) for column, scale in found["scales"].items()},
+            }
+            for found in plain.get("refines", ())
         )
         values["channels"] = {column: dict(found) for column, found in plain.get("channels", {}).items()}
         values["estimated"] = {

@@ -129,6 +129,16 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "{releases} releases of these columns of the same {rows}, each with these scales or larger ones, have the "
         "guarantee together.",
     ),
+    "refines": (
+        "proved",
+        "This release and {earlier} that it refines ({fingerprints}) have the guarantee of this one together: the "
+        "earlier noise is this noise and a random number of its own.",
+    ),
+    "refined-order": (
+        "assumed",
+        "The rows of the table had the order of the first release: of this, kept columns and the law of its noise were "
+        "checked.",
+    ),
     "measured-of-one": ("measured", "The losses that were measured are those of one row of a {unit}."),
     "measured-of-all": (
         "measured",
@@ -347,6 +357,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "done",
         "Strata in which no two protected secrets occur have the largest scale of the others.",
     ),
+    "shuffled": ("done", "The rows were put into a random order."),
     "after": ("done", "After the noise, at no cost: {done}."),
     "frequencies": ("done", "Frequencies are counts divided by the public number of values."),
     "warning-seed": (

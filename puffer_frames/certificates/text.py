@@ -74,6 +74,10 @@ def certificate_rows(certificate: Fields, /) -> Rows:
 
 
 def _what(certificate: Fields) -> str:
+    return _one_release(certificate) + " and those of the releases that it refines" * bool(certificate.refines)
+
+
+def _one_release(certificate: Fields) -> str:
     if certificate.unit:
         return f"the released values of all rows of one {shown(certificate.unit)} together"
     several = len(certificate.public) > 1

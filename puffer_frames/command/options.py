@@ -83,6 +83,7 @@ OPTIONS: Mapping[str, Option] = {
 """Every option of `plan` and `release` that is an argument of Python; a new argument needs a line here."""
 NOT_OPTIONS = {
     "index": "files have no index",
+    "refine_key": "a release is refined in Python, in memory",
     "rng": "a release from a seed is not private",
 }
 """Arguments that are no options, and why."""

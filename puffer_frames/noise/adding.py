@@ -27,6 +27,8 @@ CHUNK_ROWS = 1 << 15
 MANY_ROWS = 1 << 21
 """From here on two threads are faster than one."""
 _WHOLE = 2.0**53
+HALVES = 2.0**52
+"""Below it floats hold all half-integers."""
 _INVERTIBLE = 2.0**-1022
 _ROOMY = 2.0**900
 """On a finer grid no sum of a value within 1e301 and the noise of a float is beyond the range of floats."""
@@ -130,6 +132,35 @@ def grid_noise(sampler: Sampler, rows: Rows, /, *, stream: Stream) -> list[Fract
         settled = dict(zip(left.places.tolist(), sampler.settle(left, stream), strict=True))
         noise += [Fraction(settled.get(place, near)) for place, near in enumerate(out.tolist())]
     return noise
+
+
+def half_integers(sampler: Sampler, rows: Rows, /, *, stream: Stream) -> FloatArray:
+    """The noise of rows alone, in units of the grid, for samplers whose noise floats hold."""
+    workspace, out = Workspace(min(CHUNK_ROWS, len(rows))), np.empty(len(rows))
+    for start in range(0, len(rows), CHUNK_ROWS):
+        part = slice(start, start + CHUNK_ROWS)
+        left = sampler.draw(stream, rows[part], out[part], workspace)
+        out[part][left.places] = sampler.settle(left, stream)
+    return out
+
+
+def on_grid(values: Reals, grid: float, noise: FloatArray, /) -> FloatArray:
+    """Values on the grid plus noise in units of the grid, as `add_noise` adds them."""
+    out = noise.copy()
+    _move(values, grid, out, np.empty_like(out))
+    return out
+
+
+def noise_on_grid(released: FloatArray, values: Reals, grid: float, /) -> FloatArray | None:
+    """The noise of released values in units of the grid, exact; None where it is not certain to be.
+
+    A value y = g (rint(x/g) + N) below 2**52 g is a float that was not rounded, so that y/g - rint(x/g) is N. It must
+    be a half-integer.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        noise: FloatArray = released / grid - np.rint(values.astype(np.float64) / grid)
+        sure = (np.abs(released) < HALVES * grid) & (np.abs(noise) < HALVES) & (np.abs(noise - np.trunc(noise)) == 0.5)
+    return noise if sure.all() else None
 
 
 def _add_block(

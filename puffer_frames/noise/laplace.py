@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
-from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
 from puffer_frames.noise.cells import Cells
 from puffer_frames.noise.family import ON_GRID, ROUND_UP, Noise
+from puffer_frames.noise.geometric import geometric_cells, rate_of
 from puffer_frames.noise.grid import CELL_WIDTH, RESOLUTION, grid_of
 from puffer_frames.numbers.rounding import divide_up
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import FloatArray
-
-_DIGITS = 60
-_UNIT = 1 << 128
-_TABLE_SPAN = 16
-"""The table ends where the probability to go on is 2**-16."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,17 +123,5 @@ class Laplace(Noise):
         -----
         **Distance** to this law in total variation: at most 2**-52 per value (`Cells`, with up to 1,420 cells).
         """
-        bits, grid = resolution - CELL_WIDTH, grid_of(self.scale, resolution=resolution)
-        points = 1 << bits
-        with localcontext(prec=_DIGITS):
-            ratio = Decimal(Fraction(grid).numerator) / Decimal(Fraction(grid).denominator) / Decimal(self.scale)
-            width = points * ratio
-            stays = int((-width).exp() * _UNIT)  # probability to go beyond a cell
-            flat_share = int(points * (1 - (-ratio).exp()) * (-(points - 1) * ratio).exp() * _UNIT)
-        flat, rest, left = [], [], _UNIT
-        for _ in range(math.ceil(_TABLE_SPAN * math.log(2) / float(width))):
-            beyond = left * stays // _UNIT
-            flat.append(left * flat_share // _UNIT)
-            rest.append(left - beyond - flat[-1])
-            left = beyond
-        return Cells.prepare(grid=grid, bits=bits, flat=flat, rest=rest, beyond=left, rate=float(ratio))
+        grid = grid_of(self.scale, resolution=resolution)
+        return geometric_cells(rate_of(grid, self.scale), grid=grid, bits=resolution - CELL_WIDTH)

@@ -54,6 +54,9 @@ class Purpose(Enum):
     ROW_OF_A_UNIT = ("unit word", "unit pair")
     """The row that stands for each unit, without a name; under a public key, with the name of the column of units, the
     rows of a unit that are used."""
+    REFINEMENT = ("refinement word", "refinement pair")
+    """Less noise on values that were released, with a key for many releases; the name is the fingerprint of the release
+    that is refined, which part of the draw it is, and the column."""
 
 
 class ReleaseKey:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import wraps
+from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from numpy.typing import ArrayLike
@@ -77,6 +78,7 @@ class LayoutArguments(DrawArguments):
     round: bool = False
     publish: PublishWord | Iterable[PublishWord] = ()
     row_id: Name | None = None
+    refine_key: str | Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,6 +34,7 @@ from puffer_frames.verbs.plan_checks import check_checksum, check_plan
 from puffer_frames.verbs.plan_columns import check_columns, check_kinds
 from puffer_frames.verbs.plan_drift import check_scales, measure_rows, target_of
 from puffer_frames.verbs.planned import Planned
+from puffer_frames.verbs.refinement import refine_release
 from puffer_frames.verbs.release_rows import rehearse, release_rows
 from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
 from puffer_frames.verbs.rows_seen import RowsSeen
@@ -247,7 +248,7 @@ class Calibration(Planned):
         ----------
         frame : pandas, Polars or Spark frame
             The one that the calibration was made from, with its rows in any order.
-        keep, index, shuffle, clip, round, rng, row_id, about, ledger
+        keep, index, shuffle, clip, round, rng, row_id, about, ledger, refine_key
             As in `puffer_frames.privatize`.
         allow_other_frame : bool
             Release a frame with other rows than those calibrated on; the guarantee is then under the beliefs
@@ -286,6 +287,8 @@ class Calibration(Planned):
             check_drift(batch, target_of(self.plan))
         counts = seen.rows_of_secrets(len(request.secret), given=request.given is not None)
         return release_rows(self.plan, rows, asked, frame=frame, rows_per_secret=counts, batch=batch)
+
+    refine = short_traceback(refine_release)
 
     @short_traceback
     def check(self, frame: NativeFrame, /) -> BatchReport:

@@ -81,7 +81,7 @@ class ChannelCalibration(Planned):
             The one that the calibration was made from, with its rows in any order.
         keep, index, shuffle, publish, rng, row_id, about, ledger
             As in `puffer_frames.privatize`.
-        clip, round
+        clip, round, refine_key
             Not for a channel.
         allow_other_frame : bool
             Release a frame with other rows than those calibrated on, of the same levels and secrets; the guarantee is

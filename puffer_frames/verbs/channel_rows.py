@@ -21,6 +21,7 @@ from puffer_frames.numbers.presentation import pairs_text, shown_names
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.drift import Batch
 from puffer_frames.verbs.channel_plan import ChannelPlan
+from puffer_frames.verbs.refinable import refuse_refinable
 from puffer_frames.verbs.request import PUBLISHED, Drawing, RowsRequest
 
 
@@ -49,6 +50,7 @@ def release_channel(
         What was measured on other rows than those that the plan was made from.
     """
     _require_levels(asked)
+    refuse_refinable(asked)
     key, warnings = asked.drawing.key(), rows.warnings(list(rows_per_secret.values()))
     for warning in warnings:
         warn(warning)
@@ -98,6 +100,7 @@ def _facts(
         keep=kept,
         warnings=warnings,
         publish=asked.publish,
+        shuffled=asked.layout.shuffle,
         seeded=asked.drawing.seeded,
         secrets=len(plan.secrets),
         batch=batch,

@@ -22,11 +22,13 @@ from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.scales.joint.beliefs import EMPIRICAL
 from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS, measure_jointly
 from puffer_frames.verbs.attached import certificate_of
+from puffer_frames.verbs.refined_chains import rounding_cost, without_refined
 
 CHANNEL = "channel"
 """Theorem of a column of labels that is released by itself."""
 _OF_CAPS = 1 + Fraction(1, 2**48)
 """More than the rounding of 1 / cap adds to a ratio."""
+_CHAIN = "each release was refined by the next one: together they guarantee what the last one does"
 _OF_UNITS = ("unit-independent", "unit-repeated", "unit-any")
 Release: TypeAlias = Certificate | NativeFrame
 """A certificate, or a released frame with one."""
@@ -125,8 +127,16 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
     certificates = [each if isinstance(each, Certificate) else certificate_of(each) for each in releases]
     if len(certificates) < 2:
         raise ArgumentError("releases", rule="two or more", got=str(len(certificates)), hint="List all releases.")
-    _check_alike(certificates)
-    found = _of_certificates(certificates) if frame is None else _of_table(certificates, frame)
+    last = without_refined(certificates)
+    if len(last) > 1 or frame is not None:
+        _check_alike(last)
+    if len(last) == 1 and frame is None:
+        found = Composition(epsilon=last[0].epsilon, delta=last[0].delta, rule=_CHAIN, releases=1)
+    else:
+        found = _of_certificates(last) if frame is None else _of_table(last, frame)
+        if len(last) < len(certificates):
+            found = replace(found, rule=f"releases that refine one another count as the last of them; {found.rule}")
+    found = replace(found, releases=len(certificates))
     given = tuple(dict.fromkeys(name for each in certificates for name in each.given))
     found = replace(found, unit=certificates[0].unit, given=given)
     kept = any(each.kept for each in certificates)
@@ -302,7 +312,8 @@ def _total(base: Certificate, certificates: Sequence[Certificate]) -> Fraction |
             if not all(scale for _, scale in moved):
                 return None
             ratio = max((Fraction(mine) / Fraction(scale) for mine, scale in moved), default=Fraction(0))
-            total += Fraction(base.epsilon) * ratio * _OF_CAPS + Fraction(PUBLISHED_FOR.rounding[0]) * len(moved)
+            costs = (rounding_cost(each, name) for name in own if scales[name])
+            total += Fraction(base.epsilon) * ratio * _OF_CAPS + sum(costs, Fraction(0))
         elif _has_noise_for_ranges(each) and not each.delta:
             total += Fraction(each.epsilon)
         else:
@@ -350,12 +361,12 @@ def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Compos
         joint, pairs = joint.grouped(groups), pairs_within(groups)
     else:
         pairs = check_pairs(certificates[0].pairs, list(joint.counts))
-    lost = PUBLISHED_FOR.rounding[0] * len(scaled)
+    lost = sum((rounding_cost(each, name) for each in certificates for name in each.scales), Fraction(0))
     most = sum(each.epsilon for each in certificates)
     scales = [float(1 / rates[name]) * (1 - 2.0**-50) for name in joint.columns]
     found = measure_jointly(joint, scales, Target(epsilon=most, delta=0.0), pairs=pairs, enough=0.0)
     return Composition(
-        epsilon=up(Fraction(found.pure_loss.upper) + Fraction(lost)),
+        epsilon=up(Fraction(found.pure_loss.upper) + lost),
         delta=0.0,
         rule="computed from the table: under the observed frequencies of whole rows the releases tell as much as one "
         "with scales 1 / (sum of 1 / scale)",

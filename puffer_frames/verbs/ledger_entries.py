@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -12,15 +11,13 @@ from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import LedgerError, LedgerWarning, PufferError, warn
 from puffer_frames.numbers.presentation import plain, shown, shown_names
 from puffer_frames.papers.catalogue import BOUNDED
-from puffer_frames.verbs.locked_lines import Lines
+from puffer_frames.verbs.locked_lines import BrokenLineError, Lines
 
 SCHEMA = "1.0"
 """Version of the lines: another first number is another meaning."""
 
 State: TypeAlias = Literal["finished", "not finished", "withdrawn"]
 _WORDS: Mapping[str, State] = {"reserved": "not finished", "finished": "finished", "withdrawn": "withdrawn"}
-_CUT = "cut off"
-"""Of a line that says that the one before it is the beginning of an entry: its writer was stopped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,30 +99,23 @@ def now() -> str:
     return datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
-def entry_line(entry: str, word: str, certificate: Certificate | None, /) -> str:
+def entry_line(entry: str, word: str, certificate: Certificate | None, /) -> dict[str, Any]:
     """A line that says one thing of an entry: that it is "reserved", "finished" or "withdrawn"."""
     line: dict[str, Any] = {"schema": SCHEMA, "entry": entry, "state": word, "time": now()}
-    if certificate is not None:
-        line |= {
-            "fingerprint": certificate.fingerprint,
-            "dataset": certificate.dataset,
-            "secret": certificate.secret,
-            "columns": certificate.public,
-            "unit": certificate.unit,
-            "given": certificate.given,
-            "epsilon": certificate.epsilon,
-            "delta": certificate.delta,
-            "guarantee": guarantee_of(certificate),
-            "certificate": certificate.to_dict(),
-        }
-    return json.dumps(line, allow_nan=False)
-
-
-def mending_lines(lines: Lines, /) -> list[str]:
-    """What goes before the next entry: a line about one whose writer was stopped in the middle of it."""
-    if not lines.rest or _parsed(lines.rest) is not None:
-        return []
-    return [json.dumps({"schema": SCHEMA, "state": _CUT})]
+    if certificate is None:
+        return line
+    return line | {
+        "fingerprint": certificate.fingerprint,
+        "dataset": certificate.dataset,
+        "secret": certificate.secret,
+        "columns": certificate.public,
+        "unit": certificate.unit,
+        "given": certificate.given,
+        "epsilon": certificate.epsilon,
+        "delta": certificate.delta,
+        "guarantee": guarantee_of(certificate),
+        "certificate": certificate.to_dict(),
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +132,13 @@ class Record:
     def counts(self) -> bool:
         """Whether it counts as spent."""
         return self.state != "withdrawn"
+
+    def is_of(self, certificate: Certificate, fingerprint: str, /) -> bool:
+        """Whether it is of the release that comes out with this fingerprint: finished so, or reserved for the same."""
+        if self.state == "finished":
+            return bool(self.certificate.get("fingerprint") == fingerprint)
+        fields = ("refines", "scales", "epsilon")
+        return all(self.certificate.get(name) == certificate.to_dict().get(name) for name in fields)
 
     def read(self, *, path: object) -> Entry:
         """With its certificate; raises LedgerError for one that is none."""
@@ -160,11 +157,16 @@ def records_of(lines: Lines, /, *, path: object) -> dict[str, Record]:
     LedgerError
         For a line that no release has written.
     """
-    said, cut = _said(lines, path=path)
+    try:
+        said, cut = lines.records()
+    except BrokenLineError as error:
+        raise _refused(path, f"line {error.args[0]:,} that is no entry") from None
     if cut:
         warn(LedgerWarning(path, lines=cut))
     found: dict[str, Record] = {}
     for number, line in said:
+        if _major(line) != _major({"schema": SCHEMA}):
+            raise _refused(path, f"line {number:,} of schema {str(line.get('schema'))[:20]}")
         name, state = str(line.get("entry")), _WORDS.get(str(line.get("state")))
         known = found.get(name)
         if state is None or (known is None) != (state == "not finished"):
@@ -176,34 +178,6 @@ def records_of(lines: Lines, /, *, path: object) -> dict[str, Record]:
             known = Record(entry=name, state="not finished", time=time, dataset=dataset, certificate=certificate or {})
         found[name] = replace(known, state=state, certificate=line.get("certificate") or known.certificate)
     return found
-
-
-def _said(lines: Lines, *, path: object) -> tuple[list[tuple[int, Mapping[str, Any]]], list[int]]:
-    """The lines that say something, with their numbers; and the numbers of those that were cut off."""
-    texts = [*lines.whole, *([lines.rest] if lines.rest else [])]
-    parsed = [_parsed(text) for text in texts]
-    said, cut = [], []
-    for number, record in enumerate(parsed, start=1):
-        follows = parsed[number] if number < len(parsed) else None
-        if record is None and not texts[number - 1].strip():
-            continue
-        if record is None and (number > len(lines.whole) or (follows is not None and follows.get("state") == _CUT)):
-            cut.append(number)
-        elif record is None:
-            raise _refused(path, f"line {number:,} that is no entry")
-        elif _major(record) != _major({"schema": SCHEMA}):
-            raise _refused(path, f"line {number:,} of schema {str(record.get('schema'))[:20]}")
-        elif record.get("state") != _CUT:
-            said.append((number, record))
-    return said, cut
-
-
-def _parsed(text: str) -> Mapping[str, Any] | None:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _major(record: Mapping[str, Any]) -> str:

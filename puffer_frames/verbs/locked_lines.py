@@ -1,20 +1,24 @@
-"""A file of lines that several processes add to: one at a time, and each line is on the disk before anybody goes on."""
+"""A file of JSON lines that several processes add to: one at a time, each on the disk before anybody goes on."""
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from puffer_frames.errors import ArgumentError
 
 _OPEN = os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _CHUNK = 1 << 20
+_CUT = {"state": "cut off"}
+"""A line that says that the one before it is the beginning of a line: its writer was stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +30,57 @@ class Lines:
     rest: str
     """What comes after the last end of a line: nothing, unless a writer was stopped in the middle of a line."""
 
+    def records(self) -> tuple[list[tuple[int, Mapping[str, Any]]], list[int]]:
+        """The records with the numbers of their lines, and the numbers of lines that were cut off.
+
+        Raises
+        ------
+        BrokenLineError
+            For a line that is no record, and whose writer was not stopped.
+        """
+        texts = [*self.whole, *([self.rest] if self.rest else [])]
+        parsed = [_parsed(text) for text in texts]
+        found, cut = [], []
+        for number, record in enumerate(parsed, start=1):
+            if record is None and not texts[number - 1].strip():
+                continue
+            if record is None and number <= len(self.whole) and parsed[number : number + 1] != [_CUT]:
+                raise BrokenLineError(number)
+            if record is None:
+                cut.append(number)
+            elif record != _CUT:
+                found.append((number, record))
+        return found, cut
+
+
+class BrokenLineError(Exception):
+    """A line that is no record; its number is the argument."""
+
+
+def _parsed(text: str) -> Mapping[str, Any] | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
 
 @dataclass(frozen=True, slots=True)
 class LockedLines:
     """The lines of a file that nobody else can add to meanwhile."""
 
     found: Lines
+    """Before anything was added."""
     _descriptor: int
 
-    def append(self, lines: Sequence[str], /) -> None:
-        """Add lines, on the disk when this returns; what an earlier writer left behind ends with a line of its own."""
+    def after(self) -> LockedLines:
+        """With the lines that were added."""
+        return LockedLines(_read(self._descriptor), self._descriptor)
+
+    def append(self, record: Mapping[str, Any], /) -> None:
+        """Add a line of JSON, on the disk when this returns; what an earlier writer left behind ends before it."""
+        cut = self.found.rest and _parsed(self.found.rest) is None
+        lines = [json.dumps(each, allow_nan=False) for each in ([_CUT] * bool(cut) + [record])]
         text = "\n" * bool(self.found.rest) + "".join(line + "\n" for line in lines)
         left = memoryview(text.encode())
         while left:
@@ -44,8 +89,10 @@ class LockedLines:
 
 
 @contextmanager
-def locked(path: Path, /) -> Iterator[LockedLines]:
+def locked(path: Path, /, *, what: str, mode: int = 0o666) -> Iterator[LockedLines]:
     """Read a file and add to it, with everybody else kept out in between; it is made where there is none.
+
+    `what` is the file in words, and `mode` that of a new one.
 
     Raises
     ------
@@ -54,21 +101,21 @@ def locked(path: Path, /) -> Iterator[LockedLines]:
     OSError
         Where it cannot be opened or written.
     """
-    with _opened(path, os.O_RDWR | os.O_CREAT) as descriptor:
+    with _opened(path, os.O_RDWR | os.O_CREAT, what, mode) as descriptor:
         yield LockedLines(_read(descriptor), descriptor)
 
 
-def read_lines(path: Path, /) -> Lines:
+def read_lines(path: Path, /, *, what: str) -> Lines:
     """The lines of a file, as no writer has half written them; none where there is no file. Raises as `locked`."""
-    with suppress(FileNotFoundError), _opened(path, os.O_RDONLY) as descriptor:
+    with suppress(FileNotFoundError), _opened(path, os.O_RDONLY, what, 0) as descriptor:
         return _read(descriptor)
     return Lines((), "")
 
 
 @contextmanager
-def _opened(path: Path, flags: int) -> Iterator[int]:
+def _opened(path: Path, flags: int, what: str, mode: int) -> Iterator[int]:
     while True:
-        descriptor = _open(path, flags | _OPEN)
+        descriptor = _open(path, flags | _OPEN, what, mode)
         try:
             _lock(descriptor)
             if _is_at(path, descriptor):  # nobody has put another file in its place while this one waited
@@ -78,17 +125,17 @@ def _opened(path: Path, flags: int) -> Iterator[int]:
             os.close(descriptor)  # and with it goes the lock, also that of a process that is killed
 
 
-def _open(path: Path, flags: int) -> int:
+def _open(path: Path, flags: int, what: str, mode: int) -> int:
     kind = path.stat().st_mode if path.exists() else stat.S_IFREG
     if not stat.S_ISREG(kind):
         raise ArgumentError(
-            "the path of the ledger",
-            rule="that of a file, or of none yet",
+            what,
+            rule="a file, or none yet",
             got="a folder" if stat.S_ISDIR(kind) else "something else",
-            hint='Name a file: ledger="releases.jsonl".',
+            hint="Name a file in a local folder.",
         )
     new = not path.exists()
-    descriptor = os.open(path, flags, 0o666)
+    descriptor = os.open(path, flags, mode)
     if new and hasattr(os, "O_DIRECTORY"):
         folder = os.open(path.parent, os.O_RDONLY)
         try:

@@ -137,6 +137,9 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     ledger : str, Path or Ledger(...), optional
         A file to which a line is added for every release, with its certificate, before the noise is drawn. `Ledger` can
         set a limit for all releases of a data set together. The data set must have a name, in `about`.
+    refine_key : str or Path, optional
+        A key file for `Calibration.refine`, which may release these rows with less noise later: the order of the rows
+        is noted in it. Laplace noise on numbers, of frames in memory.
     rng : None, int or numpy.random.Generator
         None for fresh noise. A seed makes the noise reproducible, hence not private; for tests.
 

@@ -21,8 +21,10 @@ from puffer_frames.frames.table import small_frame
 from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown
 from puffer_frames.numbers.target import Target
 from puffer_frames.verbs.composition import Composition, compose
-from puffer_frames.verbs.ledger_entries import Entry, Record, entry_line, mending_lines, records_of
+from puffer_frames.verbs.ledger_entries import Entry, Record, entry_line, records_of
 from puffer_frames.verbs.locked_lines import Lines, locked, read_lines
+
+_FILE = "the ledger"
 
 
 @short_traceback
@@ -88,13 +90,13 @@ class Ledger:
         LedgerError
             For a line that no release has written.
         """
-        return tuple(one.read(path=self.path) for one in self._records(read_lines(self.path)).values())
+        return tuple(one.read(path=self.path) for one in self._records(read_lines(self.path, what=_FILE)).values())
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries())
 
     def __len__(self) -> int:
-        return len(self._records(read_lines(self.path)))
+        return len(self._records(read_lines(self.path, what=_FILE)))
 
     def __bool__(self) -> bool:
         return True
@@ -134,7 +136,7 @@ class Ledger:
         -----
         A release that is not finished counts; one that was withdrawn does not.
         """
-        records = self._records(read_lines(self.path))
+        records = self._records(read_lines(self.path, what=_FILE))
         names = list(dict.fromkeys(one.dataset for one in records.values() if one.counts))
         if dataset is None and len(names) == 1:
             dataset = names[0]
@@ -164,7 +166,7 @@ class Ledger:
         LedgerError
             For a line that no release has written.
         """
-        with locked(self.path) as file:
+        with locked(self.path, what=_FILE) as file:
             known = self._records(file.found).get(entry)
             if known is None or known.state == "finished":
                 raise ArgumentError(
@@ -174,9 +176,9 @@ class Ledger:
                     hint="Look at the column entry of ledger.frame.",
                 )
             if known.counts:
-                file.append([*mending_lines(file.found), entry_line(entry, "withdrawn", None)])
+                file.append(entry_line(entry, "withdrawn", None))
 
-    def reserve(self, certificate: Certificate, frame: NativeFrame, /) -> str:
+    def reserve(self, certificate: Certificate, frame: NativeFrame, /, *, known: str = "") -> str:
         """Write down a release before its noise is drawn; the name of its entry. One step for all processes.
 
         Parameters
@@ -185,18 +187,23 @@ class Ledger:
             As far as it is known.
         frame : frame of any kind
             The table. Where certificates alone say nothing of several releases it may.
+        known : str
+            Fingerprint of the release, where it is a repetition of an earlier one: its entry is used again.
 
         Raises
         ------
         LedgerError
             Where it is beyond the limit, or nothing is known of it together with the earlier ones; nothing is written.
         """
-        with locked(self.path) as file:
+        with locked(self.path, what=_FILE) as file:
             records = self._records(file.found)
+            again = [one.entry for one in records.values() if known and one.counts and one.is_of(certificate, known)]
+            if again:
+                return again[-1]
             if self.limit is not None:
                 self._check([*self._spent(records, certificate.dataset or ""), certificate], frame)
             name = secrets.token_hex(8)
-            file.append([*mending_lines(file.found), entry_line(name, "reserved", certificate)])
+            file.append(entry_line(name, "reserved", certificate))
         return name
 
     def finish(self, entry: str, certificate: Certificate, /) -> None:
@@ -207,14 +214,14 @@ class Ledger:
         LedgerError
             Where it was withdrawn, or is no longer there.
         """
-        with locked(self.path) as file:
+        with locked(self.path, what=_FILE) as file:
             known = self._open(self._records(file.found).get(entry))
             if known.state != "finished":
-                file.append([*mending_lines(file.found), entry_line(entry, "finished", certificate)])
+                file.append(entry_line(entry, "finished", certificate))
 
     def require_open(self, entry: str, /) -> None:
         """Raise LedgerError where a reserved release was withdrawn, or is no longer there."""
-        self._open(self._records(read_lines(self.path)).get(entry))
+        self._open(self._records(read_lines(self.path, what=_FILE)).get(entry))
 
     def _records(self, lines: Lines) -> dict[str, Record]:
         return records_of(lines, path=self.path)

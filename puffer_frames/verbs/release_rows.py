@@ -24,6 +24,7 @@ from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.strata import StrataChoices
 from puffer_frames.verbs.plan import Plan
+from puffer_frames.verbs.refinable import check_refinable, note_rows
 from puffer_frames.verbs.request import Drawing, RowsRequest
 
 
@@ -52,6 +53,7 @@ def release_rows(
         What was measured on other rows than those that the plan was made from.
     """
     drawing = asked.drawing
+    check_refinable(plan, rows, asked)
     key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
     for warning in warnings:
         warn(warning)
@@ -60,16 +62,17 @@ def release_rows(
 
     def certificate(rows_released: int, levels: tuple[str, ...]) -> Certificate:
         kept = tuple(name for name in asked.roles.keep if name not in asked.roles.given) + levels
-        facts = _facts(plan, asked, kept, warnings, batch)
-        return _certificate(plan, asked, facts, columns=rows.names, rows=rows_released, secrets=secrets)
+        facts = release_facts(plan, asked, kept, warnings, batch)
+        return release_certificate(plan, asked, facts, columns=rows.names, rows=rows_released, secrets=secrets)
 
     reserved = drawing.reserve(certificate(count, ()), frame)
     released = rows.release(_changes(plan, asked, key=key))
     found = certificate(released.rows, released.levels).said(drawing.about)
+    note_rows(plan, rows, asked, released.fingerprint)
     return reserved.put(found.of_values(released.fingerprint, released.sample), released.frame)
 
 
-def _certificate(
+def release_certificate(
     plan: Plan,
     asked: RowsRequest,
     facts: ReleaseFacts,
@@ -79,6 +82,7 @@ def _certificate(
     rows: int,
     secrets: tuple[Secret, ...],
 ) -> Certificate:
+    """The certificate of a release of rows of a frame with these columns, its values not known yet."""
     request, given, batch, kept = plan.request, asked.roles.given, facts.batch, tuple(facts.keep)
     return Certificate(
         **_of_noise(plan, seeded=facts.seeded),
@@ -110,18 +114,19 @@ def rehearse(plan: Plan, /) -> None:
     changes = _changes(plan, asked, key=drawing.key())
     for change in changes.values() if plan.strata is None else ():
         change.prepared()
-    release_statements(_facts(plan, asked, (), [], None))
+    release_statements(release_facts(plan, asked, (), [], None))
     _of_noise(plan, seeded=True)
     _of_rows(plan)
 
 
-def _facts(
+def release_facts(
     plan: Plan,
     asked: RowsRequest,
     kept: tuple[str, ...],
     warnings: Sequence[PufferWarning],
     batch: Batch | None,
 ) -> ReleaseFacts:
+    """What its sentences depend on."""
     request = plan.request
     return ReleaseFacts(
         choices=plan.choices,
@@ -136,6 +141,7 @@ def _facts(
         keep=kept,
         warnings=warnings,
         done=asked.done,
+        shuffled=asked.layout.shuffle,
         seeded=asked.drawing.seeded,
         responses={name: (len(found), *plan.changed_in_strata(name)) for name, found in plan.levels.items()},
         repeats=request.repeats,

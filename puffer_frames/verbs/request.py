@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import NoneType
 from typing import Any
 
@@ -242,6 +243,8 @@ class RowsRequest:
     publish: tuple[str, ...]
     """What of the plan is to be in the certificate."""
     drawing: Drawing
+    refine_key: str | Path | None = None
+    """A key file that the order of the rows is noted in, for a refinement."""
 
     @classmethod
     def of(cls, arguments: LayoutArguments, labels: Sequence[Name], request: Request, /) -> RowsRequest:
@@ -261,6 +264,7 @@ class RowsRequest:
             to_integers=check_flag(arguments.round, "round"),
             publish=check_publish(arguments.publish),
             drawing=Drawing.of(arguments),
+            refine_key=arguments.refine_key,
         )
 
     @property

@@ -48,9 +48,9 @@ class Reserved:
     entry: str = ""
 
     @classmethod
-    def of(cls, ledger: Ledger | None, certificate: Certificate, frame: NativeFrame, /) -> Reserved:
+    def of(cls, ledger: Ledger | None, certificate: Certificate, frame: NativeFrame, /, *, known: str = "") -> Reserved:
         """Written down before the noise is drawn; raises LedgerError as `Ledger.reserve`."""
-        return cls() if ledger is None else cls(ledger, ledger.reserve(certificate, frame))
+        return cls() if ledger is None else cls(ledger, ledger.reserve(certificate, frame, known=known))
 
     def put(self, certificate: Certificate, frame: NativeFrame, /) -> NativeFrame:
         """The released frame with its certificate; that of a plan is finished when it is run."""

@@ -22,7 +22,7 @@ USE = st.tuples(st.sampled_from(Purpose), NAME)
 
 
 def test_all_purposes_are_listed():
-    assert {purpose.name for purpose in Purpose} == {"NOISE", "ORDER", "ROW_OF_A_UNIT"}
+    assert {purpose.name for purpose in Purpose} == {"NOISE", "ORDER", "ROW_OF_A_UNIT", "REFINEMENT"}
     assert len(set(LABELS)) == len(LABELS) == 2 * len(Purpose)
     assert not [label for label in LABELS if "\0" in label]
 

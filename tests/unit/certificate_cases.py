@@ -1,7 +1,9 @@
 """Requests of every kind, by what is asked for, and when each sentence of a certificate may appear."""
 
 import functools
+import tempfile
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -95,6 +97,10 @@ CASES = {
     "series, population": SERIES | {"chain": "population"},
     "release": RELEASE,
     "release, seeded": RELEASE | {"rng": 3},
+    "release, shuffled": RELEASE | {"shuffle": True},
+    "labels, shuffled": LABELS | {"shuffle": True},
+    "release, refined": RELEASE | {"refined": 1.5},
+    "rows, refined": ROWS | {"refined": 2.0, "noted": False},
     "release, delta": RELEASE | {"delta": 1e-6},
     "release, published scale": RELEASE | {"calibration": "theorem"},
     "release, published scale and delta": RELEASE | {"calibration": "theorem", "delta": 1e-6},
@@ -261,6 +267,14 @@ CASES = {
 }
 
 
+def refined_twice(frame, epsilon, asked):
+    """The certificate of a release that was refined, and refined again."""
+    key, noted = Path(tempfile.mkdtemp()) / "refine.key", asked.pop("noted", True)
+    plan, noted = calibrate(frame, **asked), {"refine_key": key} if noted else {}
+    once = plan.refine(frame, plan.release(frame, **noted), epsilon=epsilon, key=key)
+    return plan.refine(frame, once, epsilon=2 * epsilon, key=key).puffer.certificate
+
+
 @functools.cache
 def certificate_of_case(name):
     """The certificate of a case; warnings are not its business."""
@@ -272,6 +286,8 @@ def certificate_of_case(name):
             batch = asked.pop("batch")
             late = {key: asked.pop(key) for key in ("allow_other_frame", "allow_drift") if key in asked}
             return calibrate(frame, **asked).release(batch, **late).puffer.certificate
+        if "refined" in asked:
+            return refined_twice(frame, asked.pop("refined"), asked)
         released = {"privatize": privatize, "aggregate": aggregate, "histogram": histogram}[verb](frame, **asked)
     return released.puffer.certificate
 

@@ -40,11 +40,20 @@ def test_the_documented_schema_describes_every_field():
     names = {field.name for field in fields(Certificate)} - {"extra"}
     assert set(schema["properties"]) == names
     optional = {"issuer", "dataset", "created", "intended_use", "contact", "derived", "signature", "wider", "channels"}
-    optional |= {"given", "strata", "unit", "unit_rows", "releases"}
+    optional |= {"given", "strata", "unit", "unit_rows", "releases", "refines"}
     assert set(schema["required"]) == names - optional
 
 
+DIGEST = "0" * 64
 WRONG = {
+    "refined with less noise": (["refines"], [{"fingerprint": DIGEST, "epsilon": 0.1, "scales": {"score": 1e-9}}]),
+    "refined at more": (["refines"], [{"fingerprint": DIGEST, "epsilon": 9.0, "scales": {"score": 1e9}}]),
+    "refined in another column": (["refines"], [{"fingerprint": DIGEST, "epsilon": 0.1, "scales": {"x": 1e9}}]),
+    "refined without a fingerprint": (["refines"], [{"fingerprint": "", "epsilon": 0.1, "scales": {"score": 1e9}}]),
+    "refined twice": (
+        ["refines"],
+        [{"fingerprint": DIGEST, "epsilon": epsilon, "scales": {"score": 1e9}} for epsilon in (0.1, 0.2)],
+    ),
     "a scale below 0": (["scales", "score"], -1.0),
     "a scale that is no number": (["scales", "score"], "2"),
     "an infinite scale": (["scales", "score"], float("inf")),

@@ -105,16 +105,16 @@ def test_whoever_waited_for_a_file_that_was_replaced_writes_to_the_new_one(tmp_p
         lock(descriptor)
 
     monkeypatch.setattr(locked_lines, "_lock", late)
-    with locked_lines.locked(path) as file:
+    with locked_lines.locked(path, what="the file") as file:
         assert file.found.whole == ("new",)
-        file.append(["more"])
-    assert path.read_text() == "new\nmore\n"
+        file.append({"more": 1})
+    assert path.read_text() == 'new\n{"more": 1}\n'
     assert (tmp_path / "moved").read_text() == "old\n"
 
 
 def test_a_line_written_in_pieces_is_whole(tmp_path, monkeypatch):
     write = os.write
     monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, bytes(data)[:3]))
-    with locked_lines.locked(tmp_path / "lines") as file:
-        file.append(["first line", "second line"])
-    assert (tmp_path / "lines").read_text() == "first line\nsecond line\n"
+    with locked_lines.locked(tmp_path / "lines", what="the file") as file:
+        file.append({"first": "word"})
+    assert (tmp_path / "lines").read_text() == '{"first": "word"}\n'

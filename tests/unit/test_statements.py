@@ -153,6 +153,9 @@ TABLE = {
     "unit-numbers": lambda c, name: unit(c),
     "measured-of-one": lambda c, name: unit(c) and not unit(c, "repeated"),
     "measured-of-all": lambda c, name: copies(c),
+    "refined-order": lambda c, name: not c.get("noted", True),
+    "refines": lambda c, name: "refined" in c,
+    "shuffled": lambda c, name: "shuffle" in c,
     "planned-releases": lambda c, name: "releases" in c,
     "randomised": lambda c, name: name == "rows, labels",
     "joint-coupled": lambda c, name: coupled(c),
@@ -309,7 +312,10 @@ def test_releases_add_only_where_the_scale_covers_a_coupling(name):
         assert certificate.adds_up
     elif rows(case):
         assert not certificate.adds_up
-    elif not set(case) & {"beliefs", "noise", "given", "unit", "releases"} and case.get("theorem") != "gaussian":
+    elif (
+        not set(case) & {"beliefs", "noise", "given", "unit", "releases", "refined"}
+        and case.get("theorem") != "gaussian"
+    ):
         values = case["frame"].assign(x=case["frame"][case["public"]]).dropna(subset=["x"])
         if "domain" in case:
             values["x"] = values["x"].clip(*case["domain"][case["public"]])

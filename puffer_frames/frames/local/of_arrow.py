@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_column_
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, are_in_place, are_labels, with_ranges
 from puffer_frames.frames.local.table import LocalTable
+from puffer_frames.priors.prior import FloatArray
 
 _KEY = b"puffer_frames"
 """Entry of a schema's metadata that holds a certificate, which a Parquet file keeps."""
@@ -68,6 +69,15 @@ class ArrowTable(LocalTable):
         """A new table, with the dict in the metadata of its schema."""
         text = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
         return self.native.replace_schema_metadata({**(self.native.schema.metadata or {}), _KEY: text})
+
+    def with_values(self, columns: Mapping[str, FloatArray], /) -> ArrowTable:
+        """In the types that the columns have."""
+        table = self.native
+        for name, values in columns.items():
+            place = self.names.index(name)
+            field = table.schema.field(place)
+            table = table.set_column(place, field, pa.array(values, type=field.type))
+        return ArrowTable(table)
 
     def to_arrow(self) -> Any:
         """As it is."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import pandas as pd
 import pyarrow as pa
 
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_column_names
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import is_trivial, kept_levels, level_names, with_levels
 from puffer_frames.frames.local.table import LocalTable
+from puffer_frames.priors.prior import FloatArray
 
 _KEY = "puffer_frames"
 
@@ -46,6 +48,15 @@ class PandasTable(LocalTable):
         """In `attrs`, which pandas takes along and writes to Parquet files."""
         self.native.attrs = {**self.native.attrs, _KEY: metadata}
         return self.native
+
+    def with_values(self, columns: Mapping[str, FloatArray], /) -> PandasTable:
+        """In the dtypes that the columns have; column labels of any kind are found by their places."""
+        frame = self.native.copy()
+        for name, values in columns.items():
+            place = self.names.index(name)
+            dtype = frame.dtypes.iloc[place]
+            frame.isetitem(place, pd.Series(values, index=frame.index, dtype=dtype, copy=True))
+        return PandasTable(frame)
 
     def to_arrow(self) -> Any:
         """With the index as columns, for every reader, unless it only numbers the rows."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v2 as nw
+import polars as pl
 
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_column_names
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, are_in_place, are_labels
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
+from puffer_frames.priors.prior import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,10 @@ class PolarsTable(LocalTable):
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
         """As an attribute."""
         return put_attribute(self.native, metadata)
+
+    def with_values(self, columns: Mapping[str, FloatArray], /) -> PolarsTable:
+        """Column by column."""
+        return PolarsTable(self.native.with_columns([pl.Series(name, values) for name, values in columns.items()]))
 
     def to_arrow(self) -> Any:
         """Column by column."""

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
+
 from puffer_frames.errors import PufferWarning, RowOrderWarning
 from puffer_frames.frames.coded import Change, Coded
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, column
@@ -92,6 +94,14 @@ class LocalTable(ABC):
     @abstractmethod
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
         """The frame with a JSON-like dict attached."""
+
+    def values(self, name: str, /) -> FloatArray:
+        """A column of 64-bit floats without missing ones."""
+        return real_values(self.opened(), name).astype(np.float64)
+
+    @abstractmethod
+    def with_values(self, columns: Mapping[str, FloatArray], /) -> Self:
+        """A new frame of this kind with other values in some columns of 64-bit floats; all else is as it was."""
 
     @abstractmethod
     def to_arrow(self) -> Any:
@@ -226,6 +236,23 @@ class LocalRows:
 
     def _strata(self, change: StratifiedMechanism | LabelChannel) -> IndexArray:
         return numbers_of_strata(change, [coded_column(self.frame, name) for name in self.roles.given])
+
+    def values(self, name: str, /) -> FloatArray:
+        """A public column of numbers, as a release rounds it to the grid."""
+        return real_values(self.frame, name).astype(np.float64)
+
+    def is_kept_in(self, released: LocalTable, /, *, kept: Collection[str]) -> bool:
+        """Whether kept columns and levels of a release of these rows, in their order, are those of this frame."""
+        if not kept:
+            return True
+        index = "keep" if set(kept) - set(self.roles.keep) else None
+        own = build_release(self.frame, self.table.native, columns={}, keep=self.roles.keep, index=index, order=None)
+        tables = (self.table.of(self.table.as_given(own)), released)
+        found = [table.with_levels(known=kept, rows=len(self.frame)).opened() for table in tables]
+        if any(not set(kept) <= set(frame.columns) for frame in found):
+            return False
+        first, second = (fingerprint(frame.select(list(kept))) for frame in found)
+        return first == second
 
     def release(self, mechanisms: Mapping[str, Change], /) -> Released:
         """In memory, one pass per column; the key of the release gives a random order too."""
