@@ -66,14 +66,12 @@ class Chain:
 
     def _check(self, plan: Plan, released: NativeFrame) -> None:
         one, request = self.certificate, plan.request
-        epsilon, scales = (one.epsilon, one.scales) if not one.refines else _start(one)
-        mine = (
-            *(request.secret, request.public, "each" if request.apart else plan.pairs, request.target.delta),
-            *(request.unit and request.unit.column, request.repeats.rows, request.repeats.releases, one.answers),
-            *(request.target.epsilon, plan.scales),
-        )
-        theirs = (one.secret, one.public, one.pairs, one.delta, one.unit, one.unit_rows, one.releases, False)
-        if (*theirs, epsilon, dict(scales)) != mine:
+        first, repeats = self.links[0], request.repeats
+        pairs = "each" if request.apart else plan.pairs
+        theirs = (one.secret, one.public, one.pairs, first["epsilon"], one.delta, first["scales"])
+        mine = (request.secret, request.public, pairs, request.target.epsilon, request.target.delta, plan.scales)
+        units = (request.unit and request.unit.column, repeats.rows, repeats.releases)
+        if theirs != mine or (one.unit, one.unit_rows, one.releases) != units or one.answers:
             raise _wrong("the release", "one of this plan", "one of another plan")
         if one.derived or not one.verify(released).startswith("intact"):
             raise _wrong("the release", "as it was released", "one with other values, rows or order")
@@ -118,10 +116,6 @@ class Chain:
                 raise _order(f"values of {shown(name)} that are not those of the frame and noise, row by row")
             found[name] = noise
         return found
-
-
-def _start(one: Certificate) -> tuple[float, Mapping[str, float]]:
-    return one.refines[0]["epsilon"], one.refines[0]["scales"]
 
 
 def _is_like(noise: FloatArray, values: FloatArray) -> bool:

@@ -1,11 +1,11 @@
-"""Messages of ledgers."""
+"""Messages of ledgers and of refinements."""
 
 import tempfile
 from pathlib import Path
 
-from message_tables import FRAME
+from message_tables import FRAME, MARK
 
-from puffer_frames import Ledger, privatize
+from puffer_frames import Ledger, calibrate, privatize
 
 NAMED = {"dataset": "wages of 2026"}
 
@@ -53,6 +53,56 @@ def _cut():
     return _file(text + text[:200])
 
 
+# wages far from 0 would hide their own noise from the curator: those of the other messages are
+NEAR = FRAME.assign(wage=FRAME["wage"] - MARK)
+PLAN = calibrate(NEAR, secret="race", public="wage", epsilon=0.4)
+
+
+def _key(mode=0o600):
+    path = Path(tempfile.mkdtemp()) / "refine.key"
+    if mode != 0o600:
+        path.touch()
+        path.chmod(mode)
+    return path
+
+
+def _refine(*, epsilon=1.0, key=None, frame=NEAR, released=None):
+    key = _key() if key is None else key
+    released = PLAN.release(NEAR, refine_key=key) if released is None else released
+    return PLAN.refine(frame, released, epsilon=epsilon, key=key)
+
+
+def _refined(of_the_latest):
+    key = _key()
+    first = PLAN.release(NEAR)
+    second = _refine(released=first, key=key)
+    return _refine(released=second if of_the_latest else first, key=key, epsilon=2.0)
+
+
+REFINEMENTS = {
+    "a release that was refined already": (lambda: _refined(False), lambda: _refined(True)),
+    "a refinement with no less noise": (lambda: _refine(epsilon=0.4), lambda: _refine(epsilon=0.8)),
+    "a refinement with hardly less noise": (lambda: _refine(epsilon=0.4001), lambda: _refine(epsilon=0.8)),
+    "a refinement of rows in another order": (
+        lambda: _refine(frame=NEAR.iloc[::-1].reset_index(drop=True)),
+        lambda: _refine(),
+    ),
+    "a key file that others can read": (lambda: _refine(key=_key(0o644)), lambda: _refine(key=_key())),
+    "a key file that is none": (
+        lambda: _refine(key=_file().parent),
+        lambda: _refine(key=_file().parent / "refine.key"),
+    ),
+    "a key file beside shuffled rows": (
+        lambda: PLAN.release(NEAR, shuffle=True, refine_key=_key()),
+        lambda: PLAN.release(NEAR, shuffle=True),
+    ),
+    "values too far from 0 to be refined": (
+        lambda: calibrate(FRAME, secret="race", public="wage", epsilon=0.4).refine(
+            FRAME, calibrate(FRAME, secret="race", public="wage", epsilon=0.4).release(FRAME), epsilon=1.0, key=_key()
+        ),
+        lambda: _refine(),
+    ),
+}
 LEDGERS = {
     "a release beyond the limit of its ledger": (
         lambda: _release(Ledger(_file(), limit=0.3)),

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from answer_messages import ANSWERS
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from ledger_messages import LEDGERS
+from ledger_messages import LEDGERS, REFINEMENTS
 from message_tables import FLOATS, FRAME, PEAKED, RARE, TOWNS
 
 from puffer_frames import (
@@ -276,6 +276,7 @@ CALLS = (
     }
     | ANSWERS
     | LEDGERS
+    | REFINEMENTS
 )
 
 
