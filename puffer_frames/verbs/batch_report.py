@@ -25,6 +25,7 @@ WITHIN, BEYOND, RECALIBRATE, REFUSED, ABSENT, CLIPPED = (
 )
 """What may be said of a single figure. The verdict is the worst of "refused" and "recalibrate"."""
 _SHOWN = 12
+_MOST_ROWS = 1e15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,16 +108,12 @@ class BatchReport:
         return as_html(*self._shown())
 
 
-def report_of(findings: Iterable[Finding], covered: str, /, *, library: str) -> BatchReport:
-    """The report of rows that could be counted.
-
-    Parameters
-    ----------
-    findings : iterable of Finding
-    covered : str
-        Why the rows are covered, where no finding decides otherwise.
-    """
+def report_of(findings: Iterable[Finding], /, *, same: bool, library: str) -> BatchReport:
+    """The report of rows that could be counted; `same` are those of the plan, which it covers whatever they lose."""
     listed = tuple(findings)
+    if same:
+        why = "these are the rows that the plan was made from"
+        return BatchReport(verdict="covered", why=why, findings=listed, library=library)
     for verdict in (REFUSED, RECALIBRATE):
         decisive = [each for each in listed if each.verdict == verdict]
         if decisive:
@@ -129,14 +126,8 @@ def report_of(findings: Iterable[Finding], covered: str, /, *, library: str) -> 
     far = [each for each in listed if each.check == "drift" and each.verdict == BEYOND]
     moved = list(dict.fromkeys(shown(each.column) for each in far))
     but = f"; the law of {', '.join(moved)} has moved by more than chance explains" if moved else ""
-    return BatchReport(verdict="covered", why=covered + but, findings=listed, library=library)
-
-
-def covered_words(*, same: bool) -> str:
-    """Why rows are covered."""
-    if same:
-        return "these are the rows that the plan was made from"
-    return "the loss under the frequencies of these rows is within what was asked for"
+    why = "the loss under the frequencies of these rows is within what was asked for" + but
+    return BatchReport(verdict="covered", why=why, findings=listed, library=library)
 
 
 def refused_by(error: PufferError, /, *, library: str) -> BatchReport:
@@ -185,4 +176,4 @@ def _limit(finding: Finding) -> str:
 def _number(number: float) -> str:
     if math.isnan(number):
         return "not known"
-    return f"{int(number):,}" if number == int(number) and abs(number) < 1e15 and number > 1 else f"{number:.4g}"
+    return f"{int(number):,}" if number.is_integer() and 1 < number < _MOST_ROWS else f"{number:.4g}"

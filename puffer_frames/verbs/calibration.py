@@ -24,7 +24,7 @@ from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.robustness import joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.strata import Stratum
 from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
-from puffer_frames.verbs.batch_report import BatchReport, covered_words, refused_by, report_of
+from puffer_frames.verbs.batch_report import BatchReport, refused_by, report_of
 from puffer_frames.verbs.calibration_text import plan_rows, plan_title
 from puffer_frames.verbs.checked_rows import findings_of
 from puffer_frames.verbs.lean_plan import LAWS, lean, whole
@@ -347,7 +347,7 @@ class Calibration(Planned):
             found = findings_of(self.plan, seen, raw)
         except PufferError as error:
             return refused_by(error, library=library)
-        return report_of(found, covered_words(same=seen.checksum() == self.checksum), library=library)
+        return report_of(found, same=seen.checksum() == self.checksum, library=library)
 
     def _complete(self, table: Table, roles: Roles, *, layout: Layout | None) -> CompleteRows:
         """The rows of a table that may be those of the plan; raises as `release`."""

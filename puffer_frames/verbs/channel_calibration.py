@@ -16,7 +16,7 @@ from puffer_frames.scales.channels.best import FoundChannel
 from puffer_frames.scales.drift import check_drift
 from puffer_frames.scales.remap import Remap
 from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
-from puffer_frames.verbs.batch_report import BatchReport, covered_words, refused_by, report_of
+from puffer_frames.verbs.batch_report import BatchReport, refused_by, report_of
 from puffer_frames.verbs.channel_plan import ChannelPlan, Seen, roles_of
 from puffer_frames.verbs.channel_rows import rehearse_channel, release_channel
 from puffer_frames.verbs.channel_text import Compared, channel_rows, channel_title
@@ -149,7 +149,7 @@ class ChannelCalibration(Planned):
             found = findings_of_levels(self.plan, seen, raw)
         except PufferError as error:
             return refused_by(error, library=library)
-        return report_of(found, covered_words(same=seen.found.checksum() == self.checksum), library=library)
+        return report_of(found, same=seen.found.checksum() == self.checksum, library=library)
 
     def _complete(self, table: Table, roles: Roles, *, layout: Layout | None) -> tuple[CompleteRows, Roles]:
         """The rows of a table that may be those of the plan, and what their columns are for; raises as `release`."""

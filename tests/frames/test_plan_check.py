@@ -17,6 +17,7 @@ from puffer_frames import (
     CalibrationError,
     Channel,
     ColumnNotFoundError,
+    Prior,
     PufferError,
     Strata,
     Unit,
@@ -48,6 +49,7 @@ FIRST = night(0)
 ASKED = {
     "one column": {"beliefs": "population"},
     "one column, delta": {"delta": 1e-3, "noise": "gaussian", "epsilon": 1.0},
+    "side knowledge alone": {"beliefs": ("only", {s: Prior.gaussian(0, 100) for s in "ab"}), "allow_zero_noise": True},
     "a domain": {"domain": {"score": (1, 8)}, "mechanism": "remap"},
     "bounded columns": {"public": ["score", "size"], "theorem": "bounded"},
     "columns together": {"public": ["score", "size"]},
