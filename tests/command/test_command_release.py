@@ -110,7 +110,8 @@ def test_levels_have_the_type_of_their_column(folder):
 def test_a_config_file_says_the_same(folder):
     (folder / "job.toml").write_text(
         'input = "in.parquet"\noutput = "out.parquet"\nsecret = "race"\npublic = ["age"]\nepsilon = 1\n'
-        'clip = [0, 100]\npairs = [["a", "b"]]\nnoise = "stable:1.7"\n[unit]\ncolumn = "patient"\nrows = "independent"\n'
+        'clip = [0, 100]\npairs = [["a", "b"]]\nnoise = "stable:1.7"\n'
+        '[unit]\ncolumn = "patient"\nrows = "independent"\n'
         '[about]\nissuer = "Office"\n'
     )
     (folder / "job.json").write_text(json.dumps({"secret": "race", "public": "age", "epsilon": 5, "round": True}))
