@@ -55,7 +55,7 @@ def test_parquet_goes_batch_by_batch(folder):
 
 
 def test_types_of_csv_columns(folder):
-    pl.DataFrame({"code": ["007", "012"] * 60, "sex": ["f"] * 70 + ["m"] * 50, "n": list(range(10)) * 12}).write_csv(
+    pl.DataFrame({"code": ["007", "012"] * 60, "sex": ["f"] * 75 + ["m"] * 45, "n": list(range(10)) * 12}).write_csv(
         "c.csv"
     )
     asked = ("--secret", "sex", "--public", "n", "--epsilon", "1", "--keep", "code")
