@@ -99,7 +99,7 @@ def verify(request: Request, /) -> Outcome:
         status=verdict,
         code=DONE if is_whole(verdict) else REFUSED,
         text=f"{source}: {verdict}",
-        more={"input": str(source), "verdict": verdict},
+        more={"input": str(source), "verdict": verdict, "epsilon": certificate.epsilon, "delta": certificate.delta},
     )
 
 

@@ -20,7 +20,8 @@ LEDGER = ("--ledger", "l.jsonl", "--about", "dataset=people")
 def started(target):
     words = ["release", "big.parquet", target, *ASKED, "--theorem", "bounded", "--overwrite", "-q", *LEDGER]
     found = subprocess.Popen([sys.executable, "-c", CODE, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    found.stdout.readline()  # everything is imported
+    with found.stdout:
+        found.stdout.readline()  # everything is imported
     return found
 
 
@@ -28,8 +29,8 @@ def started(target):
 @sweep(3, 20)
 def test_killed(folder, target, count):
     people(400_000).with_columns(age=pl.col("age") + (pl.col("race") == "a") * 20).write_parquet("big.parquet")
-    clock = time.perf_counter()
-    assert started(target).wait() == 0
+    process, clock = started(target), time.perf_counter()
+    assert process.wait() == 0
     whole = time.perf_counter() - clock
     rng = random.Random(0)
     old, killed, moments = (folder / target).read_bytes(), 0, 0

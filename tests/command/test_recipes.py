@@ -1,0 +1,103 @@
+"""The recipes and the pages about the command run, without the tools that they are for."""
+
+import importlib.util
+import json
+import re
+import shlex
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+from command_line import ASKED, people, run
+from sklearn.datasets import load_diabetes
+
+import puffer_frames
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/command.md").read_text(encoding="utf-8")
+
+
+def example(name):
+    """A file of examples/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"examples/{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def patients():
+    return people().rename({"race": "sex", "age": "glucose", "region": "ward"})
+
+
+def test_the_task_of_a_scheduler_releases_once(folder):
+    task = example("airflow_release")
+    assert run("plan", "in.parquet", "plan.json", *ASKED).code == 0
+    asked = ("in.parquet", "out.parquet", "plan.json", "l.jsonl", "people of today")
+    assert task.release(*asked) == "intact, unsigned"
+    first = (folder / "out.parquet").read_bytes()
+    assert task.release(*asked) == "intact, unsigned"
+    assert (folder / "out.parquet").read_bytes() == first
+    assert len(puffer_frames.ledger("l.jsonl")) == 1
+    pl.read_parquet("out.parquet").head(3).write_parquet("other.parquet")
+    with pytest.raises(puffer_frames.UncoveredFrameError):
+        task.release("in.parquet", "other.parquet", *asked[2:])
+
+
+def test_a_model_of_dbt(folder):
+    step, session = example("duckdb_model"), duckdb.connect()
+    given = patients().to_arrow()
+    session.register("patients", given)
+
+    class Dbt:
+        def config(self, **_):
+            pass
+
+        def ref(self, name):
+            return session.table(name)
+
+    session.register("stored", step.model(Dbt(), session))
+    session.execute("create table released_patients as select * from stored").fetchall()
+    assert step.verdict(session, "released_patients") == "intact, unsigned"
+    session.execute("update released_patients set glucose = 0").fetchall()
+    assert step.verdict(session, "released_patients") == "derived"
+
+
+def test_a_script_for_cron(folder, capsys):
+    script = example("nightly")
+    patients().write_csv("raw.csv")
+    assert script.main("raw.csv", "public.csv") == 0
+    assert run("verify", "public.csv").code == 0
+    patients().with_columns(sex=pl.lit("f")).write_csv("raw.csv")
+    assert script.main("raw.csv", "other.csv") == 1
+    assert not (folder / "other.csv").exists()
+    assert "Error" in capsys.readouterr().err
+
+
+def test_a_check_in_ci(folder, capsys):
+    check = example("check_releases")
+    (folder / "public").mkdir()
+    assert check.main(["public"]) == 1
+    assert run("release", "in.parquet", "public/a.parquet", *ASKED).code == 0
+    assert run("release", "in.parquet", "public/b.csv", *ASKED).code == 0
+    assert check.main(["public"]) == 0
+    assert check.main(["public", "--most", "0.5"]) == 1
+    people().write_parquet("public/raw.parquet")
+    assert check.main(["public"]) == 1
+    assert "raw.parquet: the table must be one with a certificate" in capsys.readouterr().out
+
+
+def test_the_session_of_the_readme(folder):
+    load_diabetes(scaled=False, as_frame=True).frame.to_csv("patients.csv", index=False)
+    session = README.partition("## On the command line")[2]
+    commands, printed = re.search(r"```sh\n(.*?)```\s*```text\n(.*?)```", session, flags=re.S).groups()
+    found = "".join(run(*shlex.split(line)[1:]).out for line in commands.splitlines() if line.startswith("puffer "))
+    assert found == printed
+
+
+def test_the_config_file_of_the_page(folder):
+    (folder / "job.toml").write_text(re.search(r"```toml\n(.*?)```", PAGE, flags=re.S)[1])
+    done = run("release", "--config", "job.toml", "--public", "age", "--json")
+    assert done.code == 0, done.out
+    assert json.loads(json.dumps(done.found["certificate"]))["public"] == ["age"]
