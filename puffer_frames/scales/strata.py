@@ -32,8 +32,9 @@ class Strata:
         With "each": a stratum with fewer rows than this of one of its secrets has noise for the whole range of the
         column, since its frequencies are known too badly. With "one" nothing follows from it.
     merge : bool
-        Merge such strata, and those that lack a secret, into one: they have the label "other" in the columns, also
-        where these are released. For columns of text and categories.
+        Merge such strata, and those that lack a secret, into one, with the smallest of the others where they are too
+        few together: they have the label "other" in the columns, also where these are released. For columns of text
+        and categories.
 
     Raises
     ------

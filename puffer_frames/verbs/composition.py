@@ -228,7 +228,7 @@ def _planned(certificates: Sequence[Certificate]) -> Composition | None:
     if any(each.given for each in certificates):  # whose scales differ from stratum to stratum
         return None
     for base in certificates:
-        if base.channels or base.releases == 1 or base.noise not in (PUBLISHED_FOR.title, Gaussian().title):
+        if base.theorem == CHANNEL or base.releases == 1 or base.noise not in (PUBLISHED_FOR.title, Gaussian().title):
             continue
         local = [one for one in certificates if one is not base and _has_noise_for_ranges(one) and not one.delta]
         for beside in ([], local if "empirical" in base.beliefs else []):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from puffer_frames.errors import ArgumentError
@@ -10,6 +11,7 @@ from puffer_frames.frames.merged import merged_frame
 from puffer_frames.frames.table import Table, open_table
 from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.scales.channels.column import OTHER
+from puffer_frames.scales.strata import Stratum
 from puffer_frames.verbs.request import Request
 from puffer_frames.verbs.rows_seen import RowsSeen
 
@@ -17,7 +19,8 @@ from puffer_frames.verbs.rows_seen import RowsSeen
 def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[Request, NativeFrame, Table]:
     """The request and the frame with small strata under one label, where that was asked for.
 
-    A stratum is small that has fewer rows than the minimum of a secret that is protected, also none.
+    A stratum is small that has fewer rows than the minimum of a secret that is protected, also none. Where the small
+    ones are so together, too, the smallest of the others join them.
 
     Raises
     ------
@@ -39,12 +42,23 @@ def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[
     pairs = check_pairs(request.pairs, list(counts))
     named = list(counts) if pairs == "all" else list(dict.fromkeys(secret for pair in pairs for secret in pair))
     parts = seen.by_stratum(len(request.secret))
-    rows = {z: part.rows_per_secret for z, part in parts.items()}
-    small = tuple(z for z, found in rows.items() if min(found.get(s, 0) for s in named) < request.given.minimum)
-    if len(small) < 2 and not any(OTHER in z for z in small):
+    rows = {z: [part.rows_per_secret.get(secret, 0) for secret in named] for z, part in parts.items()}
+    merged = _merged(rows, minimum=request.given.minimum)
+    if not merged:
         return request, frame, table
-    merged = merged_frame(frame, request.given_columns, small, label=OTHER)
-    return replace(request, merged=small), merged, open_table(merged)
+    changed = merged_frame(frame, request.given_columns, merged, label=OTHER)
+    return replace(request, merged=merged), changed, open_table(changed)
+
+
+def _merged(rows: Mapping[Stratum, Sequence[int]], *, minimum: int) -> tuple[Stratum, ...]:
+    """The small strata, and while these are too few together the smallest of the others; `rows` are per secret."""
+    small = [z for z, found in rows.items() if min(found) < minimum or OTHER in z]
+    others = sorted((z for z in rows if z not in small), key=lambda z: sum(rows[z]), reverse=True)
+    if all(min(rows[z]) >= minimum for z in small):
+        return ()
+    while others and (len(small) < 2 or min(map(sum, zip(*(rows[z] for z in small), strict=True))) < minimum):
+        small.append(others.pop())
+    return tuple(small)
 
 
 def as_merged(request: Request, frame: NativeFrame, /) -> NativeFrame:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import os
+import stat
 import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
@@ -67,6 +68,17 @@ def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None) 
             left = left[file.write(left) :]
 
 
+def _read(place: Path) -> bytes:
+    """What is in a file, of at most a gigabyte; a pipe or a device is none."""
+    with open(place, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise refused("a pipe or a device")
+        found = file.read(_MOST_BYTES + 1)
+    if len(found) > _MOST_BYTES:
+        raise refused("a larger file than any")
+    return found
+
+
 def read_plan(path: str | Path, /, *, password: str | bytes | None) -> Any:
     """Read what `write_plan` wrote.
 
@@ -78,10 +90,7 @@ def read_plan(path: str | Path, /, *, password: str | bytes | None) -> Any:
         Where there is no such file, or it cannot be read.
     """
     key = None if password is None else _checked(password)
-    place = Path(path)
-    if place.stat().st_size > _MOST_BYTES:
-        raise refused("a larger file than any")
-    document = _document(place.read_bytes())
+    document = _document(_read(Path(path)))
     if "encryption" in document:
         if key is None:
             raise _password("given for a file that is encrypted", "none", 'Say password="...".')

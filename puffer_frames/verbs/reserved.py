@@ -30,6 +30,13 @@ def as_ledger(ledger: LedgerArgument, /, *, dataset: str | None) -> Ledger | Non
     if ledger is None:
         return None
     found = ledger if isinstance(ledger, Ledger) else Ledger(ledger)  # type: ignore[arg-type]
+    if dataset is not None and (dataset != dataset.strip() or not dataset.isprintable()):
+        raise ArgumentError(
+            "the data set of about",
+            rule="a name without blanks at its ends and characters that nobody sees, beside a ledger",
+            got="another one",
+            hint="Write it as in the earlier releases: the ledger counts by this name.",
+        )
     if dataset is None:
         raise ArgumentError(
             "about",

@@ -53,9 +53,13 @@ def test_without_merging_a_small_stratum_loses_more():
     assert max(loss_in(FRAME[town == TOWN], scale) for town in "cde") > 1.0
 
 
-def test_what_stays_small_has_noise_for_the_range():
-    plan = puffer_frames.calibrate(FRAME, given=Strata("town", minimum=70, merge=True), **OPTIONS)
-    assert plan.strata["other",]["score"] == pytest.approx(7.0, rel=1e-6)
+def test_a_single_small_stratum_joins_the_smallest_of_the_others():
+    rows = FRAME.assign(town=np.where(np.isin(TOWN, ["c", "d"]), "a", TOWN))
+    plan = puffer_frames.calibrate(rows, given=STRATA, **OPTIONS)
+    assert set(plan.strata) == {("a",), ("other",)}  # e has joined b
+    lacking = FRAME.assign(town=np.where(GROUP == "p", "a", "z"))
+    made = puffer_frames.calibrate(lacking, given=STRATA, **OPTIONS)
+    assert set(made.strata) == {("other",)}
 
 
 def test_nothing_to_merge():

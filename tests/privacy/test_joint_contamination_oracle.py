@@ -117,6 +117,27 @@ def test_with_labels_other_tables_and_resamples():
     assert more.plan.all_scales["x"] > 0
 
 
+def test_wrong_rows_may_have_a_level_that_no_protected_row_has():
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["f", "m", "z"], 900)
+    job = np.where(sex == "z", rng.choice(["u", "v", "w"], 900), rng.choice(["u", "v"], 900))
+    frame = pd.DataFrame({"sex": sex, "x": rng.integers(0, 6, 900) + (sex == "f"), "job": job})
+    plan = puffer_frames.calibrate(
+        frame, secret="sex", public=["x", "job"], epsilon=1.0, pairs=[("f", "m")], beliefs=Contamination(0.05)
+    )
+    scales, worst = plan.plan.all_scales, 0.0
+    kernel = {}
+    for s, part in frame.groupby("sex"):
+        at = [(x, j) for x in range(7) for j in "uvw"]
+        away = np.array([[abs(x - a) / scales["x"] + (j != b) / scales["job"] for a, b in at] for x, j in at])
+        law = np.array([((part["x"] == a) & (part["job"] == b)).mean() for a, b in at])
+        kernel[s] = np.exp(-away) @ law, np.exp(-away).min(axis=1)
+    for first, second in (("f", "m"), ("m", "f")):
+        top, bottom = 0.95 * kernel[first][0] + 0.05, 0.95 * kernel[second][0] + 0.05 * kernel[second][1]
+        worst = max(worst, float(np.log(top / bottom).max()))
+    assert 0.9 < worst <= 1.0
+
+
 def test_a_constant_column_has_noise_where_wrong_rows_may_differ():
     frame = people(5).assign(y=3)
     options = {"secret": "group", "public": ["x", "y"], "epsilon": 1.0, "beliefs": Contamination(0.1)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import combinations, product
 
@@ -50,13 +50,21 @@ class WrongRows:
     shares: Mapping[Secret, float]
     domain: Mapping[int, tuple[float, float]]
     """Per column of numbers; no coordinate is outside."""
+    levels: Mapping[int, int] = field(default_factory=dict)
+    """How many levels each column of labels has, whether or not rows have them."""
 
     def of(self, column: int, /) -> WrongRows:
         """The same of one column by itself."""
-        return replace(self, domain={0: self.domain[column]} if column in self.domain else {})
+        return replace(
+            self,
+            domain={0: self.domain[column]} if column in self.domain else {},
+            levels={0: self.levels[column]} if column in self.levels else {},
+        )
 
     def lines(self, column: int, axis: FloatArray, /) -> FloatArray:
         """The coordinates of an axis with the ends and the middle of the domain."""
+        if column in self.levels:
+            return np.arange(self.levels[column], dtype=np.float64)
         if column not in self.domain:
             return axis
         low, high = self.domain[column]
@@ -65,7 +73,7 @@ class WrongRows:
     def widths(self, ranges: FloatArray, /) -> list[float]:
         """The widths of the domain; of labels the ranges."""
         ends = {k: high - low for k, (low, high) in self.domain.items()}
-        return [ends.get(k, float(width)) for k, width in enumerate(ranges)]
+        return [1.0 if k in self.levels else ends.get(k, float(width)) for k, width in enumerate(ranges)]
 
     def farthest(self, column: int, axis: FloatArray, /) -> FloatArray:
         """The largest distance of each coordinate to anything on the domain."""

@@ -105,7 +105,7 @@ def choose_jointly(
     varies = [
         k
         for k in range(len(joint.columns))
-        if varies_in((whole, *tables), k) or (clips and k in bounds and bounds[k][0] < bounds[k][1])
+        if varies_in((whole, *tables), k) or (clips and _may_vary(joint, k, bounds))
     ]
     if not varies:
         require_noise(0.0, list(covered), target, allow_zero_noise=allow_zero_noise)
@@ -122,9 +122,7 @@ def choose_jointly(
     worst = {name: worst_loss(belief, listed, asked, pairs=pairs, bounds=bounds) for name, belief in covered.items()}
     observed = worst[EMPIRICAL][0] if EMPIRICAL in worst else measured(joint, listed, asked, pairs=pairs)[0]
     learned = [belief.learned for belief in covered.values() if belief.learned is not None]
-    clipped = {
-        name: name in domain or (clips and k in bounds and scales[name] > 0) for k, name in enumerate(joint.columns)
-    }
+    clipped = {name: name in domain or (clips and k in bounds) for k, name in enumerate(joint.columns)}
     reasons = _reasons(worst, observed, theorem=COUPLED if coupled else JOINT)
     return {
         name: replace(
@@ -135,6 +133,11 @@ def choose_jointly(
         )
         for k, name in enumerate(joint.columns)
     }
+
+
+def _may_vary(joint: JointCounts, column: int, bounds: Mapping[int, Bounds]) -> bool:
+    """Whether wrong rows may have two values of a column."""
+    return bounds[column][0] < bounds[column][1] if column in bounds else len(joint.labels[column]) > 1
 
 
 def _rates(joint: JointCounts, varies: Sequence[int], weights: Mapping[str, float]) -> list[float]:
@@ -272,7 +275,7 @@ def _solved(
         floors=floors,
         levels=levels_of(first, varies),
         near=near,
-        wrong=None if shares is None else wrong_rows(shares, bounds, varies),
+        wrong=None if shares is None else wrong_rows(shares, bounds, first, varies),
     ).scales
 
 

@@ -47,7 +47,7 @@ def worst_loss(
 ) -> tuple[Verification, Pair]:
     """The largest loss of a belief at scales that were confirmed for it: at most epsilon."""
     varies = [k for k, scale in enumerate(scales) if scale]
-    wrong = None if belief.shares is None else wrong_rows(belief.shares, bounds, varies)
+    wrong = None if belief.shares is None else wrong_rows(belief.shares, bounds, belief.tables[0], varies)
     found = [measured(table, scales, target, pairs=pairs, wrong=wrong) for table in belief.tables]
     most, pair = max(found, key=lambda one: one[0].pure_loss.upper)
     lower, upper = (min(end, target.epsilon) for end in (most.pure_loss.lower, most.pure_loss.upper))
@@ -103,9 +103,12 @@ def _coupled_bracket(joint: JointCounts, scales: Sequence[float], *, pairs: Pair
     return Bracket(lower=min(lower, upper), upper=upper), worst
 
 
-def wrong_rows(shares: Mapping[Secret, float], bounds: Mapping[int, Bounds], varies: Sequence[int]) -> WrongRows:
+def wrong_rows(
+    shares: Mapping[Secret, float], bounds: Mapping[int, Bounds], joint: JointCounts, varies: Sequence[int]
+) -> WrongRows:
     """Rows that may be anything within the bounds, of columns that vary."""
-    return WrongRows(shares=shares, domain={k: bounds[column] for k, column in enumerate(varies) if column in bounds})
+    domain = {k: bounds[column] for k, column in enumerate(varies) if column in bounds}
+    return WrongRows(shares=shares, domain=domain, levels=levels_of(joint, varies))
 
 
 def levels_of(joint: JointCounts, columns: Sequence[int]) -> dict[int, int]:
