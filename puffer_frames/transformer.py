@@ -50,7 +50,7 @@ from puffer_frames.verbs.reserved import LedgerArgument
 MOST_CERTIFICATES = 1000
 """So many are kept, of some kilobytes each."""
 _PLANNED = tuple(field.name for field in fields(CalibrateArguments))
-_DRAWN = tuple(field.name for field in fields(LayoutArguments) if field.name != "shuffle")
+_DRAWN = tuple(field.name for field in fields(LayoutArguments) if field.name not in ("shuffle", "refine_key"))
 
 
 class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]

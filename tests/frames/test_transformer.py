@@ -45,6 +45,7 @@ def test_the_arguments_are_those_of_privatize():
         for each in fields(PrivatizeArguments)
     }
     assert known.pop("shuffle") is False
+    assert known.pop("refine_key") is None
     assert own == known | {"allow_drift": False}
 
 

@@ -226,3 +226,22 @@ def test_a_plan_that_was_pickled_refines_the_same(key):
     second = again.refine(PEOPLE, first, epsilon=0.8, key=key)
     assert second.equals(refine(first, key))
     assert isinstance(second, pd.DataFrame)
+
+
+def test_a_plan_from_a_file_refines_the_same_unless_it_lacks_beliefs(key, tmp_path):
+    first = PLAN.release(PEOPLE)
+    PLAN.save(tmp_path / "plan.json")
+    again = type(PLAN).load(tmp_path / "plan.json")
+    assert again.refine(PEOPLE, first, epsilon=0.8, key=key).equals(refine(first, key))
+    knowing = calibrate(
+        PEOPLE,
+        secret="group",
+        public="score",
+        epsilon=0.3,
+        beliefs={label: Prior.empirical([k, k + 3]) for k, label in enumerate("ab")},
+    )
+    first = knowing.release(PEOPLE)
+    knowing.save(tmp_path / "knowing.json")
+    with pytest.raises(CalibrationError, match="without some of them"):
+        type(PLAN).load(tmp_path / "knowing.json").refine(PEOPLE, first, epsilon=0.8, key=key)
+    knowing.refine(PEOPLE, first, epsilon=0.8, key=key)
