@@ -25,6 +25,13 @@ def started(target):
     return found
 
 
+def ended(process):
+    """Its exit code, when it has ended."""
+    code = process.wait()
+    process.stdout.close()
+    return code
+
+
 @pytest.mark.parametrize("target", ["out.parquet", "out.csv"])
 @sweep(3, 20)
 def test_killed(folder, target, count):
@@ -39,7 +46,7 @@ def test_killed(folder, target, count):
         time.sleep(rng.random() * whole * 0.9 * min(1.0, count / (moments + 1)))
         process.kill()
         moments += 1
-        killed += process.wait() != 0
+        killed += ended(process) != 0
         new = (folder / target).read_bytes()
         if new != old or target.endswith(".parquet"):
             assert run("verify", target).code == 0

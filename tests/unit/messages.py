@@ -41,6 +41,7 @@ from puffer_frames import (
     verify,
     write_parquet,
 )
+from puffer_frames.frames.files import read_rows
 from puffer_frames.papers import tau_star_bound, ubm_scale
 
 NARROW, WIDE = Prior.gaussian(0, 1), Prior.gaussian(5, 2)
@@ -98,6 +99,15 @@ if not os.fork():
     os._exit(0)
 os.wait()
 """
+
+
+def _table_file(*, broken=False):
+    """A Parquet file, or one that is only named so."""
+    path = Path(tempfile.mkdtemp()) / "table.parquet"
+    FRAME.to_parquet(path)
+    if broken:
+        path.write_text("age, wage", encoding="utf-8")
+    return path
 
 
 def _plan_file(*, edited=False, **options):
@@ -207,6 +217,10 @@ CALLS = (
         "a certificate of a later version": (
             lambda: Certificate.from_dict(CERTIFICATE.to_dict() | {"schema": "2.0"}),
             lambda: Certificate.from_dict(CERTIFICATE.to_dict()),
+        ),
+        "a table file of another format": (
+            lambda: read_rows(_table_file(broken=True), schema={}, streaming=False),
+            lambda: read_rows(_table_file(), schema={}, streaming=False),
         ),
         "a plan file that was changed": (
             lambda: load_plan(_plan_file(edited=True)),
