@@ -174,7 +174,7 @@ def with_levels(arguments: dict[str, Any], kinds: Mapping[str, LevelKind], /) ->
     """
     found = dict(arguments)
     secret = found.get("secret")
-    listed = [secret] if isinstance(secret, str) else list(secret or ())
+    listed = secret if isinstance(secret, list) else [secret]
     if isinstance(found.get("pairs"), list):
         kind = kinds.get(str(listed[0]), "text") if len(listed) == 1 else "text"
         given = ["all" if one == "all" else tuple(_level(x, kind, "pairs") for x in one) for one in found["pairs"]]
