@@ -55,7 +55,8 @@ def test_parquet_goes_batch_by_batch(folder):
 
 
 def test_types_of_csv_columns(folder):
-    pl.DataFrame({"code": ["007", "012"] * 60, "sex": ["f", "m"] * 60, "n": [*range(10)] * 12}).write_csv("c.csv")
+    n = [k % 10 + 3 * (k >= 75) for k in range(120)]
+    pl.DataFrame({"code": ["007", "012"] * 60, "sex": ["f"] * 75 + ["m"] * 45, "n": n}).write_csv("c.csv")
     asked = ("--secret", "sex", "--public", "n", "--epsilon", "1", "--keep", "code")
     done = run("release", "c.csv", "o.csv", *asked, "--schema", "code=String")
     assert done.code == 0
