@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import build_frame, run, without_spark
+from conftest import build_frame, run, thinned, without_spark
 from kinds import entries
 
 import puffer_frames
@@ -99,8 +99,7 @@ def released(plan, batch, **allowed):
     return True
 
 
-@pytest.mark.parametrize("name", ASKED)
-@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize(("name", "batch"), thinned(ASKED, BATCHES, often=3))
 def test_the_verdict_is_what_a_release_does(name, batch):
     plan, frame = PLANS[name], pl.DataFrame(BATCHES[batch])
     report = plan.check(frame)
