@@ -103,6 +103,7 @@ ENTRIES = [
 ]
 INPUTS = ["in.parquet", "in.csv", "in.arrow", "parts", "no.csv", "wrong.parquet", "", "\0"]
 OUTPUTS = ["out.parquet", "out.csv", "out.arrow", "out/", "in.csv", "no/out.csv", "out", "/dev/null", ""]
+LIMITED = "--ledger book.jsonl --limit 0.5 --about dataset=d"
 USUAL = {"secret": "race", "public": "age", "epsilon": "1"}
 
 
@@ -120,10 +121,10 @@ def words_of(rng):
     for name, entry in asked.items():
         switch = not OPTIONS[name].metavar
         found += ["--" + name.replace("_", "-"), *([] if switch else [entry])]
-    more = rng.choice(["", "", "", "--overwrite", "--json", "--bogus", "-v", "-qq"])
+    more = rng.choice(["", "", "", "--overwrite", "--json", "--bogus", "-v", "-qq", LIMITED])
     if more == "--overwrite" and found[2] == "in.csv" != found[1]:  # another file than the input may be replaced
         more = ""
-    return [*found, more] if more else found
+    return [*found, *more.split()]
 
 
 def check_output(words):
