@@ -165,4 +165,4 @@ def test_odd_command_lines(folder, count):
         assert not list(folder.glob(".*"))
         assert not (done.code and (folder / words[2]).name.startswith("out") and Path(words[2]).exists())
     assert {0, 1, 2, 3} <= set(codes) or count < 100
-    assert codes.count(0) > count / 20
+    assert codes.count(0) >= count / 20
