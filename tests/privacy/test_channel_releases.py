@@ -139,7 +139,7 @@ def test_a_change_that_is_sent_to_a_task_does_not_show_its_key():
     key = ReleaseKey.of(7)
     table = ChannelTable(np.array([[TOTAL]]))
     for change in (
-        LabelChannel(column="x", key=key, codes={"a": 0}, outputs=("a",), table=table),
+        LabelChannel(column="x", key=key, codes={"a": 0}, outputs=("a",), tables=(table,)),
         NumberChannel.of("x", key=key, edges=np.array([]), outputs=[1.0], table=table),
     ):
         shown = f"{change} {change!r}"
