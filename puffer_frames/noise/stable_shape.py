@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -48,7 +49,7 @@ class StableShape:
         self._nodes = np.concatenate((np.arange(0.0, _EVEN + _EVEN_STEP / 2, _EVEN_STEP), tail))
         found = derivatives(self._nodes, alpha=alpha, orders=(0, 1, 2))
         self._values = np.stack(found.values)
-        h = np.diff(self._nodes)
+        self._steps = h = np.diff(self._nodes)
         start, sine = self._nodes[:-1], math.sin(math.pi / 2 / alpha)
         with np.errstate(divide="ignore"):
             third = np.minimum(math.gamma(4 / alpha) / alpha, math.gamma(4 + alpha) / (start * sine) ** (4 + alpha))
@@ -78,15 +79,16 @@ class StableShape:
             return log_density - far, UNIT_ROUNDOFF * (4.0 + 2 * np.abs(log_density))
         held = np.minimum(x, FARTHEST)
         cell = np.clip(np.searchsorted(self._nodes, held, side="right") - 1, 0, self._nodes.size - 2)
-        h = self._nodes[cell + 1] - self._nodes[cell]
-        density = _hermite((held - self._nodes[cell]) / h, h, self._values[:, cell], self._values[:, cell + 1])
+        h = self._steps.take(cell)
+        left, right = ([values.take(at) for values in self._values] for at in (cell, cell + 1))
+        density = _hermite((held - self._nodes.take(cell)) / h, h, left, right)
         beyond = np.maximum(x, FARTHEST)
         with np.errstate(divide="ignore", invalid="ignore"):
             near = np.log(np.maximum(density, np.finfo(float).tiny))
         far = math.log(self._tail) - (1 + self.alpha) * np.log(beyond)
         inside = x < FARTHEST
         log_density = np.where(inside, near, far)
-        error = np.where(inside, self._error[cell], self._rest * beyond**-self.alpha)
+        error = np.where(inside, self._error.take(cell), self._rest * beyond**-self.alpha)
         bound: FloatArray = -np.log1p(-error) + UNIT_ROUNDOFF * (4.0 + 2 * np.abs(log_density))
         return log_density, bound
 
@@ -124,11 +126,11 @@ def _largest(values: FloatArray, errors: FloatArray) -> FloatArray:
     return largest
 
 
-def _hermite(u: FloatArray, h: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+def _hermite(u: FloatArray, h: FloatArray, left: Sequence[FloatArray], right: Sequence[FloatArray]) -> FloatArray:
     """Quintic with given values and two derivatives at u = 0 and u = 1 of a step of width h."""
     v = 1.0 - u
 
-    def half(a: FloatArray, b: FloatArray, values: FloatArray, sign: float) -> FloatArray:
+    def half(a: FloatArray, b: FloatArray, values: Sequence[FloatArray], sign: float) -> FloatArray:
         cube = b * b * b
         part: FloatArray = cube * (
             (1.0 + 3.0 * a + 6.0 * a * a) * values[0]

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 import puffer_frames
 
-REQUEST = {"secret": "group", "public": "value", "keep": "kept", "epsilon": 1.0, "rng": 3}
+ASKED = {"secret": "group", "public": "value", "epsilon": 1.0, "rng": 3}
+REQUESTS = {"by number": {**ASKED, "row_id": "id", "keep": "kept"}, "by position": ASKED}
 
 
 def rows():
@@ -29,12 +30,12 @@ def main():
     session = SparkSession.builder.config(map=options).remote(sys.argv[1]).getOrCreate()
     frame = session.createDataFrame(rows())
     found = {}
-    for row_id in ("id", None):
-        released = puffer_frames.privatize(frame, **REQUEST, row_id=row_id)
+    for name, request in REQUESTS.items():
+        released = puffer_frames.privatize(frame, **request)
         certificate = puffer_frames.certificate_of(released)
-        found[str(row_id)] = {
+        found[name] = {
             "kind": type(released).__module__,
-            "values": sorted(map(list, released.toPandas()[["value", "kept"]].itertuples(index=False))),
+            "values": sorted(map(list, released.toPandas().itertuples(index=False))),
             "scale": certificate.scales["value"],
             "verdict": certificate.verify(released),
         }

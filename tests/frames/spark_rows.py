@@ -19,6 +19,13 @@ def released_rows(frame, *by):
     return pl.from_arrow(frame.toArrow()).sort(*by)
 
 
+def without_looks(monkeypatch):
+    """Kept columns are not looked at, which is half of the time of a release: test_kept.py is about the looks."""
+    from puffer_frames.frames.spark import table
+
+    monkeypatch.setattr(table, "warn_of_kept_in_spark", lambda rows, roles: iter(()))
+
+
 def few_cells(monkeypatch):
     monkeypatch.setattr(summary, "EXACT_ROWS", 100)
     for name in ("MOST_CELLS", "FEWEST_CELLS"):

@@ -11,6 +11,7 @@ import pytest
 from conftest import run, without_spark
 from kinds import ROWS, entries, make_columns
 from kinds import release as released_of
+from spark_rows import without_looks
 
 from puffer_frames import ArgumentError, certificate_of, privatize
 
@@ -135,7 +136,8 @@ def test_folders_that_are_columns(make_frame, tmp_path):
     assert certificate.verify(tmp_path / "release") == "derived"
 
 
-def test_spark_writes_folders(spark, tmp_path):
+def test_spark_writes_folders(spark, tmp_path, monkeypatch):
+    without_looks(monkeypatch)
     frame = spark.createDataFrame(pl.DataFrame(make_columns()).to_arrow()).localCheckpoint()
     released = released_of(frame, keep=["note", "id"])
     certificate = certificate_of(released)

@@ -1,9 +1,9 @@
 """A process that was forked after Polars had started its threads gets an error; others work."""
 
+import json
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -83,17 +83,9 @@ def verbs():
 """
 
 
-def says(code, *args):
-    """The lines that a process prints: it must not wait for ever."""
-    said = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code, *args], capture_output=True, text=True, check=True, timeout=100
-    )
-    return said.stdout.splitlines()
-
-
-def test_a_child_of_a_process_that_has_used_polars():
+def uses():
     """Each in a child of its own, that has used nothing before; they wait at the same time."""
-    code = f"{BEGIN}\nstarted = []\n"
+    code = "started = []\n"
     for name, used in USED.items():
         code += f"""
 def use():
@@ -103,33 +95,64 @@ def use():
 
 started.append(start(use))
 """
-    said = says(f"{code}\nfor pid in started:\n    end(pid)")
-    assert sorted(said) == sorted([*["ForkedProcessError", "done"] * len(USED), *USED])
+    return f"{code}\nfor pid in started:\n    end(pid)"
 
 
-def test_a_child_of_a_process_that_has_only_imported_it():
-    code = f"{BEGIN}\nchild(lambda: print(privatize(pl.DataFrame(data), **asked)['x'].sum()))\nchild(lambda: None)\n"
-    code += "print(privatize(pl.DataFrame(data), **asked)['x'].sum())"
-    there, done, again, here = says(code)
+PROCESSES = {
+    "has used": uses(),
+    "has imported": "child(lambda: print(privatize(pl.DataFrame(data), **asked)['x'].sum(), flush=True))\n"
+    "child(lambda: None)\nprint(privatize(pl.DataFrame(data), **asked)['x'].sum())",
+    "works": "def work():\n    privatize(pl.DataFrame(data), **asked)\n    child(work)\nchild(work)",
+    "verbs": f"{VERBS}\nbegin = time.monotonic()\nchild(verbs)\nsay(time.monotonic() - begin < 30)",
+    "ends": f"{USED['a release']}\nif os.fork() == 0:\n    privatize(pd.DataFrame(data), **asked)\n"
+    "else:\n    print(os.wait()[1] >> 8)",
+}
+EACH = """
+import json
+pids = []
+for name, code in json.loads(sys.argv[2]).items():
+    pids.append(os.fork())
+    if pids[-1] == 0:
+        os.dup2(os.open(f"{sys.argv[1]}/{name}", os.O_WRONLY | os.O_CREAT), 1)
+        exec(code)
+        sys.exit()
+for pid in pids:
+    os.waitpid(pid, 0)
+"""
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """The lines that each process prints, a child of one that has only imported the package; none waits for ever."""
+    folder = tmp_path_factory.mktemp("said")
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", BEGIN + EACH, str(folder), json.dumps(PROCESSES)],
+        check=True,
+        timeout=100,
+    )
+    return {name: (folder / name).read_text().splitlines() for name in PROCESSES}
+
+
+def test_a_child_of_a_process_that_has_used_polars(said):
+    assert sorted(said["has used"]) == sorted([*["ForkedProcessError", "done"] * len(USED), *USED])
+
+
+def test_a_child_of_a_process_that_has_only_imported_it(said):
+    there, done, again, here = said["has imported"]
     assert (done, again) == ("done", "done")
     assert there == here
 
 
-def test_a_child_of_a_child_that_works():
+def test_a_child_of_a_child_that_works(said):
     """It has used Polars itself."""
-    code = f"{BEGIN}\ndef work():\n    privatize(pl.DataFrame(data), **asked)\n    child(work)\nchild(work)"
-    assert says(code) == ["ForkedProcessError", "done"]
+    assert said["works"] == ["ForkedProcessError", "done"]
 
 
-def test_every_verb_says_so_at_once(tmp_path):
-    start = time.monotonic()
-    said = says(f"{BEGIN}{VERBS}\nchild(verbs)", str(tmp_path))
-    assert said == [f"{number} ForkedProcessError" for number in range(14)] + ["done"]
-    assert time.monotonic() - start < 30  # it waits once
+def test_every_verb_says_so_at_once(said):
+    """It waits once."""
+    assert said["verbs"] == [*(f"{number} ForkedProcessError" for number in range(14)), "done", "True"]
 
 
-def test_a_child_ends_as_usual():
+def test_a_child_ends_as_usual(said):
     """The thread that never comes back does not hold the process up."""
-    code = f"{BEGIN}\n{USED['a release']}\n"
-    code += "if os.fork() == 0:\n    privatize(pd.DataFrame(data), **asked)\nelse:\n    print(os.wait()[1] >> 8)"
-    assert says(code) == ["1"]
+    assert said["ends"] == ["1"]

@@ -59,7 +59,7 @@ def planned(kind, name):
 
 
 CASES = thinned(LOCAL_KINDS, REQUESTS)
-CASES += [pytest.param("spark", name) for name in ("two", "missing")]
+CASES += [pytest.param("spark", "missing"), pytest.param("spark", "two", marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES, indirect=["kind"])

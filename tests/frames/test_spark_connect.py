@@ -44,13 +44,13 @@ def found(request):
     return json.loads(run.stdout[run.stdout.index("{") :])
 
 
-@pytest.mark.parametrize("row_id", ["id", None])
-def test_the_numbers_are_those_of_pandas(found, row_id):
-    from connect_release import REQUEST, rows
+@pytest.mark.parametrize("name", ["by number", "by position"])
+def test_the_numbers_are_those_of_pandas(found, name):
+    from connect_release import REQUESTS, rows
 
-    expected = rows().puffer.privatize(**REQUEST, row_id=row_id)
-    got = found[str(row_id)]
+    expected = rows().puffer.privatize(**REQUESTS[name])
+    got = found[name]
     assert got["kind"].startswith("pyspark.sql.connect")
-    assert got["values"] == sorted(map(list, expected[["value", "kept"]].itertuples(index=False)))
+    assert got["values"] == sorted(map(list, expected.itertuples(index=False)))
     assert got["scale"] == puffer_frames.certificate_of(expected).scales["value"]
     assert got["verdict"] == "intact, unsigned"

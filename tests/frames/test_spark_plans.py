@@ -1,9 +1,8 @@
 """What can be reached from a release of a Spark frame, and passes over rows that are not the same."""
 
-import itertools
-
 import polars as pl
 import pytest
+from conftest import sweep, thinned
 from kinds import release
 from spark_rows import few_cells, make_frame, make_table, released_rows
 
@@ -47,15 +46,19 @@ def reaches(released, name):
 
 
 @pytest.mark.parametrize("row_id", ["id", pytest.param(None, marks=pytest.mark.slow)])
-def test_no_column_but_the_released_ones_can_be_reached(frame, row_id):
+@sweep(1, 6)
+def test_no_column_but_the_released_ones_can_be_reached(frame, row_id, count):
+    """Each name by each way; in the suite the ways one after the other, each with the next name."""
     from pyspark.errors import AnalysisException
 
     released = release(frame, row_id=row_id, keep="note")
     assert released.columns == ["score", "note"]
     assert released.filter("score IS NOT NULL").orderBy("note").count() == frame.count()
     reached = []
-    for name in HIDDEN:
-        for way, run in reaches(released, name).items():
+    for k, name in enumerate(HIDDEN):
+        for j, (way, run) in enumerate(reaches(released, name).items()):
+            if (j - k) % len(HIDDEN) >= count:
+                continue
             try:
                 run()
             except AnalysisException:
@@ -113,22 +116,13 @@ def changing(frame, flag, change):
     return frame.mapInArrow(run, frame.schema)
 
 
-SOME = [("a value", True), ("half of the rows", False), ("equal numbers", False)]
-"""Every change, with cells and without; the other three are among the slow tests."""
-
-
-@pytest.mark.parametrize(
-    ("name", "cells"),
-    [
-        case if case in SOME else pytest.param(*case, marks=pytest.mark.slow)
-        for case in itertools.product(CHANGES, [False, True])
-    ],
-)
-def test_a_pass_of_other_rows_is_an_error_whichever_it_is(frame, tmp_path, monkeypatch, name, cells):
-    """Otherwise the release is that of the rows."""
+@pytest.mark.parametrize("names", thinned([tuple(CHANGES), *((name,) for name in CHANGES)], few=[tuple(CHANGES)]))
+@pytest.mark.parametrize("cells", [False, True])
+def test_a_pass_of_other_rows_is_an_error_whichever_it_is(frame, tmp_path, monkeypatch, names, cells):
+    """Otherwise the release is that of the rows. In the suite each pass has the next of the changes."""
     from pyspark.sql.classic.dataframe import DataFrame
 
-    change, frame = CHANGES[name], frame.select("group", "score", "id")
+    frame = frame.select("group", "score", "id")
     if cells:
         few_cells(monkeypatch)
     flag, native = tmp_path / "changed", DataFrame.toArrow
@@ -145,12 +139,13 @@ def test_a_pass_of_other_rows_is_an_error_whichever_it_is(frame, tmp_path, monke
 
     monkeypatch.setattr(DataFrame, "toArrow", counted)
     options = {"row_id": "id", "rng": 1}
-    expected = released_rows(release(changing(frame, flag, change), **options), "score")
+    expected = released_rows(release(changing(frame, flag, CHANGES[names[0]]), **options), "score")
     runs, noticed = len(passes) - 1, 0  # without the pass of `released_rows`
     assert runs >= 4
     for run in range(1, runs + 1):
         passes.clear()
         other[0] = run
+        change = CHANGES[names[run % len(names)]]
         try:
             released = release(changing(frame, flag, change), **options)
         except (CalibrationError, ArgumentError):

@@ -111,15 +111,15 @@ def holds(bracket, truth, *, relative=0.0, absolute=0.0):
 
 
 def gaussian_misses(truth, cases):
-    """How many of the engine's brackets miss the given oracle."""
-    return sum(
+    """Whether one of the engine's brackets misses the given oracle."""
+    return any(
         not holds(engine_hockey_stick(p, q, epsilon, scale), truth(p, q, epsilon=epsilon, scale=scale), absolute=FLOATS)
         for p, q, epsilon, scale in cases
     )
 
 
 def stable_misses(truth, cases):
-    return sum(
+    return any(
         not holds(engine_pure_loss(p, q, alpha, scale), truth(p, q, alpha=alpha, scale=scale), relative=GRID)
         for p, q, alpha, scale in cases
     )
@@ -148,7 +148,7 @@ def test_masses_of_cells_come_close_to_the_oracle_from_below():
 
 
 @pytest.mark.parametrize(
-    "alpha", [1.5, 1.995, *(pytest.param(alpha, marks=pytest.mark.slow) for alpha in (1.05, 1.2, 1.8, 1.95))]
+    "alpha", [1.5, *(pytest.param(alpha, marks=pytest.mark.slow) for alpha in (1.05, 1.2, 1.8, 1.95, 1.995))]
 )
 def test_both_series_of_the_stable_density_agree_with_the_inversion_integral(alpha):
     border = alpha * (oracle.SPLIT / (alpha - 1)) ** ((alpha - 1) / alpha)
@@ -176,11 +176,12 @@ def test_the_oracle_agrees_with_the_closed_form_for_a_shift_under_cauchy_noise()
 # --------------------------------------------------------------------------------------------------- Gaussian noise
 @sweep(4, 40)
 def test_gaussian_brackets_hold_the_oracle_values(count):
-    assert gaussian_misses(oracle.hockey_stick, gaussian_cases(count)) == 0
+    assert not gaussian_misses(oracle.hockey_stick, gaussian_cases(count))
 
 
-def test_gaussian_brackets_are_narrow():
-    for p, q, epsilon, scale in gaussian_cases(40):
+@sweep(8, 40)
+def test_gaussian_brackets_are_narrow(count):
+    for p, q, epsilon, scale in gaussian_cases(count):
         bracket = engine_hockey_stick(p, q, epsilon, scale)
         assert bracket.upper - bracket.lower <= max(1e-4 * bracket.upper, 1e-12)
 
@@ -191,7 +192,7 @@ def thousands_of_atoms(seed, count, width):
     return scaled([(float(w), float(m), 0.0) for w, m in zip(rng.uniform(0.5, 1.5, count), values)])
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 0.5])
+@pytest.mark.parametrize("epsilon", thinned([0.05, 0.5], few=[0.5]))
 def test_the_upper_bound_for_thousands_of_atoms_is_at_least_the_truth(epsilon):
     p, q = thousands_of_atoms(1, 5500, 3.0), thousands_of_atoms(2, 5200, 2.0)
     bracket = engine_hockey_stick(p, q, epsilon, 1.0)
@@ -205,10 +206,11 @@ CALIBRATED = ("one Gaussian each", "few atoms", "atoms and Gaussians", "mixtures
 
 
 @pytest.mark.parametrize(("style", "target"), thinned(CALIBRATED, [(0.2, 1e-6), (1.0, 1e-2)]), ids=str)
-def test_gaussian_scales_are_private_and_nearly_the_smallest(style, target):
+@sweep(1, 2)
+def test_gaussian_scales_are_private_and_nearly_the_smallest(style, target, count):
     epsilon, delta = target
     rng = np.random.default_rng(13)
-    for _ in range(2):
+    for _ in range(count):
         p, q = map(scaled, random_pair(rng, style))
         scale = smallest_scale({"s": as_prior(p), "t": as_prior(q)}, epsilon=epsilon, delta=delta, noise="gaussian")
         if scale == 0:  # then so little noise that it changes nothing must be private
@@ -223,7 +225,7 @@ def test_gaussian_scales_are_private_and_nearly_the_smallest(style, target):
 def test_stable_brackets_hold_the_oracle_values(count):
     cases = list(stable_cases())
     few = [cases[k + len(ALPHAS) * (k % 2)] for k in range(len(ALPHAS))]  # one of each alpha, near and far in turn
-    assert stable_misses(oracle.stable_pure_loss, few if count == len(few) else cases) == 0
+    assert not stable_misses(oracle.stable_pure_loss, few if count == len(few) else cases)
 
 
 def test_stable_brackets_are_narrow():
@@ -254,7 +256,7 @@ def test_a_stable_hockey_stick_says_no_more_than_the_pure_loss(alpha):
 
 # --------------------------------------------------------------------------------------------------- planted faults
 def test_an_oracle_with_only_one_order_disagrees():
-    assert gaussian_misses(oracle.ordered_hockey_stick, quick_cases()) > 0
+    assert gaussian_misses(oracle.ordered_hockey_stick, quick_cases())
 
 
 @pytest.mark.parametrize(
@@ -262,27 +264,27 @@ def test_an_oracle_with_only_one_order_disagrees():
 )
 def test_an_oracle_that_does_not_add_variances_disagrees(monkeypatch, wrong):
     monkeypatch.setattr(oracle, "variance", wrong)
-    assert gaussian_misses(oracle.hockey_stick, quick_cases()) > 0
+    assert gaussian_misses(oracle.hockey_stick, quick_cases())
 
 
 def test_an_oracle_that_loses_a_crossing_disagrees(monkeypatch):
     right = oracle.crossings
     monkeypatch.setattr(oracle, "crossings", lambda *given: right(*given)[1:])
-    assert gaussian_misses(oracle.hockey_stick, quick_cases()) > 0
+    assert gaussian_misses(oracle.hockey_stick, quick_cases())
 
 
 def test_a_bracket_that_is_off_by_a_part_in_a_million_is_noticed():
     def shifted(*pair, **options):
         return oracle.hockey_stick(*pair, **options) * (1 + mpf("1e-6"))
 
-    assert gaussian_misses(shifted, quick_cases()) > 0
+    assert gaussian_misses(shifted, quick_cases())
 
 
 def test_an_oracle_with_another_exponent_or_scale_of_stable_noise_disagrees():
-    cases = list(stable_cases())[1:2]
+    (case,) = list(stable_cases())[1:2]
     for alpha_factor, scale_factor in ((1.0001, 1.0), (1.0, 1.000001)):
 
         def changed(p, q, alpha, scale, factors=(alpha_factor, scale_factor)):
             return oracle.stable_pure_loss(p, q, alpha=alpha * factors[0], scale=scale * factors[1])
 
-        assert stable_misses(changed, cases) == len(cases)
+        assert stable_misses(changed, [case])

@@ -45,10 +45,10 @@ class Points:
             y=self.y[index],
             log_f=self.log_f[index],
             error=self.error[index],
-            terms=self.terms[:, index],
-            steepest=self.steepest[:, index],
-            flattest=self.flattest[:, index],
-            log_sharpness=self.log_sharpness[:, index],
+            terms=_columns(self.terms, index),
+            steepest=_columns(self.steepest, index),
+            flattest=_columns(self.flattest, index),
+            log_sharpness=_columns(self.log_sharpness, index),
         )
 
     def join(self, other: Points, /) -> Points:
@@ -62,6 +62,11 @@ class Points:
             flattest=np.concatenate((self.flattest, other.flattest), axis=1),
             log_sharpness=np.concatenate((self.log_sharpness, other.log_sharpness), axis=1),
         )
+
+
+def _columns(table: FloatArray, index: IndexArray) -> FloatArray:
+    """`table[:, index]`, column by column in memory, which is faster to take from than row by row."""
+    return table.T.take(index, axis=0).T
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,9 +297,8 @@ class Curve:
 
 def wedge(at_left: FloatArray, at_right: FloatArray, least: FloatArray, most: FloatArray, h: FloatArray) -> FloatArray:
     """Upper bound on a cell of width h of a function with these end values and a slope between `least` and `most`."""
-    spread = most - least
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.clip(np.nan_to_num((at_right - at_left - least * h) / spread), 0.0, h)
+        t = np.minimum(np.fmax((at_right - at_left - least * h) / (most - least), 0.0), h)  # fmax: 0 for 0/0
     peak = np.minimum(at_left + most * t, at_right - least * (h - t))
     return np.maximum(np.maximum(at_left, at_right), peak)
 
