@@ -119,8 +119,9 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
     if facts.batch is not None:
         yield say("other-rows")
     if facts.joint:
-        yield say("joint-coupled" if facts.coupled else "joint-exact")
-        if facts.target.delta:
+        by_delta = any("by delta" in choice.remarks for choice in facts.choices.values())
+        yield say("joint-coupled" if facts.coupled else "joint-delta" if by_delta else "joint-exact")
+        if facts.target.delta and not by_delta:
             yield say("pure-only")
         if facts.strata is None:
             yield say("joint-any-law", range=_range_text(facts), loss=f"{facts.joint_any_law:.2g}")
@@ -138,6 +139,8 @@ def _of_units(facts: ReleaseFacts) -> Iterator[Statement]:
     yield say("unit-numbers", unit=unit)
     if facts.repeats.shares > 1:
         yield say("measured-of-one", unit=unit)
+    if facts.repeats.measured > 1:
+        yield say("measured-of-unit", unit=unit, rows=f"{facts.repeats.rows:,}")
 
 
 def _of_strata(facts: ReleaseFacts, strata: StrataChoices) -> Iterator[Statement]:
@@ -173,7 +176,7 @@ def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
     if facts.repeats.releases > 1:
         yield say("planned-releases", releases=f"{facts.repeats.releases:,}", rows=whose)
     if facts.repeats.copies > 1:
-        yield say("measured-of-all")
+        yield say("measured-of-all", whose="these rows" if facts.repeats.measured > 1 else "one row")
     if facts.refines:
         count, named = len(facts.refines), ", ".join(map(fingerprint_text, facts.refines))
         if not facts.order_noted:
@@ -230,13 +233,13 @@ def _exceeding(facts: ReleaseFacts) -> dict[str, str]:
 
     Only side knowledge alone can lead to that: every other belief is held to what was asked for.
     """
-    found = {}
+    found, target = {}, facts.repeats.asked(facts.target, noise=facts.noise, columns=len(facts.choices))
     for name, choice in facts.choices.items():
         bounded = facts.several and not facts.joint
         if bounded or "empirical" in choice.verified or choice.observed is None:
             continue
-        if not choice.observed.confirms(facts.target):
-            found[name] = excess_text(choice.observed, facts.target)
+        if not choice.observed.confirms(target):
+            found[name] = excess_text(choice.observed, target)
         if facts.joint:  # one loss of all columns
             break
     return found

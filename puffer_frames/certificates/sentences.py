@@ -101,6 +101,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "The columns of a row together have the guarantee under every belief named here: the loss of every possible "
         "released row was bounded, rounding included.",
     ),
+    "joint-delta": (
+        "proved",
+        "The columns of a row together have the guarantee under every belief named here: delta was bounded over all "
+        "possible released rows, rounding included.",
+    ),
     "joint-coupled": (
         "proved",
         "The columns of a row together have the guarantee under every belief named here: the rows of any two protected "
@@ -140,9 +145,14 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "checked.",
     ),
     "measured-of-one": ("measured", "The losses that were measured are those of one row of a {unit}."),
+    "measured-of-unit": (
+        "measured",
+        "The losses that were measured are bounds for {rows} rows of a {unit} together: the law of the loss of one row "
+        "was composed with itself.",
+    ),
     "measured-of-all": (
         "measured",
-        "The losses that were measured are those of all noisy copies of the values of one row together.",
+        "The losses that were measured are those of all noisy copies of the values of {whose} together.",
     ),
     "unit-sampled": (
         "done",

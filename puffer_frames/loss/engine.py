@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import TypeAlias, cast
@@ -21,6 +22,7 @@ from puffer_frames.loss.outcome import Loss
 from puffer_frames.loss.sets.coupled_sets import CoupledSetsLoss
 from puffer_frames.loss.sets.gaussian_sets import GaussianSetsLoss
 from puffer_frames.loss.sets.laplace_sets import LaplaceSetsLoss, check_pairs_of_sets
+from puffer_frames.loss.units.unit_loss import UnitLoss
 from puffer_frames.noise.families import LAPLACE, NoiseArgument, noise_family
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.gaussian import Gaussian
@@ -44,13 +46,21 @@ Laws: TypeAlias = Mapping[Secret, Prior] | Mapping[Secret, LawSet]
 """One law per secret, or a set of laws per secret."""
 
 
-def belief_loss(laws: Laws | Sequence[Laws], /, *, pairs: Pairs, noise: Noise) -> Loss:
-    """The engine for one belief: the worst of its laws, which are several mappings for resamples."""
+def belief_loss(laws: Laws | Sequence[Laws], /, *, pairs: Pairs, noise: Noise, rows: int = 1) -> Loss:
+    """The engine for one belief: the worst of its laws, which are several mappings for resamples.
+
+    With `rows` it is that of so many independent rows of a unit, with the noises of `COMPOSED`.
+    """
     if not isinstance(laws, Mapping):
-        return LargestLoss([belief_loss(each, pairs=pairs, noise=noise) for each in laws])
+        return LargestLoss([belief_loss(each, pairs=pairs, noise=noise, rows=rows) for each in laws])
     sets = {secret: law for secret, law in laws.items() if isinstance(law, LawSet)}
     if not sets:
-        return privacy_loss(cast(Mapping[Secret, Prior], laws), pairs=pairs, noise=noise)
+        return privacy_loss(cast(Mapping[Secret, Prior], laws), pairs=pairs, noise=noise, rows=rows)
+    loss = _loss_of_sets(sets, pairs, noise)
+    return UnitLoss(loss, rows=rows) if rows > 1 else loss
+
+
+def _loss_of_sets(sets: Mapping[Secret, LawSet], pairs: Pairs, noise: Noise) -> Loss:
     if isinstance(noise, Laplace):
         return LaplaceSetsLoss(sets, pairs=pairs)
     check_pairs_of_sets(len(sets), pairs, most=MOST_PAIRS_OF_SETS)
@@ -59,12 +69,24 @@ def belief_loss(laws: Laws | Sequence[Laws], /, *, pairs: Pairs, noise: Noise) -
     return CoupledSetsLoss(sets, pairs=pairs, noise=noise)
 
 
-def privacy_loss(priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all", noise: Noise = LAPLACE) -> Loss:
-    """Return the engine for these priors and a family of noises; atoms known up to a radius are paid for."""
+COMPOSED = (Laplace, Gaussian)
+"""Noises for which the loss of several independent rows is known."""
+
+
+def privacy_loss(
+    priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all", noise: Noise = LAPLACE, rows: int = 1
+) -> Loss:
+    """Return the engine for these priors and a family of noises; atoms known up to a radius are paid for.
+
+    With `rows` it is that of so many independent rows of a unit, with the noises of `COMPOSED`.
+    """
     if pairs == "all":
         priors = _outermost_shifts(priors)
     radius = max(prior.radius for prior in priors.values())
     loss = ENGINES.get(type(noise), _coupled)(priors, pairs, noise)
+    if rows > 1:
+        loss = UnitLoss(loss, rows=rows)
+        radius *= math.nextafter(math.sqrt(rows), math.inf) if isinstance(noise, Gaussian) else rows  # of all together
     return DisplacedLoss(loss, radius=radius, noise=noise) if radius else loss
 
 

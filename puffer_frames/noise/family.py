@@ -136,10 +136,12 @@ class Noise(ABC):
         """
         return self.hide(change, target.share(bins))
 
-    def unrounded(self, target: Target, /) -> Target:
-        """What unrounded values must meet so that those on the grid meet the target."""
+    def unrounded(self, target: Target, /, *, values: int = 1) -> Target:
+        """What so many unrounded values must meet so that those on the grid meet the target."""
         lost, share = self.rounding
-        return Target(epsilon=math.nextafter(target.epsilon - lost, 0.0), delta=target.delta * (1.0 - share))
+        return Target(
+            epsilon=math.nextafter(target.epsilon - values * lost, 0.0), delta=target.delta * (1.0 - share) ** values
+        )
 
     def hide_on_grid(self, distance: float, target: Target, /) -> float:
         """Smallest scale that is private for values this far apart before they are put on the grid, rounded up."""

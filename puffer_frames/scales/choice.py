@@ -51,7 +51,7 @@ class Choice:
     adds_up: bool
     """Whether the scale rests on an almost-sure coupling under every belief, so that epsilons of releases add."""
     remarks: frozenset[str] = frozenset()
-    """What its statements say of it beside: "upper bound", "pure only", "group noise"."""
+    """What its statements say of it beside: "upper bound", "pure only", "group noise", "by delta"."""
 
     # Of a column
 
@@ -90,6 +90,8 @@ class Proposal:
     """The same for what unrounded values must meet."""
     own: Loss | None = None
     """The engine of the priors that the theorem assumes, which judges the published scale; None: it is not judged."""
+    held_to: Target | None = None
+    """What the theorem's scale is judged by; None: the target."""
     adds_up_from: float
     """From this scale on the epsilons of several releases add; infinite where no coupling says so."""
     remarks: frozenset[str] = frozenset()
@@ -143,7 +145,7 @@ def choose(
     require_finite(published or 0.0, target)
     judged = None
     if proposal.own is not None and published is not None:
-        judged = measure(proposal.own, published, target)[0]
+        judged = measure(proposal.own, published, proposal.held_to or target)[0]
     scales = _scales(proposal, target, asked=asked, noise=noise, calibration=calibration)
     binding = max(scales, key=lambda name: scales[name])
     scale, measured = _confirmed_by_all(engines, scales[binding], asked, quoted=quoted or asked)

@@ -48,6 +48,7 @@ def choose_column(
     radius: float,
     calibration: str,
     allow_zero_noise: bool,
+    rows: int = 1,
 ) -> Choice:
     """The scale of one column.
 
@@ -63,6 +64,9 @@ def choose_column(
         Ends of the column.
     radius : float
         How far a value may be from the one it was counted as.
+    rows : int
+        So many independent rows of a unit together are held to the target, and are what was measured; the theorem's
+        scale is that of one of them, for its share. More than 1 for "exact" alone.
 
     Raises
     ------
@@ -78,11 +82,11 @@ def choose_column(
     covered = name_beliefs(
         beliefs, fitted=assumed, empirical=empirical, model=chosen.model, counts=counts, bounds=bounds, radius=radius
     )
-    engines = {name: belief_loss(one.laws, pairs=pairs, noise=noise) for name, one in covered.items()}
-    own = next((engines[name] for name, one in covered.items() if one.laws is assumed), None)
-    asked = noise.unrounded(target)
+    engines = {name: belief_loss(one.laws, pairs=pairs, noise=noise, rows=rows) for name, one in covered.items()}
+    own = next((engines[name] for name, one in covered.items() if one.laws is assumed and rows == 1), None)
+    asked, share = noise.unrounded(target), target.share(rows)
     distance = max(_distance(one.laws, pairs=pairs) for one in covered.values())
-    published = chosen.scale_for(assumed, target, noise=noise, pairs=pairs)
+    published = chosen.scale_for(assumed, share, noise=noise, pairs=pairs)
     proposal = Proposal(
         theorem=chosen,
         engines=engines,
@@ -91,7 +95,8 @@ def choose_column(
         if published is None or calibration == "exact"
         else chosen.scale_for(assumed, asked, noise=noise, pairs=pairs),
         own=own or privacy_loss(assumed, pairs=pairs, noise=noise),
-        adds_up_from=noise.hide_on_grid(distance, target) if distance < math.inf else math.inf,
+        held_to=share,
+        adds_up_from=noise.hide_on_grid(distance, share) if distance < math.inf else math.inf,
     )
     choice = choose(
         proposal, target, asked=asked, noise=noise, calibration=calibration, allow_zero_noise=allow_zero_noise
@@ -106,19 +111,19 @@ def choose_column(
         bounds=bounds or extent,
         clips=bounds is not None,
         empirical=empirical,
-        observed=seen or measure_observed(empirical, choice.scale, asked, pairs=pairs, noise=noise),
+        observed=seen or measure_observed(empirical, choice.scale, asked, pairs=pairs, noise=noise, rows=rows),
         wider=measure_wider(
-            counts, choice.scale, asked, bounds=bounds or extent, radius=radius, pairs=pairs, noise=noise
+            counts, choice.scale, asked, bounds=bounds or extent, radius=radius, pairs=pairs, noise=noise, rows=rows
         ),
     )
 
 
 def measure_observed(
-    empirical: Belief, scale: float, target: Target, /, *, pairs: Pairs, noise: Noise
+    empirical: Belief, scale: float, target: Target, /, *, pairs: Pairs, noise: Noise, rows: int = 1
 ) -> Verification | None:
     """What the engine says of a scale under observed frequencies; None where there are too many pairs of secrets."""
     try:
-        return measure(privacy_loss(empirical, pairs=pairs, noise=noise), scale, target)[0]
+        return measure(privacy_loss(empirical, pairs=pairs, noise=noise, rows=rows), scale, target)[0]
     except CalibrationError:
         return None
 
@@ -139,6 +144,7 @@ def measure_wider(
     radius: float,
     pairs: Pairs,
     noise: Noise,
+    rows: int = 1,
 ) -> dict[str, Verification]:
     """What the engines say of a scale under every law that the table does not refute at 95 %, and under any law at all.
 
@@ -152,8 +158,8 @@ def measure_wider(
     if len(counts) <= FEW_SECRETS:
         with suppress(CalibrationError):
             band = Population().laws(counts, bounds=bounds, radius=radius)
-            found[POPULATION] = _one_figure(belief_loss(band, pairs=pairs, noise=noise), scale, target)
-    found[ANY_LAW] = _one_figure(belief_loss(anything, pairs="all", noise=noise), scale, target)
+            found[POPULATION] = _one_figure(belief_loss(band, pairs=pairs, noise=noise, rows=rows), scale, target)
+    found[ANY_LAW] = _one_figure(belief_loss(anything, pairs="all", noise=noise, rows=rows), scale, target)
     return found
 
 

@@ -15,7 +15,7 @@ from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.columns import measure_observed, range_of
-from puffer_frames.scales.joint.measured_rows import measure_jointly, unrounded
+from puffer_frames.scales.joint.measured_rows import measured, unrounded
 from puffer_frames.scales.observed import observed_belief
 from puffer_frames.scales.strata import worst
 
@@ -56,6 +56,7 @@ def measure_batch(
     domain: Mapping[str, Bounds],
     target: Target,
     noise: Noise,
+    rows: int = 1,
 ) -> Batch:
     """Measure rows by a plan.
 
@@ -65,7 +66,7 @@ def measure_batch(
         Of the rows.
     scales : mapping of column to float
         Of the plan, also of other columns that share the target; as are `known` (its secrets), `pairs`, `domain`,
-        `target` and `noise`.
+        `target`, `noise`, and `rows`, of how many independent rows of a unit the losses are.
 
     Raises
     ------
@@ -90,7 +91,7 @@ def measure_batch(
         if len(present) < 2 or not listed:
             continue
         belief = observed_belief(counts, radius=summary.radius)
-        found = measure_observed(belief, scales[name], asked, pairs=listed, noise=noise)
+        found = measure_observed(belief, scales[name], asked, pairs=listed, noise=noise, rows=rows)
         if found is None:
             exceeded[name] = "a loss that cannot be computed: too many pairs of secrets"
             continue
@@ -109,14 +110,21 @@ def measure_joint_batch(
     pairs: Pairs,
     target: Target,
     noise: Noise,
+    levels: Mapping[str, int],
+    rows: int = 1,
 ) -> Batch:
-    """As `measure_batch`, for columns whose scales were found together; raises as that does."""
+    """As `measure_batch`, for columns whose scales were found together; raises as that does.
+
+    `levels` says how many levels the columns of labels have in the plan, `rows` of how many independent rows of a unit
+    the loss is.
+    """
     present, listed, absent = protected_here(joint.counts, known=known, pairs=pairs)
     if len(present) < 2 or not listed:
         return Batch(observed={}, exceeded={}, absent=absent)
-    rows = replace(joint, counts={secret: joint.counts[secret] for secret in present})
+    counted = replace(joint, counts={secret: joint.counts[secret] for secret in present})
     asked = unrounded(target, noise=noise, columns=len(scales))
-    found = measure_jointly(rows, [scales[name] for name in joint.columns], asked, pairs=listed)
+    used, numbers = [scales[n] for n in joint.columns], {joint.columns.index(n): m for n, m in levels.items()}
+    found, _ = measured(counted, used, asked, pairs=listed, levels=numbers, rows=rows)
     exceeded = {}
     if not found.confirms(asked):
         exceeded[", ".join(joint.columns)] = excess_text(found, asked)

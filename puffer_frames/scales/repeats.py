@@ -31,8 +31,9 @@ class Unit:
     rows : "independent", "repeated" or "any"
         What is assumed of the k rows of a unit, at most, given its secret.
 
-        - "independent": they are independent draws of the law of a row. Each row has the scale for epsilon / k (and
-          delta / k), which is exact for pure privacy.
+        - "independent": they are independent draws of the law of a row. Each row has the scale for epsilon / k, which
+          is exact for pure privacy. With delta it is the one at which the loss of all k rows together is confirmed,
+          where that is known, and else the one for epsilon / k and delta / k.
         - "repeated": they all hold the same values, and all units have the same number of them. The scale is k times
           that of one row (of Gaussian noise the standard deviation sqrt(k) times).
         - "any": nothing. The noise is for the whole range of every column, k times.
@@ -90,11 +91,18 @@ class Repeats:
     """What is assumed of these: "independent", "repeated" or "any"; empty without units."""
     releases: int = 1
     """Releases of the same columns with the same scales."""
+    composed: bool = False
+    """Whether the loss of all rows is computed together, for epsilon and delta, in place of that of one for a share."""
 
     @property
     def shares(self) -> int:
         """How many rows share epsilon and delta."""
-        return self.rows if self.assumed in ("independent", "any") else 1
+        return self.rows if self.assumed in ("independent", "any") and not self.composed else 1
+
+    @property
+    def measured(self) -> int:
+        """How many rows the losses are of."""
+        return self.rows if self.composed else 1
 
     @property
     def copies(self) -> int:
@@ -104,6 +112,16 @@ class Repeats:
     def asked(self, target: Target, /, *, noise: Noise, columns: int) -> Target:
         """What the noise of one value must meet; the rounding of all further copies to the grid is paid for."""
         asked = target.share(self.shares)
+        if self.composed:
+            values = (self.rows * self.copies - 1) * columns
+            if values * noise.rounding[0] >= target.epsilon / 2:
+                raise ArgumentError(
+                    "epsilon",
+                    rule="far more than what a grid of floats costs for all rows of a unit and all releases",
+                    got=f"{target.epsilon:g}",
+                    hint="Ask for a larger epsilon, or for fewer rows or releases.",
+                )
+            return noise.unrounded(target, values=values)
         for _ in range(columns * (self.copies - 1)):
             asked = noise.unrounded(asked)
         return asked

@@ -34,7 +34,9 @@ class Leaning:
     """The pair with the largest loss."""
 
 
-def leanings(choice: Choice, target: Target, /, *, noise: Noise, pairs: Pairs) -> list[Leaning]:
+def leanings(
+    choice: Choice, target: Target, /, *, noise: Noise, pairs: Pairs, rows: int = 1, factor: float = 1.0
+) -> list[Leaning]:
     """What the covered beliefs say of the scale of a column, and beside them those that are there for every table.
 
     Parameters
@@ -43,20 +45,25 @@ def leanings(choice: Choice, target: Target, /, *, noise: Noise, pairs: Pairs) -
         Of a column.
     target : Target
         That the scale was held to.
+    rows : int
+        Of how many independent rows of a unit the losses are.
+    factor : float
+        How much larger the scale of each of several noisy copies is than one for all.
 
     Notes
     -----
     **Cost**: a search for the scale per belief.
     """
     asked, found = noise.unrounded(target), []
+    used = choice.scale / factor * (1 - 2.0**-50) if factor > 1 else choice.scale
     for name, laws in _all_laws(choice).items():
         try:
-            engine = belief_loss(laws, pairs="all" if name == ANY_LAW else pairs, noise=noise)
-            verification, by_pure, by_stick = measure(engine, choice.scale, asked)
+            engine = belief_loss(laws, pairs="all" if name == ANY_LAW else pairs, noise=noise, rows=rows)
+            verification, by_pure, by_stick = measure(engine, used, asked)
         except CalibrationError:  # too many pairs
             continue
         try:
-            scale = smallest_scale_of(engine, asked)
+            scale = smallest_scale_of(engine, asked) * factor
         except CalibrationError:
             scale = math.inf
         found.append(
@@ -71,8 +78,11 @@ def leanings(choice: Choice, target: Target, /, *, noise: Noise, pairs: Pairs) -
     return found
 
 
-def joint_leanings(choices: Mapping[str, Choice], /) -> list[Leaning]:
-    """The same for columns whose scales were found together: what was measured, and the loss under any law."""
+def joint_leanings(choices: Mapping[str, Choice], target: Target, /) -> list[Leaning]:
+    """The same for columns whose scales were found together: what was measured, and the loss under any law.
+
+    With a log-ratio of at most L everywhere, the hockey stick is at most 1 - e^(epsilon - L).
+    """
     choice = next(iter(choices.values()))
     measured = dict(choice.verified)
     if choice.observed is not None and "empirical" not in measured:
@@ -82,14 +92,15 @@ def joint_leanings(choices: Mapping[str, Choice], /) -> list[Leaning]:
             belief=name,
             covered=name in choice.verified,
             scale=math.nan,
-            loss=loss.pure_loss.upper,
+            loss=(loss.hockey_stick if target.delta else loss.pure_loss).upper,
             pair=choice.worst_pair,
         )
         for name, loss in measured.items()
     ]
-    anything = Leaning(
-        belief=ANY_LAW, covered=False, scale=math.nan, loss=any_joint_loss(choices.values()), pair=choice.worst_pair
-    )
+    most = any_joint_loss(choices.values())
+    if target.delta:
+        most = max(0.0, -math.expm1(target.epsilon - most)) * (1 + 2.0**-40)
+    anything = Leaning(belief=ANY_LAW, covered=False, scale=math.nan, loss=most, pair=choice.worst_pair)
     return [*found, anything]
 
 

@@ -184,9 +184,10 @@ class Calibration(Planned):
             Spark frame), a row per column and belief: "column"; "belief", of which "empirical", "population" (95 %),
             "contaminated" (a share of 2/sqrt(n)) and "any law" are always there, but where there are too many pairs;
             "covered", whether the guarantee is under it; "scale", the smallest that it confirms; "loss" at the scale
-            used, the pure one where delta is 0, else the delta at epsilon; "first" and "second", the pair of secrets
-            with the largest loss. Of columns whose scales were found together a row per belief about whole rows, where
-            the scale is not a number. Of strata a row per belief: the largest scale and loss of any stratum.
+            used, the pure one where delta is 0, else the delta at epsilon, of several rows or releases as in the plan;
+            "first" and "second", the pair of secrets with the largest loss. Of columns whose scales were found
+            together a row per belief about whole rows, where the scale is not a number. Of strata a row per belief: the
+            largest scale and loss of any stratum.
 
         Raises
         ------
@@ -207,7 +208,8 @@ class Calibration(Planned):
         >>> plan.robustness()[["belief", "scale"]].round(2).to_dict("list")
         {'belief': ['empirical', 'population', 'contaminated', 'any law'], 'scale': [0.47, 3.66, 2.28, 8.0]}
         """
-        share = self.plan.request.target.share(len(self.choices))
+        repeats, noise, asked = self.plan.request.repeats, self.noise, target_of(self.plan)
+        factor = repeats.factor(noise)
         if LAWS in self.left_out and self.plan.strata is None and not self.plan.is_joint:
             raise CalibrationError(
                 "the plan",
@@ -222,12 +224,19 @@ class Calibration(Planned):
                 for leaning in strata_leanings(choice, delta=self.delta)
             ]
         elif self.plan.is_joint:
-            found = [(", ".join(self.public), leaning) for leaning in joint_leanings(self.choices)]
+            found = [(", ".join(self.public), leaning) for leaning in joint_leanings(self.choices, asked)]
         else:
             found = [
                 (name, leaning)
                 for name, choice in self.choices.items()
-                for leaning in leanings(choice, share, noise=self.noise, pairs=self.pairs)
+                for leaning in leanings(
+                    choice,
+                    asked.share(len(self.choices)),
+                    noise=noise,
+                    pairs=self.pairs,
+                    rows=repeats.measured,
+                    factor=factor,
+                )
             ]
         columns: dict[str, list[Any]] = {
             "column": [name for name, _ in found],

@@ -14,6 +14,7 @@ from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.joint.measured_rows import any_joint_loss
 from puffer_frames.scales.observed import Belief
 from puffer_frames.verbs.plan import Plan
+from puffer_frames.verbs.plan_drift import target_of
 from puffer_frames.verbs.strata_text import strata_rows
 
 _SHOWN_SECRETS = 12
@@ -79,7 +80,8 @@ def _repeats_rows(plan: Plan) -> Rows:
         rows.append(("units", text + words[repeats.assumed]))
     if repeats.releases > 1:
         rows.append(("releases", f"{repeats.releases:,} with these scales have the guarantee together"))
-    measured = ["one row of a unit"] * (repeats.shares > 1) + ["all noisy copies together"] * (repeats.copies > 1)
+    measured = ["one row of a unit"] * (repeats.shares > 1) + ["all rows of a unit together"] * repeats.composed
+    measured += ["all noisy copies together"] * (repeats.copies > 1)
     return [*rows, ("losses below", f"of {', '.join(measured)}")] if measured else rows
 
 
@@ -170,16 +172,18 @@ def _observed_text(plan: Plan, choice: Choice) -> str:
     loss = f"measured: {measured_text(found, delta=plan.request.target.delta)}"
     if len(plan.request.public) > 1:
         return f"{loss} of this column alone"
-    confirmed = found.confirms(plan.request.target)
+    confirmed = found.confirms(target_of(plan))
     return loss if confirmed else f"{loss}: MORE than was asked for; the guarantee is under the beliefs above alone"
 
 
 def _published_text(plan: Plan, choice: Choice) -> str:
     if choice.published_scale is None or choice.published_loss is None:
         return "none: the theorem has no condition for this noise and delta"
-    refuted = choice.published_loss.refutes(plan.request.target)
-    loss = measured_text(choice.published_loss, delta=plan.request.target.delta)
-    confirmed = choice.published_loss.confirms(plan.request.target)
+    repeats = plan.request.repeats
+    target = target_of(plan).share(repeats.measured)  # of the theorem's scale the loss is that of one row
+    refuted = choice.published_loss.refutes(target)
+    loss = measured_text(choice.published_loss, delta=plan.request.target.delta) + " (of one row)" * repeats.composed
+    confirmed = choice.published_loss.confirms(target)
     verdict = "NOT private" if refuted else "sound" if confirmed else "sound up to rounding"
     published_for = plan.request.noise == PUBLISHED_FOR
     condition = choice.theorem.condition if published_for else "for a shift by the largest distance of two priors"

@@ -137,7 +137,8 @@ def _other_beliefs(plan: Plan, whole: RowsSeen) -> Iterator[Finding]:
     scale = of_one_copy(plan, plan.scales)[name]
     for belief, laws in _learned_anew(plan, choice, counts, summary.radius):
         with suppress(PufferError):  # too many pairs
-            found = measure(belief_loss(laws, pairs=pairs, noise=noise), scale, asked)[0]
+            engine = belief_loss(laws, pairs=pairs, noise=noise, rows=plan.request.repeats.measured)
+            found = measure(engine, scale, asked)[0]
             verdict = WITHIN if found.confirms(asked) else BEYOND
             yield finding("loss", name, belief, figure_of(found, delta=asked.delta), limit=asked.most, verdict=verdict)
 

@@ -30,8 +30,8 @@ def choices_of(
 ) -> dict[str, Choice]:
     """The scale and why, per column, for the secrets that the pairs name; near those of a table like this one.
 
-    For several rows of a unit, or several releases, what was measured is of one row, and of all noisy copies of its
-    values together.
+    For several rows of a unit, or several releases, what was measured is of one row, or of all rows where their loss is
+    computed together, and of all noisy copies of their values.
     """
     repeats, noise = request.repeats, request.noise
     factor = repeats.factor(noise)
@@ -85,6 +85,7 @@ def _of_one_value(
             domain=request.domain,
             allow_zero_noise=request.allow_zero_noise,
             near=None if near is None else {name: choice.scale for name, choice in near.items()},
+            rows=request.repeats.measured,
         )
     summaries = rows.summaries
     counts = {c: {label: summary.counts[label] for label in named} for c, summary in summaries.items()}
@@ -105,6 +106,7 @@ def _of_one_value(
         radius=summaries[name].radius,
         calibration=request.calibration,
         allow_zero_noise=request.allow_zero_noise,
+        rows=request.repeats.measured,
     )
     return {name: choice}
 

@@ -20,7 +20,7 @@ from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
 from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.pairs import check_pairs
 from puffer_frames.scales.joint.beliefs import EMPIRICAL
-from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS, measure_jointly
+from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS, measured
 from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.refined_chains import rounding_cost, without_refined
 
@@ -364,7 +364,7 @@ def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Compos
     lost = sum((rounding_cost(each, name) for each in certificates for name in each.scales), Fraction(0))
     most = sum(each.epsilon for each in certificates)
     scales = [float(1 / rates[name]) * (1 - 2.0**-50) for name in joint.columns]
-    found = measure_jointly(joint, scales, Target(epsilon=most, delta=0.0), pairs=pairs, enough=0.0)
+    found, _ = measured(joint, scales, Target(epsilon=most, delta=0.0), pairs=pairs, enough=0.0)
     return Composition(
         epsilon=up(Fraction(found.pure_loss.upper) + lost),
         delta=0.0,

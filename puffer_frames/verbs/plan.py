@@ -54,6 +54,7 @@ class Plan:
         ArgumentError, ArgumentTypeError, PriorError, CalibrationError
             As `puffer_frames.calibrate`.
         """
+        request = request.for_rows(joint=rows.joint is not None)
         counts = rows.rows_of_secrets(len(request.secret), given=request.given is not None)
         number = sum(counts.values())
         if request.apart:

@@ -33,7 +33,7 @@ from puffer_frames.scales.repeats import MOST_REPEATS
 from puffer_frames.scales.strata import StrataChoices
 from puffer_frames.verbs.channel_plan import ChannelPlan
 from puffer_frames.verbs.plan import Plan
-from puffer_frames.verbs.request import Request, check_given, check_mechanism, check_merge, check_repeats
+from puffer_frames.verbs.request import Request, can_compose, check_given, check_mechanism, check_merge, check_repeats
 
 _CHECKSUM = re.compile(r"(?:[0-9a-f]{64})+")
 
@@ -166,6 +166,7 @@ def _check_request(request: Request) -> None:
     assumed = "" if unit is None else unit.rows
     _require(repeats.assumed == assumed, "another assumption about the rows of a unit")
     _require(unit is not None or repeats.rows == 1, "rows of a unit without a unit")
+    _require(not repeats.composed or can_compose(request, repeats), "rows of a unit whose loss is not known together")
     _require(unit is None or unit.most in (None, repeats.rows), "another number of rows of a unit")
 
 

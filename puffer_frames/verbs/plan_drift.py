@@ -68,6 +68,8 @@ def measure_part(plan: Plan, seen: RowsSeen, scales: Mapping[str, float], /) -> 
         pairs=plan.pairs,
         target=target,
         noise=request.noise,
+        levels={name: len(found) for name, found in plan.levels.items()},
+        rows=request.repeats.measured,
     )
     for_ranges = bool(seen.summaries) and not plan.is_joint
     return found.also(_measure_columns(plan, seen, all_scales, target)) if for_ranges else found
@@ -83,6 +85,7 @@ def _measure_columns(plan: Plan, seen: RowsSeen, scales: Mapping[str, float], ta
         domain=plan.clipped,
         target=target,
         noise=plan.request.noise,
+        rows=plan.request.repeats.measured,
     )
 
 

@@ -14,6 +14,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.columns import Name, NativeFrame, as_names, as_row_id
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import is_frame
+from puffer_frames.loss.engine import COMPOSED
 from puffer_frames.noise.families import noise_family
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
@@ -372,9 +373,16 @@ class Request:
         """For units of at most so many rows."""
         assert self.unit is not None
         repeats = replace(self.repeats, rows=rows, assumed=self.unit.rows)
+        repeats = replace(repeats, composed=can_compose(self, repeats))
         if self.unit.rows != "any":
             return replace(self, repeats=repeats)
         return replace(self, repeats=repeats, theorem=BOUNDED.name, calibration="theorem")
+
+    def for_rows(self, *, joint: bool) -> Request:
+        """Where whole rows could not be counted, those of a unit have shares of epsilon and delta."""
+        if joint or len(self.public) == 1 or not self.repeats.composed:
+            return self
+        return replace(self, repeats=replace(self.repeats, composed=False))
 
     def roles(self) -> Roles:
         """What is counted for a plan."""
@@ -398,3 +406,11 @@ def is_joint(request: Request, /) -> bool:
 def is_coupled(request: Request, /) -> bool:
     """Whether such scales rest on a coupling: of more columns than the joint loss is computed for, or where asked."""
     return request.theorem == KANTOROVICH.name or len(request.public) > MOST_COLUMNS
+
+
+def can_compose(request: Request, repeats: Repeats, /) -> bool:
+    """Whether the loss of all rows of a unit may be computed together: there is a delta, and they are independent."""
+    known = len(request.public) == 1 or (is_joint(request) and not is_coupled(request))
+    several = repeats.assumed == "independent" and repeats.rows > 1
+    asked = request.target.delta > 0 and request.calibration == "exact" and isinstance(request.noise, COMPOSED)
+    return known and several and asked

@@ -137,6 +137,9 @@ CASES = {
     "columns, one constant": COLUMNS | {"public": ["score", "three"], "frame": PEOPLE.assign(three=3)},
     "rows": ROWS,
     "rows, delta": ROWS | {"delta": 1e-6},
+    "rows, given, delta": ROWS | {"given": "town", "delta": 1e-3},
+    "rows, a delta too small to help": ROWS | {"delta": 1e-12},
+    "batch of rows, delta": PLAN | {"public": ["score", "age"], "allow_drift": True, "delta": 1e-3},
     "rows, domain": ROWS | {"domain": {"score": (0, 6), "age": (0, 100)}},
     "rows, one constant": ROWS | {"public": ["score", "three", "age"], "frame": PEOPLE.assign(three=3)},
     "rows, nothing but another table": ROWS | {"beliefs": ("only", PEOPLE.assign(score=1, age=PEOPLE["age"] % 2))},
@@ -153,6 +156,12 @@ CASES = {
     "release, unit of independent rows": RELEASE | {"frame": WARDS, "unit": Unit("ward", rows="independent")},
     "release, unit of some rows": RELEASE
     | {"frame": WARDS, "unit": Unit("ward", rows="independent", most=2, over="sample")},
+    "release, unit of composed rows": RELEASE
+    | {"frame": WARDS, "unit": Unit("ward", rows="independent"), "delta": 1e-6, "releases": 2},
+    "release, unit of rows with shares": RELEASE
+    | {"frame": WARDS, "unit": Unit("ward", rows="independent"), "delta": 1e-6, "calibration": "theorem"},
+    "rows, unit of independent rows, delta": ROWS
+    | {"frame": WARDS, "unit": Unit("ward", rows="independent"), "delta": 1e-6},
     "release, unit of repeated rows": RELEASE | {"frame": TWICE, "unit": Unit("ward", rows="repeated")},
     "columns, unit of any rows": COLUMNS | {"frame": WARDS, "unit": Unit("ward", rows="any")},
     "release, one of several": RELEASE | {"releases": 3},

@@ -20,7 +20,13 @@ VALIDATOR = jsonschema.validators.validator_for(SCHEMA)(SCHEMA)
 GROUPS = ("a", "b", "c")
 SLOW, WRONG = "series, slow", "release, wrong side knowledge"
 ELSEWHERE = ("release, nothing but side knowledge", "rows, nothing but another table")
-DRIFTED = ("batch that drifted", "batch of labels that drifted", "batch of rows", "batch of rows that drifted")
+DRIFTED = (
+    "batch of rows, delta",
+    "batch that drifted",
+    "batch of labels that drifted",
+    "batch of rows",
+    "batch of rows that drifted",
+)
 NO_NOISE = ("release, no noise", "release, remap of no noise", WRONG)
 
 
@@ -82,6 +88,11 @@ def coupled(c):
     return rows(c) and c.get("theorem") == "kantorovich"
 
 
+def by_delta(c):
+    """Whether whole rows are held to a delta; the tables of all cases are small enough for that."""
+    return rows(c) and not coupled(c) and c.get("delta", 0) > 1e-9
+
+
 def strata(c):
     return is_release(c) and "given" in c
 
@@ -89,6 +100,12 @@ def strata(c):
 def unit(c, assumed=None):
     """Whether several rows of a unit are protected together, and perhaps what is assumed of them."""
     return is_release(c) and "unit" in c and assumed in (None, c["unit"].rows)
+
+
+def composed(c):
+    """Whether the loss of all rows of a unit is measured together."""
+    known = unit(c, "independent") and (isinstance(c["public"], str) or (rows(c) and not coupled(c)))
+    return known and c.get("delta", 0) > 0 and c.get("calibration") != "theorem"
 
 
 def copies(c):
@@ -151,7 +168,8 @@ TABLE = {
     "unit-sampled": lambda c, name: unit(c) and c["unit"].over == "sample",
     "unit-rows-most": lambda c, name: unit(c),
     "unit-numbers": lambda c, name: unit(c),
-    "measured-of-one": lambda c, name: unit(c) and not unit(c, "repeated"),
+    "measured-of-one": lambda c, name: unit(c) and not unit(c, "repeated") and not composed(c),
+    "measured-of-unit": lambda c, name: composed(c),
     "measured-of-all": lambda c, name: copies(c),
     "refined-order": lambda c, name: not c.get("noted", True),
     "refines": lambda c, name: "refined" in c,
@@ -187,7 +205,8 @@ TABLE = {
     "observed-exceeds": lambda c, name: name in (WRONG, *ELSEWHERE, *DRIFTED),
     "observed-unknown": lambda c, name: False,
     "absent-secrets": lambda c, name: name.startswith("batch") and name.endswith("that lacks a secret"),
-    "joint-exact": lambda c, name: rows(c) and not coupled(c),
+    "joint-exact": lambda c, name: rows(c) and not coupled(c) and not by_delta(c),
+    "joint-delta": lambda c, name: by_delta(c),
     "joint-any-law": lambda c, name: rows(c) and not strata(c),
     "joint-rule": lambda c, name: columns(c),
     "shares": lambda c, name: columns(c),
@@ -215,7 +234,7 @@ TABLE = {
     "shared": lambda c, name: (several(c) and not c.get("allow_zero_noise")) or c.get("per") == "both",
     "without-noise": lambda c, name: "one constant" in name or name == "sum and count that needs no noise",
     "upper-bound": lambda c, name: name == "sum, all rows of both signs",
-    "pure-only": lambda c, name: rows(c) and c.get("delta", 0) > 0,
+    "pure-only": lambda c, name: rows(c) and c.get("delta", 0) > 0 and not by_delta(c),
     "class": lambda c, name: by_law(c) and summed(c) and not given(c) and not all_rows(c) and c["unit"] is not None,
     "other-answers": lambda c, name: not is_release(c),
     "integer-noise": lambda c, name: c.get("integer", False),

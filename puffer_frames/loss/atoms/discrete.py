@@ -11,10 +11,12 @@ import numpy as np
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.atoms.positive_part import positive_part, raw_positive_part
+from puffer_frames.loss.atoms.ratio import ratio_cells
 from puffer_frames.loss.atoms.recursion import AtomDensities, log_densities
 from puffer_frames.loss.atoms.scaled import LEAST, NOTHING, filled, fits_floats, scaled_weights
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.loss.ratio_cells import RatioCells
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
@@ -24,6 +26,8 @@ _CHUNK = 1 << 21
 _PAIRS_CHUNK = 1 << 17
 """The same for pairs, whose many passes should stay in the cache."""
 
+MOST_PAIRS_IN_CELLS = 200
+"""The laws of the losses of more are not held at once."""
 MOST_SECRETS = 10_000
 """With more, fifty million pairs would be compared one by one; the pure loss over all pairs has no limit."""
 
@@ -224,6 +228,19 @@ class DiscreteLoss:
                 if high.max() > upper:
                     upper, worst = float(high.max()), chunk.start + int(high.argmax())
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=self._pair(worst))
+
+    def ratio_cells(self, scale: float, /) -> list[tuple[Pair, RatioCells]] | None:
+        """The law of the loss of every pair, in both orders; None for more pairs than 200, and for hardly any noise."""
+        if self._pairs == "all" and len(self._secrets) > MOST_PAIRS_IN_CELLS:
+            return None
+        first, second = self._pair_numbers()
+        if first.size > MOST_PAIRS_IN_CELLS:
+            return None
+        tables = self._tables(slice(None), scale)
+        if not np.isfinite(tables.gaps).all():
+            return None
+        ends = [order for i, j in zip(first, second, strict=True) for order in ((int(i), int(j)), (int(j), int(i)))]
+        return [((self._secrets[i], self._secrets[j]), ratio_cells(tables, i, j)) for i, j in ends]
 
     def _positive_parts(
         self, scale: float, epsilon: float

@@ -143,6 +143,16 @@ class JointLoss:
         """Whether all coordinates are lines, so that nodes alone are exact."""
         return self.wrong is None and all(law.on_lines for law in self._placed.values())
 
+    @property
+    def lines(self) -> list[FloatArray]:
+        """Of each axis."""
+        assert self._lines is not None
+        return self._lines
+
+    def nodes(self, scales: Scales, /) -> dict[Secret, FloatArray]:
+        """The density of each secret at all nodes, but for a constant."""
+        return {secret: placed.at_nodes(scales) for secret, placed in self._placed.items()}
+
     def worst(self, scales: Scales, /) -> JointWorst:
         """The node of the grid with the largest loss; a lower bound, but for rounding."""
         assert self._lines is not None
@@ -185,7 +195,7 @@ class JointLoss:
         """Bounds of the loss; lines are added until the upper one is at most `enough`, or near the lower one."""
         if not self.is_in_range(scales):
             return Bracket(lower=0.0, upper=self._reach(scales) * (1 + 2.0**-40))
-        error = self._rounding(scales)
+        error = self.rounding(scales)
         for _ in range(_ROUNDS):
             lower = self.worst(scales).loss
             if self.is_whole:
@@ -246,7 +256,7 @@ class JointLoss:
                 found = found * one.reshape([-1 if j == k else 1 for j in range(self.columns)])
         return found
 
-    def _rounding(self, scales: Scales) -> float:
+    def rounding(self, scales: Scales, /) -> float:
         """Largest error of a log-ratio: sums of positive terms, each with the error of its decays and parts."""
         assert self._lines is not None
         steps = sum(line.size for line in self._lines)

@@ -277,18 +277,32 @@ class Curve:
 
     def mass_error(self, a: FloatArray, b: FloatArray, /) -> float:
         """Bound of the rounding error of the sum of the masses."""
-        lower, upper = a - self.means, b - self.means
-        tails = np.stack([self._survival(np.abs(lower)), self._survival(np.abs(upper))])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            relative = 16.0 - 8.0 * np.nan_to_num(np.log(tails), neginf=-750.0)
-        straddles = 4.0 * ((lower < 0) & (upper > 0))
-        each = UNIT_ROUNDOFF * ((relative * tails).sum(axis=0) + straddles)
         ends = np.concatenate((a, b))
         at_ends = self.at(ends[np.isfinite(ends)])  # a displaced component moves its ends: by the density there
         with np.errstate(over="ignore"):
             heights = float(np.exp(at_ends.log_f + at_ends.error).sum()) / self.normaliser
         moved = self._displaced * heights if self._displaced else 0.0
-        return float((self.weights * each).sum()) + moved
+        return float(self._mass_errors(a, b).sum()) + moved
+
+    def mass_errors(self, a: FloatArray, b: FloatArray, /) -> FloatArray:
+        """Bound of the rounding error of each mass."""
+        found: FloatArray = self._mass_errors(a, b).sum(axis=0)
+        for ends in (a, b) if self._displaced else ():
+            inside = np.isfinite(ends)
+            at_ends = self.at(ends[inside])
+            with np.errstate(over="ignore"):
+                found[inside] += self._displaced * np.exp(at_ends.log_f + at_ends.error) / self.normaliser
+        return found
+
+    def _mass_errors(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """Of each component and interval, but for displaced components."""
+        lower, upper = a - self.means, b - self.means
+        tails = np.stack([self._survival(np.abs(lower)), self._survival(np.abs(upper))])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            relative = 16.0 - 8.0 * np.nan_to_num(np.log(tails), neginf=-750.0)
+        straddles = 4.0 * ((lower < 0) & (upper > 0))
+        each: FloatArray = UNIT_ROUNDOFF * ((relative * tails).sum(axis=0) + straddles)
+        return self.weights * each
 
     def _survival(self, z: FloatArray) -> FloatArray:
         finite = np.where(np.isinf(z), 0.0, z)

@@ -13,13 +13,17 @@ from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.atoms.positive_part import raw_positive_part
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.mixtures.curve import Curve
+from puffer_frames.loss.mixtures.ratio import ratio_cells
 from puffer_frames.loss.mixtures.refine import largest_log_ratio, positive_mass
 from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.loss.ratio_cells import RatioCells
 from puffer_frames.numbers.progress import watched
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 
+MOST_PAIRS_IN_CELLS = 50
+"""The laws of the losses of more are not computed."""
 _TOLERANCE = 1e-8
 """Relative width that the brackets aim for."""
 _NO_NOISE = 1e-40
@@ -125,6 +129,25 @@ class MixtureLoss:
                 if high > upper:
                     upper, worst = high, pair
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=worst)
+
+    @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
+    def ratio_cells(self, scale: float, /) -> list[tuple[Pair, RatioCells]] | None:
+        """The law of the loss of every pair, in both orders; None for many pairs, and where floats do not hold it."""
+        scale = scale / self._unit
+        raw = scale == 0 and all(prior.stds.all() for prior in self._priors.values())
+        if len(self._pairs) > MOST_PAIRS_IN_CELLS or not (raw or 0 < scale >= self._finest):
+            return None
+        curves = {s: _curve(prior, scale=scale, centre=self._centre) for s, prior in self._priors.items()}
+        found = list[tuple[Pair, RatioCells]]()
+        for pair in self._pairs:
+            if pair in self._discrete:
+                found += self._discrete[pair].ratio_cells(scale) or []
+                continue
+            cells = ratio_cells(curves[pair[0]], curves[pair[1]])
+            if cells is None:
+                return None
+            found += [(pair, cells[0]), (pair[::-1], cells[1])]
+        return found
 
     def _curves(self, scale: float) -> dict[Secret, Curve]:
         return {s: _curve(prior, scale=scale, centre=self._centre) for s, prior in self._priors.items() if scale}

@@ -20,7 +20,7 @@ _HOPELESS = 0.999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Cells:
+class Cells:
     """Cells between neighbouring points, for two curves."""
 
     p_left: Points
@@ -29,24 +29,24 @@ class _Cells:
     q_right: Points
 
     @classmethod
-    def between(cls, p: Points, q: Points, /) -> _Cells:
+    def between(cls, p: Points, q: Points, /) -> Cells:
         """All cells between sorted points."""
         before, after = np.arange(p.y.size - 1), np.arange(1, p.y.size)
         return cls(p_left=p.take(before), p_right=p.take(after), q_left=q.take(before), q_right=q.take(after))
 
-    def take(self, index: IndexArray, /) -> _Cells:
-        return _Cells(
+    def take(self, index: IndexArray, /) -> Cells:
+        return Cells(
             p_left=self.p_left.take(index),
             p_right=self.p_right.take(index),
             q_left=self.q_left.take(index),
             q_right=self.q_right.take(index),
         )
 
-    def halves(self, p: Curve, q: Curve, /) -> tuple[_Cells, Points, Points]:
+    def halves(self, p: Curve, q: Curve, /) -> tuple[Cells, Points, Points]:
         """Both halves of every cell, and the curves at the midpoints."""
         middle = 0.5 * (self.p_left.y + self.p_right.y)
         p_middle, q_middle = p.at(middle), q.at(middle)
-        halves = _Cells(
+        halves = Cells(
             p_left=self.p_left.join(p_middle),
             p_right=p_middle.join(self.p_right),
             q_left=self.q_left.join(q_middle),
@@ -114,7 +114,7 @@ def largest_log_ratio(p: Curve, q: Curve, /, *, tolerance: float, floor: float =
         return 0.0, math.inf
     ratio, error = np.abs(at_p.log_f - at_q.log_f), at_p.error + at_q.error + _TAIL_ERROR
     seen, lower, settled = float(ratio.max()), float((ratio - error).max()), float((ratio + error).max())
-    cells = _Cells.between(at_p, at_q)
+    cells = Cells.between(at_p, at_q)
     for level in range(_MOST_LEVELS):
         if _is_lost(cells.error):
             return max(0.0, lower), math.inf
@@ -167,7 +167,7 @@ def positive_mass(
     at_p, at_q = first or first_points(p, q)
     if _is_lost(at_p.error + at_q.error):
         return 0.0, 1.0
-    cells = _Cells.between(at_p, at_q)
+    cells = Cells.between(at_p, at_q)
     starts, ends, undecided = _tails(p, at_p, at_q, epsilon)
     factor = math.exp(epsilon)
     decided = [(p.mass(a, b) - factor * q.mass(a, b)).sum() for a, b in zip(starts[1:], ends[1:], strict=True)]
@@ -220,7 +220,7 @@ def _tails(p: Curve, at_p: Points, at_q: Points, epsilon: float) -> tuple[list[F
     return starts, ends, undecided
 
 
-def _mass_above(p: Curve, cells: _Cells, bounds: CellBounds) -> FloatArray:
+def _mass_above(p: Curve, cells: Cells, bounds: CellBounds) -> FloatArray:
     """Upper bound of the mass of each cell under p: its width times its largest density."""
     slopes = bounds.least_slope, bounds.most_slope
     peak = wedge(cells.p_left.log_f, cells.p_right.log_f, *slopes, cells.width) + cells.error

@@ -13,10 +13,12 @@ import numpy as np
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.mixtures.curve import Curve
-from puffer_frames.loss.mixtures.mixture import MixtureLoss
+from puffer_frames.loss.mixtures.mixture import MOST_PAIRS_IN_CELLS, MixtureLoss
+from puffer_frames.loss.mixtures.ratio import ratio_cells
 from puffer_frames.loss.mixtures.refine import first_points, positive_mass
 from puffer_frames.loss.mixtures.shared_width import SharedWidthCurve
 from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.loss.ratio_cells import RatioCells
 from puffer_frames.noise.gaussian import shift_hockey_stick
 from puffer_frames.numbers.progress import watched
 from puffer_frames.priors.pairs import Pair, Pairs
@@ -124,6 +126,23 @@ class GaussianNoiseLoss:
         upper = min(1.0, (math.exp(eta) * on_cells.bracket.upper + lost) * _ROUND_UP)
         return replace(on_cells, bracket=Bracket(lower=0.0, upper=upper))
 
+    @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
+    def ratio_cells(self, scale: float, /) -> list[tuple[Pair, RatioCells]] | None:
+        """The law of the loss of every pair, in both orders; None for many pairs, and for atoms on cells."""
+        listed = list(combinations(self._priors, 2) if self._pairs == "all" else self._pairs)
+        if scale <= self.span * NO_NOISE or self._cell or len(listed) > MOST_PAIRS_IN_CELLS:
+            return None
+        scale = scale / self._unit
+        if not self._discrete:
+            return self._widened(scale).ratio_cells(0.0)
+        curves, found = {s: self._shared(prior, scale) for s, prior in self._priors.items()}, []
+        for a, b in listed:
+            cells = ratio_cells(curves[a], curves[b])
+            if cells is None:
+                return None
+            found += [((a, b), cells[0]), ((b, a), cells[1])]
+        return found
+
     def _of_atoms(self, scale: float, epsilon: float) -> WorstCase:
         """Pairs by falling distance; a pair can have no more than the shift by its distance."""
         lower, upper, worst = 0.0, 0.0, next(iter(self._distances))
@@ -149,8 +168,11 @@ class GaussianNoiseLoss:
 
     def _curve(self, prior: Prior, scale: float) -> Curve:
         if prior.means.size > _FEW:
-            return SharedWidthCurve(prior.weights, prior.means, std=scale, centre=self._centre)
+            return self._shared(prior, scale)
         return Curve(prior.weights, prior.means, np.full_like(prior.means, scale), scale=0.0, centre=self._centre)
+
+    def _shared(self, prior: Prior, scale: float) -> SharedWidthCurve:
+        return SharedWidthCurve(prior.weights, prior.means, std=scale, centre=self._centre)
 
     def _widened(self, scale: float) -> MixtureLoss:
         return MixtureLoss({s: _widen(p, scale) for s, p in self._priors.items()}, pairs=self._pairs)

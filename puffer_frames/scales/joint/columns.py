@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.joint.lines import JointLaw
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
@@ -25,8 +26,9 @@ from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.choice import Choice, require_noise
 from puffer_frames.scales.joint.beliefs import EMPIRICAL, JointBelief, joint_beliefs
 from puffer_frames.scales.joint.coupled import coupled_scales
-from puffer_frames.scales.joint.exchange import joint_scales
+from puffer_frames.scales.joint.exchange import JointScales, joint_scales
 from puffer_frames.scales.joint.measured_rows import (
+    figure,
     laws_of,
     levels_of,
     measured,
@@ -58,6 +60,7 @@ def choose_jointly(
     domain: Mapping[str, Bounds],
     allow_zero_noise: bool,
     near: Mapping[str, float] | None = None,
+    rows: int = 1,
 ) -> dict[str, Choice]:
     """The scales of several columns, each in its units, with a small weighted sum.
 
@@ -77,6 +80,8 @@ def choose_jointly(
         As in `puffer_frames.privatize`.
     near : mapping of column to float, optional
         Good scales of a table like this one, from which the search starts: four times as fast.
+    rows : int
+        So many independent rows of a unit together are held to the target, and are what was measured.
 
     Raises
     ------
@@ -90,8 +95,9 @@ def choose_jointly(
     A column of labels has randomised response in place of noise: its scale is 1 / (log-ratio of two labels), and its
     error the share of changed labels, which by default counts in units of that of the most frequent label. A constant
     column needs no noise. Any other has a scale of at least half the smallest step between two of its
-    values, divided by epsilon above 1, so that no column is released as it is. With delta the scales are those of pure
-    privacy, which is more.
+    values, divided by epsilon above 1, so that no column is released as it is. With delta the scales of pure privacy
+    are shrunk in their proportions until the hockey stick of whole rows is about delta. They stay as they are with a
+    coupling, where not all coordinates are lines of the grid (`JointLoss.is_whole`), and where that would cost much.
     """
     whole, joint = joint, replace(joint, counts={secret: joint.counts[secret] for secret in named})
     covered = joint_beliefs(beliefs, joint)
@@ -110,20 +116,23 @@ def choose_jointly(
     if not varies:
         require_noise(0.0, list(covered), target, allow_zero_noise=allow_zero_noise)
     asked = unrounded(target, noise=noise, columns=len(varies))
-    scales = dict.fromkeys(joint.columns, 0.0)
+    scales, by_delta = dict.fromkeys(joint.columns, 0.0), False
     if varies:
         rates = _rates(whole, varies, weights)
         floors = [_least_scale((whole, *tables), k, epsilon=target.epsilon) for k in varies]
         start = None if near is None else [near[joint.columns[k]] for k in varies]
-        solve = coupled_scales if coupled else partial(_solved, list(covered.values()), bounds)
-        found = solve(tables, varies, epsilon=asked.epsilon, pairs=pairs, weights=rates, floors=floors, near=start)
-        scales |= {joint.columns[k]: scale for k, scale in zip(varies, found, strict=True)}
+        levels = levels_of(whole, varies)
+        solve = _coupled if coupled else partial(_solved, list(covered.values()), bounds, levels)
+        found = solve(tables, varies, asked, rows, pairs=pairs, weights=rates, floors=floors, near=start)
+        scales |= {joint.columns[k]: scale for k, scale in zip(varies, found.scales, strict=True)}
+        by_delta = found.by_delta
     listed = list(scales.values())
-    worst = {name: worst_loss(belief, listed, asked, pairs=pairs, bounds=bounds) for name, belief in covered.items()}
-    observed = worst[EMPIRICAL][0] if EMPIRICAL in worst else measured(joint, listed, asked, pairs=pairs)[0]
+    of: dict[str, Any] = {"pairs": pairs, "levels": _levels(whole), "rows": rows}
+    worst = {n: worst_loss(one, listed, asked, bounds=bounds, by_delta=by_delta, **of) for n, one in covered.items()}
+    observed = worst[EMPIRICAL][0] if EMPIRICAL in worst else measured(joint, listed, asked, **of)[0]
     learned = [belief.learned for belief in covered.values() if belief.learned is not None]
     clipped = {name: name in domain or (clips and k in bounds) for k, name in enumerate(joint.columns)}
-    reasons = _reasons(worst, observed, theorem=COUPLED if coupled else JOINT)
+    reasons = _reasons(worst, observed, theorem=COUPLED if coupled else JOINT, by_delta=by_delta)
     return {
         name: replace(
             _of_column(joint, k, scales[name], covered, reasons),
@@ -147,10 +156,10 @@ def _rates(joint: JointCounts, varies: Sequence[int], weights: Mapping[str, floa
 
 
 def _reasons(
-    worst: Mapping[str, tuple[Verification, Pair]], observed: Verification, *, theorem: Theorem
+    worst: Mapping[str, tuple[Verification, Pair]], observed: Verification, *, theorem: Theorem, by_delta: bool
 ) -> dict[str, Any]:
     """What the choices of all columns say of their scales."""
-    binding = max(worst, key=lambda name: worst[name][0].pure_loss.upper)
+    binding = max(worst, key=lambda name: figure(worst[name][0], by_delta=by_delta).upper)
     return {
         "theorem": theorem,
         "published_scale": None,
@@ -158,6 +167,7 @@ def _reasons(
         "worst_pair": worst[binding][1],
         "verified": {belief: found for belief, (found, _) in worst.items()},
         "adds_up": False,
+        "remarks": frozenset({"by delta"} if by_delta else ()),
         "observed": observed,
     }
 
@@ -194,7 +204,7 @@ def bounded_labels(joint: JointCounts, share: Target, /) -> dict[str, Choice]:
         name, scale = joint.columns[k], up(1 / Fraction(share.epsilon)) if varies_in((joint,), k) else 0.0
         priors = {secret: prior_of(rows, k) for secret, rows in joint.counts.items()}
         alone = replace(joint, columns=(name,), labels={0: joint.labels[k]}, counts=_only(joint, k))
-        loss = measured(alone, [scale], share, pairs="all", enough=0.0)[0]
+        loss, _ = measured(alone, [scale], share, pairs="all", enough=0.0)
         found[name] = Choice(
             theorem=BOUNDED,
             published_scale=None,
@@ -247,16 +257,18 @@ def _is_positive(weight: object) -> bool:
 def _solved(
     beliefs: Sequence[JointBelief],
     bounds: Mapping[int, Bounds],
+    levels: Mapping[int, int],
     tables: Sequence[JointCounts],
     varies: Sequence[int],
+    target: Target,
+    rows: int,
     /,
     *,
-    epsilon: float,
     pairs: Pairs,
     weights: Sequence[float],
     floors: Sequence[float],
     near: Sequence[float] | None,
-) -> tuple[float, ...]:
+) -> JointScales:
     """Scales under each of some beliefs."""
     first, shares = tables[0], beliefs[0].shares
     laws: dict[Secret, JointLaw] = laws_of(first, varies)
@@ -269,14 +281,39 @@ def _solved(
             shares = {(k, s): 0.0 if own is None else own[s] for k, own in enumerate(wrong) for s in first.counts}
     return joint_scales(
         laws,
-        epsilon=epsilon,
+        epsilon=target.epsilon,
+        delta=target.delta,
+        rows=rows,
         pairs=pairs,
         weights=weights,
         floors=floors,
-        levels=levels_of(first, varies),
+        levels=levels,
         near=near,
         wrong=None if shares is None else wrong_rows(shares, bounds, first, varies),
-    ).scales
+    )
+
+
+def _coupled(
+    tables: Sequence[JointCounts],
+    varies: Sequence[int],
+    target: Target,
+    rows: int,
+    /,
+    *,
+    pairs: Pairs,
+    weights: Sequence[float],
+    floors: Sequence[float],
+    near: Sequence[float] | None,
+) -> JointScales:
+    """Scales that rest on a coupling of whole rows: pure."""
+    epsilon = target.share(rows).epsilon
+    found = coupled_scales(tables, varies, epsilon=epsilon, pairs=pairs, weights=weights, floors=floors, near=near)
+    return JointScales(scales=tuple(found), loss=Bracket(lower=0.0, upper=epsilon))
+
+
+def _levels(joint: JointCounts) -> dict[int, int]:
+    """How many levels each column of labels has."""
+    return {k: len(found) for k, found in joint.labels.items()}
 
 
 def _without_coupling() -> ArgumentError:

@@ -14,13 +14,15 @@ from scipy.special import logsumexp
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.joint.joint_loss import LARGEST_REACH, JointLoss, JointWorst, WrongRows
+from puffer_frames.loss.joint.joint_stick import JointStick
 from puffer_frames.loss.joint.lines import JointLaw
 from puffer_frames.noise.randomised import changed_share
 from puffer_frames.numbers.arguments import check_epsilon
 from puffer_frames.numbers.target import Target
-from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.choice import require_finite
+from puffer_frames.scales.joint.shrink import shrunk
 
 _EXCHANGES = 12
 _STEPS = 60
@@ -28,6 +30,10 @@ _NEAR, _ROUGHLY = 1e-5, 0.02
 """Relative accuracy of a scale on its ray: of a result, and of a start."""
 _FEW_ROWS = 6_000
 """Of laws of more rows the proportions of the scales are found on rows that stand for several."""
+_MOST_COMPARED, _MOST_COMPOSED = 20_000_000, 2_000_000
+"""Nodes of the grid times laws and pairs of them, and the same for several rows of a unit: of more the scales are those
+of pure privacy.
+"""
 _RAISES = 60
 _NARROWINGS, _NARROW = 8, 2e-3
 """How near to an unconfirmed scale the confirmed one is."""
@@ -41,6 +47,8 @@ class JointScales:
     """One per column, in its units."""
     loss: Bracket
     """The joint loss at these."""
+    by_delta: bool = False
+    """Whether they rest on the hockey stick: the loss is more than epsilon."""
 
 
 def joint_scales(
@@ -54,6 +62,8 @@ def joint_scales(
     levels: Mapping[int, int] | None = None,
     near: Sequence[float] | None = None,
     wrong: WrongRows | None = None,
+    delta: float = 0.0,
+    rows: int = 1,
 ) -> JointScales:
     r"""Scales that minimise :math:`\sum_k w_k c_k(b_k)` where the joint loss is at most epsilon.
 
@@ -73,6 +83,10 @@ def joint_scales(
         Good scales of laws like these: the search starts there, and only there.
     wrong : WrongRows, optional
         A share of the rows of each secret that may be anything.
+    delta : float
+        Above 0 the scales are shrunk in their proportions until the hockey stick at epsilon is about this.
+    rows : int
+        Of how many independent rows of a unit epsilon and delta are.
 
     Raises
     ------
@@ -89,14 +103,16 @@ def joint_scales(
     ----------
     docs/theory.md, section 17.
     """
-    target, costs = check_epsilon(epsilon), Costs(weights=np.asarray(weights, dtype=np.float64), levels=levels or {})
+    asked = Target(epsilon=check_epsilon(epsilon), delta=delta)
+    target, costs = asked.share(rows).epsilon, Costs(weights=np.asarray(weights, dtype=np.float64), levels=levels or {})
     loss = JointLoss(laws, pairs=pairs, labels=costs.levels, wrong=wrong)
     least = np.maximum(floors, [len(floors) * width / LARGEST_REACH for width in loss.ranges])
     with np.errstate(over="ignore"):
         most = np.maximum(least, np.array(loss.ranges) * (2 * len(floors)) / target)
     require_finite(float(most.max()), Target(epsilon=target, delta=0.0))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # of scales that are then clipped
-        return _solved(loss, laws, target, pairs, costs, least, most, near=near)
+        found = _solved(loss, laws, target, pairs, costs, least, most, near=near)
+        return _by_delta(loss, found, asked, pairs, costs.levels, least, rows)
 
 
 def _solved(
@@ -118,6 +134,41 @@ def _solved(
         loss.bracket(found, enough=target)  # puts lines where they are needed
         found = _Search(loss, laws, target, pairs, costs, least, most).from_start(found)
     return _confirmed(loss, _on_ray(loss, found, target, least), target)
+
+
+def _by_delta(
+    loss: JointLoss,
+    found: JointScales,
+    target: Target,
+    pairs: Pairs,
+    levels: Mapping[int, int],
+    least: FloatArray,
+    rows: int,
+) -> JointScales:
+    """The scales shrunk to a delta; as they are where that is not known, or would cost too much."""
+    compared = math.comb(len(loss.laws), 2) if pairs == "all" else len(pairs)
+    nodes = math.prod(line.size for line in loss.lines)
+    most = _MOST_COMPARED if rows == 1 else _MOST_COMPOSED
+    if not target.delta or not loss.is_whole or nodes * (len(loss.laws) + compared) > most:
+        return found
+    refuted: list[Pair] = []
+
+    def largest(scales: FloatArray) -> float:
+        for some in (tuple(refuted[-1:]), pairs):  # the pair that was refuted last may be so again
+            stick = JointStick(loss, pairs=some, levels=levels, rows=rows)
+            worst = stick.hockey_stick(scales, epsilon=target.epsilon, enough=target.delta)
+            if worst.bracket.upper > target.delta:
+                refuted.append(worst.pair)
+                break
+        found = worst.bracket
+        return found.lower if found.lower > target.delta else found.upper
+
+    scales = np.array(found.scales)
+    smaller = shrunk(largest, scales, least, most=target.delta)
+    if (smaller >= scales).all():
+        return found
+    loss_there = loss.bracket(smaller, enough=target.epsilon)
+    return JointScales(scales=tuple(map(float, smaller)), loss=loss_there, by_delta=True)
 
 
 def _confirmed(loss: JointLoss, scales: FloatArray, epsilon: float) -> JointScales:

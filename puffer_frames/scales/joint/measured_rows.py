@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.joint.joint_loss import JointLoss, WrongRows
+from puffer_frames.loss.joint.joint_stick import JointStick
 from puffer_frames.loss.joint.lines import JointLaw
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.joint_counts import JointCounts, JointRows
 from puffer_frames.priors.pairs import Pair, Pairs
@@ -42,51 +45,98 @@ def unrounded(target: Target, /, *, noise: Noise, columns: int) -> Target:
     return target
 
 
+def figure(found: Verification, /, *, by_delta: bool) -> Bracket:
+    """What binds: the hockey stick, or the pure loss."""
+    return found.hockey_stick if by_delta else found.pure_loss
+
+
 def worst_loss(
-    belief: JointBelief, scales: Sequence[float], target: Target, *, pairs: Pairs, bounds: Mapping[int, Bounds]
+    belief: JointBelief,
+    scales: Sequence[float],
+    target: Target,
+    *,
+    pairs: Pairs,
+    bounds: Mapping[int, Bounds],
+    levels: Mapping[int, int],
+    rows: int,
+    by_delta: bool,
 ) -> tuple[Verification, Pair]:
-    """The largest loss of a belief at scales that were confirmed for it: at most epsilon."""
+    """The largest losses of a belief at scales that were confirmed for it: epsilon or delta, at most."""
     varies = [k for k, scale in enumerate(scales) if scale]
     wrong = None if belief.shares is None else wrong_rows(belief.shares, bounds, belief.tables[0], varies)
-    found = [measured(table, scales, target, pairs=pairs, wrong=wrong) for table in belief.tables]
-    most, pair = max(found, key=lambda one: one[0].pure_loss.upper)
-    lower, upper = (min(end, target.epsilon) for end in (most.pure_loss.lower, most.pure_loss.upper))
-    none = Bracket(lower=0.0, upper=0.0)
-    loss = Verification(pure_loss=Bracket(lower=lower, upper=upper), hockey_stick=none, epsilon=target.epsilon)
+    found = [
+        measured(table, scales, target, pairs=pairs, wrong=wrong, levels=levels, rows=rows) for table in belief.tables
+    ]
+    most, pair = max(found, key=lambda one: figure(one[0], by_delta=by_delta).upper)
+    loss = Verification(
+        pure_loss=_at_most([one.pure_loss for one, _ in found], math.inf if by_delta else target.epsilon),
+        hockey_stick=_at_most([one.hockey_stick for one, _ in found], target.delta if by_delta else 0.0),
+        epsilon=most.epsilon,
+    )
     return loss, pair
 
 
-def measure_jointly(
-    joint: JointCounts, scales: Sequence[float], target: Target, /, *, pairs: Pairs, enough: float | None = None
-) -> Verification:
-    """The joint loss of some rows at these scales; an upper bound of `enough`, by default epsilon, is not made less."""
-    return measured(joint, scales, target, pairs=pairs, enough=enough)[0]
+def _at_most(found: Sequence[Bracket], proved: float) -> Bracket:
+    """The largest of some brackets, each of which is proved to be at most so much."""
+    lower, upper = max(one.lower for one in found), max(one.upper for one in found)
+    return Bracket(lower=min(lower, proved), upper=min(upper, proved))
 
 
 def measured(
     joint: JointCounts,
     scales: Sequence[float],
     target: Target,
+    /,
     *,
     pairs: Pairs,
     enough: float | None = None,
     wrong: WrongRows | None = None,
+    levels: Mapping[int, int] | None = None,
+    rows: int = 1,
 ) -> tuple[Verification, Pair]:
-    """The joint loss, and the pair with the largest one."""
+    """The joint loss of some rows at these scales, and the pair with the largest one.
+
+    Parameters
+    ----------
+    target : Target
+        The hockey stick is measured at its epsilon, where it has a delta.
+    enough : float, optional
+        An upper bound of the pure loss of this, by default epsilon, is not made less.
+    wrong : WrongRows, optional
+        A share of the rows of each secret that may be anything.
+    levels : mapping of column number to int, optional
+        How many levels the columns of labels are released with, where these rows may have fewer.
+    rows : int
+        Of how many independent rows of a unit the loss is.
+    """
     varies = [k for k, scale in enumerate(scales) if scale]
     first = list(joint.counts)[:2]
     bracket, pair = Bracket(lower=0.0, upper=0.0), (first[0], first[-1])
+    stick = None
     if any(not scale and varies_in((joint,), k) for k, scale in enumerate(scales)):
         bracket = Bracket(lower=0.0, upper=float("inf"))  # a column without noise in the plan, which varies here
     elif len(varies) > MOST_COLUMNS:
         bracket, pair = _coupled_bracket(joint, scales, pairs=pairs)
     elif varies:
-        loss = JointLoss(laws_of(joint, varies), pairs=pairs, labels=levels_of(joint, varies), wrong=wrong)
+        labels = levels_of(joint, varies) | {p: levels[k] for p, k in enumerate(varies) if levels and k in levels}
+        loss = JointLoss(laws_of(joint, varies), pairs=pairs, labels=labels, wrong=wrong)
         used = [scales[k] for k in varies]
-        bracket = loss.bracket(used, enough=target.epsilon if enough is None else enough)
+        bracket = loss.bracket(used, enough=target.share(rows).epsilon if enough is None else enough)
         pair = loss.worst(used).pair if loss.is_in_range(used) else pair
-    stick = Bracket(lower=0.0, upper=0.0 if bracket.upper <= target.epsilon else 1.0)
+        if target.delta and bracket.upper * rows > target.epsilon and loss.is_whole:
+            joint_stick = JointStick(loss, pairs=pairs, levels=labels, rows=rows)
+            worst = joint_stick.hockey_stick(used, epsilon=target.epsilon)
+            stick, pair = worst.bracket, worst.pair
+    bracket = bracket if rows == 1 else _of_rows(bracket, rows)
+    stick = stick or Bracket(lower=0.0, upper=0.0 if bracket.upper <= target.epsilon else 1.0)
     return Verification(pure_loss=bracket, hockey_stick=stick, epsilon=target.epsilon), pair
+
+
+def _of_rows(bracket: Bracket, rows: int) -> Bracket:
+    """The pure loss of independent rows, which adds up."""
+    return Bracket(
+        lower=bracket.lower * rows * (1 - 2 * UNIT_ROUNDOFF), upper=bracket.upper * rows * (1 + 2 * UNIT_ROUNDOFF)
+    )
 
 
 def _coupled_bracket(joint: JointCounts, scales: Sequence[float], *, pairs: Pairs) -> tuple[Bracket, Pair]:

@@ -1,0 +1,1 @@
+"""Exact loss of several rows of a unit that are independent given its secret."""

@@ -1,0 +1,170 @@
+"""Upper bounds of the hockey stick of one row as masses on a lattice, and of several independent rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from puffer_frames.loss.ratio_cells import RatioCells
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.prior import FloatArray
+
+_FAR = 60.0
+"""Log-ratios further above epsilon than this count as infinite."""
+_STEPS = 192.0
+"""Of the lattice in a standard deviation of the loss of one row."""
+_MOST_POINTS = 4096
+"""Of the lattice of one row."""
+MOST_ROWS_POINTS = 2048
+"""Of that of several rows, whose step is doubled beyond."""
+_CUT = 1e-24
+"""Tails of less mass are added to infinity, or to the lowest point."""
+_TINY = 1e-290
+"""More than what underflow loses."""
+_FINEST = 2.0**-40
+_ORDERS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossLaw:
+    r"""Masses p at equally spaced log-ratios l, with :math:`\delta(\varepsilon) \le p_\infty + \sum p (1 -
+    e^{\varepsilon - \ell})_+` for every epsilon.
+
+    Notes
+    -----
+    *Such bounds of independent rows compose.* For rows with the losses :math:`\ell_1`, :math:`\ell_2` under their first
+    laws, :math:`\delta_{12}(\varepsilon) = E\,\delta_1(\varepsilon - \ell_2)`, so that a bound of :math:`\delta_1` may
+    take its place, and then one of :math:`\delta_2`: the masses are convolved.
+
+    References
+    ----------
+    docs/theory.md, section 17 (T5).
+    """
+
+    step: float
+    """A power of two, so that the lattice is exact."""
+    first: int
+    """Number of the lowest point; its log-ratio is `first * step`."""
+    masses: FloatArray
+    """Shape (points,)."""
+    infinite: float
+    """Mass at infinity."""
+
+    @classmethod
+    def of_cells(cls, cells: RatioCells, /, *, epsilon: float) -> LossLaw:
+        """One row; good for questions up to epsilon."""
+        logs, masses = cells.points()
+        most = epsilon + _FAR
+        finite = logs <= most
+        infinite = (cells.beyond + float(masses[~finite].sum()) + _TINY) * (1 + UNIT_ROUNDOFF * (masses.size + 8))
+        logs, masses = np.maximum(logs[finite], -most), masses[finite]
+        low, high = heavy_ends(logs, masses)
+        infinite += float(masses[logs > high].sum()) * (1 + UNIT_ROUNDOFF * masses.size)
+        logs, masses = np.maximum(logs[logs <= high], low), masses[logs <= high]
+        step = step_of(logs, masses)
+        places = np.floor(logs / step)
+        beyond = logs - places * step
+        shares = (np.exp(-beyond) * np.expm1(beyond - step), np.expm1(-beyond))  # of both neighbours, [x e^-l] kept
+        slots = (places - places.min(initial=0)).astype(np.intp)
+        found = np.zeros(int(slots.max(initial=0)) + 2)
+        for side, share in enumerate(shares):
+            found += np.bincount(slots + side, weights=masses * share / math.expm1(-step), minlength=found.size)
+        found *= 1 + UNIT_ROUNDOFF * (masses.size + 32)
+        return cls(step=step, first=int(places.min(initial=0)), masses=found, infinite=infinite)._trimmed()
+
+    def rows(self, count: int, /) -> LossLaw:
+        """Of so many independent rows."""
+        found = self
+        for bit in f"{count:b}"[1:]:
+            found = found._beside(found)
+            found = found._beside(self) if bit == "1" else found
+        return found
+
+    def hockey_stick(self, epsilon: float, /) -> float:
+        """The bound at epsilon."""
+        logs = self.step * np.arange(self.first, self.first + self.masses.size)
+        above = logs > epsilon
+        lost = float((self.masses[above] * -np.expm1(epsilon - logs[above])).sum())
+        return min(1.0, (self.infinite + lost) * (1 + UNIT_ROUNDOFF * (self.masses.size + 16)))
+
+    def at_most(self, count: int, epsilon: float, /) -> float:
+        r"""A quick bound for so many rows, by Chernoff's inequality.
+
+        :math:`(1 - e^{-u})_+ \le c_t e^{t u}` with :math:`c_t = t^t / (1 + t)^{1 + t}`, and the means of
+        :math:`e^{t \ell}` multiply.
+        """
+        logs = self.step * np.arange(self.first, self.first + self.masses.size) - epsilon / count
+        least = math.inf
+        for t in _ORDERS:
+            constant = t * math.log(t) - (1 + t) * math.log1p(t)
+            least = min(least, constant + count * float(logsumexp(t * logs, b=self.masses)))
+        infinite = math.log(count * self.infinite) + count * math.log(float(self.masses.sum()) + self.infinite)
+        found = math.exp(min(least, 1.0)) + math.exp(min(infinite, 1.0))
+        return min(1.0, found * (1 + 1e-9 + 1e-12 * count))
+
+    def _beside(self, other: LossLaw) -> LossLaw:
+        one, two = self, other
+        while one.step < two.step:
+            one = one._coarser()
+        while two.step < one.step:
+            two = two._coarser()
+        totals = [float(law.masses.sum()) + law.infinite for law in (one, two)]
+        infinite = one.infinite * totals[1] + two.infinite * totals[0]
+        masses = np.convolve(one.masses, two.masses)
+        error = 1 + UNIT_ROUNDOFF * (min(one.masses.size, two.masses.size) + 8)
+        found = LossLaw(
+            step=one.step,
+            first=one.first + two.first,
+            masses=masses * error,
+            infinite=infinite * (1 + UNIT_ROUNDOFF * (max(one.masses.size, two.masses.size) + 8)) + _TINY,
+        )._trimmed()
+        while found.masses.size > MOST_ROWS_POINTS:
+            found = found._coarser()
+        return found
+
+    def _trimmed(self) -> LossLaw:
+        """Without the tails of next to no mass: the upper one goes to infinity, the lower one moves up."""
+        from_below, from_above = np.cumsum(self.masses), np.cumsum(self.masses[::-1])[::-1]
+        kept = np.flatnonzero((from_below > _CUT) & (from_above > _CUT))
+        if not kept.size:
+            return self
+        start, stop = int(kept[0]), int(kept[-1]) + 1
+        masses = self.masses[start:stop].copy()
+        masses[0] += from_below[start - 1] * (1 + UNIT_ROUNDOFF * start) if start else 0.0
+        lost = float(from_above[stop]) * (1 + UNIT_ROUNDOFF * from_above.size) if stop < self.masses.size else 0.0
+        infinite = (self.infinite + lost) * (1 + 2 * UNIT_ROUNDOFF)
+        return LossLaw(step=self.step, first=self.first + start, masses=masses, infinite=infinite)
+
+    def _coarser(self) -> LossLaw:
+        """On every other point: the masses of the others go to both neighbours, so that the sums of p, p e^-l stay."""
+        first = self.first - self.first % 2
+        padded = np.concatenate([np.zeros(self.first - first), self.masses])
+        padded = np.concatenate([padded, np.zeros(1 + padded.size % 2)])
+        even, odd = padded[::2].copy(), padded[1::2]  # each odd point lies between two even ones
+        upper = 1 / (1 + math.exp(-self.step))
+        even[:-1] += odd * (math.exp(-self.step) * upper)
+        even[1:] += odd * upper
+        return LossLaw(
+            step=2 * self.step, first=first // 2, masses=even * (1 + 16 * UNIT_ROUNDOFF), infinite=self.infinite
+        )
+
+
+def heavy_ends(logs: FloatArray, masses: FloatArray, /) -> tuple[float, float]:
+    """The least and the largest log-ratio of more than next to no mass."""
+    heavy = logs[masses > _CUT / max(1, masses.size)]
+    return (float(heavy.min()), float(heavy.max())) if heavy.size else (0.0, 0.0)
+
+
+def step_of(logs: FloatArray, masses: FloatArray, /) -> float:
+    """A power of two: a part of the standard deviation, unless the lattice were too long."""
+    total = float(masses.sum())
+    if not total:
+        return 1.0
+    mean = float(masses @ logs) / total
+    spread = math.sqrt(max(float(masses @ (logs - mean) ** 2) / total, 0.0))
+    least, wanted = float(np.ptp(logs)) / _MOST_POINTS, max(spread / _STEPS, _FINEST)
+    exponent = math.floor(math.log2(wanted)) if wanted >= least else math.ceil(math.log2(least))
+    return 2.0**exponent
