@@ -61,8 +61,23 @@ def _check_columns(plain: Mapping[str, Any]) -> None:
         raise refused("scales or channels of other columns than those that were released")
     if set(plain["public"]) & set(plain["kept"]):
         raise refused("a column that is noisy and kept")
+    _check_channels(plain)
     _check_strata(plain, columns)
     _check_refined(plain)
+
+
+def _check_channels(plain: Mapping[str, Any]) -> None:
+    """Levels are those of the column, or rows of them where several columns are one draw."""
+    for name, found in plain.get("channels", {}).items():
+        together = found.get("columns", [name])
+        if name not in together or ("columns" in found and list(together) != list(plain["public"])):
+            raise refused("a channel of other columns than those that were released")
+        for level in (*found.get("levels", ()), *found.get("inputs", ())):
+            parts = level if isinstance(level, list | tuple) else [level]
+            if isinstance(level, list | tuple) != ("columns" in found) or len(parts) != len(together):
+                raise refused("a level of another number of columns")
+            if not all(part is None or isinstance(part, str | int | float) for part in parts):
+                raise refused("a level that is none")
 
 
 def _check_strata(plain: Mapping[str, Any], columns: Collection[str]) -> None:

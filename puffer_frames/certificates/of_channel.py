@@ -11,8 +11,9 @@ from puffer_frames.certificates.sentences import Statement, say
 from puffer_frames.errors import PufferWarning
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.numbers.presentation import shown
+from puffer_frames.numbers.presentation import shown_names
 from puffer_frames.numbers.target import Target
+from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.pairs import ProtectedPairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.channels.best import FoundChannel
@@ -26,7 +27,7 @@ SOURCE = "linear program, verified in integers: docs/theory.md, section 16"
 class ChannelFacts:
     """What the sentences of a release through a channel depend on."""
 
-    column: str
+    columns: Sequence[str]
     options: Channel
     channel: FoundChannel
     target: Target
@@ -62,9 +63,11 @@ class ChannelFacts:
 
     @property
     def cost(self) -> str:
-        """One of "absolute", "change" and "given"."""
+        """One of "absolute", "change", "share" and "given"."""
         if not isinstance(self.options.cost, str):
             return "given"
+        if len(self.columns) > 1 and self.options.cost == "auto":
+            return "share"
         labels = any(isinstance(level, (str, bool)) or level is None for level in self.channel.inputs)
         return self.options.cost if self.options.cost != "auto" else "change" if labels else "absolute"
 
@@ -96,7 +99,7 @@ def _proved(facts: ChannelFacts) -> Iterator[Statement]:
         yield say("channel-cap", cap=f"{facts.options.cap:g}")
     if facts.batch is not None:
         for found in facts.batch.exceeded.values():
-            yield say("observed-exceeds", what=shown(facts.column), found=found)
+            yield say("observed-exceeds", what=shown_names(facts.columns), found=found)
         yield from absent_secrets(facts.batch, of=facts.secrets)
 
 
@@ -123,7 +126,11 @@ def _done(facts: ChannelFacts) -> Iterator[Statement]:
     if facts.in_cells:
         kept["mean"] = " The mean of the medians of their cells is kept on average, not that of the values."
         kept["marginal"] = " The shares of their cells are kept on average."
-    yield say("channel", what=shown(facts.column), kept=kept[facts.options.preserve])
+    yield say(
+        "channel" if len(facts.columns) == 1 else "channel-rows",
+        what=shown_names(facts.columns),
+        kept=kept[facts.options.preserve],
+    )
     if facts.nulls == "level":
         yield say("channel-missing")
     if facts.merged:
@@ -167,13 +174,19 @@ def channel_record(facts: ChannelFacts, /) -> dict[str, Any]:
         "cap": options.cap,
         "preserve": options.preserve,
     }
+    if len(facts.columns) > 1:
+        record["columns"] = list(facts.columns)
     if facts.public_levels or "levels" in facts.publish or options.publish_matrix:
-        record["levels"] = list(channel.outputs)
+        record["levels"] = _in_json(channel.outputs)
     if "expected_error" in facts.publish:
         record["expected_error"] = channel.expected_error
     if "lower_bound" in facts.publish:
         record["lower_bound"] = channel.lower_bound
     if options.publish_matrix:
-        record["inputs"] = list(channel.inputs)
+        record["inputs"] = _in_json(channel.inputs)
         record["matrix"] = [[round(entry, 12) for entry in row] for row in channel.matrix.tolist()]
     return record
+
+
+def _in_json(levels: Sequence[Level]) -> list[Any]:
+    return [list(level) if isinstance(level, tuple) else level for level in levels]

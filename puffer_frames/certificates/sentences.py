@@ -332,6 +332,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "Each value of {what} was replaced by a random level of the column, often by itself. Counts and means of the "
         "release are not those of the table.{kept}",
     ),
+    "channel-rows": (
+        "done",
+        "The values of {what} in a row were replaced together by a random row of levels, often by themselves. Counts "
+        "and means of the release are not those of the table.{kept}",
+    ),
     "channel-missing": ("done", "A missing value is a level like the others, and may be released for any."),
     "channel-merged": ("done", "Rare levels were merged into one before that."),
     "channel-cells": ("done", "Values were put into cells first; the released levels are medians of the cells."),

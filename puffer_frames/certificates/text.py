@@ -26,7 +26,12 @@ _EQUAL = 1.005
 """Scales whose ratio is below this are as good as the same."""
 _FEW_COLUMNS = 4
 """Of more columns one line says what the noise leaves of them."""
-_COSTS = {"absolute": "mean absolute error", "change": "share of changed values", "given": "mean of a given cost"}
+_COSTS = {
+    "absolute": "mean absolute error",
+    "change": "share of changed values",
+    "share": "share of changed labels",
+    "given": "mean of a given cost",
+}
 _ABOUT = ("issuer", "dataset", "created", "intended_use", "contact")
 
 
@@ -127,8 +132,14 @@ def _channel_texts(certificate: Fields) -> list[str]:
     """Columns that were released through a channel."""
     texts = []
     for name, found in certificate.channels.items():
+        together = found.get("columns", [name])
+        if name != together[0]:
+            continue
         cost = _COSTS.get(found["cost"], found["cost"])
-        parts = [f"{shown(name)}: a random level for each value, with the least {cost} that the guarantee allows"]
+        entry = "value" if len(together) == 1 else "row of values together"
+        parts = [
+            f"{shown_names(together)}: a random level for each {entry}, with the least {cost} that the guarantee allows"
+        ]
         if certificate.theorem != "channel":
             parts = [f"{shown(name)}: each label stays as it is or is replaced by another level, all as likely"]
         if "levels" in found:
@@ -142,6 +153,8 @@ def _channel_texts(certificate: Fields) -> list[str]:
 
 
 def _level_text(level: object) -> str:
+    if isinstance(level, (list, tuple)):
+        return f"({', '.join(map(_level_text, level))})"
     return "missing" if level is None else shown(level) if isinstance(level, str) else str(level)
 
 
@@ -221,8 +234,8 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
     """What the engine measured, a row per column and belief, and under the observed frequencies."""
     rows = []
     several = len(certificate.scales) > 1
-    joint = _is_of_rows(certificate)
     channel = certificate.theorem == "channel"
+    joint = _is_of_rows(certificate) or (channel and len(certificate.channels) > 1)
     label = "proved" if certificate.calibration == "mechanism" or channel else "measured"
     of_rows = " of the columns of a row together"
     for column, beliefs in list(certificate.verified.items())[: 1 if joint else None]:

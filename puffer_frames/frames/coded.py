@@ -218,7 +218,7 @@ def fits(dtype: nw.dtypes.DType, outputs: Iterable[Level], /) -> bool:
     if isinstance(dtype, (nw.Int128, nw.UInt128)) or not dtype.is_integer():
         return kinds <= {int} and dtype.is_integer()
     ends = np.iinfo(str(dtype).lower())
-    return kinds <= {int} and all(ends.min <= int(output) <= ends.max for output in there if output is not None)
+    return kinds <= {int} and all(ends.min <= int(output) <= ends.max for output in there if isinstance(output, int))
 
 
 def nw_dtype(dtype: pl.DataType, /) -> nw.dtypes.DType:

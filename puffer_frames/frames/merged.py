@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import narwhals.stable.v2 as nw
 
@@ -16,7 +17,7 @@ def merged_frame(
     """The frame with one label in place of those of some strata, in all columns."""
     parts = [
         nw.all_horizontal(
-            *(nw.col(name).cast(nw.String) == nw.lit(level) for name, level in zip(columns, z, strict=True)),
+            *(nw.col(name).cast(nw.String) == nw.lit(cast(str, level)) for name, level in zip(columns, z, strict=True)),
             ignore_nulls=False,
         )
         for z in strata

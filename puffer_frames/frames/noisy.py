@@ -33,7 +33,7 @@ class NoiseStep:
     mechanisms: Mapping[str, Change]
     """What is done to columns, by their plain names."""
     given: Sequence[str]
-    """Plain names of the given columns, which are released as they are."""
+    """Plain names of the columns whose joint value is the stratum of a row."""
     firsts: Sequence[int] | None
     """Number of the first row of each partition, where rows are numbered by partition; None for final numbers."""
 

@@ -49,9 +49,18 @@ def numbers_of_strata(
 
 def strata_of(changes: Iterable[Change], columns: Mapping[str, pl.Series], /) -> IndexArray | None:
     """The numbers of the strata that the changes need; None where they need none. All have the same strata."""
-    stratified = (c for c in changes if isinstance(c, (StratifiedMechanism, LabelChannel)) and c.strata)
-    found = next(stratified, None)
+    found = _stratified(changes)
     return None if found is None else numbers_of_strata(found, list(columns.values()))
+
+
+def strata_columns(changes: Iterable[Change], /) -> tuple[str, ...]:
+    """The columns whose joint value is the stratum: given columns, or public ones that are one draw; maybe none."""
+    found = _stratified(changes)
+    return () if found is None else tuple(found.given)
+
+
+def _stratified(changes: Iterable[Change]) -> StratifiedMechanism | LabelChannel | None:
+    return next((c for c in changes if isinstance(c, (StratifiedMechanism, LabelChannel)) and c.strata), None)
 
 
 def _joined(columns: Sequence[IndexArray], sizes: Sequence[int]) -> IndexArray:

@@ -120,10 +120,15 @@ class LabelChannel:
     """Names of the columns whose joint value is the stratum, where there are strata."""
     strata: tuple[tuple[Level, ...], ...] = ()
     """Their values, per stratum."""
+    drawn_by: str | None = None
+    """Name of the column whose stream draws, where several columns are one draw; None for the column itself."""
+    parts: tuple[int, ...] | None = None
+    """Of several columns that are one draw: number of the output of this column for each number that is drawn."""
 
     def prepared(self) -> Draw:
         """The function from numbers of inputs to numbers of outputs."""
-        stream = self.key.stream(Purpose.NOISE, self.column)
+        stream = self.key.stream(Purpose.NOISE, self.drawn_by or self.column)
+        parts = None if self.parts is None else np.array(self.parts, dtype=np.uint16)
 
         def draw(codes: Codes, rows: Rows | None, strata: IndexArray | None) -> Codes:
             if strata is None:
@@ -132,7 +137,7 @@ class LabelChannel:
             drawn = np.empty(len(codes), dtype=np.uint16)
             for table, places in zip(self.tables, places_of(strata, len(self.tables)), strict=True):
                 drawn[places] = table.draw(codes[places], stream, numbers[places])
-            return drawn
+            return drawn if parts is None else parts[drawn]
 
         return draw
 

@@ -39,6 +39,26 @@ def of_levels(found: LevelCounts, labels: Sequence[str], /, *, own: int, columns
     return _joined(parts, labels, (), own=own, columns=columns)
 
 
+def joint_levels(found: LevelCounts, /, *, own: int) -> LevelCounts:
+    """Counts of tuples of the levels of several columns, where the secrets hold those of all columns but the first."""
+    rows: dict[Secret, dict[Level, int]] = {}
+    for key, counts in found.counts.items():
+        full = cast(tuple[Any, ...], key)
+        counted = rows.setdefault(full[0] if own == 1 else full[:own], {})
+        for level, count in zip(found.levels, counts.tolist(), strict=True):
+            if count:
+                counted[level, *full[own:]] = count
+    levels = tuple(sorted({level for counted in rows.values() for level in counted}, key=_entries))
+    return LevelCounts(
+        levels=levels,
+        counts={s: np.array([own.get(level, 0) for level in levels], dtype=np.int64) for s, own in rows.items()},
+    )
+
+
+def _entries(levels: Level) -> tuple[tuple[str, Any], ...]:
+    return tuple(map(_order, cast(tuple[Any, ...], levels)))
+
+
 def _joined(
     parts: Mapping[tuple[Any, ...], JointRows],
     labels: Sequence[str],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from puffer_frames.priors.apart import Groups
 from puffer_frames.priors.prior import Secret
 
-Level: TypeAlias = str | bool | int | float | None
-"""A value of a public column that is released through a channel; None is a missing one."""
+Level: TypeAlias = str | bool | int | float | tuple[Any, ...] | None
+"""A value of a public column that is released through a channel; None is a missing one. A tuple is one of several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import cast
 
 from puffer_frames.certificates.of_channel import radius_words
 from puffer_frames.errors import ArgumentError, CalibrationError
@@ -14,7 +15,8 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, NumberChannel
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.priors.apart import by_column, pairs_within
-from puffer_frames.priors.level_counts import LevelCounts
+from puffer_frames.priors.labelled_rows import joint_levels
+from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
@@ -27,6 +29,7 @@ from puffer_frames.scales.channels.column import (
     known_numbers,
     label_column,
     number_column,
+    tuple_column,
 )
 from puffer_frames.scales.channels.measure import largest_loss, measured_loss
 from puffer_frames.scales.channels.options import Channel
@@ -53,14 +56,17 @@ def channel_of(request: Request, table: Table, /) -> Channel | None:
         return None
     if len(request.public) > 1 and asked == "auto":
         return None
-    if len(request.public) > 1:
+    several = len(request.public) > 1
+    if several and any(table.kind_of(name) == "numbers" for name in request.public):
         raise ArgumentError(
             "public",
-            rule="one column, where it is released through a channel",
-            got=f"{len(request.public)}",
-            hint="A column of labels is released by itself; two releases of the same rows are not covered together.",
+            rule="one column, or several of labels, where they are released through a channel",
+            got=f"{len(request.public)} with numbers among them",
+            hint="Leave mechanism out: numbers have noise, and labels beside them randomised response.",
         )
     for name, default, given in (
+        ("merge_rare", None, request.merge_rare if several else None),
+        ("nulls", "raise", request.nulls if several and request.nulls == "level" else "raise"),
         ("given", (), request.given_columns),
         ("unit", None, request.unit),
         ("releases", 1, request.repeats.releases),
@@ -70,9 +76,8 @@ def channel_of(request: Request, table: Table, /) -> Channel | None:
         ("components", None, request.components),
     ):
         if given != default:
-            raise ArgumentError(
-                name, rule="left out for a channel, which adds no noise", got=repr(given), hint="Leave it out."
-            )
+            what = " of several columns" if name in ("merge_rare", "nulls") else ", which adds no noise"
+            raise ArgumentError(name, rule=f"left out for a channel{what}", got=repr(given), hint="Leave it out.")
     return options
 
 
@@ -91,14 +96,16 @@ def _refuse_levels(request: Request) -> None:
 
 
 def roles_of(roles: Roles, table: Table, /) -> Roles:
-    """The roles, with the public column as one of labels where it is one."""
+    """The roles, with the public columns as ones of labels where they are."""
     coded = tuple(name for name in roles.public if table.kind_of(name) != "numbers")
+    if len(roles.public) > 1:
+        return roles.counting(coded)
     return Roles(secret=roles.secret, public=roles.public, keep=roles.keep, row_id=roles.row_id, coded=coded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What the rows say of the public column."""
+    """What the rows say of the public column; of several, of their joint levels."""
 
     found: LevelCounts | Summary
 
@@ -106,6 +113,8 @@ class Seen:
     def of(cls, rows: CompleteRows, request: Request, roles: Roles, /) -> Seen:
         """Count the rows."""
         name = request.public[0]
+        if len(request.public) > 1:
+            return cls(found=joint_levels(rows.level_counts(name), own=len(request.secret)))
         return cls(found=rows.level_counts(name) if roles.coded else rows.summaries(request.domain)[name])
 
     def protected(self, request: Request, /) -> Seen:
@@ -116,6 +125,8 @@ class Seen:
 
     def column(self, request: Request, options: Channel, /) -> InputColumn:
         """The inputs of the channel."""
+        if len(request.public) > 1:
+            return tuple_column(self._levels(), options, columns=request.public, declared=request.declared)
         declared = request.declared.get(request.public[0])
         if isinstance(self.found, LevelCounts):
             if request.domain:
@@ -129,6 +140,10 @@ class Seen:
             word = "merge_rare" if request.merge_rare is not None else "nulls"
             raise ArgumentError(word, rule="for a column of labels", got="numbers", hint="Leave it out.")
         return number_column(self.found, options, declared=_numbers(declared))
+
+    def _levels(self) -> LevelCounts:
+        assert isinstance(self.found, LevelCounts)
+        return self.found
 
     def counts(self, column: InputColumn, /) -> LevelTable:
         """Rows of each input of a plan, per secret; raises CalibrationError for levels that it does not have."""
@@ -204,7 +219,7 @@ class ChannelPlan:
             options=options,
         )
         _require_change(channel, request, in_cells=column.in_cells)
-        if column.in_cells:  # a mechanism that is not one of these cells may do better
+        if column.in_cells or column.is_partial:  # a mechanism with other outputs may do better
             channel = replace(channel, lower_bound=0.0)
         warn_of_weakness(request.target, rows=number)
         warn_of_few_rows({label: rows[label] for label in named})
@@ -228,8 +243,8 @@ class ChannelPlan:
 
     @property
     def name(self) -> str:
-        """Name of the public column."""
-        return self.request.public[0]
+        """Name of the public column, or of several."""
+        return ", ".join(self.request.public)
 
     @property
     def secrets(self) -> tuple[Secret, ...]:
@@ -261,8 +276,33 @@ class ChannelPlan:
         """The pure loss under any law of the levels."""
         return largest_loss(self.channel.weights)
 
-    def change(self, key: ReleaseKey, /) -> LabelChannel | NumberChannel:
-        """What a release does to the column."""
+    def changes(self, key: ReleaseKey, /) -> dict[str, LabelChannel | NumberChannel]:
+        """What a release does to each column."""
+        names = self.request.public
+        return {names[0]: self._change(key)} if len(names) == 1 else {name: self._part(name, key) for name in names}
+
+    def _part(self, name: str, key: ReleaseKey) -> LabelChannel:
+        """A column of several. All have the same draw: from the row of the weights that belongs to the joint level."""
+        names = self.request.public
+        strata, outputs = (
+            tuple(cast(tuple[Level, ...], level) for level in levels)
+            for levels in (self.column.levels, self.channel.outputs)
+        )
+        place = names.index(name)
+        own = tuple(dict.fromkeys(output[place] for output in outputs))
+        return LabelChannel(
+            column=name,
+            key=key,
+            codes=dict.fromkeys((level[place] for level in strata), 0),
+            outputs=own,
+            tables=tuple(ChannelTable(row[None, :]) for row in self.channel.weights),
+            given=names,
+            strata=strata,
+            drawn_by=names[0],
+            parts=tuple(own.index(output[place]) for output in outputs),
+        )
+
+    def _change(self, key: ReleaseKey) -> LabelChannel | NumberChannel:
         table = ChannelTable(self.channel.weights)
         if self.column.codes is not None:
             return LabelChannel(

@@ -61,7 +61,7 @@ def release_channel(
         return _certificate(plan, facts, columns=rows.names, rows=rows_released, secrets=secrets)
 
     reserved = asked.drawing.reserve(certificate(sum(rows_per_secret.values()), ()), frame)
-    released = rows.release({plan.name: plan.change(key)})
+    released = rows.release(plan.changes(key))
     found = certificate(released.rows, released.levels).said(asked.drawing.about)
     return reserved.put(found.of_values(released.fingerprint, {}), released.frame)
 
@@ -71,7 +71,8 @@ def rehearse_channel(plan: ChannelPlan, /) -> None:
     roles = Roles(secret=plan.request.secret, public=plan.request.public)
     drawing = Drawing(rng=0, about={})
     asked = RowsRequest(roles=roles, layout=Layout(), bounds={}, to_integers=False, publish=PUBLISHED, drawing=drawing)
-    plan.change(drawing.key()).prepared()
+    for change in plan.changes(drawing.key()).values():
+        change.prepared()
     _certificate(plan, _facts(plan, asked, (), [], None), columns=(), rows=0, secrets=plan.secrets)
 
 
@@ -83,7 +84,7 @@ def _facts(
     batch: Batch | None,
 ) -> ChannelFacts:
     return ChannelFacts(
-        column=plan.name,
+        columns=plan.request.public,
         options=plan.options,
         channel=plan.channel,
         target=plan.request.target,
@@ -96,7 +97,7 @@ def _facts(
         merged=plan.merged,
         radius=plan.radius,
         brittle=plan.is_brittle,
-        clipped=plan.name in plan.request.domain,
+        clipped=any(name in plan.request.domain for name in plan.request.public),
         keep=kept,
         warnings=warnings,
         publish=asked.publish,
@@ -133,7 +134,7 @@ def _certificate(
         scales={},
         expected_error={},
         estimated={},
-        verified={plan.name: dict.fromkeys(plan.beliefs, proved_loss(facts))},
+        verified={name: dict.fromkeys(plan.beliefs, proved_loss(facts)) for name in request.public},
         observed={},
         adds_up=False,
         statements=channel_statements(facts),
@@ -141,7 +142,7 @@ def _certificate(
         rows=rows,
         version=__version__,
         fingerprint="",
-        channels={plan.name: channel_record(facts)},
+        channels={name: channel_record(facts) for name in request.public},
     )
 
 

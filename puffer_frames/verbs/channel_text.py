@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.numbers.presentation import Rows, odds_text, pairs_text, shown_names
+from puffer_frames.priors.level_counts import Level
 from puffer_frames.scales.channels.options import label_text
 from puffer_frames.verbs.channel_plan import CONFIDENCE, ChannelPlan
 
@@ -63,6 +64,8 @@ def channel_rows(plan: ChannelPlan, compared: Compared | None, /) -> Rows:
 
 
 def _bound(plan: ChannelPlan) -> str:
+    if plan.column.is_partial:
+        return "what a mechanism with other rows of labels might reach is not known"
     if plan.column.in_cells:
         return "what a mechanism without these cells might reach is not known"
     return f"no mechanism with this guarantee is below {plan.channel.lower_bound:.6g}"
@@ -89,6 +92,8 @@ def _unit(plan: ChannelPlan) -> str:
     cost = plan.options.cost
     if not isinstance(cost, str):
         return "mean of the given cost"
+    if len(plan.request.public) > 1 and cost == "auto":
+        return "share of changed labels"
     return "mean absolute error" if plan.column.edges is not None and cost != "change" else "share of changed values"
 
 
@@ -110,9 +115,13 @@ def _rows_text(plan: ChannelPlan) -> str:
 
 
 def _levels_text(plan: ChannelPlan) -> str:
-    levels = [
-        label_text(level) if isinstance(level, (str, type(None))) else f"{level:g}" for level in plan.channel.outputs
-    ]
+    levels = [_level_text(level) for level in plan.channel.outputs]
     more = f" and {len(levels) - _SHOWN} more" if len(levels) > _SHOWN else ""
     source = "declared" if plan.column.public else "learned from the table"
     return f"{', '.join(levels[:_SHOWN])}{more} ({source})"
+
+
+def _level_text(level: Level) -> str:
+    if isinstance(level, tuple):
+        return f"({', '.join(map(_level_text, level))})"
+    return label_text(level) if isinstance(level, (str, type(None))) else f"{level:g}"

@@ -75,7 +75,12 @@ def check_channel_plan(plan: ChannelPlan, /) -> None:
     _check_request(request)
     asked = request.mechanism
     _require(_same_options(asked, plan.options) if isinstance(asked, Channel) else asked == "auto", "another mechanism")
-    _require(len(request.public) == 1 and request.given is None and request.unit is None, "several columns or units")
+    _require(request.given is None and request.unit is None, "given columns or units")
+    several = len(request.public) > 1
+    shaped = (len(level) if isinstance(level, tuple) else 1 for level in column.levels)
+    _require(all(parts == len(request.public) for parts in shaped), "levels of another number of columns")
+    whole = column.codes == {level: k for k, level in enumerate(column.levels)}
+    _require(whole or not several, "levels of several columns that are merged")
     _check_secrets(plan)
     inputs = len(column.levels)
     typed = {(type(level), level) for level in column.levels}

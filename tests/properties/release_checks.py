@@ -8,7 +8,7 @@ import empirical_guarantee as guarantee
 import numpy as np
 import pandas as pd
 import polars as pl
-from joint_oracle import worst_node
+from joint_oracle import log_sums, orders_of, varying, worst_node
 from scipy.stats import binom, gamma
 
 from puffer_frames import Certificate
@@ -18,6 +18,8 @@ FARTHEST = 60
 """Laplace noise is beyond so many scales with probability e^-60."""
 MOST_NODES = 100_000
 """Of the grid of a joint release that is checked."""
+DRAWN = 4_000
+"""Releases that a joint hockey stick is found from."""
 UNLIKELY = 1e-10
 """Share of correct columns that may be taken for wrong ones, on either side."""
 
@@ -42,8 +44,7 @@ def check_release(case, released):
     assert all(math.isfinite(value) for column in values for value in column), "an infinity was released"
     scales = [certificate.scales[str(table.labels[place])] for place in table.public]
     _check_rows(case, released, rows=rows, values=values, scales=scales)
-    together = [scale / options.get("releases", 1) for scale in scales]  # all releases that were planned
-    return _check_guarantee(case, certificate, secrets=secrets, values=values, scales=together)
+    return _check_guarantee(case, certificate, secrets=secrets, values=values, scales=scales)
 
 
 def _rows(table, places, rows):
@@ -179,7 +180,8 @@ def _entries(released):
 
 
 def _check_guarantee(case, certificate, *, secrets, values, scales):
-    epsilon, delta = certificate.epsilon, certificate.delta
+    epsilon, delta, releases = certificate.epsilon, certificate.delta, case.options.get("releases", 1)
+    each, scales = scales, [scale / releases for scale in scales]  # of all releases that were planned, as one
     named = set(secrets) if certificate.pairs == "all" else {label for pair in certificate.pairs for label in pair}
     assert all(math.isfinite(scale) and scale >= 0 for scale in scales), scales
     assert case.options.get("allow_zero_noise") or max(scales) > 0, "no noise, and not asked for"
@@ -190,6 +192,8 @@ def _check_guarantee(case, certificate, *, secrets, values, scales):
     if "noise" in case.options:
         return ["noise: " + certificate.noise]
     if len(values) > 1 and certificate.theorem in ("joint", "kantorovich"):
+        if any(statement.key == "joint-delta" for statement in certificate.statements):
+            return [_check_joint_stick(certificate, secrets=secrets, values=values, scales=each, releases=releases)]
         return [_check_joint(certificate, secrets=secrets, values=values, scales=scales)]
     if len(values) > 1:
         guarantee.check_bounded(values, [secret in named for secret in secrets], scales, epsilon=epsilon)
@@ -205,13 +209,39 @@ def _check_guarantee(case, certificate, *, secrets, values, scales):
     return done if beliefs else [*done, "oracle: no belief of atoms"]
 
 
+def _laws(secrets, values):
+    rows = np.array([[float(value) for value in column] for column in values]).T
+    return {label: rows[[secret == label for secret in secrets]] for label in dict.fromkeys(secrets)}
+
+
+def _check_joint_stick(certificate, *, secrets, values, scales, releases):
+    """The joint hockey stick, by drawn releases of the raw rows and the densities of these."""
+    pairs = "all" if certificate.pairs == "all" else [tuple(pair) for pair in certificate.pairs]
+    laws, scales = varying(_laws(secrets, values), scales)
+    rng = np.random.default_rng(7)
+    for s, t in orders_of(laws, pairs):
+        rows = laws[s][rng.integers(0, len(laws[s]), DRAWN)]
+        drawn = rows + rng.laplace(size=(releases, *rows.shape)) * scales
+        lost = 1 - np.exp(
+            np.minimum(certificate.epsilon + _logs(laws[t], drawn, scales) - _logs(laws[s], drawn, scales), 0.0)
+        )
+        surely = lost.mean() - 6 * lost.std() / math.sqrt(DRAWN) - 1e-3 * certificate.delta
+        assert surely <= certificate.delta, f"a joint hockey stick above {surely} at {scales}"
+    return "joint hockey stick: checked"
+
+
+def _logs(law, drawn, scales):
+    """Log of the density of drawn releases, shape (releases, rows, columns), up to a constant of the scales."""
+    atoms, counts = np.unique(law, axis=0, return_counts=True)
+    away = sum((np.abs(copy[:, None, :] - atoms) / scales).sum(axis=2) for copy in drawn)
+    return log_sums(np.log(counts / counts.sum()) - away)
+
+
 def _check_joint(certificate, *, secrets, values, scales):
     """The joint loss of the raw rows, by direct sums at every node of the grid."""
-    rows = np.array([[float(value) for value in column] for column in values]).T
-    if math.prod(np.unique(column).size for column in rows.T) > MOST_NODES:
+    laws = _laws(secrets, values)
+    if math.prod(np.unique(column).size for column in np.vstack(list(laws.values())).T) > MOST_NODES:
         return "joint: too large"
-    labels = list(dict.fromkeys(secrets))
-    laws = {label: rows[[secret == label for secret in secrets]] for label in labels}
     pairs = "all" if certificate.pairs == "all" else [tuple(pair) for pair in certificate.pairs]
     worst = worst_node(laws, scales, pairs=pairs)
     assert worst.loss <= certificate.epsilon * (1 + 1e-9) + worst.rounding, f"a joint loss of {worst.loss} at {scales}"

@@ -210,6 +210,14 @@ CASES = {
     "labels, none rare": LABELS | {"merge_rare": 5},
     "labels, none rare, declared": LABELS | {"merge_rare": 5, "domain": {"hobby": HOBBIES}},
     "labels, given cost": LABELS | {"mechanism": Channel(cost=lambda x, y: float(x != y) + (x == "go"))},
+    "two columns of labels, channel": LABELS | {"public": ["hobby", "town"], "mechanism": "channel"},
+    "two columns of labels, channel, declared": LABELS
+    | {
+        "public": ["hobby", "town"],
+        "mechanism": Channel(cap=None, radius=0),
+        "domain": {"hobby": HOBBIES, "town": ["x", "y"]},
+        "epsilon": 0.05,
+    },
     "numbers, channel": RELEASE | {"mechanism": "channel"},
     "numbers, channel, mean kept": RELEASE | {"mechanism": Channel(preserve="mean")},
     "numbers, channel, domain": RELEASE | {"mechanism": "channel", "domain": {"score": (1, 5)}},

@@ -105,6 +105,8 @@ WRONG_CHANNELS = {
     "another word for what is kept": (["channels", "hobby", "preserve"], "sum"),
     "levels as text": (["channels", "hobby", "levels"], "chess"),
     "a level of several": (["channels", "hobby", "levels"], [["chess"]]),
+    "columns that are not released": (["channels", "hobby", "columns"], ["hobby", "town"]),
+    "a level of a level": (["channels", "hobby", "levels"], [[["chess"]]]),
     "a probability beyond 1": (["channels", "hobby", "matrix"], [[1.5]]),
     "a probability below 0": (["channels", "hobby", "matrix"], [[-0.5]]),
     "a matrix of text": (["channels", "hobby", "matrix"], [["1"]]),

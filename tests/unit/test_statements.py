@@ -51,6 +51,12 @@ def by_channel(c):
     return c.get("mechanism") == "channel" or isinstance(c.get("mechanism"), Channel)
 
 
+def declared(c):
+    """Whether all levels of all public columns are."""
+    names = [c["public"]] if isinstance(c["public"], str) else c["public"]
+    return all(isinstance(c.get("domain", {}).get(name), list | range) for name in names)
+
+
 def options(c):
     return c["mechanism"] if isinstance(c.get("mechanism"), Channel) else Channel()
 
@@ -76,12 +82,13 @@ def is_noisy(c):
 
 def columns(c):
     """Several columns by the rule of bounded columns."""
-    return is_release(c) and isinstance(c["public"], list) and not rows(c)
+    return is_release(c) and isinstance(c["public"], list) and not rows(c) and not channel(c)
 
 
 def rows(c):
     """Several columns by their joint loss."""
-    return isinstance(c.get("public"), list) and c.get("theorem", "auto") != "bounded" and "noise" not in c
+    several = isinstance(c.get("public"), list) and not channel(c)
+    return several and c.get("theorem", "auto") != "bounded" and "noise" not in c
 
 
 def coupled(c):
@@ -254,7 +261,8 @@ TABLE = {
     "per-time": lambda c, name: is_series(c),
     "impossible-starts": lambda c, name: name == "series, sure start",
     "frequencies": lambda c, name: c.get("counts") is False,
-    "channel": lambda c, name: channel(c),
+    "channel": lambda c, name: channel(c) and isinstance(c["public"], str),
+    "channel-rows": lambda c, name: channel(c) and not isinstance(c["public"], str),
     "channel-exact": lambda c, name: channel(c),
     "channel-learned": lambda c, name: channel(c),
     "channel-draw": lambda c, name: channel(c),
@@ -264,15 +272,13 @@ TABLE = {
     "channel-again": lambda c, name: channel(c) and options(c).cap is None,
     "channel-brittle": lambda c, name: channel(c) and options(c).cap is None,
     "channel-figures": lambda c, name: name == "labels, published",
-    "channel-levels": lambda c, name: (
-        channel(c) and (not isinstance(c.get("domain", {}).get(c["public"]), list | range) or "merge_rare" in c)
-    ),
+    "channel-levels": lambda c, name: channel(c) and (not declared(c) or "merge_rare" in c),
     "channel-matrix": lambda c, name: channel(c) and options(c).publish_matrix,
     "channel-other-rows": lambda c, name: channel(c) and "batch" in c and name != "batch of labels, other order",
     "channel-missing": lambda c, name: c.get("nulls") == "level",
     "channel-merged": lambda c, name: name in ("labels, rare", "labels, rare, declared"),
     "channel-cells": lambda c, name: name == "numbers, channel of cells",
-    "channel-clipped": lambda c, name: channel(c) and isinstance(c.get("domain", {}).get(c["public"]), tuple),
+    "channel-clipped": lambda c, name: channel(c) and any(isinstance(of, tuple) for of in c.get("domain", {}).values()),
 }
 BY_MEASURE = {"adds-up", "one-release"}
 """These follow from the scale: see the tests below."""

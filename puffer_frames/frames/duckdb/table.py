@@ -35,6 +35,7 @@ from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.noisy import NUMBER, NoiseStep
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
+from puffer_frames.frames.strata import strata_columns
 from puffer_frames.frames.summary import count_levels, count_rows, count_values, levels_of
 from puffer_frames.noise.estimate import evenly
 from puffer_frames.noise.postprocessing import Bounds
@@ -276,7 +277,7 @@ class DuckRows:
         columns = {alias: alias for alias in (NUMBER, *(plain[name] for name in names))} | {CHECK: self._hash()}
         step = NoiseStep(
             mechanisms={plain[name]: mechanism for name, mechanism in mechanisms.items()},
-            given=[plain[name] for name in self.roles.given],
+            given=[plain[name] for name in strata_columns(mechanisms.values())],
             firsts=None,
         )
         with closing(read_batches(selected(self.rows, columns))) as batches:

@@ -235,7 +235,9 @@ class LocalRows:
         return change.prepared()(real_values(self.frame, name), self.numbers)
 
     def _strata(self, change: StratifiedMechanism | LabelChannel) -> IndexArray:
-        return numbers_of_strata(change, [coded_column(self.frame, name) for name in self.roles.given])
+        return numbers_of_strata(
+            change, [self.coded.get(name) or coded_column(self.frame, name) for name in change.given]
+        )
 
     def values(self, name: str, /) -> FloatArray:
         """A public column of numbers, as a release rounds it to the grid."""

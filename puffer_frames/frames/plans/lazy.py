@@ -26,6 +26,7 @@ from puffer_frames.frames.plans.survey import Survey, survey
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
+from puffer_frames.frames.strata import strata_columns
 from puffer_frames.frames.summary import check_few_levels, count_levels, count_rows, count_values, levels_of
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
@@ -232,7 +233,7 @@ class LazyRows:
             rows=self.rows,
             columns={plain[name]: name for name in self.names if name in plain},
             changes={plain[name]: change for name, change in mechanisms.items()},
-            given=[plain[name] for name in self.roles.given],
+            given=[plain[name] for name in strata_columns(mechanisms.values())],
             checked=self._checked(),
             named=self.roles.row_id is not None,
             trace=self.survey.trace,

@@ -26,6 +26,7 @@ from puffer_frames.frames.spark.batches import CHECK, SumStep, totals
 from puffer_frames.frames.spark.kept import warn_of_kept_in_spark
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
 from puffer_frames.frames.stamps.unordered import RowSums
+from puffer_frames.frames.strata import strata_columns
 from puffer_frames.frames.summary import count_levels, count_rows, count_values, levels_of
 from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.postprocessing import Bounds
@@ -251,7 +252,7 @@ class SparkRows:
         selected = [F.col(plain[name]) for name in names]
         step = NoiseStep(
             mechanisms={plain[name]: change for name, change in mechanisms.items()},
-            given=[plain[name] for name in self.roles.given],
+            given=[plain[name] for name in strata_columns(mechanisms.values())],
             firsts=None if named else _firsts(self.rows),
         )
         self._check_levels(mechanisms)

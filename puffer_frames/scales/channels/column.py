@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +46,8 @@ class InputColumn:
     """Whether an input stands for several numbers."""
     codes: Mapping[Level, int] | None = None
     """Of labels: the input of each."""
+    is_partial: bool = False
+    """Whether the levels are tuples of labels, and not all tuples there are."""
 
     @property
     def pooled(self) -> NDArray[np.int64]:
@@ -150,6 +154,55 @@ def label_column(
         cost=cost_matrix(inputs, options.cost),
         public=declared is not None and merge_rare is None,  # which levels are rare is learned
         codes=codes,
+    )
+    return replace(column, counts=column.labelled(found))
+
+
+def tuple_column(
+    found: LevelCounts, options: Channel, /, *, columns: Sequence[str], declared: Mapping[str, Sequence[Level]]
+) -> InputColumn:
+    """Several columns of labels as one of tuples: those that occur, or all tuples where levels are declared.
+
+    Parameters
+    ----------
+    found : LevelCounts
+        Of tuples.
+    options : Channel
+    columns : sequence of str
+        Their names.
+    declared : mapping of column to levels
+        All that there may be. A column without has those that occur.
+
+    Raises
+    ------
+    ArgumentError
+        For a level that was not declared, a single tuple, and more than 256.
+    """
+    tuples = [cast(tuple[Level, ...], level) for level in found.levels]
+    per_column = [declared.get(name, sorted({t[k] for t in tuples})) for k, name in enumerate(columns)]  # type: ignore[type-var]
+    for name, own, levels in zip(columns, zip(*tuples, strict=True), per_column, strict=True):
+        if missing := set(own) - set(levels):
+            raise ArgumentError(
+                "domain",
+                rule=f"all levels of the column {name!r}",
+                got=f"a list without {len(missing)} of them",
+                hint="Add them, or merge them into a declared one first.",
+            )
+    every = math.prod(map(len, per_column))
+    if every > MOST_LEVELS and declared:
+        _check_number(every)
+    levels = list(itertools.product(*per_column)) if declared else tuples
+    _check_number(len(levels))
+    rows = np.sum(list(found.counts.values()), axis=0)
+    if few := tuple(level for level, count in zip(found.levels, rows, strict=True) if count < RARE):
+        warn(RareLevelsWarning(few, fewest=RARE))
+    column = InputColumn(
+        levels=tuple(levels),
+        counts={},
+        cost=cost_matrix(levels, options.cost),
+        public=all(name in declared for name in columns),
+        codes={level: k for k, level in enumerate(levels)},
+        is_partial=len(levels) < every,
     )
     return replace(column, counts=column.labelled(found))
 

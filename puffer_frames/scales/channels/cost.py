@@ -18,7 +18,8 @@ def is_numeric(levels: Sequence[Level], /) -> bool:
 
 
 def cost_matrix(levels: Sequence[Level], cost: Any, /) -> FloatArray:
-    """The cost of each level in place of each, shape (levels, levels).
+    """The cost of each level in place of each, shape (levels, levels): by default the distance of numbers, 1 for
+    another label, and for tuples of labels the share of those that differ.
 
     Raises
     ------
@@ -26,6 +27,8 @@ def cost_matrix(levels: Sequence[Level], cost: Any, /) -> FloatArray:
         For a distance of labels, and for a function or matrix that gives anything but finite numbers of at least 0.
     """
     word = cost if isinstance(cost, str) else None
+    if word == "auto" and any(isinstance(level, tuple) for level in levels):
+        return np.array([[np.mean([a != b for a, b in zip(x, y, strict=True)]) for y in levels] for x in levels])  # type: ignore[arg-type]
     if word == "auto":
         word = "absolute" if is_numeric(levels) else "change"
     if word == "change":

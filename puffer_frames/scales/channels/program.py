@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -23,6 +24,10 @@ _DEAREST = 1e9
 """A cost is at most so many times the error of the best constant, for the solver: it is never paid."""
 _ROUNDING = 1e-13
 """Of the sums of a bound, in units of the error of the best constant."""
+_ITERATIONS, _ITERATIONS_EACH = 5_000, 10
+"""Iterations of a solver at most: so many, and so many for each row and column of the program."""
+_CHEAPEST = (0.0, 1e-9)
+"""Prices below this are nothing: where they are 1e-12 and 1 the simplex method may go round in circles."""
 _LARGEST_LOGS = (20.0, 8.0)
 """Losses beyond the first are asked for as this, which is more than was asked for: the solver's largest number is 1e15.
 Where it fails all the same, losses beyond the next one are."""
@@ -188,8 +193,8 @@ def solve(problem: Problem, /, *, interior: bool = False) -> Solution:
     HiGHS by SciPy, feasibility tolerance 1e-10: dual simplex, or interior points and crossover. The bound is that of
     the dual solution, whatever its quality. docs/theory.md, section 16.
     """
-    for largest in _LARGEST_LOGS:
-        found = attempt(problem, largest=largest, interior=interior)
+    for largest, cheapest in itertools.product(_LARGEST_LOGS, _CHEAPEST):
+        found = attempt(problem, largest=largest, interior=interior, cheapest=cheapest)
         if found is not None:
             return found
     raise CalibrationError(
@@ -208,6 +213,7 @@ def attempt(
     iterations: int | None = None,
     largest: float = _LARGEST_LOGS[0],
     interior: bool = False,
+    cheapest: float = 0.0,
 ) -> Solution | None:
     """As `solve`; None where the solver fails, or needs more iterations.
 
@@ -217,12 +223,16 @@ def attempt(
     support : ndarray of bool, shape (inputs, outputs), optional
         Other entries are no more than the constant of their column. The bound is of all channels.
     iterations : int, optional
+        By default far more than programs need whose solver does not go round in circles.
     largest : float
         Losses beyond this are asked for as this.
     interior : bool
         By interior points.
+    cheapest : float
+        Changes that add less than this share of the error of the best constant are free. The bound stays one.
     """
     prices, unit = _prices(problem)
+    prices = np.where(prices < cheapest, 0.0, prices)
     program = _Program(problem, largest, support)
     program.build()
     method = "highs-ipm" if interior else "highs-ds"
@@ -252,7 +262,12 @@ def _solution(
     most, sums = np.concatenate(program.rows.bounds), np.concatenate(equal.bounds)
     held = np.ones(program.columns, dtype=bool)
     held[program.cells[~program.support]] = False
-    options: dict[str, Any] = {"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE}
+    most_iterations = iterations or _ITERATIONS + _ITERATIONS_EACH * (len(most) + len(sums) + program.columns)
+    options: dict[str, Any] = {
+        "maxiter": most_iterations,
+        "primal_feasibility_tolerance": _TOLERANCE,
+        "dual_feasibility_tolerance": _TOLERANCE,
+    }
     found: Any = linprog(  # type: ignore[call-overload]
         price[held],
         A_ub=above[:, held],
@@ -260,7 +275,7 @@ def _solution(
         A_eq=same[:, held],
         b_eq=sums,
         method=method,
-        options=options if iterations is None else options | {"maxiter": iterations},
+        options=options,
     )
     if found.status or found.x is None:
         return None, 0.0, prices
