@@ -8,6 +8,7 @@ from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import is_frame, open_table
 from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.joint_counts import JointCounts
+from puffer_frames.priors.labelled_rows import joint_levels
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.learned import OtherTable
@@ -23,7 +24,8 @@ def read_other_tables(request: Request, /, *, coded: tuple[str, ...] = ()) -> Re
     ColumnNotFoundError, PriorError, ArgumentTypeError
         As for the frame to release.
     """
-    if not any(is_frame(entry) for entry in request.beliefs) or (len(request.public) > 1 and not is_joint(request)):
+    known = len(request.public) == 1 or is_joint(request) or coded
+    if not known or not any(is_frame(entry) for entry in request.beliefs):
         return request
     return replace(
         request, beliefs=[_read(entry, request, coded) if is_frame(entry) else entry for entry in request.beliefs]
@@ -38,11 +40,12 @@ def _read(frame: object, request: Request, coded: tuple[str, ...]) -> OtherTable
 
 
 def _counted(frame: object, request: Request, coded: tuple[str, ...]) -> Summary | LevelCounts | JointCounts:
-    rows = open_table(frame).complete(
-        request.counting(Roles(secret=request.secret, public=request.public, coded=coded)),
-        nulls=request.nulls,
-        layout=None,
-    )
+    roles = Roles(secret=request.secret, public=request.public, coded=coded)
+    together = bool(coded) and len(coded) > 1
+    roles = roles.counting(coded) if together else request.counting(roles)
+    rows = open_table(frame).complete(roles, nulls=request.nulls, layout=None)
+    if together:
+        return joint_levels(rows.level_counts(request.public[0]), own=len(request.secret))
     if request.labels:
         joint = RowsSeen.of(rows, replace(request, beliefs=())).joint
         assert joint is not None

@@ -171,3 +171,28 @@ def test_shares_of_whole_rows_are_kept():
     channel = plan.plan.channel
     pooled = channel.problem.pooled
     assert np.allclose(pooled @ channel.matrix, pooled, atol=1e-9)
+
+
+def test_other_tables_and_side_knowledge_are_beliefs_about_whole_rows():
+    frame = pd.DataFrame(COLUMNS)
+    other = frame.sample(frac=0.5, random_state=2, ignore_index=True)
+    known = {
+        s: {row: 1.0 + 3 * (s == "a") * (row[0] == "cook") for row in set(rows_of(COLUMNS, PUBLIC))} for s in "abc"
+    }
+    plan = calibrate(frame, **ASKED, beliefs=("empirical", other, known))
+    halves = laws(plan, {name: other[name].tolist() for name in other})
+    assert largest_log_ratio(halves) <= ASKED["epsilon"] * (1 + 1e-12)
+    channel = plan.plan.channel
+    side = {s: np.array([known[s][row] for row in channel.inputs]) for s in "abc"}
+    assert (
+        largest_log_ratio({s: (law / law.sum()) @ channel.matrix for s, law in side.items()}) <= ASKED["epsilon"] + 1e-9
+    )
+    certificate = certificate_of(plan.release(frame, rng=1))
+    assert set(certificate.beliefs) == {"empirical", "other table", "given 1"}
+
+
+def test_each_secret_column_by_itself():
+    columns = COLUMNS | {"old": [age > 40 for age in COLUMNS["age"]]}
+    plan = calibrate(pd.DataFrame(columns), **ASKED | {"secret": ["group", "old"], "secrets": "each"})
+    for secret in ("group", "old"):
+        assert largest_log_ratio(laws(plan, columns, secret)) <= ASKED["epsilon"] * (1 + 1e-12)
