@@ -19,6 +19,7 @@ from puffer_frames.command.writing import write
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import format_of, level_kinds, read_rows, row_count
+from puffer_frames.scales.repeats import Unit
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.plan_file import FORMAT
@@ -30,8 +31,6 @@ AnyPlan: TypeAlias = Calibration | ChannelCalibration
 PASSWORD = "PUFFER_PASSWORD"  # noqa: S105 - the name of a variable
 """Variable of the environment with the password of plans."""
 _NEEDED = ("secret", "public", "epsilon")
-_IN_MEMORY = ("unit", "shuffle")
-"""Arguments for which all rows must be in memory."""
 
 
 def plan(request: Request, /) -> Outcome:
@@ -61,7 +60,7 @@ def release(request: Request, /) -> Outcome:
     outputs = [target] if folder else written(target)
     check_places(outputs, inputs=_inputs(request), overwrite=request.flag("overwrite"))
     kept = load_plan(request.path("plan"), password=_password(request)) if by_plan else None
-    frame, arguments = _opened(request, source, memory=kept is not None and kept.plan.request.unit is not None)
+    frame, arguments = _opened(request, source, memory=kept is not None and _samples(kept.plan.request.unit))
     released = privatize(frame, **arguments) if kept is None else kept.release(frame, **arguments)
     LOG.info("calibrated; the noise is drawn while the release is written")
     certificate = write(released, target, folder=folder)
@@ -76,7 +75,7 @@ def release(request: Request, /) -> Outcome:
 def check(request: Request, /) -> Outcome:
     """Say whether a plan covers other rows."""
     source, kept = request.path("input"), load_plan(request.path("plan"), password=_password(request))
-    frame, _ = _opened(request, source, memory=kept.plan.request.unit is not None)
+    frame, _ = _opened(request, source, memory=_samples(kept.plan.request.unit))
     report = kept.check(frame)
     text = str(report) if request.flag("figures") else f"{report.verdict}: {report.why}"
     return Outcome(
@@ -131,11 +130,16 @@ JOBS: Mapping[str, Callable[[Request], Outcome]] = {
 
 def _opened(request: Request, source: Path, /, *, memory: bool = False) -> tuple[NativeFrame, dict[str, Any]]:
     """The rows, and the arguments in the types of their columns."""
-    memory = memory or any(request.arguments.get(name) for name in _IN_MEMORY)
+    memory = memory or bool(request.arguments.get("shuffle")) or _samples(request.arguments.get("unit"))
     frame = read_rows(source, schema=request.schema, streaming=not memory)
     rows = row_count(frame)
     LOG.info("%s: %s", source, "read as a stream" if rows is None else f"{rows} rows in memory")
     return frame, as_arguments(with_levels(dict(request.arguments), level_kinds(frame)))
+
+
+def _samples(unit: Unit | None, /) -> bool:
+    """Whether some rows of large units are left out, for which all rows must be in memory."""
+    return unit is not None and unit.over == "sample"
 
 
 def _inputs(request: Request) -> list[Path | None]:

@@ -15,6 +15,7 @@ from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.unit_sizes import UnitSizes
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import check_word
 from puffer_frames.priors.joint_counts import JointCounts
@@ -77,6 +78,11 @@ class Table(Protocol):
     def in_memory(self) -> LocalTable:
         """The same rows in memory, where the rows of units and series are read; ArgumentTypeError where that is not
         done.
+        """
+
+    def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
+        """How many rows the units have, and in which of the columns their rows differ. Rows without a unit, or with a
+        missing group, are left out for `nulls="drop"`; else a missing unit is a PriorError.
         """
 
     def run(self) -> Table:

@@ -37,6 +37,7 @@ from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.strata import strata_columns
 from puffer_frames.frames.summary import count_levels, count_rows, count_values, levels_of
+from puffer_frames.frames.unit_sizes import UNIT, UnitSizes, plain_names, unit_sizes
 from puffer_frames.noise.estimate import evenly
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
@@ -85,6 +86,13 @@ class DuckTable:
         return self._read(self.names)
 
     run = in_memory
+
+    def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
+        """By one group-by, as `unit_sizes.unit_sizes`."""
+        of_groups, of_values = plain_names(groups, values)
+        named = {UNIT: unit, **of_groups, **of_values}
+        rows = selected(self.relation, {alias: f"#{self.names.index(name) + 1}" for alias, name in named.items()})
+        return unit_sizes(rows, unit=unit, groups=of_groups, values=of_values, nulls=nulls)
 
     def fingerprint(self, *, like: str = "") -> str:
         """Of the rows as they come."""

@@ -19,13 +19,14 @@ from puffer_frames.frames.local.looks import warn_of_kept, warn_of_order
 from puffer_frames.frames.local.own import own_frame
 from puffer_frames.frames.local.prepare import prepare, row_numbers
 from puffer_frames.frames.local.series import read_series
-from puffer_frames.frames.local.units import capped, read_units
+from puffer_frames.frames.local.units import capped, local_unit_sizes, read_units
 from puffer_frames.frames.local.write import build_release, check_index, real_values
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.stamps.fingerprint import fingerprint
 from puffer_frames.frames.strata import numbers_of_strata
 from puffer_frames.frames.summary import count_levels, count_rows, count_values
+from puffer_frames.frames.unit_sizes import UnitSizes
 from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.estimate import evenly
 from puffer_frames.noise.postprocessing import Bounds
@@ -159,6 +160,10 @@ class LocalTable(ABC):
     ) -> UnitRows:
         """The rows of every unit, as `units.read_units`."""
         return read_units(self.opened(), unit=unit, value=value, by=by, nulls=nulls, low=low, high=high)
+
+    def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
+        """From the rows of the units, as `units.local_unit_sizes`."""
+        return local_unit_sizes(self.opened(), unit=unit, groups=groups, values=values, nulls=nulls)
 
     def read_series(
         self, *, state: str, time: str, unit: str | None, states: Sequence[Secret] | None, nulls: str, gaps: str

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
 from puffer_frames.frames.columns import Frame, check_rows, column, rows_text, to_floats
 from puffer_frames.frames.local.prepare import missing
-from puffer_frames.frames.roles import check_labels, check_numbers
+from puffer_frames.frames.roles import check_labels, check_numbers, is_of_labels
 from puffer_frames.frames.summary import sort_key
+from puffer_frames.frames.unit_sizes import UnitSizes
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.unit_rows import UnitRows
@@ -44,6 +45,31 @@ def read_units(
     starts = np.searchsorted(codes, np.arange(len(units) + 1))
     groups, group_of = _groups(complete, by, order, starts)
     return UnitRows(units=units, values=values, starts=starts, groups=groups, group_of=group_of)
+
+
+def local_unit_sizes(
+    frame: Frame, /, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str
+) -> UnitSizes:
+    """How many rows units have, and in which columns their rows differ; raises as `factorise`."""
+    check_rows(len(frame))
+    complete = frame if nulls == "raise" else complete_rows(frame, [unit, *groups])
+    codes, units = factorise(complete, unit)
+    sizes = np.bincount(codes, minlength=len(units))
+    mixed = [name for name in groups if _differs(codes, factorise(complete, name)[0])]
+    for name in values:
+        rows = complete if nulls == "raise" else complete_rows(complete, [name])
+        own = codes if rows is complete else factorise(rows, unit)[0]
+        entries = factorise(rows, name)[0] if is_of_labels(rows.schema[name]) else _values(rows, name)
+        if _differs(own, entries):
+            mixed.append(name)
+    return UnitSizes(largest=int(sizes.max()), smallest=int(sizes.min()), mixed=frozenset(mixed))
+
+
+def _differs(codes: IndexArray, entries: FloatArray | IndexArray) -> bool:
+    """Whether some unit has two different entries."""
+    order = np.lexsort((entries, codes))
+    same_unit = np.diff(codes[order]) == 0
+    return bool((same_unit & (np.diff(entries[order]) != 0)).any())
 
 
 def capped(frame: Frame, unit: str, most: int, /) -> Frame:

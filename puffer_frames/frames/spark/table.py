@@ -28,6 +28,7 @@ from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
 from puffer_frames.frames.stamps.unordered import RowSums
 from puffer_frames.frames.strata import strata_columns
 from puffer_frames.frames.summary import count_levels, count_rows, count_values, levels_of
+from puffer_frames.frames.unit_sizes import UNIT, UnitSizes, plain_names, unit_sizes
 from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
@@ -87,6 +88,13 @@ class SparkTable:
             "frame.write.parquet(path), with certificate_of(frame).save(another_path) beside it; for the rest convert "
             "it with frame.toPandas().",
         )
+
+    def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
+        """By one group-by, as `unit_sizes.unit_sizes`."""
+        of_groups, of_values = plain_names(groups, values)
+        named = {UNIT: unit, **of_groups, **of_values}
+        rows = self.frame.select(*(self._native(name).alias(alias) for alias, name in named.items()))
+        return unit_sizes(rows, unit=unit, groups=of_groups, values=of_values, nulls=nulls)
 
     def run(self) -> SparkTable:
         """It is compared where it lies."""
