@@ -130,7 +130,7 @@ JOBS: Mapping[str, Callable[[Request], Outcome]] = {
 
 def _opened(request: Request, source: Path, /, *, memory: bool = False) -> tuple[NativeFrame, dict[str, Any]]:
     """The rows, and the arguments in the types of their columns."""
-    memory = memory or bool(request.arguments.get("shuffle")) or _samples(request.arguments.get("unit"))
+    memory = memory or bool(request.arguments.get("shuffle")) or request.arguments.get("unit_over") == "sample"
     frame = read_rows(source, schema=request.schema, streaming=not memory)
     rows = row_count(frame)
     LOG.info("%s: %s", source, "read as a stream" if rows is None else f"{rows} rows in memory")
