@@ -27,6 +27,7 @@ from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
 from puffer_frames.verbs.batch_report import BatchReport, refused_by, report_of
 from puffer_frames.verbs.calibration_text import plan_rows, plan_title
 from puffer_frames.verbs.checked_rows import findings_of
+from puffer_frames.verbs.kept_loss import loss_given
 from puffer_frames.verbs.lean_plan import LAWS, lean, whole
 from puffer_frames.verbs.merged_strata import as_merged
 from puffer_frames.verbs.plan import Plan
@@ -298,6 +299,7 @@ class Calibration(Planned):
         return release_rows(self.plan, rows, asked, frame=frame, rows_per_secret=counts, batch=batch)
 
     refine = short_traceback(refine_release)
+    loss_given = short_traceback(loss_given)
 
     @short_traceback
     def check(self, frame: NativeFrame, /) -> BatchReport:
