@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame, as_names
@@ -21,14 +21,22 @@ from puffer_frames.verbs.plan_columns import check_columns
 from puffer_frames.verbs.plan_drift import measure_part
 from puffer_frames.verbs.rows_seen import RowsSeen
 
-if TYPE_CHECKING:
-    from puffer_frames.verbs.calibration import Calibration
-
 MOST_STRATA = 10_000
 """Different values of the columns together, at most."""
 
 
-def loss_given(self: Calibration, frame: NativeFrame, /, columns: str | Sequence[str]) -> NativeFrame:
+class _Planned(Protocol):
+    """What is needed of a calibration."""
+
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def kinds(self) -> Mapping[str, str]: ...
+    @property
+    def library(self) -> str: ...
+
+
+def loss_given(calibration: _Planned, frame: NativeFrame, /, columns: str | Sequence[str]) -> NativeFrame:
     r"""Say what the noisy columns lose to a reader who sees other columns of the same row too, such as kept ones.
 
     Parameters
@@ -77,7 +85,7 @@ def loss_given(self: Calibration, frame: NativeFrame, /, columns: str | Sequence
     >>> plan.loss_given(people, "town").round(2).to_dict("list")
     {'town': ['x', 'y'], 'rows': [250, 150], 'loss': [0.7, 0.41], 'told': [0.45, 0.84]}
     """
-    plan, request = self.plan, self.plan.request
+    plan, request = calibration.plan, calibration.plan.request
     frame = as_merged(request, frame)
     table = open_table(frame)
     names = tuple(dict.fromkeys(as_names(columns, table.labels, role="columns")))
@@ -91,7 +99,7 @@ def loss_given(self: Calibration, frame: NativeFrame, /, columns: str | Sequence
         )
     given = (*request.given_columns, *more)
     roles = Roles.of(secret=request.secret, public=request.public, given=given)
-    check_columns(table, request, roles, kinds=self.kinds)
+    check_columns(table, request, roles, kinds=calibration.kinds)
     asked = replace(request, given=Strata(given), given_columns=given)
     rows = table.complete(asked.counting(roles), nulls=request.nulls, layout=None)
     seen = RowsSeen.for_plan(rows, asked, plan.clipped, joint=plan.is_joint)
@@ -106,7 +114,7 @@ def loss_given(self: Calibration, frame: NativeFrame, /, columns: str | Sequence
     own.sort(key=lambda row: (-1.0 if math.isnan(row[2]) else row[2], row[3]), reverse=True)
     shown: dict[str, list[Any]] = {name: [str(row[0][k]) for row in own] for k, name in enumerate(given)}
     shown |= {"rows": [row[1] for row in own], "loss": [row[2] for row in own], "told": [row[3] for row in own]}
-    return small_frame(shown, library=self.library)
+    return small_frame(shown, library=calibration.library)
 
 
 def _measured(plan: Plan, part: RowsSeen, given: tuple[Any, ...]) -> tuple[int, dict[Secret, int], float]:
