@@ -224,7 +224,7 @@ def _calibration_text(certificate: Fields) -> str:
 
 def _is_of_rows(certificate: Fields) -> bool:
     """Whether the scales of several columns were found together, for whole rows."""
-    return any(statement.key in ("joint-exact", "joint-coupled") for statement in certificate.statements)
+    return any(statement.key in ("joint-exact", "joint-delta", "joint-coupled") for statement in certificate.statements)
 
 
 def _ratio(certificate: Fields, asked: dict[str, float]) -> float:

@@ -23,6 +23,8 @@ _OPEN = ("kept", "kept-tells", "given-alone", "given-lacking", "order-tells", "n
 def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim) -> list[tuple[str, str, str]]:
     """Question, where it is asked, and the answer with its grounds, in order.
 
+    Where noise can be drawn again, no answer is a promise.
+
     Questions are those of NIST SP 800-226 and of ISO/IEC 27559:2022, in the words of this package.
     """
     rows: Sequence[tuple[str, str, Sequence[Claim]]] = [
@@ -44,7 +46,9 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
         ("Why this epsilon", "NIST", [_why(justification)]),
         ("Integrity", "ISO 9", [claim("signed" if certificate.signature else "unsigned")]),
     ]
-    return [(question, asked, " ".join(map(str, found)) or "Not in the certificate.") for question, asked, found in rows]
+    return [
+        (question, asked, " ".join(map(str, found)) or "Not in the certificate.") for question, asked, found in rows
+    ]
 
 
 def _use(certificate: Fields) -> Claim:
@@ -91,6 +95,8 @@ def _parameters(certificate: Fields) -> list[Claim]:
 
 
 def _delta(certificate: Fields) -> Claim:
+    if certificate.reproducible:
+        return claim("no-promise")
     if not certificate.delta:
         return claim("delta-zero")
     if certificate.answers:
@@ -100,6 +106,8 @@ def _delta(certificate: Fields) -> Claim:
 
 
 def _worst_case(certificate: Fields) -> Claim:
+    if certificate.reproducible:
+        return claim("no-promise")
     but = f", but for delta = {plain(certificate.delta)}" if certificate.delta else " and whatever is released"
     return claim("worst-case", but=but)
 
@@ -125,7 +133,7 @@ def _after(certificate: Fields) -> list[Claim]:
     found = stated(certificate, _AFTER)
     if not found and certificate.scales and not certificate.answers:
         found = [claim("nothing-after")]
-    return [*found, claim("closed")]
+    return [*found, claim("no-promise" if certificate.reproducible else "closed")]
 
 
 def _bias(certificate: Fields) -> list[Claim]:

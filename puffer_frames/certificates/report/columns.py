@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 
 from puffer_frames.certificates.fields import Fields
+from puffer_frames.certificates.report.markup import EMPTY
 from puffer_frames.certificates.report.pictures import Bar, bars
 from puffer_frames.certificates.text import channel_texts, scale_text
-from puffer_frames.numbers.presentation import rounded_up, shown, shown_names
+from puffer_frames.numbers.presentation import plain, rounded_up, shown, shown_names
 
 HEADS = ("Column", "What was done", "Scale", "Mean error", "Spread", "Error of a constant")
+_ANY_LEVELS = "any law of these levels (pure loss)"
 _MOST_NAMES = 40
 _MOST_PICTURES = 3
-NOT_KNOWN = "–"  # noqa: RUF001 - a dash for an empty cell
 
 
 def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
@@ -21,16 +22,16 @@ def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
     texts = dict(zip(certificate.channels, channel_texts(certificate), strict=True))
     for name, text in texts.items():
         error = certificate.channels[name].get("expected_error")
-        printed = NOT_KNOWN if error is None else f"{error:.4g}"
+        printed = EMPTY if error is None else f"{error:.4g}"
         done = text.removeprefix(f"{shown(name)}: ")
-        rows.append((shown(name), done, NOT_KNOWN, printed, NOT_KNOWN, NOT_KNOWN))
+        rows.append((shown(name), done, EMPTY, printed, EMPTY, EMPTY))
     beside = "beside the answers: labels, and figures of the noise" if certificate.answers else "released as it was"
     fates = (
         (certificate.given, "released as it was; the guarantee is beyond what it tells"),
         (certificate.kept, beside if certificate.answers else f"{beside}, outside the guarantee"),
         (certificate.withheld, "left out of the release"),
     )
-    return rows + [(_listed(names), done, *[NOT_KNOWN] * 4) for names, done in fates if names]
+    return rows + [(_listed(names), done, *[EMPTY] * 4) for names, done in fates if names]
 
 
 def _noisy(certificate: Fields, name: str) -> tuple[str, ...]:
@@ -38,7 +39,7 @@ def _noisy(certificate: Fields, name: str) -> tuple[str, ...]:
     found = certificate.estimated.get(name)
     remapped = any(one.key == "remap" for one in certificate.statements)
     error = f"{certificate.expected_error[name]:.4g}" + " (of the noise)" * remapped
-    spread = constant = NOT_KNOWN
+    spread = constant = EMPTY
     if found is not None:
         spread = f"{'below' if found.spread_is_bound else 'about'} {found.spread:.2g}"
         constant = f"{'below' if found.constant_error_is_bound else 'about'} {found.constant_error:.2g}"
@@ -70,14 +71,15 @@ def error_pictures(certificate: Fields, /) -> list[str]:
 
 
 def error_picture(
-    key: str, name: str, /, *, error: float, spread: tuple[float, str], constant: tuple[float, str]
+    key: str, name: str, /, *, error: float, spread: tuple[float, str] | None, constant: tuple[float, str]
 ) -> str:
-    """The mean error of a column beside its spread, and beside that of one constant."""
+    """The mean error of a column beside that of one constant, and beside its spread where it has one."""
     rows = [
         Bar(label="mean error of a released value", value=error, text=f"{error:.3g}"),
         Bar(label="error of one constant instead", value=constant[0], text=constant[1], soft=True),
-        Bar(label="spread of the column", value=spread[0], text=spread[1], soft=True),
     ]
+    if spread is not None:
+        rows.append(Bar(label="spread of the column", value=spread[0], text=spread[1], soft=True))
     return bars(key, f"Error of {shown(name)}, in its units", rows)
 
 
@@ -86,25 +88,18 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
 
     The pure loss, or delta where there is one. A law of which the certificate knows nothing is not here.
     """
-    rows = [("the beliefs named here", *_believed(certificate))]
+    asked = certificate.delta or certificate.epsilon
+    rows = [("the beliefs named here", asked, f"at most {plain(asked)}, as asked for")]
     named = {"population": "every law that the table does not refute at 95 %", "any law": "any law on the range"}
     for word, laws in named.items():
         losses = [found[word] for found in certificate.wider.values() if word in found]
         if losses:
             rows.append((laws, *_loss(max(losses))))
-    caps = [found.get("cap") for found in certificate.channels.values() if "cap" in found]
+    caps = [found.get("cap") for found in certificate.channels.values()]
     if caps and certificate.theorem == "channel":
         cap = math.inf if None in caps else max(float(cap) for cap in caps if cap is not None)
-        rows.append(("any law of these levels (pure loss)", *_loss(cap)))
+        rows.append((_ANY_LEVELS, *_loss(cap)))
     return rows
-
-
-def _believed(certificate: Fields) -> tuple[float, str]:
-    """What was measured or proved of the beliefs; what was asked for, where nothing else is in the record."""
-    asked = certificate.delta or certificate.epsilon
-    found = [one for beliefs in certificate.verified.values() for one in beliefs.values()]
-    losses = [(one.hockey_stick if certificate.delta else one.pure_loss).upper for one in found]
-    return _loss(min(asked, max(losses, default=asked)))
 
 
 def _loss(loss: float) -> tuple[float, str]:
@@ -115,13 +110,9 @@ def _loss(loss: float) -> tuple[float, str]:
 def robustness_picture(certificate: Fields, /) -> str:
     """The same as bars, with a line at what was asked for."""
     what = "Delta at this epsilon" if certificate.delta else "Pure loss"
-    rows = [Bar(label=laws, value=value, text=text, soft=k > 0) for k, (laws, value, text) in enumerate(_comparable(certificate))]
-    if len(rows) < 2:
+    comparable = [row for row in robustness(certificate) if not (certificate.delta and row[0] == _ANY_LEVELS)]
+    if len(comparable) < 2:
         return ""
+    rows = [Bar(label=laws, value=value, text=text, soft=k > 0) for k, (laws, value, text) in enumerate(comparable)]
     asked = certificate.delta or certificate.epsilon
     return bars("robust", f"{what} under wider laws; the line is what was asked for", rows, mark=asked)
-
-
-def _comparable(certificate: Fields) -> list[tuple[str, float, str]]:
-    """Without pure losses beside deltas."""
-    return [row for row in robustness(certificate) if not (certificate.delta and "pure loss" in row[0])]

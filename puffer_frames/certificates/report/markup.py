@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from puffer_frames.certificates.report.style import STYLE
 from puffer_frames.numbers.presentation import shown
 
+EMPTY = "–"
+
 
 def escaped(text: str, /) -> str:
     """Text that stays text: control characters with escapes, and what HTML would read as its own."""
@@ -26,9 +28,7 @@ def items(texts: Iterable[str], /) -> str:
 
 def named_rows(rows: Iterable[tuple[str, str]], /, *, caption: str, kind: str = "") -> str:
     """A table of two columns: a name in the head of each row, and its text."""
-    body = "".join(
-        f'<tr><th scope="row">{escaped(label)}</th><td>{escaped(text)}</td></tr>' for label, text in rows
-    )
+    body = "".join(f'<tr><th scope="row">{escaped(label)}</th><td>{escaped(text)}</td></tr>' for label, text in rows)
     return f"<table{_of(kind)}>{_caption(caption)}<tbody>{body}</tbody></table>"
 
 
@@ -38,7 +38,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], /, *, caption: st
     body = "".join(
         f'<tr><th scope="row">{escaped(row[0])}</th>'
         + "".join(
-            f'<td data-head="{escaped(name)}">{escaped(text)}</td>'
+            f'<td data-head="{escaped(name)}"{_of("none" if text == EMPTY else "")}>{escaped(text)}</td>'
             for name, text in zip(heads[1:], row[1:], strict=True)
         )
         + "</tr>"
@@ -63,7 +63,9 @@ def page(title: str, /, *parts: str, notice: str = "") -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
         f"<title>{escaped(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"{first}<h1>{escaped(title)}</h1>\n" + "\n".join(part for part in parts if part) + "\n</main>\n</body>\n</html>\n"
+        f"{first}<h1>{escaped(title)}</h1>\n"
+        + "\n".join(part for part in parts if part)
+        + "\n</main>\n</body>\n</html>\n"
     )
 
 

@@ -43,11 +43,7 @@ def example(epsilon: float, delta: float, /) -> Example:
     factor = math.exp(min(epsilon, _LARGEST)) * (2.0 if delta else 1.0)
     after = BEFORE * factor / (1 - BEFORE + BEFORE * factor)
     seen = min(1.0, BEFORE * math.exp(min(epsilon, _LARGEST)) + delta)
-    return Example(
-        after=_up(after),
-        chance=min(1.0, rounded_up(2 * delta, digits=_DIGITS)),
-        seen=_up(seen),
-    )
+    return Example(after=_up(after), chance=_up(2 * delta), seen=_up(seen))
 
 
 def in_100(probability: float, /) -> str:
@@ -56,4 +52,6 @@ def in_100(probability: float, /) -> str:
 
 
 def _up(probability: float) -> float:
-    return min(1.0, rounded_up(probability * (1 + 1e-12), digits=_DIGITS))
+    """Rounded to three digits, and up where these are less; rounding in the formula is far below the last of them."""
+    near = float(f"{probability:.{_DIGITS}g}")
+    return min(1.0, near if near >= probability * (1 - 1e-12) else rounded_up(probability, digits=_DIGITS))

@@ -16,14 +16,19 @@ from puffer_frames.certificates.report.odds import BEFORE, Example, example, in_
 from puffer_frames.certificates.report.others import Releases, audit_claim, releases_of
 from puffer_frames.certificates.report.pictures import Bar, bars, beside
 from puffer_frames.certificates.report.references import references
-from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, of_kind
+from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, of_kind, stated
 from puffer_frames.certificates.text import certificate_rows, certificate_title, meaning_text, what_text
 from puffer_frames.errors import ArgumentError
-from puffer_frames.numbers.presentation import shown
+from puffer_frames.numbers.presentation import shown, shown_names
 
 _ANNEX = ("noise", "beside it", "channel", "calibration", "measured", "proved", "assumes", "done", "technical")
+_ROBUST = (
+    *("joint-any-law", "joint-rule", "channel-radius", "observed-exceeds", "observed-unknown", "unit-any"),
+    *("population", "population-chain", "population-units", "channel-population"),
+    *("measured-of-one", "measured-of-unit", "measured-of-all"),
+)
 _ABOUT = {
-    "dataset": "What",
+    "dataset": "Data set",
     "issuer": "By whom",
     "created": "When",
     "intended_use": "For what use",
@@ -46,21 +51,22 @@ def certificate_page(certificate: Fields, /, *, ledger: object, audit: object, j
     audit_notice = tested.text if tested.text == claim("audit-failed", kind=type(audit).__name__).text else ""
     questions = checklist(certificate, justification=justification, audit=tested)
     return page(
-        certificate_title(certificate),
+        certificate_title(certificate) + ": NOT PRIVATE" * certificate.reproducible,
         _released(certificate),
         _promise(certificate),
         _columns(certificate),
         _robust(certificate),
         section("open", "What is NOT protected", items(of_kind(certificate, "not covered")), kind="box"),
         section("others", "Releases so far", _releases(others)),
-        section("audit", "Test of the release", paragraph(str(tested))),
-        section("signature", "Signature", *_signature(certificate)),
+        section("audit", "Test of the release", paragraph(tested.text)),
+        section("signature", "Signature", *_signature(certificate), kind="keep"),
         section(
             "checklist",
             "Checklist",
             table(
                 ("Question", "Asked in", "Answer, and on what ground"),
                 questions,
+                kind="asked",
                 caption="After NIST SP 800-226 and ISO/IEC 27559:2022 (ISO). No such body has looked at it.",
             ),
             kind="small",
@@ -78,23 +84,23 @@ def _released(certificate: Fields) -> str:
     if "covers" in found:
         rows.append(("Secrets", found["covers"]))
     table_of = named_rows(rows, caption="What the issuer says, and what the certificate holds")
-    changed = paragraph(str(claim("changed"))) if certificate.derived else ""
+    changed = paragraph(claim("changed").text) if certificate.derived else ""
     return section("released", "What was released", table_of, changed)
 
 
 def _promise(certificate: Fields) -> str:
-    dp = paragraph(claim("not-dp").text)
     if certificate.reproducible:
-        return section("promise", "The promise", paragraph(claim("no-promise").text, kind="lead"), dp)
+        return section("promise", "The promise", paragraph(claim("no-promise").text, kind="lead"))
     meaning = meaning_text(certificate)
-    said, found = promise_claims(certificate.epsilon, certificate.delta, whom=_whom(certificate), what=what_text(certificate))
+    whom, what = _whom(certificate), _what(certificate)
+    said, found = promise_claims(certificate.epsilon, certificate.delta, whom=whom, what=what)
     return section(
         "promise",
         "The promise",
         paragraph(meaning[:1].upper() + meaning[1:] + ".", kind="lead"),
         *(paragraph(one.text) for one in said),
         paragraph(claim("no-end").text),
-        dp,
+        paragraph(claim("not-dp").text),
         beside(odds_picture(found)),
     )
 
@@ -122,7 +128,19 @@ def odds_picture(found: Example, /) -> str:
 def _whom(certificate: Fields) -> str:
     if certificate.answers:
         return "of what is protected"
-    return f"of one {shown(certificate.unit)}" if certificate.unit else "of one record"
+    given = f", whose {shown_names(certificate.given)} the reader knows" if certificate.given else ""
+    return (f"of one {shown(certificate.unit)}" if certificate.unit else "of one record") + given
+
+
+def _what(certificate: Fields) -> str:
+    """What the promise is about: of rows the noisy values alone, among those that the given columns do not tell apart."""
+    if certificate.answers:
+        return what_text(certificate)
+    given = f", among records with the same {shown_names(certificate.given)}," if certificate.given else ""
+    return (
+        what_text(certificate).replace("released value", "noisy value" if certificate.kept else "released value")
+        + given
+    )
 
 
 def _columns(certificate: Fields) -> str:
@@ -130,37 +148,44 @@ def _columns(certificate: Fields) -> str:
     return section(
         "columns",
         "Columns, and their error",
-        table(HEADS, column_rows(certificate), caption=caption),
+        table(HEADS, column_rows(certificate), caption=caption, kind="numbers"),
         beside(*error_pictures(certificate)),
     )
 
 
 def _robust(certificate: Fields) -> str:
     what = "delta at this epsilon" if certificate.delta else "pure loss"
-    rows = [(laws, text) for laws, _, text in robustness(certificate)]
-    alone = " (of each column alone)" if len(certificate.scales) > 1 and certificate.wider else ""
+    found = robustness(certificate)
+    of = "of each column alone" if len(certificate.scales) > 1 and len(found) > 1 else "of the release"
     return section(
         "robust",
         "How robust the promise is",
-        named_rows(rows, caption=f"The largest {what} of any column under{alone}, rounded up"),
+        table(("Under", "Lost"), [(laws, text) for laws, _, text in found], caption=_lost(what, of)),
+        *(paragraph(one.text) for one in stated(certificate, _ROBUST)),
         beside(robustness_picture(certificate)),
     )
 
 
+def _lost(what: str, of: str) -> str:
+    meaning = "" if what.startswith("delta") else ". A loss of x: odds change by a factor of at most e^x"
+    return f"The largest {what} {of}, rounded up{meaning}"
+
+
 def _releases(found: Releases | None) -> str:
     if found is None:
-        return paragraph(str(claim("ledger-none")))
+        return paragraph(claim("ledger-none").text)
     listed = table(found.heads, found.rows, caption="The last releases of this data set")
-    return listed + "".join(paragraph(str(one)) for one in found.claims)
+    return listed + "".join(paragraph(one.text) for one in found.claims)
 
 
 def _signature(certificate: Fields) -> list[str]:
-    found = dict(certificate_rows(certificate))
     state = claim("signed" if certificate.signature else "unsigned")
-    rows = [("Fingerprint of the release", certificate.fingerprint), ("Package", f"puffer_frames {certificate.version}")]
-    blank = [("Name, date, signature", "\n")]
-    assert found["signature"]
-    return [paragraph(state.text), named_rows([*rows, *blank], caption="To compare with the file that you have")]
+    rows = [
+        ("Fingerprint of the release", certificate.fingerprint),
+        ("Package", f"puffer_frames {certificate.version}"),
+    ]
+    blank = named_rows([("Name, date, signature", "")], caption="To sign by hand", kind="sign")
+    return [paragraph(state.text), named_rows(rows, caption="To compare with the file that you have"), blank]
 
 
 def _annex(certificate: Fields) -> str:
@@ -178,7 +203,7 @@ def _joined(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
     found: dict[str, list[str]] = {}
     for label, text in rows:
         found.setdefault(label, []).append(text)
-    return [(label, " ".join(texts)) for label, texts in found.items()]
+    return [(label, "\n".join(texts)) for label, texts in found.items()]
 
 
 def _check_text(justification: object) -> None:
@@ -189,5 +214,3 @@ def _check_text(justification: object) -> None:
             got="an empty text" if isinstance(justification, str) else f"a {type(justification).__name__}",
             hint="Say in a sentence why this epsilon was chosen.",
         )
-
-

@@ -59,9 +59,9 @@ def bars(name: str, title: str, rows: Sequence[Bar], /, *, largest: float = 0.0,
         parts.append(f'<text x="0" y="{y + 13}">{escaped(label)}</text>')
         parts.append(f'<text x="{_WIDTH}" y="{y + 13}" text-anchor="end">{escaped(row.text)}</text>')
         parts.append(f'<rect class="{kind}" x="0" y="{y + 18}" width="{max(length, 1):.1f}" height="10"/>')
-    if mark is not None and top:
-        x = _WIDTH * mark / top
-        parts.append(f'<line class="mark" x1="{x:.1f}" y1="0" x2="{x:.1f}" y2="{height}" stroke-dasharray="3 3"/>')
+        if mark is not None and top:
+            x = _WIDTH * mark / top
+            parts.append(f'<line class="mark" x1="{x:.1f}" y1="{y + 15}" x2="{x:.1f}" y2="{y + 31}"/>')
     return f"<figure>{''.join(parts)}</svg><figcaption>{escaped(title)}</figcaption></figure>"
 
 

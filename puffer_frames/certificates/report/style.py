@@ -21,10 +21,14 @@ th, td { text-align: left; vertical-align: top; padding: .22rem .5rem .22rem 0; 
 tbody th { font-weight: 600; }
 table:not(.wide) th { width: 27%; }
 .lead { font-size: 1.08rem; }
+.numbers td:nth-child(n+3) { min-width: 5em; }
+.asked th:first-child { width: 16%; } .asked th:nth-child(2) { width: 13%; }
+.sign th { padding: 1.6rem .5rem 1.6rem 0; }
 .figures table { font-family: ui-monospace, "DejaVu Sans Mono", monospace; }
 .figures td { white-space: pre-wrap; }
 .notice, .box { border: 2px solid var(--warn); background: var(--warn-paper); padding: .5rem .8rem; }
 .notice { font-weight: 700; color: var(--warn); }
+.box { margin-top: 1.2rem; }
 .box h2 { margin-top: .1rem; color: var(--warn); }
 .pictures { display: flex; flex-wrap: wrap; gap: .4rem 2rem; }
 .pictures figure { flex: 1 1 19rem; max-width: 28rem; margin: .4rem 0; }
@@ -37,30 +41,33 @@ svg .bar { fill: var(--bar); } svg .rest { fill: var(--rest); } svg .mark { stro
   .wide tr, .wide th, .wide td, table:not(.wide) tr, table:not(.wide) th, table:not(.wide) td { display: block;
     width: 100%; }
   td { border-top: 0; padding-top: 0; }
-  .wide td:not(:empty)::before { content: attr(data-head) ": "; color: var(--soft); }
+  .wide td.none { display: none; }
+  .wide td::before { content: attr(data-head) ": "; color: var(--soft); }
 }
 @page { size: A4; margin: 10mm 12mm 11mm; }
 @media print {
   :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --bar: #2f6f9f; --rest: #9fb4c4;
     --warn: #a40e26; --warn-paper: #fff; }
-  body { font-size: 7.4pt; line-height: 1.24; }
+  body { font-size: 8pt; line-height: 1.24; }
   main { max-width: none; padding: 0; }
   h1 { font-size: 13pt; margin: 0 0 2pt; }
-  h2 { font-size: 9pt; margin: 5pt 0 1pt; break-after: avoid; }
+  h2 { font-size: 9.5pt; margin: 5pt 0 1pt; break-after: avoid; }
   h3 { font-size: 8pt; margin: 3pt 0 0; break-after: avoid; }
   p, ul { margin: 1pt 0; }
   ul { padding-left: 9pt; }
-  table { font-size: 7.2pt; margin: 1pt 0; }
-  caption { font-size: 6.6pt; padding: 0; }
-  figcaption { font-size: 6.6pt; }
+  table { font-size: 7.8pt; margin: 1pt 0; }
+  caption, figcaption { font-size: 7pt; padding: 0; }
   th, td { padding: .8pt 4pt .8pt 0; }
   tr, figure, .box { break-inside: avoid; }
-  .lead { font-size: 8.2pt; }
-  .notice, .box { padding: 2pt 5pt; border-width: 1pt; }
+  .lead { font-size: 9pt; }
+  .notice, .box { padding: 2pt 5pt; border-width: 1pt; margin: 4pt 0; }
   .box ul, .small ul { columns: 2; column-gap: 12pt; }
   .pictures { gap: 0 14pt; flex-wrap: nowrap; }
   .pictures figure { max-width: 62mm; flex: 1 1 45mm; margin: 1pt 0; }
-  .small, .small table { font-size: 6.4pt; line-height: 1.18; }
+  .small, .small table { font-size: 6.7pt; line-height: 1.18; }
+  .small table:not(.wide) th, .asked th:first-child { width: 13%; } .asked th:nth-child(2) { width: 9%; }
+  .keep { break-inside: avoid; }
+  .sign th { padding: 7pt 4pt 9pt 0; }
 }
 """
 """One sheet for screen and print."""
