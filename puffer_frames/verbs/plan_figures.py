@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.numbers.presentation import rounded_up, shown
+from puffer_frames.numbers.presentation import at_most, shown
 from puffer_frames.scales.joint.measured_rows import any_joint_loss
 from puffer_frames.verbs.calibration_text import spread_of
 from puffer_frames.verbs.channel_plan import CONFIDENCE, ChannelPlan
@@ -65,7 +64,7 @@ def channel_figures(plan: ChannelPlan, /) -> PlanFigures:
         (f"every law that the table does not refute at {100 * CONFIDENCE:g} %", *_loss(plan.population, delta=delta)),
     ]
     if not delta:
-        losses.append(("any law of these levels", *_upper(plan.largest_loss)))
+        losses.append(("any law of these levels", *at_most(plan.largest_loss)))
     error = ColumnError(name=plan.name, error=channel.expected_error, constant=channel.constant_error, spread=None)
     return PlanFigures(whom="of one record", what="one released value", errors=(error,), losses=tuple(losses))
 
@@ -87,15 +86,10 @@ def _losses(plan: Plan) -> list[tuple[str, float, str]]:
         if known and len(known) == len(found):
             rows.append((laws + alone, *max(known, key=lambda pair: pair[0])))
     if plan.is_joint and not delta:
-        rows.append(("any law on the ranges of the columns", *_upper(any_joint_loss(choices))))
+        rows.append(("any law on the ranges of the columns", *at_most(any_joint_loss(choices))))
     return rows
 
 
 def _loss(found: Verification, *, delta: float) -> tuple[float, str]:
     bracket: Bracket = found.hockey_stick if delta else found.pure_loss
-    return _upper(bracket.upper)
-
-
-def _upper(loss: float) -> tuple[float, str]:
-    up = rounded_up(loss, digits=3)
-    return up, f"at most {up:.3g}" if math.isfinite(up) else "no bound"
+    return at_most(bracket.upper)

@@ -8,7 +8,7 @@ from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.markup import EMPTY
 from puffer_frames.certificates.report.pictures import Bar, bars
 from puffer_frames.certificates.text import channel_texts, scale_text
-from puffer_frames.numbers.presentation import plain, rounded_up, shown, shown_names
+from puffer_frames.numbers.presentation import at_most, plain, shown, shown_names
 
 HEADS = ("Column", "What was done", "Scale", "Mean error", "Spread", "Error of a constant")
 _ANY_LEVELS = "any law of these levels (pure loss)"
@@ -94,17 +94,12 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
     for word, laws in named.items():
         losses = [found[word] for found in certificate.wider.values() if word in found]
         if losses:
-            rows.append((laws, *_loss(max(losses))))
+            rows.append((laws, *at_most(max(losses))))
     caps = [found.get("cap") for found in certificate.channels.values()]
     if caps and certificate.theorem == "channel":
         cap = math.inf if None in caps else max(float(cap) for cap in caps if cap is not None)
-        rows.append((_ANY_LEVELS, *_loss(cap)))
+        rows.append((_ANY_LEVELS, *at_most(cap)))
     return rows
-
-
-def _loss(loss: float) -> tuple[float, str]:
-    up = rounded_up(loss, digits=3)
-    return up, f"at most {up:.3g}" if math.isfinite(up) else "no bound"
 
 
 def robustness_picture(certificate: Fields, /) -> str:

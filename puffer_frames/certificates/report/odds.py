@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from puffer_frames.numbers.presentation import rounded_up
+from puffer_frames.numbers.presentation import at_most
 
 BEFORE = 0.1
 """What a reader holds of one secret before the release, in the example."""
@@ -52,6 +52,4 @@ def in_100(probability: float, /) -> str:
 
 
 def _up(probability: float) -> float:
-    """Rounded to three digits, and up where these are less; rounding in the formula is far below the last of them."""
-    near = float(f"{probability:.{_DIGITS}g}")
-    return min(1.0, near if near >= probability * (1 - 1e-12) else rounded_up(probability, digits=_DIGITS))
+    return min(1.0, at_most(probability, digits=_DIGITS)[0])

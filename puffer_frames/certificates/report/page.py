@@ -133,7 +133,7 @@ def _whom(certificate: Fields) -> str:
 
 
 def _what(certificate: Fields) -> str:
-    """What the promise is about: of rows the noisy values alone, among those that the given columns do not tell apart."""
+    """What the promise is about: beside kept columns the noisy values alone, among rows with the same given values."""
     if certificate.answers:
         return what_text(certificate)
     given = f", among records with the same {shown_names(certificate.given)}," if certificate.given else ""

@@ -24,8 +24,7 @@ table:not(.wide) th { width: 27%; }
 .numbers td:nth-child(n+3) { min-width: 5em; }
 .asked th:first-child { width: 16%; } .asked th:nth-child(2) { width: 13%; }
 .sign th { padding: 1.6rem .5rem 1.6rem 0; }
-.figures table { font-family: ui-monospace, "DejaVu Sans Mono", monospace; }
-.figures td { white-space: pre-wrap; }
+.figures td { white-space: pre-wrap; font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; }
 .notice, .box { border: 2px solid var(--warn); background: var(--warn-paper); padding: .5rem .8rem; }
 .notice { font-weight: 700; color: var(--warn); }
 .box { margin-top: 1.2rem; }
