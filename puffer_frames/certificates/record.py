@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from puffer_frames.certificates.checked import check_plain, refused
-from puffer_frames.certificates.fields import SCHEMA, Fields
+from puffer_frames.certificates.fields import SCHEMA
 from puffer_frames.certificates.plain import (
     as_label,
     as_plain,
@@ -18,15 +18,13 @@ from puffer_frames.certificates.plain import (
     measured_plain,
     number_plain,
 )
-from puffer_frames.certificates.report.page import certificate_page
-from puffer_frames.certificates.report.saved import check_path
+from puffer_frames.certificates.published import Published
 from puffer_frames.certificates.sentences import as_statement
 from puffer_frames.certificates.signature import PrivateKey, PublicKey, is_signed_by, sign
 from puffer_frames.certificates.text import certificate_rows, certificate_title
 from puffer_frames.errors import UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.compare import compare, require_rows, unknown_names
-from puffer_frames.frames.files import write_text
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.estimate import Usefulness, usefulness
 from puffer_frames.noise.families import WORDS
@@ -42,7 +40,7 @@ Verdict: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate(Fields):
+class Certificate(Published):
     """What is guaranteed of a release, for which pairs, under which beliefs, and why.
 
     It holds nothing but what may be published: no mean, variance or count of a single secret.
@@ -178,58 +176,6 @@ class Certificate(Fields):
         except (ValueError, RecursionError):  # errors of JSON and of its encoding are values
             raise refused("a file that is no JSON") from None
         return cls.from_dict(plain)
-
-    @short_traceback
-    def report(
-        self,
-        path: str | Path,
-        /,
-        *,
-        ledger: object = None,
-        audit: object = None,
-        justification: str | None = None,
-        overwrite: bool = False,
-    ) -> None:
-        """Write the certificate as a page that a person can read, print and sign.
-
-        Parameters
-        ----------
-        path : str or Path
-            Of a new .html file. It is written whole or not at all.
-        ledger : Ledger, optional
-            Lists the releases of the data set that the certificate names, and what they guarantee together.
-        audit : object, optional
-            What a test of the release returned: anything with `passed`. Of its figures nothing is printed.
-        justification : str, optional
-            Why this epsilon was chosen, in the words of whoever issues the release.
-        overwrite : bool
-            Replace a file that is there.
-
-        Raises
-        ------
-        ArgumentError, ArgumentTypeError
-            For another path, a file that is there, a ledger without releases of this data set, and what is no ledger,
-            no test or no text.
-        LedgerError
-            For a line of the ledger that no release has written.
-        OSError
-            Where the file cannot be written there.
-
-        Notes
-        -----
-        The page says what the certificate says, and may be published with it. It has no scripts, needs nothing from
-        elsewhere, and fits on two pages of A4 where a release has few columns (docs/report.md).
-
-        Examples
-        --------
-        >>> import tempfile, numpy as np, pandas as pd, puffer_frames
-        >>> rng = np.random.default_rng(0)
-        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-        >>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.5)
-        >>> released.puffer.certificate.report(tempfile.mkdtemp() + "/release.html", justification="A usual value.")
-        """
-        place = check_path(path, overwrite=overwrite)
-        write_text(certificate_page(self, ledger=ledger, audit=audit, justification=justification), place)
 
     @short_traceback
     def sign(self, private_key: PrivateKey, /) -> Certificate:

@@ -8,7 +8,7 @@ from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.words import Claim, claim, of_kind, stated
 from puffer_frames.numbers.presentation import pairs_text, plain, rounded_up, shown, shown_names
 
-_COMPOSING = (
+COMPOSING = (
     *("adds-up", "adds-up-series", "adds-up-rows", "planned-releases", "refines", "one-release"),
     *("channel-again", "channel-again-capped", "other-columns", "other-answers"),
 )
@@ -41,7 +41,7 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
         ("Side channels", "NIST", _side_channels(certificate)),
         ("Post-processing", "NIST", _after(certificate)),
         ("Bias", "NIST", _bias(certificate)),
-        ("Composition", "NIST", stated(certificate, _COMPOSING)),
+        ("Composition", "NIST", stated(certificate, COMPOSING)),
         ("Adversarial test", "ISO 8.2.3", [audit]),
         ("Why this epsilon", "NIST", [_why(justification)]),
         ("Integrity", "ISO 9", [claim("signed" if certificate.signature else "unsigned")]),

@@ -126,6 +126,25 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "ledger-lacks": ("not covered", "This release is not among those of the ledger."),
     "ledger-only": ("not covered", "A release that was made without this ledger is not in it."),
     "ledger-none": ("not covered", "No ledger was given to this report: other releases are not known to it."),
+    # the records for registries
+    "relation": (
+        "not covered",
+        "The privacy relation is of Pufferfish privacy (Kifer, Machanavajjhala 2014), not of differential privacy.",
+    ),
+    "relation-compared": (
+        "proved",
+        "Compared are the laws of {what} under two protected secrets ({secrets}){given}, under each belief that is "
+        "covered: {beliefs}.",
+    ),
+    "relation-distance": (
+        "proved",
+        "Input distance: 1 for the two secrets of a protected pair; others are not compared.",
+    ),
+    "relation-output": (
+        "proved",
+        "Output measure: {measure}, in both orders. Output distance: at most {bound}.",
+    ),
+    "nothing-before": ("done", "The record names nothing that was done to the values before."),
 }
 """Ground and text per sentence; braces are filled in by `claim`."""
 
