@@ -151,7 +151,8 @@ def _lines(texts: Iterable[str]) -> str:
 
 
 def _slug(*parts: str) -> str:
-    return "-".join(re.sub(r"[\W_]+", "-", part.lower()).strip("-") or "x" for part in parts)
+    """As the registry makes it of name, curator and year."""
+    return "-".join(re.sub(r"\W+", "-", part.lower()) for part in parts).replace("_", "-")
 
 
 def _day(published: str | None, created: str | None) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from puffer_frames.numbers.presentation import shown
 
 Node: TypeAlias = "str | int | float | Sequence[str] | Mapping[str, Node]"
+
+_WORD = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
+"""What no reader of YAML takes for anything but a text."""
 
 
 def yaml_text(node: Mapping[str, Node], /) -> str:
@@ -29,6 +33,8 @@ def _lines(node: Mapping[str, Node], margin: str) -> Iterator[str]:
 
 
 def _scalar(value: str | float) -> str:
+    if isinstance(value, str) and _WORD.fullmatch(value):
+        return value
     if isinstance(value, str):
         return json.dumps("\n".join(map(shown, value.split("\n"))), ensure_ascii=False)
     text = repr(value)

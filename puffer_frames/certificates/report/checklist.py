@@ -70,7 +70,7 @@ def _why(justification: str | None) -> Claim:
 
 def _unit(certificate: Fields) -> list[Claim]:
     if certificate.answers:
-        return [claim("unit-answer", subject=certificate.subject[:1].upper() + certificate.subject[1:])]
+        return [claim("unit-answer", subject=certificate.subject)]
     if certificate.unit:
         return [claim("unit-rows", unit=shown(certificate.unit), rows=f"{certificate.unit_rows:,}")]
     return [claim("unit-row")]

@@ -65,7 +65,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     # the checklist
     "unit-row": ("proved", "One record: a row of the table."),
     "unit-rows": ("proved", "All rows of one {unit} together, of which there are at most {rows}."),
-    "unit-answer": ("proved", "{subject}."),
+    "unit-answer": ("proved", "Protected is {subject}."),
     "delta-zero": ("proved", "Delta is 0: the bound has no exception."),
     "delta-rows": (
         "measured",
