@@ -223,6 +223,7 @@ def test_croissant(released, name, encoding):
     assert found["rai:dataLimitations"] == not_covered
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the library's own parts
 def test_croissant_as_its_own_library_reads_it(released, tmp_path):
     mlcroissant = pytest.importorskip("mlcroissant")
     certificate, folder = released

@@ -67,18 +67,8 @@ def registry_record(
                 "privacy_parameters": {"epsilon": certificate.epsilon, "delta": certificate.delta},
                 "privacy_parameters_details": dict(certificate_rows(certificate))["meaning"],
             },
-            "deployment_model": {
-                "model_name": "Central",
-                "actors": _lines([claim("central").text, *(str(one) for one in stated(certificate, _BELIEFS))]),
-                "release_type": "Many releases" if certificate.releases > 1 else "One release",
-                "release_type_details": _lines([one.text for one in stated(certificate, COMPOSING)]),
-                "data_source_type": "Static",
-                "access_type": "Non-interactive",
-            },
-            "accounting": {
-                "post_processing": _lines([one.text for one in stated(certificate, ("after", "remap"))] or ["None."]),
-                "composition": _lines([one.text for one in stated(certificate, COMPOSING)]),
-            },
+            "deployment_model": _model(certificate),
+            "accounting": _accounting(certificate),
             "implementation": {
                 "preprocessing_and_hyperparameter_tuning": _lines(_before(certificate)),
                 "mechanisms": _mechanisms(certificate),
@@ -93,6 +83,25 @@ def registry_record(
 
 
 _BELIEFS = ("beliefs", "chain", "law", "records", "units")
+
+
+def _model(certificate: Fields) -> dict[str, Node]:
+    """Who is trusted, and how often is released."""
+    return {
+        "model_name": "Central",
+        "actors": _lines([claim("central").text, *(str(one) for one in stated(certificate, _BELIEFS))]),
+        "release_type": "Many releases" if certificate.releases > 1 else "One release",
+        "release_type_details": _lines([one.text for one in stated(certificate, COMPOSING)]),
+        "data_source_type": "Static",
+        "access_type": "Non-interactive",
+    }
+
+
+def _accounting(certificate: Fields) -> dict[str, Node]:
+    return {
+        "post_processing": _lines([one.text for one in stated(certificate, ("after", "remap"))] or [NOT_SAID]),
+        "composition": _lines([one.text for one in stated(certificate, COMPOSING)]),
+    }
 
 
 def _description(certificate: Fields) -> str:
