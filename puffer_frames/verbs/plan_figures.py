@@ -78,7 +78,7 @@ def _losses(plan: Plan) -> list[tuple[str, float, str]]:
     kinds = {
         "the observed law": [choice.observed for choice in choices],
         "every law that the table does not refute at 95 %": [choice.wider.get("population") for choice in choices],
-        "any law on the range": [choice.wider.get("any law") for choice in choices],
+        "any law on the range or domain": [choice.wider.get("any law") for choice in choices],
     }
     rows = []
     for laws, found in kinds.items():

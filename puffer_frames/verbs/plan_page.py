@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from puffer_frames.certificates.report.columns import error_picture
 from puffer_frames.certificates.report.markup import EMPTY, items, named_rows, page, paragraph, section, table
 from puffer_frames.certificates.report.page import odds_picture, promise_claims
-from puffer_frames.certificates.report.pictures import Bar, bars, beside
+from puffer_frames.certificates.report.pictures import Bar, aside, bars, beside
 from puffer_frames.certificates.report.words import claim
 from puffer_frames.numbers.presentation import Rows
 from puffer_frames.numbers.target import Target
@@ -45,9 +45,9 @@ def plan_page(
         section(
             "promise",
             "The promise of a release by this plan",
+            aside(odds_picture(found)),
             *(paragraph(one.text) for one in said),
             paragraph(claim("not-dp").text),
-            beside(odds_picture(found)),
         ),
         _errors(figures),
         _losses(figures, target),
@@ -83,8 +83,10 @@ def _losses(figures: PlanFigures, target: Target) -> str:
         Bar(label=laws, value=value, text=text, soft=k > 0) for k, (laws, value, text) in enumerate(figures.losses)
     ]
     picture = bars("losses", f"{what}; the line is what was asked for", drawn, mark=target.delta or target.epsilon)
-    listed = table(("Under", "Lost"), [(laws, text) for laws, _, text in figures.losses], caption=f"{what}, rounded up")
-    return section("losses", "How robust the promise is", listed, beside(picture))
+    listed = table(
+        ("Under", "Lost"), [(laws, text) for laws, _, text in figures.losses], caption=f"{what}, rounded up", kind="fit"
+    )
+    return section("losses", "How robust the promise is", aside(picture), listed)
 
 
 def _secrets(rows: Mapping[Secret, int]) -> str:

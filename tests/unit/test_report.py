@@ -136,7 +136,7 @@ def test_the_three_figures_of_robustness_are_those_of_the_certificate(tmp_path):
     wider = certificate.wider["score"]
     assert page.row("the beliefs named here") == ["at most 1, as asked for"]
     assert page.row("every law that the table does not refute at 95 %") == [f"at most {wider['population']:g}"]
-    assert page.row("any law on the range") == [f"at most {wider['any law']:g}"]
+    assert page.row("any law on the range or domain") == [f"at most {wider['any law']:g}"]
     page, _ = page_of(certificate_of_case("labels, no cap"), tmp_path)
     assert page.row("any law of these levels (pure loss)") == ["no bound"]
 

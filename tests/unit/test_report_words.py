@@ -63,6 +63,10 @@ TABLE = {key: lambda c, name: True for key in ALWAYS} | {
         and not {"clip", "round"} & set(c)
         and c.get("mechanism") != "remap"
     ),
+    "useless": lambda c, name: any(
+        certificate_of_case(name).expected_error[column] > one.constant_error
+        for column, one in certificate_of_case(name).estimated.items()
+    ),
     "no-bias": lambda c, name: (
         not channel(c, name)
         and not {"clip", "round"} & set(c)

@@ -16,6 +16,8 @@ _BIASING = (
     *("clipped", "clipped-to-range", "clipped-answers", "remap", "after", "randomised", "unit-sampled", "nulls"),
     *("channel", "channel-merged", "channel-cells", "channel-clipped", "strata-merged"),
 )
+BELIEVED = ("beliefs", "chain", "any-dependence", "law", "given-law")
+"""Sentences that say what a reader is taken to believe."""
 _AFTER = ("after", "remap", "derived-count", "frequencies")
 _OPEN = ("kept", "kept-tells", "given-alone", "given-lacking", "order-tells", "nulls", "channel-levels", "remap-values")
 
@@ -33,7 +35,7 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
         ("Unit of privacy", "NIST", [*_unit(certificate), *stated(certificate, ("per-record", "per-time"))]),
         ("Parameters", "NIST", _parameters(certificate)),
         ("Delta against rows", "NIST", [_delta(certificate)]),
-        ("What the reader is taken to know", "ISO 6.2, 7.3", stated(certificate, ("beliefs", "chain", "law"))),
+        ("What the reader is taken to know", "ISO 6.2, 7.3", stated(certificate, BELIEVED)),
         ("Largest or average risk", "ISO 7.3.2", [_worst_case(certificate)]),
         ("Population or these rows", "ISO 7.3.3", _population(certificate)),
         ("Unprotected data", "NIST; ISO 7.2", _unprotected(certificate)),

@@ -7,6 +7,7 @@ import math
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.markup import EMPTY
 from puffer_frames.certificates.report.pictures import Bar, bars
+from puffer_frames.certificates.report.words import Claim, claim
 from puffer_frames.certificates.text import channel_texts, scale_text
 from puffer_frames.numbers.presentation import at_most, plain, shown, shown_names
 
@@ -52,6 +53,13 @@ def _listed(names: tuple[str, ...]) -> str:
     return shown_names(names[:_MOST_NAMES]) + more
 
 
+def useless(certificate: Fields, /) -> list[Claim]:
+    """Columns whose noise is larger than the error of one constant."""
+    found = certificate.estimated.items()
+    names = [name for name, one in found if certificate.expected_error.get(name, 0.0) > one.constant_error]
+    return [claim("useless", names=_listed(tuple(names)))] if names else []
+
+
 def error_pictures(certificate: Fields, /) -> list[str]:
     """A picture for each of the first columns whose noise can be compared with something."""
     found = list(certificate.estimated.items())[:_MOST_PICTURES]
@@ -90,7 +98,10 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
     """
     asked = certificate.delta or certificate.epsilon
     rows = [("the beliefs named here", asked, f"at most {plain(asked)}, as asked for")]
-    named = {"population": "every law that the table does not refute at 95 %", "any law": "any law on the range"}
+    named = {
+        "population": "every law that the table does not refute at 95 %",
+        "any law": "any law on the range or domain",
+    }
     for word, laws in named.items():
         losses = [found[word] for found in certificate.wider.values() if word in found]
         if losses:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from puffer_frames.certificates.fields import Fields
-from puffer_frames.certificates.report.checklist import checklist
+from puffer_frames.certificates.report.checklist import BELIEVED, checklist
 from puffer_frames.certificates.report.columns import (
     HEADS,
     column_rows,
     error_pictures,
     robustness,
     robustness_picture,
+    useless,
 )
 from puffer_frames.certificates.report.markup import items, named_rows, page, paragraph, section, table
 from puffer_frames.certificates.report.odds import BEFORE, Example, example, in_100
 from puffer_frames.certificates.report.others import Releases, audit_claim, releases_of
-from puffer_frames.certificates.report.pictures import Bar, bars, beside
+from puffer_frames.certificates.report.pictures import Bar, aside, bars, beside
 from puffer_frames.certificates.report.references import references
 from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, of_kind, stated
 from puffer_frames.certificates.text import certificate_rows, certificate_title, meaning_text, what_text
@@ -97,11 +98,12 @@ def _promise(certificate: Fields) -> str:
     return section(
         "promise",
         "The promise",
+        aside(odds_picture(found)),
         paragraph(meaning[:1].upper() + meaning[1:] + ".", kind="lead"),
+        *(paragraph(one.text) for one in stated(certificate, BELIEVED)),
         *(paragraph(one.text) for one in said),
         paragraph(claim("no-end").text),
         paragraph(claim("not-dp").text),
-        beside(odds_picture(found)),
     )
 
 
@@ -149,6 +151,7 @@ def _columns(certificate: Fields) -> str:
         "columns",
         "Columns, and their error",
         table(HEADS, column_rows(certificate), caption=caption, kind="numbers"),
+        *(paragraph(one.text) for one in useless(certificate)),
         beside(*error_pictures(certificate)),
     )
 
@@ -160,9 +163,9 @@ def _robust(certificate: Fields) -> str:
     return section(
         "robust",
         "How robust the promise is",
-        table(("Under", "Lost"), [(laws, text) for laws, _, text in found], caption=_lost(what, of)),
+        aside(robustness_picture(certificate)),
+        table(("Under", "Lost"), [(laws, text) for laws, _, text in found], caption=_lost(what, of), kind="fit"),
         *(paragraph(one.text) for one in stated(certificate, _ROBUST)),
-        beside(robustness_picture(certificate)),
     )
 
 

@@ -69,3 +69,8 @@ def beside(*figures: str) -> str:
     """Figures side by side, where there is room; nothing for none."""
     found = "".join(figures)
     return f'<div class="pictures">{found}</div>' if found else ""
+
+
+def aside(figure: str, /) -> str:
+    """A figure at the right of what follows, where there is room; nothing for none."""
+    return f'<div class="aside">{figure}</div>' if figure else ""

@@ -21,7 +21,8 @@ th, td { text-align: left; vertical-align: top; padding: .22rem .5rem .22rem 0; 
 tbody th { font-weight: 600; }
 table:not(.wide) th { width: 27%; }
 .lead { font-size: 1.08rem; }
-.numbers td:nth-child(n+3) { min-width: 5em; }
+.numbers td:nth-child(n+3) { min-width: 5.6em; }
+.numbers th:first-child { width: 26%; }
 .asked th:first-child { width: 16%; } .asked th:nth-child(2) { width: 13%; }
 .sign th { padding: 1.6rem .5rem 1.6rem 0; }
 .figures td { white-space: pre-wrap; font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; }
@@ -29,6 +30,11 @@ table:not(.wide) th { width: 27%; }
 .notice { font-weight: 700; color: var(--warn); }
 .box { margin-top: 1.2rem; }
 .box h2 { margin-top: .1rem; color: var(--warn); }
+section { clear: both; }
+.aside { float: right; width: 45%; max-width: 24rem; margin: 0 0 .6rem 2rem; }
+.aside figure { margin: .2rem 0; }
+.fit { width: auto; }
+.fit td { padding-left: 1rem; }
 .pictures { display: flex; flex-wrap: wrap; gap: .4rem 2rem; }
 .pictures figure { flex: 1 1 19rem; max-width: 28rem; margin: .4rem 0; }
 figcaption { color: var(--soft); font-size: .85rem; }
@@ -36,6 +42,9 @@ svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--ink); font: 12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
 svg .bar { fill: var(--bar); } svg .rest { fill: var(--rest); } svg .mark { stroke: var(--warn); stroke-width: 1.5; }
 @media (max-width: 36rem) {
+  .aside { float: none; width: 100%; margin: .4rem 0; }
+  .fit { width: 100%; }
+  .fit td { padding-left: 0; }
   .wide thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   .wide tr, .wide th, .wide td, table:not(.wide) tr, table:not(.wide) th, table:not(.wide) td { display: block;
     width: 100%; }
@@ -63,6 +72,7 @@ svg .bar { fill: var(--bar); } svg .rest { fill: var(--rest); } svg .mark { stro
   .box ul, .small ul { columns: 2; column-gap: 12pt; }
   .pictures { gap: 0 14pt; flex-wrap: nowrap; }
   .pictures figure { max-width: 62mm; flex: 1 1 45mm; margin: 1pt 0; }
+  .aside { width: 62mm; margin: 0 0 2pt 6mm; }
   .small, .small table { font-size: 6.7pt; line-height: 1.18; }
   .small table:not(.wide) th, .asked th:first-child { width: 13%; } .asked th:nth-child(2) { width: 9%; }
   .keep { break-inside: avoid; }

@@ -62,6 +62,11 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "not covered",
         "The frame or file with this certificate was changed after the release: this report is about the release.",
     ),
+    "useless": (
+        "measured",
+        "In {names} the noise is larger than the error of one constant in place of every value, as estimated from the "
+        "released values: single values are of no use; means of many may be.",
+    ),
     # the checklist
     "unit-row": ("proved", "One record: a row of the table."),
     "unit-rows": ("proved", "All rows of one {unit} together, of which there are at most {rows}."),
