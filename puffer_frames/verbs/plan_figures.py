@@ -66,7 +66,8 @@ def channel_figures(plan: ChannelPlan, /) -> PlanFigures:
     if not delta:
         losses.append(("any law of these levels", *at_most(plan.largest_loss)))
     error = ColumnError(name=plan.name, error=channel.expected_error, constant=channel.constant_error, spread=None)
-    return PlanFigures(whom="of one record", what="one released value", errors=(error,), losses=tuple(losses))
+    what = "the released values of one row together" if len(plan.request.public) > 1 else "one released value"
+    return PlanFigures(whom="of one record", what=what, errors=(error,), losses=tuple(losses))
 
 
 def _losses(plan: Plan) -> list[tuple[str, float, str]]:

@@ -252,6 +252,7 @@ PLANS = {
     "strata": {"public": "score", "given": "town"},
     "channel": {"public": "hobby"},
     "channel, delta": {"public": "hobby", "delta": 1e-4},
+    "channel of two": {"public": ["hobby", "town"], "mechanism": "channel"},
 }
 
 
@@ -266,6 +267,13 @@ def test_a_plan_begins_with_a_warning_and_is_private(name, tmp_path):
     assert "0.8125" in page.text
     with pytest.raises(ArgumentError, match="one that is there"):
         plan.report(tmp_path / "plan.html")
+
+
+def test_columns_of_one_channel_are_one_row(tmp_path):
+    plan = PEOPLE.puffer.calibrate(secret="group", epsilon=1.0, **PLANS["channel of two"])
+    page, _ = page_of(plan.release(PEOPLE).puffer.certificate, tmp_path)
+    assert "a random level for each row of values together" in page.row("hobby, town")[0]
+    assert "After looking at the released values of one row together" in page.text
 
 
 def test_a_certificate_has_no_statistics_that_the_plan_has(tmp_path):

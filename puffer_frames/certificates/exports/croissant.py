@@ -113,7 +113,17 @@ def croissant_record(certificate: Fields, path: Path, /, *, url: str | None, lic
     return record | {name: text for name, text in said.items() if text}
 
 
-_BIASING = ("remap", "after", "randomised", "channel", "channel-merged", "channel-cells", "clipped", "clipped-to-range")
+_BIASING = (
+    "remap",
+    "after",
+    "randomised",
+    "channel",
+    "channel-rows",
+    "channel-merged",
+    "channel-cells",
+    "clipped",
+    "clipped-to-range",
+)
 _DONE = ("noise", "channel")
 
 

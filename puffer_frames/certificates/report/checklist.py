@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from puffer_frames.certificates.fields import Fields
+from puffer_frames.certificates.report.columns import channel_groups
 from puffer_frames.certificates.report.words import Claim, claim, of_kind, stated
 from puffer_frames.numbers.presentation import pairs_text, plain, rounded_up, shown, shown_names
 
@@ -14,7 +15,7 @@ COMPOSING = (
 )
 _BIASING = (
     *("clipped", "clipped-to-range", "clipped-answers", "remap", "after", "randomised", "unit-sampled", "nulls"),
-    *("channel", "channel-merged", "channel-cells", "channel-clipped", "strata-merged"),
+    *("channel", "channel-rows", "channel-merged", "channel-cells", "channel-clipped", "strata-merged"),
 )
 BELIEVED = ("beliefs", "chain", "any-dependence", "law", "given-law")
 """Sentences that say what a reader is taken to believe."""
@@ -88,9 +89,9 @@ def _parameters(certificate: Fields) -> list[Claim]:
         scales = ", ".join(f"{shown(name)} {scale:.6g}" for name, scale in list(certificate.scales.items())[:6])
         more = f" and {len(certificate.scales) - 6} more" if len(certificate.scales) > 6 else ""
         parts.append(f"{certificate.noise} noise of scale {scales}{more}")
-    for name, found in certificate.channels.items():
-        cap = found.get("cap")
-        parts.append(f"channel of {shown(name)}: cap {'none' if cap is None else plain(cap)}")
+    for names in channel_groups(certificate):
+        cap = certificate.channels[names[0]].get("cap")
+        parts.append(f"channel of {shown_names(names)}: cap {'none' if cap is None else plain(cap)}")
     if certificate.releases > 1:
         parts.append(f"{certificate.releases:,} releases")
     return [Claim(ground="said", text="; ".join(parts) + ".")]

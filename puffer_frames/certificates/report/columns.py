@@ -20,12 +20,11 @@ _MOST_PICTURES = 3
 def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
     """What became of every column: a row of the table each, or of all that share a fate."""
     rows = [_noisy(certificate, name) for name in certificate.scales]
-    texts = dict(zip(certificate.channels, channel_texts(certificate), strict=True))
-    for name, text in texts.items():
-        error = certificate.channels[name].get("expected_error")
+    for names, text in zip(channel_groups(certificate), channel_texts(certificate), strict=True):
+        error = certificate.channels[names[0]].get("expected_error")
         printed = EMPTY if error is None else f"{error:.4g}"
-        done = text.removeprefix(f"{shown(name)}: ")
-        rows.append((shown(name), done, EMPTY, printed, EMPTY, EMPTY))
+        named = _listed(names)
+        rows.append((named, text.removeprefix(f"{named}: "), EMPTY, printed, EMPTY, EMPTY))
     beside = "beside the answers: labels, and figures of the noise" if certificate.answers else "released as it was"
     fates = (
         (certificate.given, "released as it was; the guarantee is beyond what it tells"),
@@ -33,6 +32,12 @@ def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
         (certificate.withheld, "left out of the release"),
     )
     return rows + [(_listed(names), done, *[EMPTY] * 4) for names, done in fates if names]
+
+
+def channel_groups(certificate: Fields, /) -> list[tuple[str, ...]]:
+    """Columns that were released through one channel."""
+    found = [tuple(one.get("columns", [name])) for name, one in certificate.channels.items()]
+    return list(dict.fromkeys(found))
 
 
 def _noisy(certificate: Fields, name: str) -> tuple[str, ...]:

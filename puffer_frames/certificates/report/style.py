@@ -34,7 +34,7 @@ section { clear: both; }
 .aside { float: right; width: 45%; max-width: 24rem; margin: 0 0 .6rem 2rem; }
 .aside figure { margin: .2rem 0; }
 .fit { width: auto; }
-.fit td { padding-left: 1rem; }
+.fit td, .fit th + th { padding-left: 1rem; }
 .pictures { display: flex; flex-wrap: wrap; gap: .4rem 2rem; }
 .pictures figure { flex: 1 1 19rem; max-width: 28rem; margin: .4rem 0; }
 figcaption { color: var(--soft); font-size: .85rem; }
@@ -42,7 +42,8 @@ svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--ink); font: 12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
 svg .bar { fill: var(--bar); } svg .rest { fill: var(--rest); } svg .mark { stroke: var(--warn); stroke-width: 1.5; }
 @media (max-width: 36rem) {
-  .aside { float: none; width: 100%; margin: .4rem 0; }
+  .aside { float: none; width: 100%; max-width: 28rem; margin: .4rem 0; }
+  .numbers th:first-child, .asked th:first-child { width: 100%; }
   .fit { width: 100%; }
   .fit td { padding-left: 0; }
   .wide thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
