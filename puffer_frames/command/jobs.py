@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from puffer_frames.certificates.record import Certificate
 from puffer_frames.command.certificates_of import certificate_of_file, is_whole
 from puffer_frames.command.logs import LOG
 from puffer_frames.command.options import PLANNED, WITH_PLAN, as_arguments, spelled
@@ -24,6 +25,7 @@ from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.plan_file import FORMAT
 from puffer_frames.verbs.release import calibrate, privatize
+from puffer_frames.verbs.release_ledger import ledger
 from puffer_frames.verbs.saved_plans import load_plan
 
 AnyPlan: TypeAlias = Calibration | ChannelCalibration
@@ -109,7 +111,7 @@ def show(request: Request, /) -> Outcome:
         raise ArgumentError("--as", rule="text, html or json", got="another word", hint="Write --as html.")
     found = _plan_in(source, request)
     if found is None:
-        certificate = certificate_of_file(source, given=source if source.suffix.lower() == ".json" else None)
+        certificate = _certificate_in(source)
         plain = certificate.to_dict()
         printed = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
         texts = {"text": str(certificate), "html": certificate._repr_html_(), "json": printed}
@@ -119,12 +121,38 @@ def show(request: Request, /) -> Outcome:
     return Outcome(status="plan", text=str(found) if form == "text" else found._repr_html_(), more={"plan": str(found)})
 
 
+def report(request: Request, /) -> Outcome:
+    """Write a certificate as a page that may be published with the release, or a plan as one that may not."""
+    source, target, overwrite = request.path("file"), request.path("page"), request.flag("overwrite")
+    book = request.path_or_none("ledger")
+    inputs = [source, book, *map(request.path_or_none, ("password_file", "config"))]
+    check_places([target], inputs=inputs, overwrite=overwrite)
+    found = _plan_in(source, request)
+    if found is not None:
+        alone = [name for name in ("ledger", "justification") if name in request.found]
+        if alone:
+            raise ArgumentError(f"--{alone[0]}", rule="given for a certificate", got="a plan", hint="Leave it out.")
+        found.report(target, overwrite=overwrite)
+        text = f"{target}: a report of the plan for {', '.join(found.public)}; keep it private"
+        return Outcome(status="reported", text=text, more={"input": str(source), "page": str(target)})
+    certificate = _certificate_in(source)
+    certificate.report(
+        target,
+        ledger=None if book is None else ledger(book),
+        justification=request.found.get("justification"),
+        overwrite=overwrite,
+    )
+    text = f"{target}: a report of {', '.join(certificate.public)}, epsilon {certificate.epsilon:g}"
+    return Outcome(status="reported", text=text, more={"input": str(source), "page": str(target)})
+
+
 JOBS: Mapping[str, Callable[[Request], Outcome]] = {
     "plan": plan,
     "release": release,
     "check": check,
     "verify": verify,
     "show": show,
+    "report": report,
 }
 
 
@@ -186,6 +214,11 @@ def _password(request: Request) -> str | None:
             "the password file", rule="one with a password in its first line", got="none", hint="Write it in UTF-8."
         )
     return lines[0]
+
+
+def _certificate_in(path: Path) -> Certificate:
+    """Of a release, or the file itself."""
+    return certificate_of_file(path, given=path if path.suffix.lower() == ".json" else None)
 
 
 def _plan_in(path: Path, request: Request) -> AnyPlan | None:

@@ -28,6 +28,8 @@ _OWN: Mapping[str, dict[str, Any]] = {
     "certificate": {"metavar": "FILE", "help": "of a certificate beside the table"},
     "public_key": {"metavar": "FILE", "help": "PEM of the public key of whoever signed the certificate"},
     "as": {"metavar": "FORM", "help": "text (the default), html or json"},
+    "ledger": {"metavar": "FILE", "help": "list the releases of this data set, and what they guarantee together"},
+    "justification": {"metavar": "TEXT", "help": "why this epsilon was chosen, in your words"},
     "figures": {"action": "store_true", "help": "print all figures: they are exact statistics, keep them private"},
     "json": {"action": "store_true", "help": "print one JSON object, of errors too"},
 }
@@ -36,6 +38,7 @@ _PLACES = {
     "output": "where the release goes",
     "kept_plan": "where the plan goes",
     "file": "a release, a certificate or a plan",
+    "page": "where the page goes: a file that ends in .html",
 }
 
 
@@ -93,6 +96,12 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
         places=("file",),
         usage="puffer show FILE [option ...]",
         own=("config", "as", _KEY, "json"),
+    ),
+    "report": Subcommand(
+        help="write the certificate of a release, or a plan, as a page to read, print and sign",
+        places=("file", "page"),
+        usage="puffer report FILE PAGE [option ...]",
+        own=("config", "ledger", "justification", _KEY, "overwrite", "json"),
     ),
 }
 

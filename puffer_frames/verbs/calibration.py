@@ -34,6 +34,7 @@ from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.plan_checks import check_checksum, check_plan
 from puffer_frames.verbs.plan_columns import check_columns, check_kinds
 from puffer_frames.verbs.plan_drift import check_scales, measure_rows, target_of
+from puffer_frames.verbs.plan_figures import PlanFigures, plan_figures
 from puffer_frames.verbs.planned import Planned
 from puffer_frames.verbs.refinement import refine_release
 from puffer_frames.verbs.release_rows import rehearse, release_rows
@@ -386,6 +387,9 @@ class Calibration(Planned):
         check_scales(found.plan)
         rehearse(found.plan)
         return found
+
+    def _figures(self) -> PlanFigures:
+        return plan_figures(self.plan)
 
     def _shown(self) -> tuple[str, Rows]:
         return plan_title(self.plan), plan_rows(self.plan)
