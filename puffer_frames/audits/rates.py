@@ -1,0 +1,38 @@
+"""How often a guesser is right, with an interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from puffer_frames.audits.intervals import share_at_least, share_at_most
+from puffer_frames.priors.prior import FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """Of a guesser of two secrets, on rows that it has not seen."""
+
+    accuracy: float
+    """Share of right guesses where both secrets are equally likely."""
+    advantage: float
+    """True positive rate less false positive rate."""
+    low: float
+    """Lower end of a Clopper-Pearson interval of the advantage."""
+    high: float
+    """Its upper end."""
+
+
+def rates_of(own: FloatArray, other: FloatArray, /, *, alpha: float) -> Rates:
+    """From log-ratios of rows of the one secret and of the other: above 0 the guess is the first one, else the other.
+
+    The interval holds at 1 - alpha: four bounds of alpha / 4, of both rates.
+    """
+    if not (own.size and other.size):
+        return Rates(accuracy=0.5, advantage=0.0, low=-1.0, high=1.0)
+    hits, false = np.float64((own > 0).sum()), np.float64((other > 0).sum())
+    advantage, each = float(hits / own.size - false / other.size), alpha / 4
+    low = share_at_least(hits, np.float64(own.size), each) - share_at_most(false, np.float64(other.size), each)
+    high = share_at_most(hits, np.float64(own.size), each) - share_at_least(false, np.float64(other.size), each)
+    return Rates(accuracy=0.5 * (1 + advantage), advantage=advantage, low=float(low), high=float(high))
