@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from puffer_frames.audits.guesser import Bound, PairOfCodes, better
@@ -25,15 +24,18 @@ _LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
 def learned_scores(
     features: FloatArray, secrets: IndexArray, trained: NDArray[np.bool_], rng: np.random.Generator, /
 ) -> FloatArray:
-    """Log of P(secret | row), shape (rows, secrets).
+    """Log of P(secret | row), where all secrets are equally likely, shape (rows, secrets).
 
     All rows get scores; only those of rows that are not `trained` mean anything for others.
     """
+    from sklearn.ensemble import HistGradientBoostingClassifier  # it takes a second
+
     count = int(secrets.max()) + 1
     mine = rng.permutation(np.flatnonzero(trained))[:_MOST_ROWS]
     trees = max(6, _TREES // count)
     model = HistGradientBoostingClassifier(
         max_iter=trees, max_leaf_nodes=15, min_samples_leaf=20, learning_rate=0.15, early_stopping=False,
+        class_weight="balanced",
         random_state=int(rng.integers(2**31)),
     )
     scores = np.zeros((secrets.size, count))
@@ -48,10 +50,12 @@ def learned_scores(
     return scores
 
 
-def ratios_to_prior(scores: FloatArray, secrets: IndexArray, trained: NDArray[np.bool_], /) -> FloatArray:
-    """Log of P(secret | row) / P(secret), with the shares of the secrets among the trained rows."""
+def ratios_to_prior(
+    scores: FloatArray, secrets: IndexArray, trained: NDArray[np.bool_], weights: FloatArray, /
+) -> FloatArray:
+    """Log of P(secret | row) / P(secret) in some of the rows, where a secret counts by its weight."""
     counts = np.bincount(secrets[trained], minlength=scores.shape[1])
-    found: FloatArray = scores - np.log(np.maximum(counts, 0.5) / max(1, int(trained.sum())))
+    found: FloatArray = scores - np.log(np.maximum(counts, 0.5) * weights)
     return found
 
 

@@ -46,6 +46,8 @@ class _Learned:
     before: FloatArray
     after: FloatArray
     kept: FloatArray | None
+    weights: FloatArray
+    """Of each secret: 1 / rows."""
 
 
 def guesses(
@@ -66,7 +68,7 @@ def guesses(
         share = alpha / len(views)
         proved = _proved(view, delta=delta, alpha=share, rng=rng)
         mine = trained[view.rows]
-        scores = ratios_to_prior(learned[view.names].after[view.rows][:, view.present], view.codes, mine)
+        scores = _in_view(learned[view.names].after, learned[view.names], view, mine)
         free += learned_bounds(scores, view.codes, mine, view.pairs, delta=delta, alpha=share).values()
         bounds += proved.values()
         found += _pairs(view, learned[view.names], mine, proved, (epsilon, delta), level, rng)
@@ -101,8 +103,14 @@ def _learn(rows: AuditRows, group: Secrets, trained: NDArray[np.bool_], rng: np.
         return learned_scores(np.column_stack(columns), group.codes, trained, rng)
 
     return _Learned(
-        before=scores([*before, *given]), after=scores([*after, *given]), kept=scores([*after, *given, *kept]) if kept else None
+        before=scores([*before, *given]), after=scores([*after, *given]), kept=scores([*after, *given, *kept]) if kept else None,
+        weights=1 / np.bincount(group.codes).astype(float),
     )
+
+
+def _in_view(scores: FloatArray, learned: _Learned, view: View, trained: NDArray[np.bool_]) -> FloatArray:
+    """The scores of the rows and secrets of a stratum, beside what the stratum itself tells."""
+    return ratios_to_prior(scores[view.rows][:, view.present], view.codes, trained, learned.weights[view.present])
 
 
 def _checks(bounds: Sequence[Bound], free: Sequence[Bound], limit: tuple[float, float] | None, alpha: float) -> list[AuditCheck]:
@@ -143,7 +151,7 @@ def _pairs(
     codes = view.codes[held]
     best = held_out_scores(view.columns, view.codes, trained, rng) if trained.any() and held.any() else np.zeros((codes.size, len(view.present)))
     scores = {
-        name: None if whole is None else ratios_to_prior(whole[view.rows][:, view.present], view.codes, trained)[held]
+        name: None if whole is None else _in_view(whole, learned, view, trained)[held]
         for name, whole in (("before", learned.before), ("after", learned.after), ("kept", learned.kept))
     }
 

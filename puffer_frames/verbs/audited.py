@@ -9,25 +9,11 @@ import numpy as np
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
-from puffer_frames.frames.table import library_of, open_table
-from puffer_frames.noise.stream import RandomSource, check_rng
+from puffer_frames.frames.table import open_table
+from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
 from puffer_frames.numbers.arguments import as_float
 from puffer_frames.verbs.attached import attached_to
-from puffer_frames.verbs.audit_certificate import (
-    check_certificate,
-    check_columns,
-    check_loss,
-    check_raw_columns,
-    check_seeded,
-    singling_out,
-)
-from puffer_frames.verbs.audit_guesses import claimed, guesses
-from puffer_frames.verbs.audit_noise import check_grid, check_order, check_shuffle, noise_checks
 from puffer_frames.verbs.audit_report import AuditReport
-from puffer_frames.verbs.audit_rows import rows_of
-
-SHARES = 12
-"""So many checks rest on chance: each has this part of 1 - level."""
 
 
 @short_traceback
@@ -94,32 +80,13 @@ def audit(
     >>> puffer_frames.audit(people, raw, certificate=released.puffer.certificate).failures[:2]
     ('certificate', 'raw columns')
     """
-    found, random = _certificate(released, certificate), np.random.default_rng(check_rng(rng))
-    alpha = (1 - _level(level)) / SHARES
+    from puffer_frames.verbs.audit_checks import report_of  # SciPy's statistics take a second
+
+    found, level = _certificate(released, certificate), _level(level)
     names = None if secret is None else as_names(secret, open_table(original).labels, role="secret")
-    rows = rows_of(original, released, found, secret=names)
-    limit = claimed(found)
-    guessed, pairs = guesses(rows, limit, level=level, alpha=alpha, rng=random)
-    checks = (
-        check_certificate(found, released),
-        check_seeded(found),
-        check_columns(rows, released),
-        check_raw_columns(rows),
-        check_order(rows, alpha=alpha),
-        check_shuffle(rows, alpha=alpha),
-        *noise_checks(rows, alpha=alpha, rng=random),
-        check_grid(rows),
-        check_loss(rows, limit, random),
-        *guessed,
-        singling_out(rows),
-    )
-    return AuditReport(
-        passed=not any(each.result == "failed" for each in checks),
-        level=level,
-        checks=checks,
-        pairs=tuple(pairs),
-        library=library_of(original),
-    )
+    source = check_rng(rng)
+    random = np.random.default_rng(None if isinstance(source, ReleaseKey) else source)
+    return report_of(original, released, found, secret=names, level=level, rng=random)
 
 
 def _certificate(released: NativeFrame, given: Certificate | None) -> Certificate:
