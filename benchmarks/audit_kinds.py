@@ -84,6 +84,7 @@ KINDS = {
     "remap": _plain(secret="race", public="education", mechanism="remap"),
     "channel of numbers": _plain(secret="race", public="education", mechanism="channel"),
     "channel of labels": _plain(secret="race", public="job"),
+    "published channel": _plain(secret="race", public="job", mechanism=pf.Channel(publish_matrix=True)),
     "two numbers": _plain(secret="sex", public=["education", "hours"]),
     "number and label": _plain(secret="sex", public=["education", "job"]),
     "strata": _plain(secret="sex", public="education", given="region", mechanism="noise"),
@@ -182,7 +183,7 @@ def _edited_throughout(frame, rng):
     released = _base(frame)
     certificate = released.puffer.certificate
     found = {
-        name: {belief: replace(one, epsilon=0.5, pure_loss=pf.Bracket(0.49, 0.5)) for belief, one in beliefs.items()}
+        name: {belief: replace(one, epsilon=0.5, pure_loss=pf.Bracket(lower=0.49, upper=0.5)) for belief, one in beliefs.items()}
         for name, beliefs in certificate.verified.items()
     }
     return frame, released, replace(certificate, epsilon=0.5, verified=found)

@@ -12,6 +12,7 @@ from puffer_frames.audits.leaks import is_same, is_same_order, unique_share
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.compare import unknown_names
+from puffer_frames.frames.side_by_side import PlainColumn
 from puffer_frames.loss.engine import hockey_stick, pure_loss
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.presentation import shown, shown_names
@@ -74,8 +75,6 @@ def check_raw_columns(rows: AuditRows, /) -> AuditCheck:
 
     Kept and given columns are as they were, and count where they are a column that is hidden or has noise.
     """
-    if rows.shuffled:
-        return check_of("raw columns", "not applicable", "the rows were put into a random order")
     found = [f"{shown(name)} is {shown(of)}" for name, of in _equal_columns(rows)]
     if found:
         return check_of("raw columns", "failed", "; ".join(found), found=len(found), limit=0)
@@ -92,11 +91,20 @@ def _equal_columns(rows: AuditRows) -> Iterator[tuple[str, str]]:
         for of, before in rows.original.items():
             if name == of and (honest or name in free) or (honest and of not in hidden):
                 continue
+            if rows.shuffled and not _same_values(after, before):
+                continue
             same_numbers = after.numbers is not None and before.numbers is not None
-            if same_numbers and np.array_equal(after.numbers, before.numbers) and np.ptp(after.numbers) > 0:
+            if rows.shuffled or same_numbers and np.array_equal(after.numbers, before.numbers) and np.ptp(after.numbers) > 0:
                 yield name, of
             elif is_same(after.codes + 1, before.codes + 1) or (same_numbers and is_same_order(after.numbers, before.numbers)):
                 yield name, of
+
+
+def _same_values(first: PlainColumn, second: PlainColumn) -> bool:
+    """Whether two columns of numbers have the same values, in any order."""
+    if first.numbers is None or second.numbers is None:
+        return False
+    return np.array_equal(np.sort(first.numbers), np.sort(second.numbers))
 
 
 def _is_equal(rows: AuditRows, name: str, of: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,11 +87,12 @@ def _texts(certificate: Certificate, key: str, /) -> str:
 
 
 def _clipped(certificate: Certificate, name: str, values: FloatArray, /) -> FloatArray | None:
-    """The values as they were before the noise; None where the range is that of another table."""
+    """The values as they were before the noise; None where they were clipped to the range of another table."""
     found = re.search(rf"(?:: |; ){re.escape(shown(name))} to \[{_NUMBER}, {_NUMBER}\]", _texts(certificate, "clipped"))
     if found:
         return values.clip(float(found[1]), float(found[2]))
-    return None if shown(name) in _texts(certificate, "clipped-to-range") else values
+    elsewhere = any(statement.key == "other-rows" for statement in certificate.statements)
+    return None if elsewhere and shown(name) in _texts(certificate, "clipped-to-range") else values
 
 
 def _noise_between(
@@ -157,6 +158,8 @@ def _labels(certificate: Certificate, name: str, before: PlainColumn, after: Pla
         kept = np.array([1 - share.get(cap, 0.0) for cap in caps.tolist()])
         if known == levels:
             ends = label_ends(own.astype(float), released.astype(float), kept, levels)
+    elif "matrix" in certificate.channels.get(name, {}):
+        ends = _of_matrix(certificate.channels[name], before, after)
     return ReleasedColumn(
         name=name,
         before=own.astype(float),
@@ -167,6 +170,25 @@ def _labels(certificate: Certificate, name: str, before: PlainColumn, after: Pla
         levels=levels,
         ends=ends,
     )
+
+
+def _of_matrix(channel: Mapping[str, Any], before: PlainColumn, after: PlainColumn, /) -> tuple[FloatArray, FloatArray] | None:
+    """Between which probabilities the random number of each row lay; None where the inputs were merged or are cells."""
+    places = [
+        {level_key(level): k for k, level in enumerate(channel[field])} for field in ("inputs", "levels")
+    ]
+    keys = [[level_key(level) for level in each.levels] for each in (before, after)]
+    if any(not set(own) <= set(known) for own, known in zip(keys, places, strict=True)):
+        return None
+    if before.missing.any() or after.missing.any():
+        return None
+    rows, outputs = (
+        np.array([known[key] for key in own])[each.codes]
+        for known, own, each in zip(places, keys, (before, after), strict=True)
+    )
+    matrix = np.array(channel["matrix"], dtype=float)
+    sums = np.concatenate([np.zeros((len(matrix), 1)), np.cumsum(matrix, axis=1)], axis=1)
+    return sums[rows, outputs], sums[rows, outputs + 1]
 
 
 def shared_codes(first: PlainColumn, second: PlainColumn, /) -> tuple[IndexArray, IndexArray, int]:

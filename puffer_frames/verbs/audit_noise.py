@@ -33,7 +33,8 @@ def noise_checks(rows: AuditRows, /, *, alpha: float, rng: np.random.Generator) 
     known = {each.name: uniform_noise(each.ends, rng) for each in rows.columns if each.ends is not None}
     if rows.shuffled or not known or rows.rows < 2:
         why = "the rows were put into a random order" if rows.shuffled else "the noise of a row is not known here"
-        return [check_of(name, "not applicable", why) for name in _CHECKS]
+        law = _law_of_all(rows, alpha) if rows.shuffled else check_of(_CHECKS[0], "not applicable", why)
+        return [law, *(check_of(name, "not applicable", why) for name in _CHECKS[1:])]
     return [
         _of_columns("noise law", known, p_of_law, "the law of the noise is the certified one", alpha),
         _of_columns("noise and secret", known, lambda u: smallest(p_of_groups(u, group.codes) for group in rows.secrets),
@@ -43,6 +44,18 @@ def noise_checks(rows: AuditRows, /, *, alpha: float, rng: np.random.Generator) 
         _between_columns(known, alpha),
         *_of_continuous(rows, alpha),
     ]
+
+
+def _law_of_all(rows: AuditRows, alpha: float) -> AuditCheck:
+    """Of rows in a random order, which shows less."""
+    tests = [
+        p_of_sum(each.after, each.before, each.noise, float(each.scale[0]))
+        for each in rows.columns
+        if each.continuous and each.noise is not None and np.ptp(each.scale) == 0
+    ]
+    if not tests:
+        return check_of("noise law", "not applicable", "the rows were put into a random order")
+    return check_of_p("noise law", smallest(tests), "the released values together fit the certified law", alpha=alpha)
 
 
 def _of_columns(name: str, known: dict[str, FloatArray], test: Callable[[FloatArray], float], what: str, alpha: float) -> AuditCheck:

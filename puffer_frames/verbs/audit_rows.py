@@ -18,7 +18,7 @@ from puffer_frames.frames.side_by_side import PlainColumn, read_columns
 from puffer_frames.priors.prior import IndexArray
 from puffer_frames.verbs.audit_columns import RowStrata, column_of, listed_key
 
-_MOST_PAIRS = 300
+_MOST_PAIRS, _FEWEST_PAIRS = 300, 6
 _MOST_STRATA = 60
 
 
@@ -33,7 +33,7 @@ class Secrets:
     labels: tuple[str, ...]
     """The secrets, as text."""
     pairs: tuple[PairOfCodes, ...]
-    """Which are protected; of many the ones with most rows."""
+    """Which are protected, those with most rows first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -138,7 +138,7 @@ def _secrets(names: tuple[str, ...], columns: Mapping[str, PlainColumn], certifi
     counts = np.bincount(codes)
     every.sort(key=lambda pair: -min(counts[pair[0]], counts[pair[1]]))
     labels = tuple(", ".join(str(_plain(entry)) for entry in level) for level in levels)
-    return Secrets(names=names, codes=codes, labels=labels, pairs=tuple(every[:_MOST_PAIRS]))
+    return Secrets(names=names, codes=codes, labels=labels, pairs=tuple(every))
 
 
 def _plain(entry: Any) -> Any:
@@ -183,14 +183,15 @@ class View:
 
 
 def views_of(rows: AuditRows, /) -> Iterator[View]:
-    """Every secret in every stratum; of many strata those with most rows."""
+    """Every secret in every stratum; of many strata or pairs those with most rows."""
+    most = max(_FEWEST_PAIRS, _MOST_PAIRS // min(len(rows.strata.labels), _MOST_STRATA))
     counts = np.bincount(rows.strata.codes, minlength=len(rows.strata.labels))
     for stratum in np.argsort(-counts, kind="stable")[:_MOST_STRATA].tolist():
         places = np.flatnonzero(rows.strata.codes == stratum)
         for group in rows.secrets:
             present, codes = np.unique(group.codes[places], return_inverse=True)
             number = {int(code): k for k, code in enumerate(present)}
-            pairs = tuple((number[s], number[t]) for s, t in group.pairs if s in number and t in number)
+            pairs = tuple((number[s], number[t]) for s, t in group.pairs if s in number and t in number)[:most]
             if pairs:
                 yield View(
                     names=group.names,
