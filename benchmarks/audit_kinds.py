@@ -88,7 +88,9 @@ KINDS = {
     "two numbers": _plain(secret="sex", public=["education", "hours"]),
     "number and label": _plain(secret="sex", public=["education", "job"]),
     "strata": _plain(secret="sex", public="education", given="region", mechanism="noise"),
-    "strata, one scale": _plain(secret="sex", public="hours", given=pf.Strata("region", scale="one"), mechanism="noise"),
+    "strata, one scale": _plain(
+        secret="sex", public="hours", given=pf.Strata("region", scale="one"), mechanism="noise"
+    ),
     "bounded": _plain(secret="race", public=["education", "hours"], theorem="bounded"),
     "shuffled": _plain(secret="race", public="education", mechanism="noise", shuffle=True),
     "clipped and rounded": _plain(secret="sex", public="hours", clip=(20, 60), round=True, mechanism="noise"),
@@ -133,21 +135,21 @@ def _as_if(released, certificate, **changed):
     return frame, replace(certificate, fingerprint=open_table(frame).fingerprint())
 
 
-def _half(frame, rng):
+def _half(frame, _):
     released = _base(frame)
     certificate = released.puffer.certificate
     noise = (released["education"] - frame["education"]) / 2
     return frame, *_as_if(released, certificate, education=frame["education"] + noise)
 
 
-def _seed(frame, rng):
+def _seed(frame, _):
     released = _base(frame)
     certificate = released.puffer.certificate
     drawn = np.random.default_rng(0).laplace(scale=certificate.scales["education"], size=len(frame))
     return frame, *_as_if(released, certificate, education=frame["education"] + drawn)
 
 
-def _legacy_seed(frame, rng):
+def _legacy_seed(frame, _):
     released = _base(frame)
     certificate = released.puffer.certificate
     drawn = np.random.RandomState(0).laplace(scale=certificate.scales["education"], size=len(frame))
@@ -161,7 +163,7 @@ def _raw(frame, rng):
     return frame, *_as_if(released, released.puffer.certificate, region=hidden)
 
 
-def _sorted(frame, rng):
+def _sorted(frame, _):
     frame = frame.sort_values("race", ignore_index=True)
     released = _base(frame)
     return frame, released, released.puffer.certificate
@@ -178,18 +180,21 @@ def _edited(frame, rng):
     return frame, released, replace(released.puffer.certificate, epsilon=float(rng.choice([0.1, 0.5, 0.9, 1.1, 3.0])))
 
 
-def _edited_throughout(frame, rng):
+def _edited_throughout(frame, _):
     """The epsilon is a smaller one in every field."""
     released = _base(frame)
     certificate = released.puffer.certificate
     found = {
-        name: {belief: replace(one, epsilon=0.5, pure_loss=pf.Bracket(lower=0.49, upper=0.5)) for belief, one in beliefs.items()}
+        name: {
+            belief: replace(one, epsilon=0.5, pure_loss=pf.Bracket(lower=0.49, upper=0.5))
+            for belief, one in beliefs.items()
+        }
         for name, beliefs in certificate.verified.items()
     }
     return frame, released, replace(certificate, epsilon=0.5, verified=found)
 
 
-def _same_noise(frame, rng):
+def _same_noise(frame, _):
     """One draw for every ten rows."""
     released = _base(frame)
     certificate = released.puffer.certificate

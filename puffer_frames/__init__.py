@@ -61,9 +61,9 @@ from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.search import smallest_scale
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.aggregates import aggregate
+from puffer_frames.verbs.attached import certificate_of, read_certificate, verify, write_parquet
 from puffer_frames.verbs.audit_report import AuditCheck, AuditedPair, AuditReport
 from puffer_frames.verbs.audited import audit
-from puffer_frames.verbs.attached import certificate_of, read_certificate, verify, write_parquet
 from puffer_frames.verbs.batch_report import BatchReport
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration

@@ -175,7 +175,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         level: float = 0.99,
         rng: RandomSource = None,
     ) -> AuditReport:
-        """Test a release with the original at hand: is the noise what the certificate says, and what does a guesser win?"""
+        """Test a release with the original at hand: is its noise as certified, and what does a guesser win?"""
 
     def verify(
         self,

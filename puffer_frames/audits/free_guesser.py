@@ -34,7 +34,11 @@ def learned_scores(
     mine = rng.permutation(np.flatnonzero(trained))[:_MOST_ROWS]
     trees = max(6, _TREES // count)
     model = HistGradientBoostingClassifier(
-        max_iter=trees, max_leaf_nodes=15, min_samples_leaf=20, learning_rate=0.15, early_stopping=False,
+        max_iter=trees,
+        max_leaf_nodes=15,
+        min_samples_leaf=20,
+        learning_rate=0.15,
+        early_stopping=False,
         class_weight="balanced",
         random_state=int(rng.integers(2**31)),
     )
@@ -60,7 +64,14 @@ def ratios_to_prior(
 
 
 def learned_bounds(
-    scores: FloatArray, secrets: IndexArray, trained: NDArray[np.bool_], pairs: Sequence[PairOfCodes], /, *, delta: float, alpha: float
+    scores: FloatArray,
+    secrets: IndexArray,
+    trained: NDArray[np.bool_],
+    pairs: Sequence[PairOfCodes],
+    /,
+    *,
+    delta: float,
+    alpha: float,
 ) -> Mapping[PairOfCodes, Bound]:
     """What the learned scores show of each pair on the rows that were held out; thresholds are of the others."""
     each_alpha = alpha / (4 * (len(_LEVELS) + 1) * max(1, len(pairs)))

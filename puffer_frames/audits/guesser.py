@@ -39,8 +39,14 @@ class Bound:
 
 
 def log_laws(
-    columns: Sequence[ReleasedColumn], secrets: IndexArray, count: int, points: Sequence[FloatArray], rng: np.random.Generator, /,
-    *, exact: bool = False,
+    columns: Sequence[ReleasedColumn],
+    secrets: IndexArray,
+    count: int,
+    points: Sequence[FloatArray],
+    rng: np.random.Generator,
+    /,
+    *,
+    exact: bool = False,
 ) -> FloatArray:
     """Log of the density of some released rows under each secret, shape (points, secrets).
 
@@ -81,7 +87,14 @@ def _thinned(secrets: IndexArray, count: int, most: int, rng: np.random.Generato
 
 
 def model_bounds(
-    columns: Sequence[ReleasedColumn], secrets: IndexArray, pairs: Sequence[PairOfCodes], /, *, delta: float, alpha: float, rng: np.random.Generator
+    columns: Sequence[ReleasedColumn],
+    secrets: IndexArray,
+    pairs: Sequence[PairOfCodes],
+    /,
+    *,
+    delta: float,
+    alpha: float,
+    rng: np.random.Generator,
 ) -> Mapping[PairOfCodes, Bound]:
     """What the likelihood ratios of all columns together prove of each pair; all bounds together hold at 1 - alpha."""
     count = int(secrets.max()) + 1
@@ -102,9 +115,12 @@ def model_bounds(
     return found
 
 
-def better(best: Bound, hits: tuple[FloatArray, FloatArray], rows: tuple[int, int], *, delta: float, alpha: float) -> Bound:
-    least = share_at_least(hits[0], np.float64(rows[0]), alpha)
-    most = share_at_most(hits[1], np.float64(rows[1]), alpha)
+def better(
+    best: Bound, hits: tuple[FloatArray, FloatArray], rows: tuple[int, int], *, delta: float, alpha: float
+) -> Bound:
+    """The better one of a bound and those that some events prove, by rows of each secret in them and in all."""
+    least = share_at_least(hits[0], rows[0], alpha)
+    most = share_at_most(hits[1], rows[1], alpha)
     return Bound(
         epsilon=max(best.epsilon, float(epsilon_at_least(least, most, delta).max())),
         advantage=max(best.advantage, float((least - most).max())),
@@ -112,11 +128,20 @@ def better(best: Bound, hits: tuple[FloatArray, FloatArray], rows: tuple[int, in
 
 
 def event_bounds(
-    columns: Sequence[ReleasedColumn], secrets: IndexArray, pairs: Sequence[PairOfCodes], /, *, delta: float, alpha: float
+    columns: Sequence[ReleasedColumn],
+    secrets: IndexArray,
+    pairs: Sequence[PairOfCodes],
+    /,
+    *,
+    delta: float,
+    alpha: float,
 ) -> Mapping[PairOfCodes, Bound]:
     """The same by events that need no model: every interval between some edges, every label, and all but it."""
     count = int(secrets.max()) + 1
-    tables = [_interval_hits(each, secrets, count) if each.is_numbers else _label_hits(each, secrets, count) for each in columns]
+    tables = [
+        _interval_hits(each, secrets, count) if each.is_numbers else _label_hits(each, secrets, count)
+        for each in columns
+    ]
     hits = np.concatenate(tables, axis=1)
     rows = np.bincount(secrets, minlength=count).astype(float)[:, None]
     each_alpha = alpha / (2 * hits.size)
@@ -152,15 +177,28 @@ def _label_hits(column: ReleasedColumn, secrets: IndexArray, count: int) -> Floa
     return np.concatenate([cells, cells.sum(axis=1, keepdims=True) - cells], axis=1)
 
 
-def largest_ratio(columns: Sequence[ReleasedColumn], secrets: IndexArray, pairs: Sequence[PairOfCodes], points: Sequence[FloatArray], rng: np.random.Generator, /) -> float:
+def largest_ratio(
+    columns: Sequence[ReleasedColumn],
+    secrets: IndexArray,
+    pairs: Sequence[PairOfCodes],
+    points: Sequence[FloatArray],
+    rng: np.random.Generator,
+    /,
+) -> float:
     """The largest log-ratio of two secrets at some points, by the certified law of all rows: the loss is no less."""
     count = int(secrets.max()) + 1
     laws = log_laws(columns, secrets, count, points, rng, exact=True)
     return max((float(np.abs(laws[:, s] - laws[:, t]).max()) for s, t in pairs), default=0.0)
 
 
-def held_out_scores(columns: Sequence[ReleasedColumn], secrets: IndexArray, trained: np.ndarray[tuple[int], np.dtype[np.bool_]], rng: np.random.Generator, /) -> FloatArray:
-    """Log-densities of the released rows that are not `trained`, by laws learned from the originals of those that are."""
+def held_out_scores(
+    columns: Sequence[ReleasedColumn],
+    secrets: IndexArray,
+    trained: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    rng: np.random.Generator,
+    /,
+) -> FloatArray:
+    """Log-densities of the released rows that are not `trained`, by the laws of the originals of those that are."""
     count = int(secrets.max()) + 1
     halves = [each.part(trained) for each in columns]
     return log_laws(halves, secrets[trained], count, [each.after[~trained] for each in columns], rng)

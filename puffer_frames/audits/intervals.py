@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import beta
 
 from puffer_frames.priors.prior import FloatArray
@@ -12,7 +13,7 @@ from puffer_frames.priors.prior import FloatArray
 _LARGEST = 700.0
 
 
-def share_at_least(hits: FloatArray, rows: FloatArray, alpha: float, /) -> FloatArray:
+def share_at_least(hits: ArrayLike, rows: ArrayLike, alpha: float, /) -> FloatArray:
     """Clopper-Pearson lower bounds of shares, each at confidence 1 - alpha.
 
     They hold for independent rows with probabilities of their own too: the mean of these is then bounded.
@@ -22,17 +23,16 @@ def share_at_least(hits: FloatArray, rows: FloatArray, alpha: float, /) -> Float
     Hoeffding, *On the distribution of the number of successes in independent trials*, Ann. Math. Stat. 27, 1956,
     Theorem 4: of all such rows with one mean, equal ones have the heaviest tails.
     """
-    hits, rows = np.broadcast_arrays(np.asarray(hits, dtype=float), np.asarray(rows, dtype=float))
-    found: FloatArray = np.where(hits > 0, beta.ppf(alpha, np.maximum(hits, 1), rows - hits + 1), 0.0)
+    of, among = np.broadcast_arrays(np.asarray(hits, dtype=float), np.asarray(rows, dtype=float))
+    found: FloatArray = np.where(of > 0, beta.ppf(alpha, np.maximum(of, 1), among - of + 1), 0.0)
     return found
 
 
-def share_at_most(hits: FloatArray, rows: FloatArray, alpha: float, /) -> FloatArray:
+def share_at_most(hits: ArrayLike, rows: ArrayLike, alpha: float, /) -> FloatArray:
     """The upper bounds; 1 where there are no rows."""
-    hits, rows = np.broadcast_arrays(np.asarray(hits, dtype=float), np.asarray(rows, dtype=float))
-    found: FloatArray = np.where(
-        hits < rows, beta.ppf(1 - alpha, hits + 1, np.maximum(rows - hits, 1)), np.ones_like(hits)
-    )
+    of, among = np.broadcast_arrays(np.asarray(hits, dtype=float), np.asarray(rows, dtype=float))
+    upper = beta.ppf(1 - alpha, of + 1, np.maximum(among - of, 1))
+    found: FloatArray = np.where(of < among, upper, 1.0)
     return found
 
 

@@ -34,7 +34,9 @@ def noise_ends(low: FloatArray, high: FloatArray, noise: Noise, scale: FloatArra
         return unit.cdf(low / scale), unit.cdf(high / scale)
 
 
-def label_ends(before: FloatArray, after: FloatArray, kept: FloatArray, levels: int, /) -> tuple[FloatArray, FloatArray]:
+def label_ends(
+    before: FloatArray, after: FloatArray, kept: FloatArray, levels: int, /
+) -> tuple[FloatArray, FloatArray]:
     """The same of labels: up to `kept` for the own label, then as much for each of the others, in turn from it on."""
     others = max(levels - 1, 1)
     turn = np.mod(after - before - 1, levels)
@@ -109,7 +111,9 @@ def p_of_correlation(first: FloatArray, second: FloatArray, /) -> float:
     if first.size < _FEWEST or np.ptp(second) == 0:
         return 1.0
     other = stats.rankdata(second)
-    return smallest(_p_of(np.corrcoef(stats.rankdata(each), other)[0, 1], first.size) for each in (first, np.abs(2 * first - 1)))
+    return smallest(
+        _p_of(np.corrcoef(stats.rankdata(each), other)[0, 1], first.size) for each in (first, np.abs(2 * first - 1))
+    )
 
 
 def p_of_neighbours(uniform: FloatArray, /) -> float:
@@ -172,7 +176,8 @@ def _standard(values: FloatArray) -> FloatArray:
     """The middle values alone count: heavy tails would hide all else."""
     clipped = np.clip(values, *np.quantile(values, (0.02, 0.98)))
     spread = float(clipped.std())
-    return (clipped - clipped.mean()) / (spread or 1.0)
+    standard: FloatArray = (clipped - clipped.mean()) / (spread or 1.0)
+    return standard
 
 
 def smallest(found: Iterable[float], /) -> float:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from puffer_frames.audits.intervals import share_at_least, share_at_most
 from puffer_frames.priors.prior import FloatArray
 
@@ -31,8 +29,8 @@ def rates_of(own: FloatArray, other: FloatArray, /, *, alpha: float) -> Rates:
     """
     if not (own.size and other.size):
         return Rates(accuracy=0.5, advantage=0.0, low=-1.0, high=1.0)
-    hits, false = np.float64((own > 0).sum()), np.float64((other > 0).sum())
-    advantage, each = float(hits / own.size - false / other.size), alpha / 4
-    low = share_at_least(hits, np.float64(own.size), each) - share_at_most(false, np.float64(other.size), each)
-    high = share_at_most(hits, np.float64(own.size), each) - share_at_least(false, np.float64(other.size), each)
-    return Rates(accuracy=0.5 * (1 + advantage), advantage=advantage, low=float(low), high=float(high))
+    hits, false, each = int((own > 0).sum()), int((other > 0).sum()), alpha / 4
+    advantage = hits / own.size - false / other.size
+    low = float(share_at_least(hits, own.size, each)) - float(share_at_most(false, other.size, each))
+    high = float(share_at_most(hits, own.size, each)) - float(share_at_least(false, other.size, each))
+    return Rates(accuracy=0.5 * (1 + advantage), advantage=advantage, low=low, high=high)

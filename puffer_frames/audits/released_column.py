@@ -29,7 +29,7 @@ class ReleasedColumn:
     levels: int = 0
     """Of labels: how many there are."""
     ends: tuple[FloatArray, FloatArray] | None = None
-    """Between which the value of the certified distribution function at the row's noise lay; None where it is not known."""
+    """Between which the certified distribution function at the row's noise lay; None where that is not known."""
     continuous: bool = False
     """Whether the noise of each row is known: nothing was done to the noisy values."""
 
@@ -38,7 +38,9 @@ class ReleasedColumn:
         """Whether the values have an order."""
         return self.levels == 0
 
-    def part(self, rows: np.ndarray[tuple[int], np.dtype[np.bool_]] | np.ndarray[tuple[int], np.dtype[np.intp]], /) -> ReleasedColumn:
+    def part(
+        self, rows: np.ndarray[tuple[int], np.dtype[np.bool_]] | np.ndarray[tuple[int], np.dtype[np.intp]], /
+    ) -> ReleasedColumn:
         """Some of its rows."""
         return ReleasedColumn(
             name=self.name,

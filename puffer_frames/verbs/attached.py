@@ -288,7 +288,8 @@ def _no_plan() -> UncoveredFrameError:
     )
 
 
-def attached_to(frame: NativeFrame) -> Certificate:
+def attached_to(frame: NativeFrame, /) -> Certificate:
+    """The certificate of a frame, whatever its columns are; raises UncoveredFrameError where there is none."""
     plain = open_table(frame).metadata()
     if plain is None:
         raise UncoveredFrameError(

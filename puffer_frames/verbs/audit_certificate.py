@@ -18,7 +18,7 @@ from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.presentation import shown, shown_names
 from puffer_frames.priors.prior import FloatArray, Prior
 from puffer_frames.verbs.audit_columns import family_of, shared_codes
-from puffer_frames.verbs.audit_report import AuditCheck, check_of
+from puffer_frames.verbs.audit_report import AuditCheck, Result, check_of
 from puffer_frames.verbs.audit_rows import AuditRows, View, views_of
 
 _NEAR = 1e-6
@@ -29,16 +29,23 @@ def check_certificate(certificate: Certificate, released: NativeFrame, /) -> Aud
     """Whether it is the certificate of these rows, and whether its parts agree."""
     verdict = certificate.verify(released)
     if verdict == "derived":
-        return check_of("certificate", "failed", "it is that of other rows: the values, their order or the columns differ")
+        return check_of(
+            "certificate", "failed", "it is that of other rows: the values, their order or the columns differ"
+        )
     for name, beliefs in certificate.verified.items():
         for found in beliefs.values():
             if not _agrees(certificate, found.epsilon):
                 why = f"what was measured of {shown(name)} is not what this epsilon needs: one of both was edited"
                 return check_of("certificate", "failed", why, found=found.epsilon, limit=certificate.epsilon)
-            if found.pure_loss.upper > certificate.epsilon * (1 + _NEAR) and found.hockey_stick.upper > certificate.delta:
+            if (
+                found.pure_loss.upper > certificate.epsilon * (1 + _NEAR)
+                and found.hockey_stick.upper > certificate.delta
+            ):
                 why = f"the loss that was measured of {shown(name)} is beyond epsilon"
                 return check_of("certificate", "failed", why, found=found.pure_loss.upper, limit=certificate.epsilon)
-    return check_of("certificate", "passed", f"{verdict}; its parts agree" if verdict != "uncovered" else "its parts agree")
+    return check_of(
+        "certificate", "passed", f"{verdict}; its parts agree" if verdict != "uncovered" else "its parts agree"
+    )
 
 
 def _agrees(certificate: Certificate, measured: float) -> bool:
@@ -64,7 +71,9 @@ def check_columns(rows: AuditRows, released: NativeFrame, /) -> AuditCheck:
     )
     lacking = sorted(set(certificate.public) - {each.name for each in rows.columns})
     if unknown:
-        return check_of("columns", "failed", f"not in the certificate: {shown_names(unknown)}", found=len(unknown), limit=0)
+        return check_of(
+            "columns", "failed", f"not in the certificate: {shown_names(unknown)}", found=len(unknown), limit=0
+        )
     if lacking:
         return check_of("columns", "failed", f"not in both tables: {shown_names(lacking)}", found=len(lacking), limit=0)
     return check_of("columns", "passed", "all are in the certificate", found=0, limit=0)
@@ -87,16 +96,12 @@ def _equal_columns(rows: AuditRows) -> Iterator[tuple[str, str]]:
     hidden = {*certificate.public} | {name for group in rows.secrets for name in group.names}
     free = set(certificate.channels) | {name for name, scale in certificate.scales.items() if not scale}
     for name, after in rows.released.items():
+        if rows.shuffled and name in as_they_were:
+            continue
         honest = name in as_they_were and name in rows.original and _is_equal(rows, name, name)
         for of, before in rows.original.items():
-            if name == of and (honest or name in free) or (honest and of not in hidden):
-                continue
-            if rows.shuffled and not _same_values(after, before):
-                continue
-            same_numbers = after.numbers is not None and before.numbers is not None
-            if rows.shuffled or same_numbers and np.array_equal(after.numbers, before.numbers) and np.ptp(after.numbers) > 0:
-                yield name, of
-            elif is_same(after.codes + 1, before.codes + 1) or (same_numbers and is_same_order(after.numbers, before.numbers)):
+            known = (name == of and (honest or name in free)) or (honest and of not in hidden)
+            if not known and (_same_values(after, before) if rows.shuffled else _same_rows(after, before)):
                 yield name, of
 
 
@@ -105,6 +110,16 @@ def _same_values(first: PlainColumn, second: PlainColumn) -> bool:
     if first.numbers is None or second.numbers is None:
         return False
     return np.array_equal(np.sort(first.numbers), np.sort(second.numbers))
+
+
+def _same_rows(first: PlainColumn, second: PlainColumn) -> bool:
+    """Whether two columns are equal, or can be told from one another by names of levels alone."""
+    if is_same(first.codes + 1, second.codes + 1):
+        return True
+    if first.numbers is None or second.numbers is None:
+        return False
+    equal = np.array_equal(first.numbers, second.numbers) and bool(np.ptp(first.numbers) > 0)
+    return equal or is_same_order(first.numbers, second.numbers)
 
 
 def _is_equal(rows: AuditRows, name: str, of: str) -> bool:
@@ -117,17 +132,26 @@ def check_loss(rows: AuditRows, limit: tuple[float, float] | None, rng: np.rando
     epsilon, delta = limit or (math.inf, 0.0)
     family = family_of(rows.certificate)
     noisy = [each for each in rows.columns if each.noise is not None or each.kept is not None]
-    if limit is None or family is None or len(noisy) < len(rows.columns) or not noisy or not all((each.scale > 0).all() for each in noisy):
+    if (
+        limit is None
+        or family is None
+        or len(noisy) < len(rows.columns)
+        or not noisy
+        or not all((each.scale > 0).all() for each in noisy)
+    ):
         return check_of("loss at the scale", "not applicable", "no scale, or none that is for these frequencies")
     if delta and len(noisy) > 1:
         return check_of("loss at the scale", "not applicable", "several columns with a delta")
     found = max((_loss_of(view, family, epsilon, delta, rng) for view in views_of(rows)), default=0.0)
     bound = delta if delta else epsilon
-    result = "failed" if found > bound * (1 + _NEAR) + 1e-12 else "passed"
+    result: Result = "failed" if found > bound * (1 + _NEAR) + 1e-12 else "passed"
     what = "delta at epsilon" if delta else "pure loss"
     return check_of(
-        "loss at the scale", result, f"{what} {found:.6g} or more at the certified scale, {bound:.6g} certified",
-        found=found, limit=bound,
+        "loss at the scale",
+        result,
+        f"{what} {found:.6g} or more at the certified scale, {bound:.6g} certified",
+        found=found,
+        limit=bound,
     )
 
 

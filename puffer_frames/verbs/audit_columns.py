@@ -49,7 +49,9 @@ def family_of(certificate: Certificate, /) -> Noise | None:
     return Stable(alpha=float(found[1])) if found else None
 
 
-def column_of(certificate: Certificate, name: str, before: PlainColumn, after: PlainColumn, strata: RowStrata, /) -> ReleasedColumn:
+def column_of(
+    certificate: Certificate, name: str, before: PlainColumn, after: PlainColumn, strata: RowStrata, /
+) -> ReleasedColumn:
     """A certified column, with what is known of the noise of each row."""
     if name in certificate.channels or before.numbers is None or after.numbers is None:
         return _labels(certificate, name, before, after, strata)
@@ -146,15 +148,22 @@ def _before_remap(
     return ends[places] - values, ends[places + 1] - values
 
 
-def _labels(certificate: Certificate, name: str, before: PlainColumn, after: PlainColumn, strata: RowStrata, /) -> ReleasedColumn:
+def _labels(
+    certificate: Certificate, name: str, before: PlainColumn, after: PlainColumn, strata: RowStrata, /
+) -> ReleasedColumn:
     """A column of labels, or of numbers that went through a channel."""
     own, released, levels = shared_codes(before, after)
     kept, ends = None, None
-    said = re.search(rf"A label of {re.escape(shown(name))} stays .*? of its ([\d,]+) levels", _texts(certificate, "randomised"))
+    said = re.search(
+        rf"A label of {re.escape(shown(name))} stays .*? of its ([\d,]+) levels", _texts(certificate, "randomised")
+    )
     if said:
         known = int(said[1].replace(",", ""))
         caps = _scales(certificate, name, strata, field="caps")
-        share = {cap: changed_share(known, 1 / cap) if cap > 0 else 1 - 1 / known for cap in np.unique(caps[~np.isnan(caps)]).tolist()}
+        share = {
+            cap: changed_share(known, 1 / cap) if cap > 0 else 1 - 1 / known
+            for cap in np.unique(caps[~np.isnan(caps)]).tolist()
+        }
         kept = np.array([1 - share.get(cap, 0.0) for cap in caps.tolist()])
         if known == levels:
             ends = label_ends(own.astype(float), released.astype(float), kept, levels)
@@ -172,11 +181,11 @@ def _labels(certificate: Certificate, name: str, before: PlainColumn, after: Pla
     )
 
 
-def _of_matrix(channel: Mapping[str, Any], before: PlainColumn, after: PlainColumn, /) -> tuple[FloatArray, FloatArray] | None:
+def _of_matrix(
+    channel: Mapping[str, Any], before: PlainColumn, after: PlainColumn, /
+) -> tuple[FloatArray, FloatArray] | None:
     """Between which probabilities the random number of each row lay; None where the inputs were merged or are cells."""
-    places = [
-        {level_key(level): k for k, level in enumerate(channel[field])} for field in ("inputs", "levels")
-    ]
+    places = [{level_key(level): k for k, level in enumerate(channel[field])} for field in ("inputs", "levels")]
     keys = [[level_key(level) for level in each.levels] for each in (before, after)]
     if any(not set(own) <= set(known) for own, known in zip(keys, places, strict=True)):
         return None
@@ -214,5 +223,3 @@ def level_key(level: Any, /) -> object:
 def listed_key(secret: Any, /) -> tuple[object, ...]:
     """The same of a secret or stratum of one column or several."""
     return tuple(map(level_key, secret)) if isinstance(secret, (tuple, list)) else (level_key(secret),)
-
-

@@ -73,7 +73,7 @@ def guesses(
         bounds += proved.values()
         found += _pairs(view, learned[view.names], mine, proved, (epsilon, delta), level, rng)
     checks = _checks(bounds, free, limit, alpha)
-    return [*checks, _kept(rows, found)], found
+    return [*checks, _kept(found)], found
 
 
 def _proved(view: View, *, delta: float, alpha: float, rng: np.random.Generator) -> Mapping[PairOfCodes, Bound]:
@@ -103,7 +103,9 @@ def _learn(rows: AuditRows, group: Secrets, trained: NDArray[np.bool_], rng: np.
         return learned_scores(np.column_stack(columns), group.codes, trained, rng)
 
     return _Learned(
-        before=scores([*before, *given]), after=scores([*after, *given]), kept=scores([*after, *given, *kept]) if kept else None,
+        before=scores([*before, *given]),
+        after=scores([*after, *given]),
+        kept=scores([*after, *given, *kept]) if kept else None,
         weights=1 / np.bincount(group.codes).astype(float),
     )
 
@@ -113,7 +115,9 @@ def _in_view(scores: FloatArray, learned: _Learned, view: View, trained: NDArray
     return ratios_to_prior(scores[view.rows][:, view.present], view.codes, trained, learned.weights[view.present])
 
 
-def _checks(bounds: Sequence[Bound], free: Sequence[Bound], limit: tuple[float, float] | None, alpha: float) -> list[AuditCheck]:
+def _checks(
+    bounds: Sequence[Bound], free: Sequence[Bound], limit: tuple[float, float] | None, alpha: float
+) -> list[AuditCheck]:
     if limit is None or not bounds:
         why = "the certificate says nothing of the observed frequencies" if limit is None else "no pair is protected"
         return [check_of(name, "not applicable", why) for name in _NAMES]
@@ -124,16 +128,31 @@ def _checks(bounds: Sequence[Bound], free: Sequence[Bound], limit: tuple[float, 
     low, advantage = max(each.epsilon for each in bounds), max(each.advantage for each in bounds)
     learned = max((each.epsilon for each in free), default=0.0)
     return [
-        check_of("epsilon", "failed" if low > epsilon else "passed",
-                 f"at least {low:.4g}{at}, with {sure}; {epsilon:.6g} certified", found=low, limit=epsilon),
-        check_of("advantage", "failed" if advantage > most else "passed",
-                 f"at least {advantage:.4g} for the best guesser; {most:.4g} allowed", found=advantage, limit=most),
-        check_of("learned guesser", "failed" if learned > epsilon else "passed",
-                 f"shows an epsilon of at least {learned:.4g}{at}; {epsilon:.6g} certified", found=learned, limit=epsilon),
+        check_of(
+            "epsilon",
+            "failed" if low > epsilon else "passed",
+            f"at least {low:.4g}{at}, with {sure}; {epsilon:.6g} certified",
+            found=low,
+            limit=epsilon,
+        ),
+        check_of(
+            "advantage",
+            "failed" if advantage > most else "passed",
+            f"at least {advantage:.4g} for the best guesser; {most:.4g} allowed",
+            found=advantage,
+            limit=most,
+        ),
+        check_of(
+            "learned guesser",
+            "failed" if learned > epsilon else "passed",
+            f"shows an epsilon of at least {learned:.4g}{at}; {epsilon:.6g} certified",
+            found=learned,
+            limit=epsilon,
+        ),
     ]
 
 
-def _kept(rows: AuditRows, found: Sequence[AuditedPair]) -> AuditCheck:
+def _kept(found: Sequence[AuditedPair]) -> AuditCheck:
     known = [each.advantage_kept for each in found if not math.isnan(each.advantage_kept)]
     if not known:
         return check_of("kept columns", "not applicable", "no column is kept")
@@ -143,13 +162,22 @@ def _kept(rows: AuditRows, found: Sequence[AuditedPair]) -> AuditCheck:
 
 
 def _pairs(
-    view: View, learned: _Learned, trained: NDArray[np.bool_], proved: Mapping[PairOfCodes, Bound],
-    limit: tuple[float, float], level: float, rng: np.random.Generator,
+    view: View,
+    learned: _Learned,
+    trained: NDArray[np.bool_],
+    proved: Mapping[PairOfCodes, Bound],
+    limit: tuple[float, float],
+    level: float,
+    rng: np.random.Generator,
 ) -> list[AuditedPair]:
     """A line for each pair of one stratum."""
     held = ~trained
     codes = view.codes[held]
-    best = held_out_scores(view.columns, view.codes, trained, rng) if trained.any() and held.any() else np.zeros((codes.size, len(view.present)))
+    best = (
+        held_out_scores(view.columns, view.codes, trained, rng)
+        if trained.any() and held.any()
+        else np.zeros((codes.size, len(view.present)))
+    )
     scores = {
         name: None if whole is None else _in_view(whole, learned, view, trained)[held]
         for name, whole in (("before", learned.before), ("after", learned.after), ("kept", learned.kept))
@@ -165,16 +193,30 @@ def _pairs(
     found = []
     for pair in view.pairs:
         s, t = pair
-        after, raw, free, kept = rates(best, pair), rates(scores["before"], pair), rates(scores["after"], pair), rates(scores["kept"], pair)
-        assert after and raw and free
+        after, raw, free, kept = (
+            rates(best, pair),
+            rates(scores["before"], pair),
+            rates(scores["after"], pair),
+            rates(scores["kept"], pair),
+        )
+        assert after is not None
+        assert raw is not None
+        assert free is not None
         found.append(
             AuditedPair(
-                secret=view.labels[s], other=view.labels[t], stratum=view.stratum,
+                secret=view.labels[s],
+                other=view.labels[t],
+                stratum=view.stratum,
                 rows=int(np.isin(view.codes, pair).sum()),
-                accuracy_before=raw.accuracy, accuracy_after=after.accuracy,
-                advantage=after.advantage, advantage_low=after.low, advantage_high=after.high,
-                advantage_bound=largest_advantage(*limit), epsilon_low=proved[pair].epsilon,
-                advantage_learned=free.advantage, advantage_kept=kept.advantage if kept else math.nan,
+                accuracy_before=raw.accuracy,
+                accuracy_after=after.accuracy,
+                advantage=after.advantage,
+                advantage_low=after.low,
+                advantage_high=after.high,
+                advantage_bound=largest_advantage(*limit),
+                epsilon_low=proved[pair].epsilon,
+                advantage_learned=free.advantage,
+                advantage_kept=kept.advantage if kept else math.nan,
             )
         )
     return found

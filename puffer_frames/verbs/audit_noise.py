@@ -15,6 +15,7 @@ from puffer_frames.audits.noise_tests import (
     p_of_law,
     p_of_neighbours,
     p_of_seeds,
+    p_of_sum,
     repeats,
     smallest,
     uniform_noise,
@@ -25,7 +26,15 @@ from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.audit_report import AuditCheck, check_of, check_of_p
 from puffer_frames.verbs.audit_rows import AuditRows
 
-_CHECKS = ("noise law", "noise and secret", "noise and values", "noise of rows", "noise of columns", "repeats", "known seeds")
+_CHECKS = (
+    "noise law",
+    "noise and secret",
+    "noise and values",
+    "noise of rows",
+    "noise of columns",
+    "repeats",
+    "known seeds",
+)
 
 
 def noise_checks(rows: AuditRows, /, *, alpha: float, rng: np.random.Generator) -> list[AuditCheck]:
@@ -37,8 +46,13 @@ def noise_checks(rows: AuditRows, /, *, alpha: float, rng: np.random.Generator) 
         return [law, *(check_of(name, "not applicable", why) for name in _CHECKS[1:])]
     return [
         _of_columns("noise law", known, p_of_law, "the law of the noise is the certified one", alpha),
-        _of_columns("noise and secret", known, lambda u: smallest(p_of_groups(u, group.codes) for group in rows.secrets),
-                    "the noise is independent of the secret", alpha),
+        _of_columns(
+            "noise and secret",
+            known,
+            lambda u: smallest(p_of_groups(u, group.codes) for group in rows.secrets),
+            "the noise is independent of the secret",
+            alpha,
+        ),
         _with_values(rows, known, alpha),
         _of_columns("noise of rows", known, p_of_neighbours, "the noise of neighbouring rows is independent", alpha),
         _between_columns(known, alpha),
@@ -58,7 +72,9 @@ def _law_of_all(rows: AuditRows, alpha: float) -> AuditCheck:
     return check_of_p("noise law", smallest(tests), "the released values together fit the certified law", alpha=alpha)
 
 
-def _of_columns(name: str, known: dict[str, FloatArray], test: Callable[[FloatArray], float], what: str, alpha: float) -> AuditCheck:
+def _of_columns(
+    name: str, known: dict[str, FloatArray], test: Callable[[FloatArray], float], what: str, alpha: float
+) -> AuditCheck:
     found = {column: test(uniform) for column, uniform in known.items()}
     worst = min(found, key=lambda column: found[column])
     return check_of_p(name, smallest(found.values()), f"{what}, least so of {shown(worst)}", alpha=alpha)
@@ -66,7 +82,9 @@ def _of_columns(name: str, known: dict[str, FloatArray], test: Callable[[FloatAr
 
 def _with_values(rows: AuditRows, known: dict[str, FloatArray], alpha: float) -> AuditCheck:
     tests = [
-        p_of_correlation(known[each.name], other.before) if other.is_numbers else p_of_groups(known[each.name], other.before.astype(np.intp))
+        p_of_correlation(known[each.name], other.before)
+        if other.is_numbers
+        else p_of_groups(known[each.name], other.before.astype(np.intp))
         for each in rows.columns
         if each.name in known
         for other in rows.columns
@@ -88,7 +106,7 @@ def _of_continuous(rows: AuditRows, alpha: float) -> list[AuditCheck]:
     if not columns:
         why = "the noise was rounded or replaced, or is none"
         return [check_of(name, "not applicable", why) for name in ("repeats", "known seeds")]
-    found, tests = 0, []
+    found, tests = 0, list[float]()
     for each in columns:
         assert each.noise is not None
         same = (each.after - each.before) / each.scale
@@ -98,18 +116,25 @@ def _of_continuous(rows: AuditRows, alpha: float) -> list[AuditCheck]:
     title, p = p_of_seeds([(each.after - each.before) / each.scale for each in columns])
     return [
         check_of_p("repeats", smallest(tests), f"{found:,} rows repeat the noise of another one", alpha=alpha),
-        check_of_p("known seeds", p, "the noise is no stream of NumPy with a usual seed" + (f", least unlike {title}" if title else ""), alpha=alpha),
+        check_of_p(
+            "known seeds",
+            p,
+            "the noise is no stream of NumPy with a usual seed" + (f", least unlike {title}" if title else ""),
+            alpha=alpha,
+        ),
     ]
 
 
 def check_grid(rows: AuditRows, /) -> AuditCheck:
     """Whether released values lie on the grid of the certificate, as those of this package do."""
     columns = [each for each in rows.columns if each.continuous]
-    if "grid" not in rows.keys() or not columns or rows.certificate.refines:
+    if "grid" not in rows.sentences or not columns or rows.certificate.refines:
         return check_of("grid", "not applicable", "values on no grid of one release")
     off = [each.name for each in columns if not _on_grid(each.after, each.scale)]
     if off:
-        return check_of("grid", "failed", f"not on the grid that the certificate names: {shown_names(off)}", found=len(off), limit=0)
+        return check_of(
+            "grid", "failed", f"not on the grid that the certificate names: {shown_names(off)}", found=len(off), limit=0
+        )
     return check_of("grid", "passed", "all values lie on the grid that the certificate names", found=0, limit=0)
 
 
@@ -139,7 +164,7 @@ def check_shuffle(rows: AuditRows, /, *, alpha: float) -> AuditCheck:
     """Whether the rows are in a random order, where the certificate says so."""
     if not rows.shuffled or rows.rows < 2:
         return check_of("shuffle", "not applicable", "the certificate does not speak of a random order")
-    tests = []
+    tests: list[float] = []
     for each in rows.columns:
         if each.is_numbers:
             tests += [_p_of_ranks(each.after, each.before), _p_of_ranks(each.after[1:], each.after[:-1])]
@@ -161,6 +186,9 @@ def _p_of_ranks(first: FloatArray, second: FloatArray) -> float:
 
 def _p_of_equal(first: FloatArray, second: FloatArray) -> float:
     """Of so many rows that have the same label at the same place."""
-    shares = [np.bincount(each.astype(np.intp), minlength=int(max(first.max(), second.max())) + 1) / each.size for each in (first, second)]
+    shares = [
+        np.bincount(each.astype(np.intp), minlength=int(max(first.max(), second.max())) + 1) / each.size
+        for each in (first, second)
+    ]
     expected = float(shares[0] @ shares[1])
     return float(stats.binom.sf(int((first == second).sum()) - 1, first.size, expected)) if expected < 1 else 1.0

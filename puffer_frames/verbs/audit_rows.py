@@ -54,12 +54,15 @@ class AuditRows:
     """Whether the rows were put into a random order: they cannot be compared one by one."""
     rows: int
 
-    def keys(self) -> set[str]:
-        """The sentences of the certificate."""
+    @property
+    def sentences(self) -> set[str]:
+        """The keys of the certificate's sentences."""
         return {statement.key for statement in self.certificate.statements}
 
 
-def rows_of(original: NativeFrame, released: NativeFrame, certificate: Certificate, /, *, secret: Sequence[str] | None) -> AuditRows:
+def rows_of(
+    original: NativeFrame, released: NativeFrame, certificate: Certificate, /, *, secret: Sequence[str] | None
+) -> AuditRows:
     """Read both, and lay them side by side.
 
     Raises
@@ -88,9 +91,11 @@ def rows_of(original: NativeFrame, released: NativeFrame, certificate: Certifica
         if name in before and name in after
     )
     each = certificate.pairs == "each" and secret is None
-    groups = [_secrets((name,), before, certificate, own=each) for name in names] if each else [
-        _secrets(names, before, certificate, own=secret is None)
-    ]
+    groups = (
+        [_secrets((name,), before, certificate, own=each) for name in names]
+        if each
+        else [_secrets(names, before, certificate, own=secret is None)]
+    )
     return AuditRows(
         certificate=certificate,
         original=before,
@@ -123,7 +128,9 @@ def _complete(columns: Mapping[str, PlainColumn], names: Sequence[str], rows: in
     )
 
 
-def _secrets(names: tuple[str, ...], columns: Mapping[str, PlainColumn], certificate: Certificate, *, own: bool) -> Secrets:
+def _secrets(
+    names: tuple[str, ...], columns: Mapping[str, PlainColumn], certificate: Certificate, *, own: bool
+) -> Secrets:
     rows = np.column_stack([columns[name].codes for name in names])
     distinct, codes = np.unique(rows, axis=0, return_inverse=True)
     levels = [

@@ -27,7 +27,7 @@ def audit(
     level: float = 0.99,
     rng: RandomSource = None,
 ) -> AuditReport:
-    r"""Test a release with the original at hand: is the noise what the certificate says, and what does a guesser win?
+    """Test a release with the original at hand: is its noise as certified, and what does a guesser win?
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def audit(
     Notes
     -----
     **Guarantee**: each of twelve checks that rest on chance fails a correct release with probability (1 - level) / 12 at
-    most; by the sum all together with 1 - level. The tests of the noise are exact, or by the normal law of ranks. The
-    lower bounds of epsilon are those of Clopper and Pearson for events that were chosen without the released values, and
-    hold for all pairs, strata and events together; only the check "learned guesser" chooses its events by half of the
+    most, so that all pass with `level`. The tests of the noise are exact, or by the normal law of ranks. The lower
+    bounds of epsilon are those of Clopper and Pearson for events that were chosen without the released values, and hold
+    for all pairs, strata and events together. Only the check "learned guesser" chooses its events by half of the
     released rows, and is counted on the others. That an audit passes proves nothing: it finds faults.
     **Cost**: some seconds for 30,000 rows.
 
