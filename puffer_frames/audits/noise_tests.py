@@ -100,7 +100,7 @@ def p_of_groups(uniform: FloatArray, groups: IndexArray, /) -> float:
     counts = np.bincount(groups)
     merged = np.where(counts[groups] >= _FEWEST, groups, counts.size)
     names, codes = np.unique(merged, return_inverse=True)
-    if names.size < 2:
+    if names.size < 2 or np.ptp(uniform) == 0:
         return 1.0
     parts = [[each[codes == k] for k in range(names.size)] for each in (uniform, np.abs(2 * uniform - 1))]
     return smallest(float(stats.kruskal(*part).pvalue) for part in parts)
@@ -108,21 +108,21 @@ def p_of_groups(uniform: FloatArray, groups: IndexArray, /) -> float:
 
 def p_of_correlation(first: FloatArray, second: FloatArray, /) -> float:
     """The p-value of independence: rank correlations of the noise, and of its size, with something else."""
-    if first.size < _FEWEST or np.ptp(second) == 0:
+    if first.size < _FEWEST or np.ptp(second) == 0 or np.ptp(first) == 0:
         return 1.0
     other = stats.rankdata(second)
     return smallest(
-        _p_of(np.corrcoef(stats.rankdata(each), other)[0, 1], first.size) for each in (first, np.abs(2 * first - 1))
+        _p_of(_correlation(stats.rankdata(each), other), first.size) for each in (first, np.abs(2 * first - 1))
     )
 
 
 def p_of_neighbours(uniform: FloatArray, /) -> float:
     """The p-value of independent neighbouring rows."""
-    if uniform.size < 2 * _FEWEST:
+    if uniform.size < 2 * _FEWEST or np.ptp(uniform) == 0:
         return 1.0
     sizes = np.abs(2 * uniform - 1)
     return smallest(
-        _p_of(np.corrcoef(stats.rankdata(each[1:]), stats.rankdata(each[:-1]))[0, 1], uniform.size - 1)
+        _p_of(_correlation(stats.rankdata(each[1:]), stats.rankdata(each[:-1])), uniform.size - 1)
         for each in (uniform, sizes)
     )
 
@@ -184,6 +184,13 @@ def smallest(found: Iterable[float], /) -> float:
     """The p-value of several tests together (Bonferroni); a test that could not be done counts as passed."""
     listed = [1.0 if math.isnan(p) else p for p in found]
     return min(1.0, len(listed) * min(listed, default=1.0))
+
+
+def _correlation(first: FloatArray, second: FloatArray) -> float:
+    """NaN where one of them is constant."""
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
+        return math.nan
+    return float(np.corrcoef(first, second)[0, 1])
 
 
 def _p_of(correlation: float, rows: int) -> float:

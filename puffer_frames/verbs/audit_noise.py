@@ -45,16 +45,16 @@ def noise_checks(rows: AuditRows, /, *, alpha: float, rng: np.random.Generator) 
         law = _law_of_all(rows, alpha) if rows.shuffled else check_of(_CHECKS[0], "not applicable", why)
         return [law, *(check_of(name, "not applicable", why) for name in _CHECKS[1:])]
     return [
-        _of_columns("noise law", known, p_of_law, "the law of the noise is the certified one", alpha),
+        _of_columns("noise law", known, p_of_law, "noise of each row against the certified law", alpha),
         _of_columns(
             "noise and secret",
             known,
             lambda u: smallest(p_of_groups(u, group.codes) for group in rows.secrets),
-            "the noise is independent of the secret",
+            "noise against the secret",
             alpha,
         ),
         _with_values(rows, known, alpha),
-        _of_columns("noise of rows", known, p_of_neighbours, "the noise of neighbouring rows is independent", alpha),
+        _of_columns("noise of rows", known, p_of_neighbours, "noise of neighbouring rows against each other", alpha),
         _between_columns(known, alpha),
         *_of_continuous(rows, alpha),
     ]
@@ -69,7 +69,7 @@ def _law_of_all(rows: AuditRows, alpha: float) -> AuditCheck:
     ]
     if not tests:
         return check_of("noise law", "not applicable", "the rows were put into a random order")
-    return check_of_p("noise law", smallest(tests), "the released values together fit the certified law", alpha=alpha)
+    return check_of_p("noise law", smallest(tests), "released values together against the certified law", alpha=alpha)
 
 
 def _of_columns(
@@ -77,7 +77,7 @@ def _of_columns(
 ) -> AuditCheck:
     found = {column: test(uniform) for column, uniform in known.items()}
     worst = min(found, key=lambda column: found[column])
-    return check_of_p(name, smallest(found.values()), f"{what}, least so of {shown(worst)}", alpha=alpha)
+    return check_of_p(name, smallest(found.values()), f"{what}, worst of {shown(worst)}", alpha=alpha)
 
 
 def _with_values(rows: AuditRows, known: dict[str, FloatArray], alpha: float) -> AuditCheck:
@@ -89,7 +89,7 @@ def _with_values(rows: AuditRows, known: dict[str, FloatArray], alpha: float) ->
         if each.name in known
         for other in rows.columns
     ]
-    return check_of_p("noise and values", smallest(tests), "the noise is independent of the values", alpha=alpha)
+    return check_of_p("noise and values", smallest(tests), "noise against the original values", alpha=alpha)
 
 
 def _between_columns(known: dict[str, FloatArray], alpha: float) -> AuditCheck:
@@ -97,7 +97,7 @@ def _between_columns(known: dict[str, FloatArray], alpha: float) -> AuditCheck:
     if not pairs:
         return check_of("noise of columns", "not applicable", "there is one column with noise")
     tests = [p_of_correlation(known[first], known[second]) for first, second in pairs]
-    return check_of_p("noise of columns", smallest(tests), "the noise of two columns is independent", alpha=alpha)
+    return check_of_p("noise of columns", smallest(tests), "noise of two columns against each other", alpha=alpha)
 
 
 def _of_continuous(rows: AuditRows, alpha: float) -> list[AuditCheck]:
@@ -119,7 +119,7 @@ def _of_continuous(rows: AuditRows, alpha: float) -> list[AuditCheck]:
         check_of_p(
             "known seeds",
             p,
-            "the noise is no stream of NumPy with a usual seed" + (f", least unlike {title}" if title else ""),
+            "noise against streams of NumPy from usual seeds" + (f", nearest {title}" if title else ""),
             alpha=alpha,
         ),
     ]
@@ -170,7 +170,7 @@ def check_shuffle(rows: AuditRows, /, *, alpha: float) -> AuditCheck:
             tests += [_p_of_ranks(each.after, each.before), _p_of_ranks(each.after[1:], each.after[:-1])]
         else:
             tests += [p_of_groups(_spread(rows.rows), each.after.astype(np.intp)), _p_of_equal(each.before, each.after)]
-    return check_of_p("shuffle", smallest(tests), "the order of the rows is a random one", alpha=alpha)
+    return check_of_p("shuffle", smallest(tests), "order of the rows against a random one", alpha=alpha)
 
 
 def _spread(rows: int) -> FloatArray:
@@ -180,7 +180,7 @@ def _spread(rows: int) -> FloatArray:
 def _p_of_ranks(first: FloatArray, second: FloatArray) -> float:
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return 1.0
-    found = np.corrcoef(stats.rankdata(first), stats.rankdata(second))[0, 1]
+    found = float(np.corrcoef(stats.rankdata(first), stats.rankdata(second))[0, 1])
     return float(2 * stats.norm.sf(abs(found) * np.sqrt(first.size - 1)))
 
 

@@ -62,8 +62,8 @@ def audit(
 
     Notes
     -----
-    **Guarantee**: each of twelve checks that rest on chance fails a correct release with probability (1 - level) / 12 at
-    most, so that all pass with `level`. The tests of the noise are exact, or by the normal law of ranks. The lower
+    **Guarantee**: each of twelve checks that rest on chance fails a correct release with at most (1 - level) / 12,
+    so that all pass with `level`. The tests of the noise are exact, or by the normal law of ranks. The lower
     bounds of epsilon are those of Clopper and Pearson for events that were chosen without the released values, and hold
     for all pairs, strata and events together. Only the check "learned guesser" chooses its events by half of the
     released rows, and is counted on the others. That an audit passes proves nothing: it finds faults.
