@@ -26,7 +26,7 @@ class PlainColumn:
     levels: tuple[Any, ...]
     """The levels."""
     numbers: FloatArray | None
-    """The entries as floats, NaN for a missing one; None for labels."""
+    """The entries as floats, NaN for a missing one, 0 and 1 for booleans; None for labels."""
 
     def part(self, rows: Any, /) -> PlainColumn:
         """Some of its rows; levels without rows stay."""
@@ -62,13 +62,18 @@ def read_columns(frame: NativeFrame, /, *, role: str, known: Collection[str], ro
 
 def _plain(frame: Frame, name: str) -> PlainColumn:
     entries = column(frame, name)
-    if entries.dtype.is_numeric():
-        numbers = np.asarray(
-            entries.cast(nw.Float64).to_pandas().to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64
-        )
+    truths = entries.dtype == nw.Boolean
+    numbers = None
+    if entries.dtype.is_numeric() or truths:
+        floats = entries.cast(nw.Float64).to_pandas()
+        numbers = np.asarray(floats.to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64)
+    if numbers is not None and not truths:
         codes, levels = pd.factorize(numbers)
         return PlainColumn(codes=codes, levels=tuple(levels.tolist()), numbers=numbers)
     listed = np.empty(len(entries), dtype=object)
     listed[:] = entries.to_list()
-    codes, found = pd.factorize(listed)
-    return PlainColumn(codes=codes, levels=tuple(found.tolist()), numbers=None)
+    try:
+        codes, found = pd.factorize(listed)
+    except TypeError:  # lists and structs have no hash
+        codes, found = pd.factorize(np.array([None if each is None else repr(each) for each in listed], dtype=object))
+    return PlainColumn(codes=codes, levels=tuple(found.tolist()), numbers=numbers)

@@ -82,6 +82,8 @@ def rows_of(
         if name not in before:
             raise not_found("secret", name, list(before))
     rows = len(next(iter(after.values())).codes) if after else 0
+    if not rows:
+        raise ArgumentError("released", rule="a release with rows", got="0 rows", hint="Give the whole release.")
     before = _complete(before, [*names, *certificate.public, *certificate.given], rows)
     keys = {statement.key for statement in certificate.statements}
     strata = _strata(certificate, after, rows)
