@@ -19,7 +19,7 @@ SEEDS = (*range(11), 42, 99, 100, 123, 1234, 12345, 1337, 2023, 2024, 2025, 2026
 """Seeds that people write."""
 _FEWEST = 8
 _MANY = 100
-_MOST_ROWS = 50_000
+_MOST_ROWS = 4_000
 _CHUNK = 2_000_000
 _RESOLUTIONS = (36, 30, 24)
 

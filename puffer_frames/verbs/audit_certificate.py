@@ -14,6 +14,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.compare import unknown_names
 from puffer_frames.frames.side_by_side import PlainColumn
 from puffer_frames.loss.engine import hockey_stick, pure_loss
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.presentation import shown, shown_names
 from puffer_frames.priors.prior import FloatArray, Prior
@@ -37,15 +38,19 @@ def check_certificate(certificate: Certificate, released: NativeFrame, /) -> Aud
             if not _agrees(certificate, found.epsilon):
                 why = f"what was measured of {shown(name)} is not what this epsilon needs: one of both was edited"
                 return check_of("certificate", "failed", why, found=found.epsilon, limit=certificate.epsilon)
-            if (
-                found.pure_loss.upper > certificate.epsilon * (1 + _NEAR)
-                and found.hockey_stick.upper > certificate.delta
-            ):
+            if not _is_within(certificate, found):
                 why = f"the loss that was measured of {shown(name)} is beyond epsilon"
                 return check_of("certificate", "failed", why, found=found.pure_loss.upper, limit=certificate.epsilon)
     return check_of(
         "certificate", "passed", f"{verdict}; its parts agree" if verdict != "uncovered" else "its parts agree"
     )
+
+
+def _is_within(certificate: Certificate, found: Verification) -> bool:
+    """Whether a measured loss is within what is certified: the pure one, or where there is a delta the hockey stick."""
+    if found.pure_loss.upper <= certificate.epsilon * (1 + _NEAR):
+        return True
+    return bool(certificate.delta) and found.hockey_stick.upper <= certificate.delta * (1 + _NEAR)
 
 
 def _agrees(certificate: Certificate, measured: float) -> bool:
