@@ -23,6 +23,8 @@ from puffer_frames.verbs.audit_report import AuditCheck, Result, check_of
 from puffer_frames.verbs.audit_rows import AuditRows, View, views_of
 
 _NEAR = 1e-6
+_GRID = 1e-8
+"""Less than so much of an epsilon is spent on the grid."""
 _MOST_POINTS, _MOST_PAIRS, _MOST_ATOMS = 150, 60, 4000
 
 
@@ -58,7 +60,7 @@ def _agrees(certificate: Certificate, measured: float) -> bool:
     if measured > certificate.epsilon * (1 + _NEAR):
         return False
     shares = certificate.unit_rows > 1 or certificate.releases > 1 or len(certificate.public) > 1 or certificate.refines
-    return bool(shares) or certificate.unit is not None or measured >= certificate.epsilon * (1 - _NEAR)
+    return bool(shares) or certificate.unit is not None or measured >= certificate.epsilon * (1 - _NEAR) - _GRID
 
 
 def check_seeded(certificate: Certificate, /) -> AuditCheck:
