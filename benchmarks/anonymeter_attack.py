@@ -26,9 +26,7 @@ def export(path):
     people = pd.read_csv(DATA, header=None, skipinitialspace=True, usecols=list(COLUMNS)).rename(columns=COLUMNS)
     released = puffer_frames.privatize(people, secret="sex", public=PUBLIC, epsilon=1.0)
     (pair,) = puffer_frames.audit(people, released).pairs
-    print(
-        f"audit: accuracy {pair.accuracy_before:.3f} before, {pair.accuracy_after:.3f} after (both sexes equally likely)"
-    )
+    print(f"audit: accuracy {pair.accuracy_before:.3f} before, {pair.accuracy_after:.3f} after, sexes equally likely")
     print(f"advantage {pair.advantage:.3f}, of {pair.advantage_bound:.3f}; learned {pair.advantage_learned:.3f}")
     beside = released[PUBLIC].add_prefix("released_")
     # as many of both sexes, so that both figures have the same guesses to be compared with
