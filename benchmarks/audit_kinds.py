@@ -85,6 +85,7 @@ KINDS = {
     "channel of numbers": _plain(secret="race", public="education", mechanism="channel"),
     "channel of labels": _plain(secret="race", public="job"),
     "published channel": _plain(secret="race", public="job", mechanism=pf.Channel(publish_matrix=True)),
+    "several labels": _plain(secret="sex", public=["job", "region"], mechanism="channel"),
     "two numbers": _plain(secret="sex", public=["education", "hours"]),
     "number and label": _plain(secret="sex", public=["education", "job"]),
     "strata": _plain(secret="sex", public="education", given="region", mechanism="noise"),
