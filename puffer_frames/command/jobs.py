@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,12 +17,13 @@ from puffer_frames.command.options import PLANNED, WITH_PLAN, as_arguments, spel
 from puffer_frames.command.outcome import DONE, REFUSED, Outcome
 from puffer_frames.command.parser import Request
 from puffer_frames.command.places import check_places, is_folder, written
-from puffer_frames.command.values import with_levels
+from puffer_frames.command.values import number, with_levels
 from puffer_frames.command.writing import write
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import format_of, level_kinds, read_rows, row_count
 from puffer_frames.scales.repeats import Unit
+from puffer_frames.verbs.audited import audit
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.plan_file import FORMAT
@@ -104,6 +107,43 @@ def verify(request: Request, /) -> Outcome:
     )
 
 
+def audit_files(request: Request, /) -> Outcome:
+    """Test a release with the original at hand."""
+    first, second = request.path("original"), request.path("released")
+    certificate = certificate_of_file(second, given=request.path_or_none("certificate"))
+    original = read_rows(first, schema=request.schema, streaming=False)
+    released = read_rows(second, schema=request.types("released_schema"), streaming=False)
+    level = request.found.get("level", "0.99")
+    report = audit(
+        original,
+        released,
+        certificate=certificate,
+        secret=request.arguments.get("secret"),
+        level=number(level, name="level") if isinstance(level, str) else level,
+    )
+    verdict = "passed" if report.passed else "failed"
+    failed = [{"name": each.name, "why": each.why} for each in report.checks if each.result == "failed"]
+    text = "; ".join(f"{each['name']}: {each['why']}" for each in failed)
+    more: dict[str, Any] = {"original": str(first), "released": str(second), "failed": failed}
+    if request.flag("figures"):
+        more |= {
+            "checks": [_plain_of(each) for each in report.checks],
+            "pairs": [_plain_of(each) for each in report.pairs],
+        }
+    return Outcome(
+        status=verdict,
+        code=DONE if report.passed else REFUSED,
+        text=str(report) if request.flag("figures") else f"{second}: {verdict}" + (f"; {text}" if text else ""),
+        more=more,
+    )
+
+
+def _plain_of(found: Any, /) -> dict[str, Any]:
+    """The fields of a record in JSON types, which have no NaN."""
+    values = {each.name: getattr(found, each.name) for each in fields(found)}
+    return {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in values.items()}
+
+
 def show(request: Request, /) -> Outcome:
     """Print a certificate, or a plan."""
     source, form = request.path("file"), request.found.get("as", "text")
@@ -151,6 +191,7 @@ JOBS: Mapping[str, Callable[[Request], Outcome]] = {
     "release": release,
     "check": check,
     "verify": verify,
+    "audit": audit_files,
     "show": show,
     "report": report,
 }
