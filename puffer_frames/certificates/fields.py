@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from puffer_frames.certificates.sentences import Statement
+from puffer_frames.certificates.statement import Statement
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.estimate import Usefulness
 from puffer_frames.priors.pairs import ProtectedPairs

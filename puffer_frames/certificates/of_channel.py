@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from puffer_frames.certificates.of_release import absent_secrets, left_out, seen
-from puffer_frames.certificates.sentences import Statement, say
+from puffer_frames.certificates.sentences import say
+from puffer_frames.certificates.statement import Statement
 from puffer_frames.errors import PufferWarning
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification

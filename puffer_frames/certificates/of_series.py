@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from puffer_frames.certificates.sentences import Statement, say
+from puffer_frames.certificates.sentences import say
+from puffer_frames.certificates.statement import Statement
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.quilt.scales import Chain

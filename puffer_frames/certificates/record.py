@@ -19,8 +19,8 @@ from puffer_frames.certificates.plain import (
     number_plain,
 )
 from puffer_frames.certificates.published import Published
-from puffer_frames.certificates.sentences import as_statement
 from puffer_frames.certificates.signature import PrivateKey, PublicKey, is_signed_by, sign
+from puffer_frames.certificates.statement import as_statement
 from puffer_frames.certificates.text import certificate_rows, certificate_title
 from puffer_frames.errors import UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame

@@ -1,25 +1,11 @@
-"""Every sentence of a certificate, in one place."""
+"""Every sentence of a certificate, in one place; those of channels stand beside."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
 
-Kind: TypeAlias = Literal["proved", "measured", "assumed", "not covered", "done", "technical"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
-    """One sentence of a certificate, and what kind of claim it is."""
-
-    key: str
-    """Its name in `SENTENCES`, the same in every certificate."""
-    kind: Kind
-    """Proved by a theorem, measured by the engine, assumed, not covered, done to the values, or technical."""
-    text: str
-    """The sentence."""
-
+from puffer_frames.certificates.channel_sentences import CHANNEL_SENTENCES
+from puffer_frames.certificates.statement import Kind, Statement
 
 SENTENCES: Mapping[str, tuple[Kind, str]] = {
     # what is assumed
@@ -175,24 +161,6 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "without-noise": ("proved", "No noise was needed for {what}: it has this guarantee without noise."),
     "shared": ("proved", "{answers} share epsilon{deltas} evenly. Together they have the guarantee."),
     "pure-only": ("proved", "The noise was held to pure privacy, which is more than was asked for."),
-    "channel-exact": (
-        "proved",
-        "The probabilities of the released levels meet the guarantee under every belief named here: checked in whole "
-        "numbers, without rounding.",
-    ),
-    "channel-population": (
-        "proved",
-        "Where what is assumed here holds: with {confidence} % confidence over the draw of the rows that the plan was "
-        "made from, the guarantee holds for the laws of the population behind them, within the declared levels.",
-    ),
-    "channel-radius": (
-        "proved",
-        "The guarantee holds also where {radius} are wrong in any way, within the levels of the column.",
-    ),
-    "channel-cap": (
-        "proved",
-        "Under any law of these levels at all, the loss of one release is at most {cap}; the losses of several add.",
-    ),
     "lipschitz": (
         "proved",
         "One changed value changes {what}, before the noise, by at most {most}{how}.",
@@ -290,57 +258,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "not covered",
         "Which values of {what} {table} has: the release shows them, and a rare one may be that of one person.",
     ),
-    "channel-brittle": (
-        "not covered",
-        "The value itself: most values may be released unchanged, and under another law of the levels the loss may "
-        "have no bound.",
-    ),
-    "channel-again": (
-        "not covered",
-        "A second release of this column of the same records: the guarantee rests on the randomness of the values.",
-    ),
-    "channel-again-capped": (
-        "not covered",
-        "A second release of this column of the same records: its guarantee rests on the randomness of the values. "
-        "Only the bound under any law adds up.",
-    ),
-    "channel-learned": (
-        "not covered",
-        "What the choice of the probabilities tells: they were computed from the table, and are not printed here "
-        "unless this certificate says so.",
-    ),
-    "channel-levels": (
-        "not covered",
-        "Which levels there are: they were learned from the table, and the release shows them.",
-    ),
-    "channel-matrix": (
-        "not covered",
-        "What the printed table of probabilities tells: it was computed from the counts of every secret.",
-    ),
-    "channel-figures": (
-        "not covered",
-        "What the printed {figures} tell: exact statistics of the table, which can give away a record to a reader who "
-        "knows all others.",
-    ),
-    "channel-other-rows": (
-        "assumed",
-        "The probabilities were computed from other rows than these. The beliefs are those learned there.",
-    ),
     # what was done to the values
-    "channel": (
-        "done",
-        "Each value of {what} was replaced by a random level of the column, often by itself. Counts and means of the "
-        "release are not those of the table.{kept}",
-    ),
-    "channel-rows": (
-        "done",
-        "The values of {what} in a row were replaced together by a random row of levels, often by themselves. Counts "
-        "and means of the release are not those of the table.{kept}",
-    ),
-    "channel-missing": ("done", "A missing value is a level like the others, and may be released for any."),
-    "channel-merged": ("done", "Rare levels were merged into one before that."),
-    "channel-cells": ("done", "Values were put into cells first; the released levels are medians of the cells."),
-    "channel-clipped": ("done", "Values beyond the domain were moved to its ends first."),
     "clipped": ("done", "Values were clipped before the noise: {ends}."),
     "clipped-to-range": (
         "done",
@@ -381,12 +299,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     # technical
     "grid": ("technical", "{grid}."),
-    "channel-draw": (
-        "technical",
-        "Each level was drawn with 62 bits of AES-256 in counter mode, so that its probability is a whole multiple of "
-        "2**-62, exactly.",
-    ),
     "integer-noise": ("technical", "Discrete Laplace noise, drawn exactly, with AES-256 for its random bits."),
+    **CHANNEL_SENTENCES,
 }
 """Kind and text per sentence; braces are filled in by `say`."""
 
@@ -395,8 +309,3 @@ def say(key: str, /, **parts: object) -> Statement:
     """A sentence with its parts filled in."""
     kind, text = SENTENCES[key]
     return Statement(key=key, kind=kind, text=text.format(**parts))
-
-
-def as_statement(plain: Mapping[str, str], /) -> Statement:
-    """The statement that a certificate's record holds, also one that this version does not know."""
-    return Statement(key=plain["key"], kind=cast(Kind, plain["kind"]), text=plain["text"])

@@ -33,7 +33,8 @@ from puffer_frames.verbs.checks import (
     check_support,
     check_values,
 )
-from puffer_frames.verbs.request import Drawing, check_guarantee
+from puffer_frames.verbs.request import Drawing
+from puffer_frames.verbs.request_checks import check_guarantee
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,8 @@ from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.drift import Batch
 from puffer_frames.verbs.channel_plan import ChannelPlan
 from puffer_frames.verbs.refinable import refuse_refinable
-from puffer_frames.verbs.request import PUBLISHED, Drawing, RowsRequest
+from puffer_frames.verbs.request import Drawing, RowsRequest
+from puffer_frames.verbs.request_checks import PUBLISHED
 
 
 def release_channel(

@@ -33,7 +33,8 @@ from puffer_frames.scales.repeats import MOST_REPEATS
 from puffer_frames.scales.strata import StrataChoices
 from puffer_frames.verbs.channel_plan import ChannelPlan
 from puffer_frames.verbs.plan import Plan
-from puffer_frames.verbs.request import Request, can_compose, check_given, check_mechanism, check_merge, check_repeats
+from puffer_frames.verbs.request import Request, can_compose, check_given, check_repeats
+from puffer_frames.verbs.request_checks import check_mechanism, check_merge
 
 _CHECKSUM = re.compile(r"(?:[0-9a-f]{64})+")
 

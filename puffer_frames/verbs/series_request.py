@@ -19,7 +19,8 @@ from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.chains import as_population
 from puffer_frames.scales.learned import POPULATION, Population
 from puffer_frames.verbs.arguments import HistogramArguments
-from puffer_frames.verbs.request import Drawing, check_guarantee
+from puffer_frames.verbs.request import Drawing
+from puffer_frames.verbs.request_checks import check_guarantee
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
