@@ -8,7 +8,7 @@ from typing import Any
 
 from puffer_frames.certificates.sentences import Statement
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.noise.estimate import Usefulness
+from puffer_frames.noise.usefulness import Usefulness
 from puffer_frames.priors.pairs import ProtectedPairs
 
 SCHEMA = "1.3"

@@ -25,7 +25,7 @@ from puffer_frames.errors import UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.compare import compare, require_rows, unknown_names
 from puffer_frames.frames.table import open_table
-from puffer_frames.noise.estimate import Usefulness, usefulness
+from puffer_frames.noise.usefulness import Usefulness, usefulness
 from puffer_frames.noise.families import WORDS
 from puffer_frames.numbers.presentation import as_html, as_text
 from puffer_frames.priors.prior import FloatArray

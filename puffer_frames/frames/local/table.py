@@ -28,7 +28,7 @@ from puffer_frames.frames.strata import numbers_of_strata
 from puffer_frames.frames.summary import count_levels, count_rows, count_values
 from puffer_frames.frames.unit_sizes import UnitSizes
 from puffer_frames.noise.channel import LabelChannel
-from puffer_frames.noise.estimate import evenly
+from puffer_frames.noise.usefulness import evenly
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stratified import StratifiedMechanism
 from puffer_frames.noise.stream import Numbers
