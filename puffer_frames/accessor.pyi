@@ -36,6 +36,8 @@ from puffer_frames.verbs.arguments import (
 )
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
+from puffer_frames.verbs.estimated import Target
+from puffer_frames.verbs.estimator import Estimator
 from puffer_frames.verbs.reserved import LedgerArgument
 
 NAME: str
@@ -43,7 +45,7 @@ Frame = TypeVar("Frame")
 Answer = TypeVar("Answer")
 
 class PufferAccessor(Generic[Frame, Answer]):
-    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `aggregate`, `histogram`, and `verify`."""
+    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `aggregate`, `histogram`, `estimate`, `verify`."""
 
     def __init__(self, frame: Frame) -> None: ...
     def privatize(
@@ -163,6 +165,15 @@ class PufferAccessor(Generic[Frame, Answer]):
         rng: RandomSource = None,
     ) -> Answer:
         """Release how often each state occurs in series whose neighbouring values depend on one another."""
+
+    def estimate(
+        self,
+        certificate: Certificate | None = None,
+        /,
+        *,
+        target: Target = "table",
+    ) -> Estimator:
+        """Estimate statistics of the raw rows from a release of rows, as if there were no noise."""
 
     def verify(
         self,

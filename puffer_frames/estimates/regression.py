@@ -81,22 +81,24 @@ def regression(y: NoisyColumn, on: Sequence[NoisyColumn], /, *, population: bool
     n = y.values.size
     centres = np.array([0.0, *(float(column.values.mean()) for column in on)])
     middle = float(y.values.mean())
-    W = np.column_stack([np.ones(n), *(column.values - centre for column, centre in zip(on, centres[1:], strict=True))])
+    noisy = np.column_stack(
+        [np.ones(n), *(column.values - centre for column, centre in zip(on, centres[1:], strict=True))]
+    )
     z = y.values - middle
-    D = np.column_stack([np.zeros(n), *(column.variances for column in on)])
+    hidden = np.column_stack([np.zeros(n), *(column.variances for column in on)])
     fourth = np.column_stack([np.zeros(n), *(column.fourth_moments for column in on)])
-    gram = W.T @ W - np.diag(D.sum(axis=0))
-    beta = np.linalg.solve(gram, W.T @ z)
-    residuals = z - W @ beta
-    scores = W * residuals[:, None] + D * beta
+    gram = noisy.T @ noisy - np.diag(hidden.sum(axis=0))
+    beta = np.linalg.solve(gram, noisy.T @ z)
+    residuals = z - noisy @ beta
+    scores = noisy * residuals[:, None] + hidden * beta
     if population:
         meat = scores.T @ scores
     else:
-        v = y.variances + D @ beta**2
-        pull = D * beta
+        v = y.variances + hidden @ beta**2
+        pull = hidden * beta
         cross = scores.T @ pull
-        meat = (W * v[:, None]).T @ W + pull.T @ pull - cross - cross.T
-        own = (residuals**2 - v) @ D + (beta**2 * (fourth - 3 * D**2)).sum(axis=0)
+        meat = (noisy * v[:, None]).T @ noisy + pull.T @ pull - cross - cross.T
+        own = (residuals**2 - v) @ hidden + (beta**2 * (fourth - 3 * hidden**2)).sum(axis=0)
         meat[np.diag_indices_from(meat)] += own
     bread = np.linalg.inv(gram)
     covariance = bread @ meat @ bread.T

@@ -1,0 +1,160 @@
+"""How often each level occurs behind a channel, from what its certificate tells of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.estimates.moments import Figure
+from puffer_frames.estimates.unmixing import is_unmixable, response_shares, unmixed, unmixed_response
+from puffer_frames.priors.prior import FloatArray
+from puffer_frames.verbs.released_columns import ReleasedColumns
+
+_ALIKE = 1e-9
+"""Two probabilities this close say nothing of a label."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LevelFigures:
+    """Rows per level."""
+
+    levels: tuple[Any, ...]
+    counts: FloatArray
+    errors: FloatArray
+    covariance: FloatArray | None = None
+    notes: tuple[str, ...] = ()
+
+
+def counts_of_levels(columns: ReleasedColumns, name: str, /, *, population: bool) -> LevelFigures:
+    """Estimate the rows per level of a column of labels, or of a channel.
+
+    Raises
+    ------
+    ArgumentError
+        Where the certificate does not tell what the channel does, and for a column with noise.
+    """
+    certificate = columns.certificate
+    if name in certificate.scales:
+        raise ArgumentError(
+            f"the column {name!r}",
+            rule="of labels, or released through a channel",
+            got="one of noisy numbers",
+            hint="Write .histogram(column, bins), with support=1 for whole numbers.",
+        )
+    coded = columns.table.coded(name)
+    counts = np.bincount(coded.codes, minlength=len(coded.levels)).astype(np.float64)
+    found = certificate.channels.get(name)
+    if found is None:
+        errors = np.sqrt(counts * (1 - counts / counts.sum())) if population else np.zeros(counts.size)
+        return LevelFigures(levels=coded.levels, counts=counts, errors=errors)
+    if "randomised" in columns.noted or "count" in found:
+        return _behind_responses(columns, name, population=population)
+    if "matrix" in found:
+        return _behind_matrix(found, coded.levels, counts, population=population, notes=_merged(columns))
+    if found["preserve"] == "marginal" and _is_the_plans(columns):
+        errors = np.sqrt(counts * (1 - counts / counts.sum()))
+        return LevelFigures(levels=coded.levels, counts=counts, errors=errors, notes=(*_KEPT, *_merged(columns)))
+    raise _unknown(name)
+
+
+def mean_kept(columns: ReleasedColumns, name: str, /, *, population: bool) -> tuple[Any, ...] | None:
+    """The mean of a channel that keeps it on average, with a note; None for another channel."""
+    del population  # the error of the noise alone is not known, and at most that of the population
+    found = columns.certificate.channels[name]
+    if found["preserve"] != "mean" or not _is_the_plans(columns):
+        return None
+    values = columns.table.values(name)
+    error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.nan
+    cells = ("the mean is that of the medians of the cells",) if "channel-cells" in columns.noted else ()
+    return Figure(float(values.mean()), error), *_KEPT, *cells
+
+
+_KEPT = ("the channel keeps this on average; the standard error is an upper bound, as its probabilities are not known",)
+
+
+def _behind_matrix(
+    found: Any, levels: tuple[Any, ...], counts: FloatArray, *, population: bool, notes: tuple[str, ...]
+) -> LevelFigures:
+    matrix = np.array(found["matrix"], dtype=np.float64)
+    if not is_unmixable(matrix):
+        raise ArgumentError(
+            "the published table of probabilities",
+            rule="one under which different levels lead to different shares of released ones",
+            got="one under which some cannot be told apart",
+            hint="No estimate of single levels can be made from this release.",
+        )
+    places = {level: k for k, level in enumerate(found["levels"])}
+    ordered = np.zeros(matrix.shape[1])
+    for level, count in zip(levels, counts.tolist(), strict=True):
+        if level not in places:
+            raise _changed()
+        ordered[places[level]] = count
+    made = unmixed(ordered, matrix, population=population)
+    return LevelFigures(
+        levels=tuple(found["inputs"]),
+        counts=made.counts,
+        errors=np.sqrt(np.diag(made.covariance).clip(0.0)),
+        covariance=made.covariance,
+        notes=notes,
+    )
+
+
+def _behind_responses(columns: ReleasedColumns, name: str, *, population: bool) -> LevelFigures:
+    """Behind randomised response, stratum by stratum where it differs."""
+    certificate, coded = columns.certificate, columns.table.coded(name)
+    found = certificate.channels[name]
+    if "count" not in found:
+        raise _unknown(name)
+    levels, caps = int(found["count"]), [found["cap"]]
+    places = np.zeros(coded.codes.size, dtype=np.intp)
+    if certificate.strata:
+        caps, places = [stratum["caps"][name] for stratum in certificate.strata], columns.stratum_of_rows()
+    if len(coded.levels) > levels:
+        raise _changed()
+    counts, variances = np.zeros(len(coded.levels)), np.zeros(len(coded.levels))
+    for stratum, cap in enumerate(caps):
+        own = np.bincount(coded.codes[places == stratum], minlength=len(coded.levels)).astype(np.float64)
+        if not own.sum():
+            continue
+        kept, other = response_shares(levels, cap)
+        if kept - other < _ALIKE:
+            raise ArgumentError(
+                f"the column {name!r}",
+                rule="released so that a label says something of the raw one",
+                got="labels that are as likely whatever the raw one is",
+                hint="Release with a larger epsilon.",
+            )
+        some, spread = unmixed_response(own, levels, cap, population=population)
+        counts, variances = counts + some, variances + spread
+    return LevelFigures(levels=coded.levels, counts=counts, errors=np.sqrt(variances))
+
+
+def _is_the_plans(columns: ReleasedColumns) -> bool:
+    """Whether the rows are those that the channel was made for, all of them."""
+    return not columns.derived and "channel-other-rows" not in columns.noted
+
+
+def _merged(columns: ReleasedColumns) -> tuple[str, ...]:
+    return ("rare levels were merged into one before the release",) if "channel-merged" in columns.noted else ()
+
+
+def _unknown(name: str) -> ArgumentError:
+    return ArgumentError(
+        f"the column {name!r}",
+        rule="released through a channel whose table of probabilities is published",
+        got="one whose table is not: released levels are biased, and nothing tells by how much",
+        hint="Release it with Channel(publish_matrix=True), which publishes counts of the table too.",
+    )
+
+
+def _changed() -> ArgumentError:
+    return ArgumentError(
+        "the released levels",
+        rule="those of the certificate",
+        got="others: they were changed since",
+        hint="Estimate from the release as it was made.",
+    )
