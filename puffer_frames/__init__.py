@@ -67,7 +67,8 @@ from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.composition import Composition, compose
 from puffer_frames.verbs.estimated import Estimate
-from puffer_frames.verbs.estimator import Estimator, estimate
+from puffer_frames.verbs.estimation import estimate
+from puffer_frames.verbs.estimator import Estimator
 from puffer_frames.verbs.release import calibrate, privatize
 from puffer_frames.verbs.release_ledger import Ledger, ledger
 from puffer_frames.verbs.saved_plans import load_plan

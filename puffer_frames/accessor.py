@@ -18,7 +18,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import check_frame
 from puffer_frames.verbs.aggregates import aggregate
 from puffer_frames.verbs.attached import certificate_of, collect, sink_parquet, verify, write_parquet
-from puffer_frames.verbs.estimator import estimate
+from puffer_frames.verbs.estimation import estimate
 from puffer_frames.verbs.release import calibrate, privatize
 from puffer_frames.verbs.series import histogram
 

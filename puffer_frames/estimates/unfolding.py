@@ -63,14 +63,16 @@ class UnfoldedLaw:
         if self.is_grid and self.support.size > 1:
             found: FloatArray = np.interp(ends, self._edges(), whole)
             return found
-        return whole[np.searchsorted(self.support, ends, side="right")]
+        steps: FloatArray = whole[np.searchsorted(self.support, ends, side="right")]
+        return steps
 
     def _quantiles(self, law: FloatArray, q: FloatArray) -> FloatArray:
         whole = np.cumsum(law)
         if self.is_grid and self.support.size > 1:
             found: FloatArray = np.interp(q, np.append(0.0, whole), self._edges())
             return found
-        return self.support[np.searchsorted(whole, q - _ROUNDING).clip(0, self.support.size - 1)]
+        points: FloatArray = self.support[np.searchsorted(whole, q - _ROUNDING).clip(0, self.support.size - 1)]
+        return points
 
 
 def unfold(

@@ -45,35 +45,44 @@ def counts_of_levels(columns: ReleasedColumns, name: str, /, *, population: bool
             got="one of noisy numbers",
             hint="Write .histogram(column, bins), with support=1 for whole numbers.",
         )
-    coded = columns.table.coded(name)
-    counts = np.bincount(coded.codes, minlength=len(coded.levels)).astype(np.float64)
     found = certificate.channels.get(name)
-    if found is None:
-        errors = np.sqrt(counts * (1 - counts / counts.sum())) if population else np.zeros(counts.size)
-        return LevelFigures(levels=coded.levels, counts=counts, errors=errors)
-    if "randomised" in columns.noted or "count" in found:
+    if found is not None and "count" in found:
         return _behind_responses(columns, name, population=population)
+    keeps = found is not None and found["preserve"] == "marginal" and _is_the_plans(columns)
+    if found is not None and "matrix" not in found and not keeps:
+        raise _unknown(name)
+    levels, counts = _released(columns, name)
+    errors = np.sqrt(counts * (1 - counts / counts.sum()))
+    if found is None:
+        return LevelFigures(levels=levels, counts=counts, errors=errors if population else np.zeros(counts.size))
     if "matrix" in found:
-        return _behind_matrix(found, coded.levels, counts, population=population, notes=_merged(columns))
-    if found["preserve"] == "marginal" and _is_the_plans(columns):
-        errors = np.sqrt(counts * (1 - counts / counts.sum()))
-        return LevelFigures(levels=coded.levels, counts=counts, errors=errors, notes=(*_KEPT, *_merged(columns)))
-    raise _unknown(name)
+        return _behind_matrix(found, levels, counts, population=population, notes=_said(columns))
+    return LevelFigures(levels=levels, counts=counts, errors=errors, notes=(*_KEPT, *_said(columns)))
 
 
-def mean_kept(columns: ReleasedColumns, name: str, /, *, population: bool) -> tuple[Any, ...] | None:
-    """The mean of a channel that keeps it on average, with a note; None for another channel."""
-    del population  # the error of the noise alone is not known, and at most that of the population
+def mean_kept(columns: ReleasedColumns, name: str, /) -> tuple[Any, ...] | None:
+    """The mean of a channel that keeps it on average, with notes; None for another channel.
+
+    The error of the noise alone is not known, and at most that of the population.
+    """
     found = columns.certificate.channels[name]
     if found["preserve"] != "mean" or not _is_the_plans(columns):
         return None
     values = columns.table.values(name)
     error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.nan
-    cells = ("the mean is that of the medians of the cells",) if "channel-cells" in columns.noted else ()
-    return Figure(float(values.mean()), error), *_KEPT, *cells
+    return Figure(float(values.mean()), error), *_KEPT, *_said(columns)
 
 
 _KEPT = ("the channel keeps this on average; the standard error is an upper bound, as its probabilities are not known",)
+
+
+def _released(columns: ReleasedColumns, name: str) -> tuple[tuple[Any, ...], FloatArray]:
+    """The released levels, and how many rows have each."""
+    if columns.table.kind_of(name) == "numbers":
+        values, counts = np.unique(columns.table.values(name), return_counts=True)
+        return tuple(values.tolist()), counts.astype(np.float64)
+    coded = columns.table.coded(name)
+    return coded.levels, np.bincount(coded.codes, minlength=len(coded.levels)).astype(np.float64)
 
 
 def _behind_matrix(
@@ -107,8 +116,6 @@ def _behind_responses(columns: ReleasedColumns, name: str, *, population: bool) 
     """Behind randomised response, stratum by stratum where it differs."""
     certificate, coded = columns.certificate, columns.table.coded(name)
     found = certificate.channels[name]
-    if "count" not in found:
-        raise _unknown(name)
     levels, caps = int(found["count"]), [found["cap"]]
     places = np.zeros(coded.codes.size, dtype=np.intp)
     if certificate.strata:
@@ -138,8 +145,14 @@ def _is_the_plans(columns: ReleasedColumns) -> bool:
     return not columns.derived and "channel-other-rows" not in columns.noted
 
 
-def _merged(columns: ReleasedColumns) -> tuple[str, ...]:
-    return ("rare levels were merged into one before the release",) if "channel-merged" in columns.noted else ()
+def _said(columns: ReleasedColumns) -> tuple[str, ...]:
+    """What was done to the levels before the release."""
+    done = {
+        "channel-merged": "rare levels were merged into one before the release",
+        "channel-cells": "values were put into cells before the release; a level is the median of its cell",
+        "channel-clipped": "values beyond the domain were moved to its ends before the release",
+    }
+    return tuple(text for key, text in done.items() if key in columns.noted)
 
 
 def _unknown(name: str) -> ArgumentError:

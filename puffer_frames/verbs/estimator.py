@@ -1,4 +1,4 @@
-"""Statistics of the raw rows from a release and its certificate alone."""
+"""The statistics that an estimator of a release has."""
 
 from __future__ import annotations
 
@@ -9,18 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
+from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.estimates.moments import Figure, covariance_of, mean_of, variance_of
 from puffer_frames.estimates.noisy import NoisyColumn
 from puffer_frames.estimates.regression import CLEAR, clearance, regression
-from puffer_frames.frames.columns import Name, NativeFrame
-from puffer_frames.frames.compare import require_rows
-from puffer_frames.frames.table import library_of, open_table
-from puffer_frames.numbers.arguments import check_word
+from puffer_frames.frames.columns import Name
 from puffer_frames.numbers.presentation import as_text, shown, shown_names
 from puffer_frames.priors.prior import FloatArray
-from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.estimated import Estimate, Target
 from puffer_frames.verbs.estimated_laws import Unfolding, check_shares, histogram_of, quantiles_of
 from puffer_frames.verbs.estimated_levels import counts_of_levels, mean_kept
@@ -28,85 +23,6 @@ from puffer_frames.verbs.released_columns import ReleasedColumns
 
 INTERCEPT = "intercept"
 """Name of the first coefficient of a regression."""
-
-
-@short_traceback
-def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, target: Target = "table") -> Estimator:
-    """Estimate statistics of the raw rows from a release of rows, as if there were no noise.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table or another release in memory
-        As it was released, or with rows left out by kept columns.
-    certificate : Certificate, optional
-        By default the attached one.
-    target : "table" or "population"
-        What the standard errors and intervals are for: the figure of the raw rows themselves, where only the noise is
-        random, or that of a population from which the rows are independent draws.
-
-    Returns
-    -------
-    Estimator
-        With the methods `mean`, `var`, `cov`, `quantile`, `histogram`, `regress` and `value_counts`.
-
-    Raises
-    ------
-    UncoveredFrameError
-        Without a certificate, for a column that it does not know, and for a plan that was not run.
-    ArgumentError
-        For a release of answers, and for a population where several rows belong to a unit.
-
-    Notes
-    -----
-    Rows may be left out by what kept columns hold. Rows that were chosen by a noisy column give biased estimates, which
-    nothing here can find; values that were rounded or changed are found. **Guarantee**: estimates are functions of the
-    release, and cost nothing.
-
-    References
-    ----------
-    docs/estimates.md.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, puffer_frames
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 900), "score": rng.integers(0, 5, 900)})
-    >>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.1, rng=1)
-    >>> spread = puffer_frames.estimate(released).var("score")
-    >>> low, high = spread.interval()
-    >>> bool(low < people["score"].var() < high)
-    True
-    """
-    check_word(target, "target", ("table", "population"))
-    require_rows(frame)
-    if certificate is not None and not isinstance(certificate, Certificate):
-        raise ArgumentTypeError(
-            "certificate",
-            rule="a Certificate",
-            got=f"a {type(certificate).__name__}",
-            hint="Write released.puffer.certificate, read_certificate(path) or Certificate.load(path).",
-        )
-    found = certificate_of(frame) if certificate is None else certificate
-    found.require_known(frame)
-    if found.answers:
-        raise ArgumentError(
-            "the release",
-            rule="one of rows",
-            got="a table of answers, each of which is an estimate already",
-            hint="Take the answers as they are: their noise has the mean 0 and the scale of the certificate.",
-        )
-    if found.unit is not None and target == "population":
-        raise ArgumentError(
-            "target",
-            rule='"table" where several rows belong to a unit',
-            got='"population"',
-            hint="Rows of a unit are no independent draws, and the release does not say which belong together.",
-        )
-    table = open_table(frame).run().with_levels(known=found.public + found.kept + found.given, rows=found.rows)
-    columns = ReleasedColumns(
-        table=table.in_memory(), certificate=found, derived=not found.verify(frame).startswith("intact")
-    )
-    return Estimator(columns=columns, target=target, library=library_of(frame))
 
 
 @short_traceback
@@ -138,7 +54,7 @@ class Estimator:
         """
         name = self.columns.name(column, "column")
         if name in self.columns.certificate.channels and by is None:
-            found = mean_kept(self.columns, name, population=self.target == "population")
+            found = mean_kept(self.columns, name)
             if found is not None:
                 return self._made(f"mean of {shown(name)}", [found[0]], {}, notes=found[1:])
         return self._of_one("mean", name, by, mean_of)
