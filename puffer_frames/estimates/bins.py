@@ -9,7 +9,7 @@ import numpy as np
 
 from puffer_frames.estimates.noisy import NoisyColumn
 from puffer_frames.noise.family import Noise
-from puffer_frames.priors.prior import FloatArray
+from puffer_frames.priors.prior import FloatArray, IndexArray
 
 MOST_POINTS = 1024
 """Support points of a grid that nobody has asked for."""
@@ -51,7 +51,7 @@ class BinnedColumn:
             if not values.size:
                 continue
             edges = _edges(values, noise, column, support, step)
-            found = np.bincount(np.searchsorted(edges, values), minlength=edges.size + 1)
+            found = np.bincount(_bins_of(values, edges, column), minlength=edges.size + 1)
             counts.append(found.astype(np.float64))
             kernels.append(_probabilities(edges, support, noise))
             sizes.append((edges.size + 1, values.size))
@@ -89,17 +89,21 @@ def _edges(
         edges = np.arange(math.floor(low) - 0.5, math.ceil(high) + 0.5 + width, width)
     else:
         edges = np.linspace(low, high, max(2, min(math.ceil((high - low) / step) + 1, MOST_BINS)))
-    if column.bounds is None:
-        return edges
-    # values that were clipped lie at the bounds: they are the first and the last bin
-    first, last = column.bounds
-    if column.to_integers:  # rounded first
-        first, last = math.floor(first) + 0.5 if math.isfinite(first) else first, math.ceil(last) - 0.5
-        inner = edges[(edges > first) & (edges < last)]
-        return np.unique([end for end in (first, *inner.tolist(), last) if math.isfinite(end)])
-    last = math.nextafter(last, -math.inf)
-    inner = edges[(edges > first) & (edges < last)]
-    return np.array([end for end in (first, *inner.tolist(), last) if math.isfinite(end)])
+    low, high = column.bounds or (-math.inf, math.inf)
+    if column.to_integers:  # rounded first: where the last integer ends that is moved to the bound
+        low = math.floor(low) + 0.5 if math.isfinite(low) else low
+        high = math.ceil(high) - 0.5 if math.isfinite(high) else high
+    inner = edges[(edges > low) & (edges < high)].tolist()
+    return np.unique([end for end in (low, *inner, high) if math.isfinite(end)])
+
+
+def _bins_of(values: FloatArray, edges: FloatArray, column: NoisyColumn) -> IndexArray:
+    """The number of each value's bin: of values at a bound the first or the last one."""
+    found = np.searchsorted(edges, values)
+    if column.bounds is not None:
+        found[values <= column.bounds[0]] = 0
+        found[values >= column.bounds[1]] = edges.size
+    return found
 
 
 def _probabilities(edges: FloatArray, support: FloatArray, noise: Noise | None) -> FloatArray:

@@ -143,7 +143,7 @@ def best_steps(binned: BinnedColumn, /, *, rng: np.random.Generator, most: int =
         elif step > _PATIENCE * best + 30:
             break
         law *= binned.kernel.T @ (halves / mixed)
-        law /= law.sum(axis=0)
+        law /= np.maximum(law.sum(axis=0), _LEAST)  # a half may be empty
     return int(np.argmax(np.array(fits) >= fits[best] - _AS_GOOD))
 
 

@@ -86,8 +86,8 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
             got='"population"',
             hint="Rows of a unit are no independent draws, and the release does not say which belong together.",
         )
-    table = open_table(frame).run().with_levels(known=found.public + found.kept + found.given, rows=found.rows)
-    columns = ReleasedColumns(
-        table=table.in_memory(), certificate=found, derived=not found.verify(frame).startswith("intact")
-    )
+    known = found.public + found.kept + found.given
+    table = open_table(frame).in_memory().with_levels(known=known, rows=found.rows)
+    derived = not found.verify(frame).startswith("intact")
+    columns = ReleasedColumns(table=table, certificate=found, derived=derived)
     return Estimator(columns=columns, target=target, library=library_of(frame))
