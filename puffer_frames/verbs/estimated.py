@@ -112,8 +112,7 @@ class Estimate:
         rows = list(zip(*self.labels.values(), strict=True))
         wanted = label if isinstance(label, tuple) else (label,)
         if wanted not in rows:
-            known = ", ".join(repr(row[0] if len(row) == 1 else row) for row in rows[:8])
-            hint = f"There are {known}." if rows else "It is a single number: write .value."
+            hint = "They are in .labels." if rows else "It is a single number: write .value."
             raise ColumnNotFoundError("the label", rule="one of the estimate", got=repr(label), hint=hint)
         place = rows.index(wanted)
         return Estimate(
