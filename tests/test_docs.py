@@ -19,7 +19,7 @@ NAMES = [
     if ">>>" in path.read_text(encoding="utf-8")
 ]
 """Modules with an example."""
-PAGES = ["README.md", "docs/sklearn.md", "docs/editors.md"]
+PAGES = ["README.md", "docs/sklearn.md", "docs/editors.md", "docs/estimates.md"]
 """Pages whose Python runs, block after block."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.compare import require_rows
 from puffer_frames.frames.table import library_of, open_table
@@ -36,7 +36,8 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
     Raises
     ------
     UncoveredFrameError
-        Without a certificate, for a column that it does not know, and for a plan that was not run.
+        Without a certificate, for a column that it does not know, for more rows than were released, and for a plan that
+        was not run.
     ArgumentError
         For a release of answers, and for a population where several rows belong to a unit.
 
@@ -88,6 +89,13 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
         )
     known = found.public + found.kept + found.given
     table = open_table(frame).in_memory().with_levels(known=known, rows=found.rows)
+    if len(table.opened()) > found.rows:
+        raise UncoveredFrameError(
+            "the rows of the frame",
+            rule=f"those of the release, {found.rows:,} at most",
+            got=f"{len(table.opened()):,}",
+            hint="Leave out copies: a row counts once, as its noise was drawn once.",
+        )
     derived = not found.verify(frame).startswith("intact")
     columns = ReleasedColumns(table=table, certificate=found, derived=derived)
     return Estimator(columns=columns, target=target, library=library_of(frame))

@@ -98,6 +98,10 @@ ESTIMATES = {
         lambda: estimate(_release(), _release().puffer.certificate),
     ),
     "an estimate of another target": (lambda: estimate(_release(), target="rows"), lambda: estimate(_release())),
+    "an estimate from rows twice": (
+        lambda: estimate(pd.concat([_release()] * 2, ignore_index=True), _release().puffer.certificate),
+        lambda: estimate(_release(), _release().puffer.certificate),
+    ),
     "the population of units": (lambda: _unit("population"), lambda: _unit("table")),
     "a mean of rounded values": (
         lambda: _estimator(round=True).mean("age"),
