@@ -77,6 +77,7 @@ def unfolded(people, releases):
                 for t, (low, high) in ((truth, deciles.interval()), (counts, shares.interval()))
             ]
             naive = np.histogram(released[column], edges)[0]
+            outside = len(people) - naive.sum()
             lines.append(
                 {
                     "decile error": np.abs(deciles.value - truth).mean(),
@@ -84,7 +85,7 @@ def unfolded(people, releases):
                     "naive": np.abs(released[column].quantile(DECILES) - truth).mean(),
                     "deciles covered": inside[0].mean(),
                     "variation": 0.5 * np.abs(shares.value - counts).sum() / len(people),
-                    "naive variation": 0.5 * np.abs(naive - counts).sum() / len(people),
+                    "naive variation": 0.5 * (np.abs(naive - counts).sum() + outside) / len(people),
                     "bins covered": inside[1].mean(),
                     "seconds": max(took),
                 }
