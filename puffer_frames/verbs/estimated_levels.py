@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,22 +23,23 @@ _ALIKE = 1e-9
 class LevelFigures:
     """Rows per level."""
 
-    levels: tuple[Any, ...]
+    levels: Mapping[str, tuple[Any, ...]]
+    """Of each column."""
     counts: FloatArray
     errors: FloatArray
     covariance: FloatArray | None = None
     notes: tuple[str, ...] = ()
 
 
-def counts_of_levels(columns: ReleasedColumns, name: str, /, *, population: bool) -> LevelFigures:
-    """Estimate the rows per level of a column of labels, or of a channel.
+def counts_of_levels(columns: ReleasedColumns, names: Sequence[str], /, *, population: bool) -> LevelFigures:
+    """Estimate the rows per level of a column of labels, or of a channel; of several columns of one draw together.
 
     Raises
     ------
     ArgumentError
         Where the certificate does not tell what the channel does, and for a column with noise.
     """
-    certificate = columns.certificate
+    certificate, name = columns.certificate, names[0]
     if name in certificate.scales:
         raise ArgumentError(
             f"the column {name!r}",
@@ -46,18 +48,27 @@ def counts_of_levels(columns: ReleasedColumns, name: str, /, *, population: bool
             hint="Write .histogram(column, bins), with support=1 for whole numbers.",
         )
     found = certificate.channels.get(name)
+    together = tuple((found or {}).get("columns", (name,)))
+    if not set(names) <= set(together):
+        raise ArgumentError(
+            "column",
+            rule="one column, or several that went through one channel",
+            got="several others",
+            hint="Ask for each by itself.",
+        )
     if found is not None and "count" in found:
         return _behind_responses(columns, name, population=population)
     keeps = found is not None and found["preserve"] == "marginal" and _is_the_plans(columns)
     if found is not None and "matrix" not in found and not keeps:
         raise _unknown(name)
-    levels, counts = _released(columns, name)
+    if found is not None and "matrix" in found:
+        return _behind_matrix(columns, found, together, names, population=population)
+    levels, counts = _released(columns, names)
     errors = np.sqrt(counts * (1 - counts / counts.sum()))
+    own = {name: tuple(level[k] for level in levels) for k, name in enumerate(names)}
     if found is None:
-        return LevelFigures(levels=levels, counts=counts, errors=errors if population else np.zeros(counts.size))
-    if "matrix" in found:
-        return _behind_matrix(found, levels, counts, population=population, notes=_said(columns))
-    return LevelFigures(levels=levels, counts=counts, errors=errors, notes=(*_KEPT, *_said(columns)))
+        return LevelFigures(levels=own, counts=counts, errors=errors if population else np.zeros(counts.size))
+    return LevelFigures(levels=own, counts=counts, errors=errors, notes=(*_KEPT, *_said(columns)))
 
 
 def mean_kept(columns: ReleasedColumns, name: str, /) -> tuple[Any, ...] | None:
@@ -76,17 +87,20 @@ def mean_kept(columns: ReleasedColumns, name: str, /) -> tuple[Any, ...] | None:
 _KEPT = ("the channel keeps this on average; the standard error is an upper bound, as its probabilities are not known",)
 
 
-def _released(columns: ReleasedColumns, name: str) -> tuple[tuple[Any, ...], FloatArray]:
-    """The released levels, and how many rows have each."""
-    if columns.table.kind_of(name) == "numbers":
-        values, counts = np.unique(columns.table.values(name), return_counts=True)
-        return tuple(values.tolist()), counts.astype(np.float64)
-    coded = columns.table.coded(name)
-    return coded.levels, np.bincount(coded.codes, minlength=len(coded.levels)).astype(np.float64)
+def _released(columns: ReleasedColumns, names: Sequence[str]) -> tuple[list[tuple[Any, ...]], FloatArray]:
+    """The released levels, those of several columns together, and how many rows have each."""
+    if columns.table.kind_of(names[0]) == "numbers":
+        values, counts = np.unique(columns.table.values(names[0]), return_counts=True)
+        return [(value,) for value in values.tolist()], counts.astype(np.float64)
+    coded = [columns.table.coded(name) for name in names]
+    codes = np.stack([column.codes for column in coded], axis=1)
+    found, counts = np.unique(codes, axis=0, return_counts=True)
+    levels = [tuple(own.levels[code] for own, code in zip(coded, row, strict=True)) for row in found.tolist()]
+    return levels, counts.astype(np.float64)
 
 
 def _behind_matrix(
-    found: Any, levels: tuple[Any, ...], counts: FloatArray, *, population: bool, notes: tuple[str, ...]
+    columns: ReleasedColumns, found: Any, together: Sequence[str], names: Sequence[str], *, population: bool
 ) -> LevelFigures:
     matrix = np.array(found["matrix"], dtype=np.float64)
     if not is_unmixable(matrix):
@@ -96,19 +110,27 @@ def _behind_matrix(
             got="one under which some cannot be told apart",
             hint="No estimate of single levels can be made from this release.",
         )
-    places = {level: k for k, level in enumerate(found["levels"])}
+    inputs, outputs = (
+        [tuple(level) if isinstance(level, (list, tuple)) else (level,) for level in found[role]]
+        for role in ("inputs", "levels")
+    )
+    places = {level: k for k, level in enumerate(outputs)}
     ordered = np.zeros(matrix.shape[1])
-    for level, count in zip(levels, counts.tolist(), strict=True):
+    for level, count in zip(*_released(columns, together), strict=True):
         if level not in places:
             raise _changed()
         ordered[places[level]] = count
     made = unmixed(ordered, matrix, population=population)
+    parts = [tuple(level[together.index(name)] for name in names) for level in inputs]
+    wanted = list(dict.fromkeys(parts))
+    sums = np.array([[float(part == level) for part in parts] for level in wanted])
+    covariance = sums @ made.covariance @ sums.T
     return LevelFigures(
-        levels=tuple(found["inputs"]),
-        counts=made.counts,
-        errors=np.sqrt(np.diag(made.covariance).clip(0.0)),
-        covariance=made.covariance,
-        notes=notes,
+        levels={name: tuple(level[k] for level in wanted) for k, name in enumerate(names)},
+        counts=sums @ made.counts,
+        errors=np.sqrt(np.diag(covariance).clip(0.0)),
+        covariance=covariance,
+        notes=_said(columns),
     )
 
 
@@ -137,7 +159,7 @@ def _behind_responses(columns: ReleasedColumns, name: str, *, population: bool) 
             )
         some, spread = unmixed_response(own, levels, cap, population=population)
         counts, variances = counts + some, variances + spread
-    return LevelFigures(levels=coded.levels, counts=counts, errors=np.sqrt(variances))
+    return LevelFigures(levels={name: coded.levels}, counts=counts, errors=np.sqrt(variances))
 
 
 def _is_the_plans(columns: ReleasedColumns) -> bool:

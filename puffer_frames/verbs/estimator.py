@@ -239,12 +239,13 @@ class Estimator:
         return self._resampled(f"histogram of {shown(name)}", [(found, again)], labels, name)
 
     @short_traceback
-    def value_counts(self, column: Name) -> Estimate:
+    def value_counts(self, column: Name | Iterable[Name]) -> Estimate:
         """How many rows have each level of a column of labels, or of a channel.
 
         Parameters
         ----------
-        column : label
+        column : label or list of labels
+            Several columns that went through one channel have levels together.
 
         Raises
         ------
@@ -256,13 +257,13 @@ class Estimator:
         Estimates are unbiased, and so a rare level may have fewer than 0 rows. `covariance` is known where a table of
         probabilities is published.
         """
-        name = self.columns.name(column, "column")
-        found = counts_of_levels(self.columns, name, population=self.target == "population")
+        names = self.columns.names(column, "column")
+        found = counts_of_levels(self.columns, names, population=self.target == "population")
         figures = [Figure(*pair) for pair in zip(found.counts.tolist(), found.errors.tolist(), strict=True)]
         return self._made(
-            f"rows per level of {shown(name)}",
+            f"rows per level of {shown_names(names)}",
             figures,
-            {name: found.levels},
+            found.levels,
             covariance=found.covariance,
             notes=found.notes,
             several=True,

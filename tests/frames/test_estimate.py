@@ -45,6 +45,8 @@ PEOPLE = pd.DataFrame(
     }
 )
 ASKED = {"secret": "group", "public": "score", "epsilon": 1.0, "keep": ["town", "rooms"], "rng": 3}
+PAIRS = [((0.6, 0.3), ("go", "tag")), ((0.7, 0.5), ("x", "y"))]
+"""Columns of two levels: the shares of the first one by secret."""
 NEAR = 3.9
 """Standard errors that a right estimate is within, but for 1 in 10,000."""
 
@@ -213,6 +215,26 @@ def test_counts_behind_channels():
         assert found.covariance.shape == (len(truth),) * 2
     labels = estimate(released(public=["score", "hobby"])).value_counts("hobby")
     check(labels, [(PEOPLE["hobby"] == level).sum() for level in labels.labels["hobby"]])
+
+
+def test_counts_behind_a_channel_of_several_columns():
+    first, other = (np.where(RNG.random(ROWS) < np.where(GROUP == "a", *shares), *names) for shares, names in PAIRS)
+    people = pd.DataFrame({"group": GROUP, "hobby": first, "town": other})
+    asked = {"public": ["hobby", "town"], "mechanism": Channel(publish_matrix=True), "epsilon": 0.5, "rng": 1}
+    own = estimate(privatize(people, secret="group", **asked))
+    pairs = own.value_counts(["town", "hobby"])
+    assert list(pairs.labels) == ["town", "hobby"]
+    truth = people.groupby(["town", "hobby"]).size()
+    check(pairs, [truth[pair] for pair in zip(*pairs.labels.values(), strict=True)])
+    for name in ("hobby", "town"):
+        alone = own.value_counts(name)
+        check(alone, [(people[name] == level).sum() for level in alone.labels[name]])
+        level = alone.labels[name][0]
+        parts = [k for k, found in enumerate(pairs.labels[name]) if found == level]
+        assert alone[level].value == pytest.approx(pairs.value[parts].sum())
+        assert alone[level].standard_error ** 2 == pytest.approx(pairs.covariance[np.ix_(parts, parts)].sum())
+    with pytest.raises(PufferError, match="one channel"):
+        estimate(released()).value_counts(["town", "rooms"])
 
 
 def test_what_a_channel_keeps_on_average():

@@ -194,6 +194,10 @@ ESTIMATES = {
         lambda: _estimator().value_counts("age"),
         lambda: _estimator().histogram("age", 5, support=1),
     ),
+    "counts of columns that are not one draw": (
+        lambda: _estimator().value_counts(["town", "grade"]),
+        lambda: _estimator().value_counts("town"),
+    ),
     "counts behind an unknown channel": (
         lambda: _labels().value_counts("hobby"),
         lambda: _labels(mechanism=Channel(publish_matrix=True)).value_counts("hobby"),
