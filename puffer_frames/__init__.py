@@ -62,6 +62,8 @@ from puffer_frames.scales.search import smallest_scale
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.aggregates import aggregate
 from puffer_frames.verbs.attached import certificate_of, read_certificate, verify, write_parquet
+from puffer_frames.verbs.audit_report import AuditCheck, AuditedPair, AuditReport
+from puffer_frames.verbs.audited import audit
 from puffer_frames.verbs.batch_report import BatchReport
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
@@ -92,6 +94,9 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
+    "AuditCheck",
+    "AuditReport",
+    "AuditedPair",
     "BatchReport",
     "Bootstrap",
     "Bracket",
@@ -134,6 +139,7 @@ __all__ = [
     "WeakGuaranteeWarning",
     "__version__",
     "aggregate",
+    "audit",
     "bernoulli_scale",
     "best_channel",
     "binary_class",

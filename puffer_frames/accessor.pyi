@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from puffer_frames.certificates.about import About
 from puffer_frames.certificates.record import Certificate, Verdict
 from puffer_frames.certificates.signature import PublicKey
-from puffer_frames.frames.columns import Name
+from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.postprocessing import BoundsArgument
 from puffer_frames.noise.stream import RandomSource
@@ -34,6 +34,7 @@ from puffer_frames.verbs.arguments import (
     SecretsWord,
     TheoremWord,
 )
+from puffer_frames.verbs.audit_report import AuditReport
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.estimated import Target
@@ -45,7 +46,7 @@ Frame = TypeVar("Frame")
 Answer = TypeVar("Answer")
 
 class PufferAccessor(Generic[Frame, Answer]):
-    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `aggregate`, `histogram`, `estimate`, `verify`."""
+    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `aggregate`, `estimate`, `audit`, `verify` and more."""
 
     def __init__(self, frame: Frame) -> None: ...
     def privatize(
@@ -165,6 +166,18 @@ class PufferAccessor(Generic[Frame, Answer]):
         rng: RandomSource = None,
     ) -> Answer:
         """Release how often each state occurs in series whose neighbouring values depend on one another."""
+
+    def audit(
+        self,
+        released: NativeFrame,
+        /,
+        *,
+        certificate: Certificate | None = None,
+        secret: Name | Sequence[Name] | None = None,
+        level: float = 0.99,
+        rng: RandomSource = None,
+    ) -> AuditReport:
+        """Test a release with the original at hand: is its noise as certified, and what does a guesser win?"""
 
     def estimate(
         self,

@@ -19,7 +19,14 @@ NAMES = [
     if ">>>" in path.read_text(encoding="utf-8")
 ]
 """Modules with an example."""
-PAGES = ["README.md", "docs/sklearn.md", "docs/editors.md", "docs/estimates.md"]
+PAGES = [
+    "README.md",
+    "docs/audit.md",
+    "docs/sklearn.md",
+    "docs/editors.md",
+    "docs/estimates.md",
+    "docs/report.md",
+]
 """Pages whose Python runs, block after block."""
 
 
@@ -45,6 +52,33 @@ def test_examples_of_pages(page):
             exec(compile(code, page, "exec"), names)
         if output:
             assert printed.getvalue().rstrip() == output.rstrip()
+
+
+def test_cells_of_the_tutorial_run():
+    text = (ROOT / "docs/tutorial.md").read_text(encoding="utf-8")
+    cells = re.findall(r"```\{code-cell\} ipython3\n(.*?)```", text, flags=re.DOTALL)
+    assert len(cells) > 5
+    names = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for cell in cells:
+            exec(compile(cell, "docs/tutorial.md", "exec"), names)
+    assert "Plan: release glucose, hide sex" in printed.getvalue()
+
+
+def test_the_reference_lists_every_public_name():
+    text = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^   (\w+)$", text, flags=re.MULTILINE)
+    assert sorted(listed) == sorted(set(puffer_frames.__all__) - {"__version__"})
+
+
+def test_every_page_is_in_a_table_of_contents():
+    pages = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    listed = {"index"}
+    for page in pages:
+        text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+        for block in re.findall(r"```\{toctree\}\n(.*?)```", text, flags=re.DOTALL):
+            listed |= set(re.findall(r"^(?:.* <)?([a-z_]+)>?$", block, flags=re.MULTILINE))
+    assert pages == listed & pages, pages - listed
 
 
 def test_public_functions_document_their_parts():

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from puffer_frames.certificates.checked import check_plain, refused
-from puffer_frames.certificates.fields import SCHEMA, Fields
+from puffer_frames.certificates.fields import SCHEMA
 from puffer_frames.certificates.plain import (
     as_label,
     as_plain,
@@ -18,6 +18,7 @@ from puffer_frames.certificates.plain import (
     measured_plain,
     number_plain,
 )
+from puffer_frames.certificates.published import Published
 from puffer_frames.certificates.sentences import as_statement
 from puffer_frames.certificates.signature import PrivateKey, PublicKey, is_signed_by, sign
 from puffer_frames.certificates.text import certificate_rows, certificate_title
@@ -39,7 +40,7 @@ Verdict: TypeAlias = Literal[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate(Fields):
+class Certificate(Published):
     """What is guaranteed of a release, for which pairs, under which beliefs, and why.
 
     It holds nothing but what may be published: no mean, variance or count of a single secret.

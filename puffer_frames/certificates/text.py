@@ -50,11 +50,8 @@ def certificate_rows(certificate: Fields, /) -> Rows:
     rows.append(("released", _released_text(certificate)))
     if certificate.withheld:
         rows.append(("not released", shown_names(certificate.withheld)))
-    whole = "all answers together" if certificate.answers else _what(certificate)
-    rows.append(
-        ("meaning", odds_text(whole, epsilon=certificate.epsilon, delta=certificate.delta) + _scope(certificate))
-    )
-    rows += [("channel", text) for text in _channel_texts(certificate)]
+    rows.append(("meaning", meaning_text(certificate)))
+    rows += [("channel", text) for text in channel_texts(certificate)]
     if certificate.scales:
         rows += [
             ("noise", _noise_text(certificate)),
@@ -78,7 +75,16 @@ def certificate_rows(certificate: Fields, /) -> Rows:
     return [*rows, *(("technical" if k == 0 else "", text) for k, text in enumerate(last))]
 
 
-def _what(certificate: Fields) -> str:
+def meaning_text(certificate: Fields, /) -> str:
+    """What epsilon and delta mean for a reader of this release."""
+    odds = odds_text(what_text(certificate), epsilon=certificate.epsilon, delta=certificate.delta)
+    return odds + _scope(certificate)
+
+
+def what_text(certificate: Fields, /) -> str:
+    """What a reader looks at."""
+    if certificate.answers:
+        return "all answers together"
     return _one_release(certificate) + " and those of the releases that it refines" * bool(certificate.refines)
 
 
@@ -115,21 +121,22 @@ def _noise_text(certificate: Fields) -> str:
     if not any(certificate.scales.values()):
         return _NO_NOISE
     symbol = _SYMBOLS.get(certificate.noise, "scale gamma" if certificate.noise.endswith("-stable") else "scale")
-    scales = ", ".join(f"{shown(name)}: {symbol} = {_scale_text(certificate, name)}" for name in certificate.scales)
+    scales = ", ".join(f"{shown(name)}: {symbol} = {scale_text(certificate, name)}" for name in certificate.scales)
     errors = ", ".join(f"{shown(name)} {error:.4g}" for name, error in certificate.expected_error.items())
     of = "noise" if any(statement.key == "remap" for statement in certificate.statements) else "error"
     return f"{certificate.noise}, {scales}; mean absolute {of} {errors}"
 
 
-def _scale_text(certificate: Fields, name: str) -> str:
+def scale_text(certificate: Fields, name: str, /) -> str:
+    """The scale of a column; of strata the least and the largest."""
     if not certificate.strata:
         return f"{certificate.scales[name]:.6g}"
     least = min(stratum["scales"][name] for stratum in certificate.strata)
     return f"{least:.6g} to {certificate.scales[name]:.6g}, by stratum (the record has all)"
 
 
-def _channel_texts(certificate: Fields) -> list[str]:
-    """Columns that were released through a channel."""
+def channel_texts(certificate: Fields, /) -> list[str]:
+    """A text for each column that was released through a channel."""
     texts = []
     for name, found in certificate.channels.items():
         together = found.get("columns", [name])
@@ -217,7 +224,7 @@ def _calibration_text(certificate: Fields) -> str:
 
 def _is_of_rows(certificate: Fields) -> bool:
     """Whether the scales of several columns were found together, for whole rows."""
-    return any(statement.key in ("joint-exact", "joint-coupled") for statement in certificate.statements)
+    return any(statement.key in ("joint-exact", "joint-delta", "joint-coupled") for statement in certificate.statements)
 
 
 def _ratio(certificate: Fields, asked: dict[str, float]) -> float:

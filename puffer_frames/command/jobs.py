@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from puffer_frames.certificates.record import Certificate
 from puffer_frames.command.certificates_of import certificate_of_file, is_whole
 from puffer_frames.command.logs import LOG
 from puffer_frames.command.options import PLANNED, WITH_PLAN, as_arguments, spelled
 from puffer_frames.command.outcome import DONE, REFUSED, Outcome
 from puffer_frames.command.parser import Request
 from puffer_frames.command.places import check_places, is_folder, written
-from puffer_frames.command.values import with_levels
+from puffer_frames.command.values import number, with_levels
 from puffer_frames.command.writing import write
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import format_of, level_kinds, read_rows, row_count
 from puffer_frames.scales.repeats import Unit
+from puffer_frames.verbs.audited import audit
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.plan_file import FORMAT
 from puffer_frames.verbs.release import calibrate, privatize
+from puffer_frames.verbs.release_ledger import ledger
 from puffer_frames.verbs.saved_plans import load_plan
 
 AnyPlan: TypeAlias = Calibration | ChannelCalibration
@@ -102,6 +107,43 @@ def verify(request: Request, /) -> Outcome:
     )
 
 
+def audit_files(request: Request, /) -> Outcome:
+    """Test a release with the original at hand."""
+    first, second = request.path("original"), request.path("released")
+    certificate = certificate_of_file(second, given=request.path_or_none("certificate"))
+    original = read_rows(first, schema=request.schema, streaming=False)
+    released = read_rows(second, schema=request.types("released_schema"), streaming=False)
+    level = request.found.get("level", "0.99")
+    report = audit(
+        original,
+        released,
+        certificate=certificate,
+        secret=request.arguments.get("secret"),
+        level=number(level, name="level") if isinstance(level, str) else level,
+    )
+    verdict = "passed" if report.passed else "failed"
+    failed = [{"name": each.name, "why": each.why} for each in report.checks if each.result == "failed"]
+    text = "; ".join(f"{each['name']}: {each['why']}" for each in failed)
+    more: dict[str, Any] = {"original": str(first), "released": str(second), "failed": failed}
+    if request.flag("figures"):
+        more |= {
+            "checks": [_plain_of(each) for each in report.checks],
+            "pairs": [_plain_of(each) for each in report.pairs],
+        }
+    return Outcome(
+        status=verdict,
+        code=DONE if report.passed else REFUSED,
+        text=str(report) if request.flag("figures") else f"{second}: {verdict}" + (f"; {text}" if text else ""),
+        more=more,
+    )
+
+
+def _plain_of(found: Any, /) -> dict[str, Any]:
+    """The fields of a record in JSON types, which have no NaN."""
+    values = {each.name: getattr(found, each.name) for each in fields(found)}
+    return {name: None if isinstance(x, float) and not math.isfinite(x) else x for name, x in values.items()}
+
+
 def show(request: Request, /) -> Outcome:
     """Print a certificate, or a plan."""
     source, form = request.path("file"), request.found.get("as", "text")
@@ -109,7 +151,7 @@ def show(request: Request, /) -> Outcome:
         raise ArgumentError("--as", rule="text, html or json", got="another word", hint="Write --as html.")
     found = _plan_in(source, request)
     if found is None:
-        certificate = certificate_of_file(source, given=source if source.suffix.lower() == ".json" else None)
+        certificate = _certificate_in(source)
         plain = certificate.to_dict()
         printed = json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False)
         texts = {"text": str(certificate), "html": certificate._repr_html_(), "json": printed}
@@ -119,12 +161,39 @@ def show(request: Request, /) -> Outcome:
     return Outcome(status="plan", text=str(found) if form == "text" else found._repr_html_(), more={"plan": str(found)})
 
 
+def report(request: Request, /) -> Outcome:
+    """Write a certificate as a page that may be published with the release, or a plan as one that may not."""
+    source, target, overwrite = request.path("file"), request.path("page"), request.flag("overwrite")
+    book = request.path_or_none("ledger")
+    inputs = [source, book, *map(request.path_or_none, ("password_file", "config"))]
+    check_places([target], inputs=inputs, overwrite=overwrite)
+    found = _plan_in(source, request)
+    if found is not None:
+        alone = [name for name in ("ledger", "justification") if name in request.found]
+        if alone:
+            raise ArgumentError(f"--{alone[0]}", rule="given for a certificate", got="a plan", hint="Leave it out.")
+        found.report(target, overwrite=overwrite)
+        text = f"{target}: a report of the plan for {', '.join(found.public)}; keep it private"
+        return Outcome(status="reported", text=text, more={"input": str(source), "page": str(target)})
+    certificate = _certificate_in(source)
+    certificate.report(
+        target,
+        ledger=None if book is None else ledger(book),
+        justification=request.found.get("justification"),
+        overwrite=overwrite,
+    )
+    text = f"{target}: a report of {', '.join(certificate.public)}, epsilon {certificate.epsilon:g}"
+    return Outcome(status="reported", text=text, more={"input": str(source), "page": str(target)})
+
+
 JOBS: Mapping[str, Callable[[Request], Outcome]] = {
     "plan": plan,
     "release": release,
     "check": check,
     "verify": verify,
+    "audit": audit_files,
     "show": show,
+    "report": report,
 }
 
 
@@ -186,6 +255,11 @@ def _password(request: Request) -> str | None:
             "the password file", rule="one with a password in its first line", got="none", hint="Write it in UTF-8."
         )
     return lines[0]
+
+
+def _certificate_in(path: Path) -> Certificate:
+    """Of a release, or the file itself."""
+    return certificate_of_file(path, given=path if path.suffix.lower() == ".json" else None)
 
 
 def _plan_in(path: Path, request: Request) -> AnyPlan | None:

@@ -22,20 +22,31 @@ _EXITS = (
 _OWN: Mapping[str, dict[str, Any]] = {
     "config": {"metavar": "FILE", "help": "options from a TOML or JSON file; those written here come first"},
     "schema": {"metavar": "COLUMN=TYPE[,...]", "help": "types of columns of a CSV file: age=Int64", "action": "append"},
+    "released_schema": {
+        "metavar": "COLUMN=TYPE[,...]",
+        "help": "the same of a released CSV file",
+        "action": "append",
+    },
+    "level": {"metavar": "NUMBER", "help": "a correct release passes with this probability: 0.99 by default"},
     "plan": {"metavar": "FILE", "help": "a plan that puffer plan kept"},
     "password_file": {"metavar": "FILE", "help": "its first line is the password of the plan (or PUFFER_PASSWORD)"},
     "overwrite": {"action": "store_true", "help": "replace an output that is there"},
     "certificate": {"metavar": "FILE", "help": "of a certificate beside the table"},
     "public_key": {"metavar": "FILE", "help": "PEM of the public key of whoever signed the certificate"},
     "as": {"metavar": "FORM", "help": "text (the default), html or json"},
+    "ledger": {"metavar": "FILE", "help": "list the releases of this data set, and what they guarantee together"},
+    "justification": {"metavar": "TEXT", "help": "why this epsilon was chosen, in your words"},
     "figures": {"action": "store_true", "help": "print all figures: they are exact statistics, keep them private"},
     "json": {"action": "store_true", "help": "print one JSON object, of errors too"},
 }
 _PLACES = {
     "input": "the table",
     "output": "where the release goes",
+    "original": "the table that was released",
+    "released": "its release",
     "kept_plan": "where the plan goes",
     "file": "a release, a certificate or a plan",
+    "page": "where the page goes: a file that ends in .html",
 }
 
 
@@ -88,11 +99,24 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
         usage="puffer verify INPUT [option ...]",
         own=("config", "schema", "certificate", "public_key", "json"),
     ),
+    "audit": Subcommand(
+        help="test a release with the original at hand: its noise, and what a guesser of the secret wins",
+        places=("original", "released"),
+        usage="puffer audit ORIGINAL RELEASED [option ...]",
+        own=("config", "schema", "released_schema", "certificate", "level", "figures", "json"),
+        arguments=("secret",),
+    ),
     "show": Subcommand(
         help="print the certificate of a release, or a plan",
         places=("file",),
         usage="puffer show FILE [option ...]",
         own=("config", "as", _KEY, "json"),
+    ),
+    "report": Subcommand(
+        help="write the certificate of a release, or a plan, as a page to read, print and sign",
+        places=("file", "page"),
+        usage="puffer report FILE PAGE [option ...]",
+        own=("config", "ledger", "justification", _KEY, "overwrite", "json"),
     ),
 }
 
@@ -189,8 +213,9 @@ class Request:
             name: entry if entry is True else read(name, entry) for name, entry in _only(taken, each.arguments).items()
         }
         found = {name: entry for name, entry in taken.items() if name not in each.arguments}
-        if "schema" in found:
-            found["schema"] = _schema(found["schema"])
+        for name in ("schema", "released_schema"):
+            if name in found:
+                found[name] = _schema(found[name])
         if "config" in found:
             entries = read_config(values.as_path(found["config"], role="the config file"), known=each.known)
             held = {name: read_entry(name, entry) for name, entry in _only(entries, each.arguments).items()}
@@ -224,10 +249,14 @@ class Request:
     @property
     def schema(self) -> dict[str, str]:
         """Types of the columns of a CSV file."""
-        found = self.found.get("schema", {})
+        return self.types("schema")
+
+    def types(self, name: str, /) -> dict[str, str]:
+        """Types of the columns of a CSV file, by the name of the option; raises ArgumentError."""
+        found = self.found.get(name, {})
         if isinstance(found, Mapping) and all(isinstance(x, str) for x in [*found, *found.values()]):
             return dict(found)
-        raise ArgumentError("schema", rule="of texts", got="another type", hint='Write schema = {age = "Int64"}.')
+        raise ArgumentError(name, rule="of texts", got="another type", hint=f'Write {name} = {{age = "Int64"}}.')
 
 
 def _schema(texts: Iterable[str]) -> dict[str, str]:

@@ -162,9 +162,9 @@ def write_arrow(frame: NativeFrame, path: Path, metadata: dict[str, Any], /) -> 
         writer.write_table(table)
 
 
-def write_text(text: str, path: Path, /) -> None:
-    """The same for a text."""
-    with replacing(path, durable=True) as file:
+def write_text(text: str, path: Path, /, *, private: bool = False) -> None:
+    """The same for a text; a private one is for whoever writes it alone (mode 0600)."""
+    with replacing(path, private=private, durable=True) as file:
         left = memoryview(text.encode())
         while left:
             left = left[file.write(left) :]

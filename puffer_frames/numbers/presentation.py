@@ -111,6 +111,13 @@ def rounded_up(number: float, /, *, digits: int) -> float:
         return float(+Decimal(number))
 
 
+def at_most(bound: float, /, *, digits: int = 3) -> tuple[float, str]:
+    """A bound with so many digits, and the same in words; raised where they make it smaller by more than rounding."""
+    near = float(f"{bound:.{digits}g}")
+    up = near if near >= bound * (1 - 1e-12) else rounded_up(bound, digits=digits)
+    return up, f"at most {up:.{digits}g}" if math.isfinite(up) else "no bound"
+
+
 def pairs_text(pairs: str | Sequence[tuple[object, object]], /, *, apart: bool = False) -> str:
     """The protected pairs in words; apart where each of several columns is protected by itself."""
     if apart:

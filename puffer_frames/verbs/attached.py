@@ -47,7 +47,7 @@ def certificate_of(frame: NativeFrame, /) -> Certificate:
     >>> certificate_of(released).epsilon
     0.1
     """
-    certificate = _attached(frame)
+    certificate = attached_to(frame)
     certificate.require_known(frame)
     require_rows(frame)
     return certificate
@@ -147,7 +147,7 @@ def collect(frame: NativeFrame, /) -> NativeFrame:
     rows = collect_plan(frame)
     if rows is None:
         raise _no_plan()
-    certificate = _attached(frame)
+    certificate = attached_to(frame)
     sample = {name: evenly(rows[name].to_numpy()) for name in certificate.scales}
     certificate = certificate.of_values(open_table(rows).fingerprint(), sample)
     if runs is not None:
@@ -274,7 +274,7 @@ def verify(
     """
     if certificate is not None:
         return certificate.verify(frame, public_key=public_key)
-    attached = _attached(frame)
+    attached = attached_to(frame)
     require_rows(frame)
     return attached.verify(frame, public_key=public_key)
 
@@ -288,7 +288,8 @@ def _no_plan() -> UncoveredFrameError:
     )
 
 
-def _attached(frame: NativeFrame) -> Certificate:
+def attached_to(frame: NativeFrame, /) -> Certificate:
+    """The certificate of a frame, whatever its columns are; raises UncoveredFrameError where there is none."""
     plain = open_table(frame).metadata()
     if plain is None:
         raise UncoveredFrameError(

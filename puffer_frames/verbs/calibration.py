@@ -27,12 +27,14 @@ from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
 from puffer_frames.verbs.batch_report import BatchReport, refused_by, report_of
 from puffer_frames.verbs.calibration_text import plan_rows, plan_title
 from puffer_frames.verbs.checked_rows import findings_of
+from puffer_frames.verbs.kept_loss import loss_given
 from puffer_frames.verbs.lean_plan import LAWS, lean, whole
 from puffer_frames.verbs.merged_strata import as_merged
 from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.plan_checks import check_checksum, check_plan
 from puffer_frames.verbs.plan_columns import check_columns, check_kinds
 from puffer_frames.verbs.plan_drift import check_scales, measure_rows, target_of
+from puffer_frames.verbs.plan_figures import PlanFigures, plan_figures
 from puffer_frames.verbs.planned import Planned
 from puffer_frames.verbs.refinement import refine_release
 from puffer_frames.verbs.release_rows import rehearse, release_rows
@@ -298,6 +300,7 @@ class Calibration(Planned):
         return release_rows(self.plan, rows, asked, frame=frame, rows_per_secret=counts, batch=batch)
 
     refine = short_traceback(refine_release)
+    loss_given = short_traceback(loss_given)
 
     @short_traceback
     def check(self, frame: NativeFrame, /) -> BatchReport:
@@ -384,6 +387,9 @@ class Calibration(Planned):
         check_scales(found.plan)
         rehearse(found.plan)
         return found
+
+    def _figures(self) -> PlanFigures:
+        return plan_figures(self.plan)
 
     def _shown(self) -> tuple[str, Rows]:
         return plan_title(self.plan), plan_rows(self.plan)

@@ -24,6 +24,7 @@ from puffer_frames.verbs.checked_levels import findings_of_levels, measure_level
 from puffer_frames.verbs.lean_plan import lean_channel, whole_channel
 from puffer_frames.verbs.plan_checks import check_channel_plan, check_checksum
 from puffer_frames.verbs.plan_columns import check_columns, check_kinds
+from puffer_frames.verbs.plan_figures import PlanFigures, channel_figures
 from puffer_frames.verbs.planned import Planned
 from puffer_frames.verbs.request import RowsRequest
 
@@ -168,6 +169,9 @@ class ChannelCalibration(Planned):
         check_channel_plan(found.plan)
         rehearse_channel(found.plan)
         return found
+
+    def _figures(self) -> PlanFigures:
+        return channel_figures(self.plan)
 
     def _shown(self) -> tuple[str, Rows]:
         return channel_title(self.plan), channel_rows(self.plan, self.compared)

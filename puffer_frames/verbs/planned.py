@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
+from puffer_frames.certificates.report.saved import check_path
 from puffer_frames.errors import PlanFileError, PufferError, short_traceback
+from puffer_frames.frames.files import write_text
 from puffer_frames.numbers.presentation import Rows, as_html, as_text
 from puffer_frames.numbers.records import TAG, refused
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
+from puffer_frames.verbs.plan_figures import PlanFigures
 from puffer_frames.verbs.plan_file import read_plan, write_plan
+from puffer_frames.verbs.plan_page import plan_page
 from puffer_frames.verbs.plan_records import codec_of
 from puffer_frames.verbs.request import Request
 
@@ -115,6 +119,50 @@ class Planned:
         believed(plain, [type(self)])  # what could not be read back is not written
         write_plan(path, plain, password=password)
 
+    @short_traceback
+    def report(self, path: str | Path, /, *, audit: object = None, overwrite: bool = False) -> None:
+        """Write the plan as a page for whoever decides on the release. It holds exact statistics: keep it private.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of a new .html file. It is written whole or not at all, and readable by you alone (mode 0600).
+        audit : object, optional
+            What a test of a release by this plan returned; its text is printed as it is.
+        overwrite : bool
+            Replace a file that is there.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            For another path, and a file that is there.
+        OSError
+            Where the file cannot be written there.
+
+        Notes
+        -----
+        `certificate.report` writes the page that may be published (docs/report.md).
+
+        Examples
+        --------
+        >>> import tempfile, numpy as np, pandas as pd, puffer_frames
+        >>> rng = np.random.default_rng(0)
+        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+        >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
+        >>> plan.report(tempfile.mkdtemp() + "/plan.html")
+        """
+        place = check_path(path, overwrite=overwrite)
+        title, rows = self._all_shown()
+        text = plan_page(
+            title,
+            rows,
+            target=self.plan.request.target,
+            figures=self._figures(),
+            rows_per_secret=self.rows_per_secret,
+            audit=audit,
+        )
+        write_text(text, place, private=True)
+
     @classmethod
     @short_traceback
     def load(cls, path: str | Path, /, *, password: str | bytes | None = None) -> Self:
@@ -133,6 +181,10 @@ class Planned:
 
     def _checked(self) -> Self:
         """From a file: with what follows from its parts, which agree; raises PufferError."""
+        raise NotImplementedError
+
+    def _figures(self) -> PlanFigures:
+        """What its report shows as pictures."""
         raise NotImplementedError
 
     def _shown(self) -> tuple[str, Rows]:

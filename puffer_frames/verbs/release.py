@@ -30,9 +30,8 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
 
     Parameters
     ----------
-    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, pyspark.sql.DataFrame or \
-    duckdb.DuckDBPyRelation
-        Never changed. Lazy Polars and Spark frames are never collected.
+    frame : a frame of any kind
+        Of pandas, Polars, PyArrow, DuckDB or Spark. Never changed. Lazy Polars and Spark frames are never collected.
     secret : column name or several
         Column to protect: strings, categories, booleans, integers, whole floats. Of several columns `secrets` says what
         is protected.
@@ -52,8 +51,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         e^epsilon beyond what these columns tell. Each of their strata has a scale of its own; `Strata` has the options.
         Not for channels, `mechanism="remap"` and `unit`.
     unit : Unit(...), optional
-        Whose several rows share the secret and are protected together, and what is assumed of these rows. Of frames in
-        memory.
+        Whose several rows share the secret and are protected together, and what is assumed of these rows.
     releases : int
         So many releases of these columns, each with the scales of this one, have the guarantee together. Laplace and
         Gaussian noise.
@@ -249,8 +247,8 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
 
     Parameters
     ----------
-    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, pyspark.sql.DataFrame or \
-    duckdb.DuckDBPyRelation
+    frame : a frame of any kind
+        Of pandas, Polars, PyArrow, DuckDB or Spark.
     secret, public, epsilon, delta, secrets, given, unit, releases, pairs, mechanism, theorem, calibration, noise, \
     beliefs, components, nulls, domain, merge_rare, weights, allow_zero_noise
         As in `privatize`.

@@ -26,7 +26,7 @@ LIBRARIES = {
     "pl.DataFrame": "import polars as pl",
     "pl.LazyFrame": "import polars as pl",
 }
-VERBS = {"privatize", "calibrate", "aggregate", "histogram", "verify", "write_parquet", "certificate"}
+VERBS = {"privatize", "calibrate", "aggregate", "audit", "histogram", "verify", "write_parquet", "certificate"}
 
 
 def run(*command):

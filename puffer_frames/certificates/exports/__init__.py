@@ -1,0 +1,1 @@
+"""A certificate in the forms of public registries."""

@@ -1,0 +1,1 @@
+"""A certificate as a page to read, to print and to sign."""

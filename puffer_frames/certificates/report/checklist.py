@@ -1,0 +1,146 @@
+"""What two standards ask of a release, answered from its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from puffer_frames.certificates.fields import Fields
+from puffer_frames.certificates.report.columns import channel_groups
+from puffer_frames.certificates.report.words import Claim, claim, of_kind, stated
+from puffer_frames.numbers.presentation import pairs_text, plain, rounded_up, shown, shown_names
+
+COMPOSING = (
+    *("adds-up", "adds-up-series", "adds-up-rows", "planned-releases", "refines", "one-release"),
+    *("channel-again", "channel-again-capped", "other-columns", "other-answers"),
+)
+_BIASING = (
+    *("clipped", "clipped-to-range", "clipped-answers", "remap", "after", "randomised", "unit-sampled", "nulls"),
+    *("channel", "channel-rows", "channel-merged", "channel-cells", "channel-clipped", "strata-merged"),
+)
+BELIEVED = ("beliefs", "chain", "any-dependence", "law", "given-law")
+"""Sentences that say what a reader is taken to believe."""
+_AFTER = ("after", "remap", "derived-count", "frequencies")
+_OPEN = ("kept", "kept-tells", "given-alone", "given-lacking", "order-tells", "nulls", "channel-levels", "remap-values")
+
+
+def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim) -> list[tuple[str, str, str]]:
+    """Question, where it is asked, and the answer with its grounds, in order.
+
+    Where noise can be drawn again, no answer is a promise.
+
+    Questions are those of NIST SP 800-226 and of ISO/IEC 27559:2022, in the words of this package.
+    """
+    rows: Sequence[tuple[str, str, Sequence[Claim]]] = [
+        ("Intended use", "ISO 6.2", [_use(certificate)]),
+        ("Who answers for it", "ISO 9", [_issuer(certificate)]),
+        ("Unit of privacy", "NIST", [*_unit(certificate), *stated(certificate, ("per-record", "per-time"))]),
+        ("Parameters", "NIST", _parameters(certificate)),
+        ("Delta against rows", "NIST", [_delta(certificate)]),
+        ("What the reader is taken to know", "ISO 6.2, 7.3", stated(certificate, BELIEVED)),
+        ("Largest or average risk", "ISO 7.3.2", [_worst_case(certificate)]),
+        ("Population or these rows", "ISO 7.3.3", _population(certificate)),
+        ("Unprotected data", "NIST; ISO 7.2", _unprotected(certificate)),
+        ("Trust model", "NIST", [claim("central")]),
+        ("Side channels", "NIST", _side_channels(certificate)),
+        ("Post-processing", "NIST", _after(certificate)),
+        ("Bias", "NIST", _bias(certificate)),
+        ("Composition", "NIST", stated(certificate, COMPOSING)),
+        ("Adversarial test", "ISO 8.2.3", [audit]),
+        ("Why this epsilon", "NIST", [_why(justification)]),
+        ("Integrity", "ISO 9", [claim("signed" if certificate.signature else "unsigned")]),
+    ]
+    return [
+        (question, asked, " ".join(map(str, found)) or "Not in the certificate.") for question, asked, found in rows
+    ]
+
+
+def _use(certificate: Fields) -> Claim:
+    if certificate.intended_use:
+        return claim("use-said", text=shown(certificate.intended_use))
+    return claim("use-unsaid")
+
+
+def _issuer(certificate: Fields) -> Claim:
+    if not certificate.issuer:
+        return claim("issuer-unsaid")
+    contact = f"; {shown(certificate.contact)}" if certificate.contact else ""
+    return claim("issuer-said", issuer=shown(certificate.issuer), contact=contact)
+
+
+def _why(justification: str | None) -> Claim:
+    return claim("epsilon-unsaid") if justification is None else claim("epsilon-said", text=justification)
+
+
+def _unit(certificate: Fields) -> list[Claim]:
+    if certificate.answers:
+        return [claim("unit-answer", subject=certificate.subject)]
+    if certificate.unit:
+        return [claim("unit-rows", unit=shown(certificate.unit), rows=f"{certificate.unit_rows:,}")]
+    return [claim("unit-row")]
+
+
+def _parameters(certificate: Fields) -> list[Claim]:
+    """All numbers that the guarantee has."""
+    parts = [f"epsilon {plain(certificate.epsilon)}, delta {plain(certificate.delta)}"]
+    if not certificate.answers:
+        parts.append(pairs_text(certificate.pairs, apart=certificate.pairs == "each"))
+    parts.append(f"beliefs: {shown_names(certificate.beliefs) or 'none'}")
+    if certificate.scales:
+        scales = ", ".join(f"{shown(name)} {scale:.6g}" for name, scale in list(certificate.scales.items())[:6])
+        more = f" and {len(certificate.scales) - 6} more" if len(certificate.scales) > 6 else ""
+        parts.append(f"{certificate.noise} noise of scale {scales}{more}")
+    for names in channel_groups(certificate):
+        cap = certificate.channels[names[0]].get("cap")
+        parts.append(f"channel of {shown_names(names)}: cap {'none' if cap is None else plain(cap)}")
+    if certificate.releases > 1:
+        parts.append(f"{certificate.releases:,} releases")
+    return [Claim(ground="said", text="; ".join(parts) + ".")]
+
+
+def _delta(certificate: Fields) -> Claim:
+    if certificate.reproducible:
+        return claim("no-promise")
+    if not certificate.delta:
+        return claim("delta-zero")
+    if certificate.answers:
+        return claim("delta-answers", delta=plain(certificate.delta))
+    product = rounded_up(certificate.delta * certificate.rows * (1 + 1e-12), digits=2)
+    return claim("delta-rows", product=f"{product:.2g}") if product < 1 else claim("delta-weak")
+
+
+def _worst_case(certificate: Fields) -> Claim:
+    if certificate.reproducible:
+        return claim("no-promise")
+    but = f", but for delta = {plain(certificate.delta)}" if certificate.delta else " and whatever is released"
+    return claim("worst-case", but=but)
+
+
+def _population(certificate: Fields) -> list[Claim]:
+    keys = ("population", "population-chain", "population-units", "channel-population", "channel-radius", "wider")
+    return stated(certificate, keys) or stated(certificate, ("records", "units"))
+
+
+def _unprotected(certificate: Fields) -> list[Claim]:
+    found = stated(certificate, _OPEN)
+    if not certificate.kept and not certificate.given:
+        found = [claim("nothing-beside"), *found]
+    return found if certificate.answers else [*found, claim("rows-public")]
+
+
+def _side_channels(certificate: Fields) -> list[Claim]:
+    drawn = [Claim(ground="technical", text=text) for text in of_kind(certificate, "technical")]
+    return [*drawn, claim("machine")]
+
+
+def _after(certificate: Fields) -> list[Claim]:
+    found = stated(certificate, _AFTER)
+    if not found and certificate.scales and not certificate.answers:
+        found = [claim("nothing-after")]
+    return [*found, claim("no-promise" if certificate.reproducible else "closed")]
+
+
+def _bias(certificate: Fields) -> list[Claim]:
+    found = stated(certificate, _BIASING)
+    if not found and any(certificate.scales.values()):
+        found = [claim("no-bias")]
+    return [*found, claim("small-groups")]

@@ -1,0 +1,129 @@
+"""The columns of a release, and its error beside what it can be compared with."""
+
+from __future__ import annotations
+
+import math
+
+from puffer_frames.certificates.fields import Fields
+from puffer_frames.certificates.report.markup import EMPTY
+from puffer_frames.certificates.report.pictures import Bar, bars
+from puffer_frames.certificates.report.words import Claim, claim
+from puffer_frames.certificates.text import channel_texts, scale_text
+from puffer_frames.numbers.presentation import at_most, plain, shown, shown_names
+
+HEADS = ("Column", "What was done", "Scale", "Mean error", "Spread", "Error of a constant")
+_ANY_LEVELS = "any law of these levels (pure loss)"
+_MOST_NAMES = 40
+_MOST_PICTURES = 3
+
+
+def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
+    """What became of every column: a row of the table each, or of all that share a fate."""
+    rows = [_noisy(certificate, name) for name in certificate.scales]
+    for names, text in zip(channel_groups(certificate), channel_texts(certificate), strict=True):
+        error = certificate.channels[names[0]].get("expected_error")
+        printed = EMPTY if error is None else f"{error:.4g}"
+        named = _listed(names)
+        rows.append((named, text.removeprefix(f"{named}: "), EMPTY, printed, EMPTY, EMPTY))
+    beside = "beside the answers: labels, and figures of the noise" if certificate.answers else "released as it was"
+    fates = (
+        (certificate.given, "released as it was; the guarantee is beyond what it tells"),
+        (certificate.kept, beside if certificate.answers else f"{beside}, outside the guarantee"),
+        (certificate.withheld, "left out of the release"),
+    )
+    return rows + [(_listed(names), done, *[EMPTY] * 4) for names, done in fates if names]
+
+
+def channel_groups(certificate: Fields, /) -> list[tuple[str, ...]]:
+    """Columns that were released through one channel."""
+    found = [tuple(one.get("columns", [name])) for name, one in certificate.channels.items()]
+    return list(dict.fromkeys(found))
+
+
+def _noisy(certificate: Fields, name: str) -> tuple[str, ...]:
+    scale = certificate.scales[name]
+    found = certificate.estimated.get(name)
+    remapped = any(one.key == "remap" for one in certificate.statements)
+    error = f"{certificate.expected_error[name]:.4g}" + " (of the noise)" * remapped
+    spread = constant = EMPTY
+    if found is not None:
+        spread = f"{'below' if found.spread_is_bound else 'about'} {found.spread:.2g}"
+        constant = f"{'below' if found.constant_error_is_bound else 'about'} {found.constant_error:.2g}"
+    done = f"{certificate.noise} noise" if scale else "no noise was needed"
+    return (shown(name), done, scale_text(certificate, name), error, spread, constant)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    return shown_names(names[:_MOST_NAMES]) + more
+
+
+def useless(certificate: Fields, /) -> list[Claim]:
+    """Columns whose noise is larger than the error of one constant."""
+    found = certificate.estimated.items()
+    names = [name for name, one in found if certificate.expected_error.get(name, 0.0) > one.constant_error]
+    return [claim("useless", names=_listed(tuple(names)))] if names else []
+
+
+def error_pictures(certificate: Fields, /) -> list[str]:
+    """A picture for each of the first columns whose noise can be compared with something."""
+    found = list(certificate.estimated.items())[:_MOST_PICTURES]
+    return [
+        error_picture(
+            f"error-{k}",
+            name,
+            error=certificate.expected_error[name],
+            spread=(one.spread, f"{'below' if one.spread_is_bound else 'about'} {one.spread:.2g}"),
+            constant=(
+                one.constant_error,
+                f"{'below' if one.constant_error_is_bound else 'about'} {one.constant_error:.2g}",
+            ),
+        )
+        for k, (name, one) in enumerate(found)
+    ]
+
+
+def error_picture(
+    key: str, name: str, /, *, error: float, spread: tuple[float, str] | None, constant: tuple[float, str]
+) -> str:
+    """The mean error of a column beside that of one constant, and beside its spread where it has one."""
+    rows = [
+        Bar(label="mean error of a released value", value=error, text=f"{error:.3g}"),
+        Bar(label="error of one constant instead", value=constant[0], text=constant[1], soft=True),
+    ]
+    if spread is not None:
+        rows.append(Bar(label="spread of the column", value=spread[0], text=spread[1], soft=True))
+    return bars(key, f"Error of {shown(name)}, in its units", rows)
+
+
+def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
+    """Under which laws, and what is lost there at most: the largest loss of any column, rounded up.
+
+    The pure loss, or delta where there is one. A law of which the certificate knows nothing is not here.
+    """
+    asked = certificate.delta or certificate.epsilon
+    rows = [("the beliefs named here", asked, f"at most {plain(asked)}, as asked for")]
+    named = {
+        "population": "every law that the table does not refute at 95 %",
+        "any law": "any law on the range or domain",
+    }
+    for word, laws in named.items():
+        losses = [found[word] for found in certificate.wider.values() if word in found]
+        if losses:
+            rows.append((laws, *at_most(max(losses))))
+    caps = [found.get("cap") for found in certificate.channels.values()]
+    if caps and certificate.theorem == "channel":
+        cap = math.inf if None in caps else max(float(cap) for cap in caps if cap is not None)
+        rows.append((_ANY_LEVELS, *at_most(cap)))
+    return rows
+
+
+def robustness_picture(certificate: Fields, /) -> str:
+    """The same as bars, with a line at what was asked for."""
+    what = "Delta at this epsilon" if certificate.delta else "Pure loss"
+    comparable = [row for row in robustness(certificate) if not (certificate.delta and row[0] == _ANY_LEVELS)]
+    if len(comparable) < 2:
+        return ""
+    rows = [Bar(label=laws, value=value, text=text, soft=k > 0) for k, (laws, value, text) in enumerate(comparable)]
+    asked = certificate.delta or certificate.epsilon
+    return bars("robust", f"{what} under wider laws; the line is what was asked for", rows, mark=asked)

@@ -1,0 +1,219 @@
+"""The report of a certificate: one page that a person can read, print and sign."""
+
+from __future__ import annotations
+
+from puffer_frames.certificates.fields import Fields
+from puffer_frames.certificates.report.checklist import BELIEVED, checklist
+from puffer_frames.certificates.report.columns import (
+    HEADS,
+    column_rows,
+    error_pictures,
+    robustness,
+    robustness_picture,
+    useless,
+)
+from puffer_frames.certificates.report.markup import items, named_rows, page, paragraph, section, table
+from puffer_frames.certificates.report.odds import BEFORE, Example, example, in_100
+from puffer_frames.certificates.report.others import Releases, audit_claim, releases_of
+from puffer_frames.certificates.report.pictures import Bar, aside, bars, beside
+from puffer_frames.certificates.report.references import references
+from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, of_kind, stated
+from puffer_frames.certificates.text import certificate_rows, certificate_title, meaning_text, what_text
+from puffer_frames.errors import ArgumentError
+from puffer_frames.numbers.presentation import shown, shown_names
+
+_ANNEX = ("noise", "beside it", "channel", "calibration", "measured", "proved", "assumes", "done", "technical")
+_ROBUST = (
+    *("joint-any-law", "joint-rule", "channel-radius", "observed-exceeds", "observed-unknown", "unit-any"),
+    *("population", "population-chain", "population-units", "channel-population"),
+    *("measured-of-one", "measured-of-unit", "measured-of-all"),
+)
+_ABOUT = {
+    "dataset": "Data set",
+    "issuer": "By whom",
+    "created": "When",
+    "intended_use": "For what use",
+    "contact": "Whom to ask",
+}
+
+
+def certificate_page(certificate: Fields, /, *, ledger: object, audit: object, justification: str | None) -> str:
+    """The whole file as text.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError, LedgerError
+        For a ledger, a test or a justification that cannot be.
+    """
+    _check_text(justification)
+    tested = audit_claim(audit)
+    others = None if ledger is None else releases_of(certificate, ledger)
+    notice = next((s.text for s in certificate.statements if s.key == "warning-seed"), "")
+    audit_notice = tested.text if tested.text == claim("audit-failed", kind=type(audit).__name__).text else ""
+    questions = checklist(certificate, justification=justification, audit=tested)
+    return page(
+        certificate_title(certificate) + ": NOT PRIVATE" * certificate.reproducible,
+        _released(certificate),
+        _promise(certificate),
+        _columns(certificate),
+        _robust(certificate),
+        section("open", "What is NOT protected", items(of_kind(certificate, "not covered")), kind="box"),
+        section("others", "Releases so far", _releases(others)),
+        section("audit", "Test of the release", paragraph(tested.text)),
+        section("signature", "Signature", *_signature(certificate), kind="keep"),
+        section(
+            "checklist",
+            "Checklist",
+            table(
+                ("Question", "Asked in", "Answer, and on what ground"),
+                questions,
+                kind="asked",
+                caption="After NIST SP 800-226 and ISO/IEC 27559:2022 (ISO). No such body has looked at it.",
+            ),
+            kind="small",
+        ),
+        section("annex", "Technical annex", _annex(certificate), kind="small"),
+        section("references", "References", items(references(certificate)), kind="small"),
+        notice=" ".join(filter(None, (notice, audit_notice))),
+    )
+
+
+def _released(certificate: Fields) -> str:
+    about = [(label, shown(getattr(certificate, name) or NOT_SAID)) for name, label in _ABOUT.items()]
+    found = dict(certificate_rows(certificate))
+    rows = [*about, ("Released", found["released"]), ("Protects", certificate.subject)]
+    if "covers" in found:
+        rows.append(("Secrets", found["covers"]))
+    table_of = named_rows(rows, caption="What the issuer says, and what the certificate holds")
+    changed = paragraph(claim("changed").text) if certificate.derived else ""
+    return section("released", "What was released", table_of, changed)
+
+
+def _promise(certificate: Fields) -> str:
+    if certificate.reproducible:
+        return section("promise", "The promise", paragraph(claim("no-promise").text, kind="lead"))
+    meaning = meaning_text(certificate)
+    whom, what = _whom(certificate), _what(certificate)
+    said, found = promise_claims(certificate.epsilon, certificate.delta, whom=whom, what=what)
+    return section(
+        "promise",
+        "The promise",
+        aside(odds_picture(found)),
+        paragraph(meaning[:1].upper() + meaning[1:] + ".", kind="lead"),
+        *(paragraph(one.text) for one in stated(certificate, BELIEVED)),
+        *(paragraph(one.text) for one in said),
+        paragraph(claim("no-end").text),
+        paragraph(claim("not-dp").text),
+    )
+
+
+def promise_claims(epsilon: float, delta: float, /, *, whom: str, what: str) -> tuple[list[Claim], Example]:
+    """The promise by an example of one person, and the figures of it."""
+    found = example(epsilon, delta)
+    parts = {"whom": whom, "what": what, "after": in_100(found.after)}
+    told = claim("example", **parts)
+    if delta:
+        told = claim("example-delta", **parts, chance=f"{found.chance:.3g}")
+    return [told, claim("seen", what=what, seen=in_100(found.seen))], found
+
+
+def odds_picture(found: Example, /) -> str:
+    """What a reader holds before and after."""
+    rows = [
+        Bar(label="before", value=BEFORE, text=f"{in_100(BEFORE)} in 100", soft=True),
+        Bar(label="after, at most", value=found.after, text=f"{in_100(found.after)} in 100"),
+    ]
+    title = "Probability of one secret that a reader may hold; the whole width is certainty"
+    return bars("odds", title, rows, largest=1.0)
+
+
+def _whom(certificate: Fields) -> str:
+    if certificate.answers:
+        return "of what is protected"
+    given = f", whose {shown_names(certificate.given)} the reader knows" if certificate.given else ""
+    return (f"of one {shown(certificate.unit)}" if certificate.unit else "of one record") + given
+
+
+def _what(certificate: Fields) -> str:
+    """What the promise is about: beside kept columns the noisy values alone, among rows with the same given values."""
+    if certificate.answers:
+        return what_text(certificate)
+    given = f", among records with the same {shown_names(certificate.given)}," if certificate.given else ""
+    return (
+        what_text(certificate).replace("released value", "noisy value" if certificate.kept else "released value")
+        + given
+    )
+
+
+def _columns(certificate: Fields) -> str:
+    caption = "In the units of each column; spread and error of a constant are estimated from the released values"
+    return section(
+        "columns",
+        "Columns, and their error",
+        table(HEADS, column_rows(certificate), caption=caption, kind="numbers"),
+        *(paragraph(one.text) for one in useless(certificate)),
+        beside(*error_pictures(certificate)),
+    )
+
+
+def _robust(certificate: Fields) -> str:
+    what = "delta at this epsilon" if certificate.delta else "pure loss"
+    found = robustness(certificate)
+    of = "of each column alone" if len(certificate.scales) > 1 and len(found) > 1 else "of the release"
+    return section(
+        "robust",
+        "How robust the promise is",
+        aside(robustness_picture(certificate)),
+        table(("Under", "Lost"), [(laws, text) for laws, _, text in found], caption=_lost(what, of), kind="fit"),
+        *(paragraph(one.text) for one in stated(certificate, _ROBUST)),
+    )
+
+
+def _lost(what: str, of: str) -> str:
+    meaning = "" if what.startswith("delta") else ". A loss of x: odds change by a factor of at most e^x"
+    return f"The largest {what} {of}, rounded up{meaning}"
+
+
+def _releases(found: Releases | None) -> str:
+    if found is None:
+        return paragraph(claim("ledger-none").text)
+    listed = table(found.heads, found.rows, caption="The last releases of this data set")
+    return listed + "".join(paragraph(one.text) for one in found.claims)
+
+
+def _signature(certificate: Fields) -> list[str]:
+    state = claim("signed" if certificate.signature else "unsigned")
+    rows = [
+        ("Fingerprint of the release", certificate.fingerprint),
+        ("Package", f"puffer_frames {certificate.version}"),
+    ]
+    blank = named_rows([("Name, date, signature", "")], caption="To sign by hand", kind="sign")
+    return [paragraph(state.text), named_rows(rows, caption="To compare with the file that you have"), blank]
+
+
+def _annex(certificate: Fields) -> str:
+    """Rows of the certificate's text that no part above has."""
+    label, rows = "", []
+    for name, text in certificate_rows(certificate):
+        label = name or label
+        if label in _ANNEX:
+            rows.append((name or label, text))
+    return named_rows(_joined(rows), caption="All that the certificate says beside the parts above")
+
+
+def _joined(rows: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Texts of one label in one row."""
+    found: dict[str, list[str]] = {}
+    for label, text in rows:
+        found.setdefault(label, []).append(text)
+    return [(label, "\n".join(texts)) for label, texts in found.items()]
+
+
+def _check_text(justification: object) -> None:
+    if justification is not None and (not isinstance(justification, str) or not justification.strip()):
+        raise ArgumentError(
+            "justification",
+            rule="a text, or None",
+            got="an empty text" if isinstance(justification, str) else f"a {type(justification).__name__}",
+            hint="Say in a sentence why this epsilon was chosen.",
+        )

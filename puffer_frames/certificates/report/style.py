@@ -1,0 +1,83 @@
+"""How a report looks: on a phone, on a large screen, in the dark, and on two pages of A4."""
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --line: #d0d7de; --paper: #fff; --bar: #2f6f9f;
+  --rest: #9fb4c4; --warn: #a40e26; --warn-paper: #fff1f1; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --soft: #9da7b1; --line: #3d444d; --paper: #14181d;
+  --bar: #6cb2e6; --rest: #4a5a68; --warn: #ff9aa2; --warn-paper: #33191c; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.45 system-ui, "Segoe UI", "DejaVu Sans",
+  sans-serif; }
+main { max-width: 52rem; margin: 0 auto; padding: 1rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; line-height: 1.2; margin: .3rem 0 .8rem; }
+h2 { font-size: 1.12rem; margin: 1.5rem 0 .4rem; }
+h3 { font-size: 1rem; margin: .8rem 0 .2rem; }
+p { margin: .35rem 0; }
+ul { margin: .35rem 0; padding-left: 1.2rem; }
+table { width: 100%; border-collapse: collapse; margin: .4rem 0; font-size: .93rem; }
+caption { text-align: left; color: var(--soft); font-size: .85rem; padding: .1rem 0; }
+th, td { text-align: left; vertical-align: top; padding: .22rem .5rem .22rem 0; border-top: 1px solid var(--line);
+  white-space: pre-line; }
+tbody th { font-weight: 600; }
+table:not(.wide) th { width: 27%; }
+.lead { font-size: 1.08rem; }
+.numbers td:nth-child(n+3) { min-width: 5.6em; }
+.numbers th:first-child { width: 26%; }
+.asked th:first-child { width: 16%; } .asked th:nth-child(2) { width: 13%; }
+.sign th { padding: 1.6rem .5rem 1.6rem 0; }
+.figures td { white-space: pre-wrap; font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .9em; }
+.notice, .box { border: 2px solid var(--warn); background: var(--warn-paper); padding: .5rem .8rem; }
+.notice { font-weight: 700; color: var(--warn); }
+.box { margin-top: 1.2rem; }
+.box h2 { margin-top: .1rem; color: var(--warn); }
+section { clear: both; }
+.aside { float: right; width: 45%; max-width: 24rem; margin: 0 0 .6rem 2rem; }
+.aside figure { margin: .2rem 0; }
+.fit { width: auto; }
+.fit td, .fit th + th { padding-left: 1rem; }
+.pictures { display: flex; flex-wrap: wrap; gap: .4rem 2rem; }
+.pictures figure { flex: 1 1 19rem; max-width: 28rem; margin: .4rem 0; }
+figcaption { color: var(--soft); font-size: .85rem; }
+svg { display: block; width: 100%; height: auto; }
+svg text { fill: var(--ink); font: 12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
+svg .bar { fill: var(--bar); } svg .rest { fill: var(--rest); } svg .mark { stroke: var(--warn); stroke-width: 1.5; }
+@media (max-width: 36rem) {
+  .aside { float: none; width: 100%; max-width: 28rem; margin: .4rem 0; }
+  .numbers th:first-child, .asked th:first-child { width: 100%; }
+  .fit { width: 100%; }
+  .fit td { padding-left: 0; }
+  .wide thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .wide tr, .wide th, .wide td, table:not(.wide) tr, table:not(.wide) th, table:not(.wide) td { display: block;
+    width: 100%; }
+  td { border-top: 0; padding-top: 0; }
+  .wide td.none { display: none; }
+  .wide td::before { content: attr(data-head) ": "; color: var(--soft); }
+}
+@page { size: A4; margin: 10mm 12mm 11mm; }
+@media print {
+  :root { color-scheme: light; --ink: #000; --soft: #444; --line: #bbb; --paper: #fff; --bar: #2f6f9f; --rest: #9fb4c4;
+    --warn: #a40e26; --warn-paper: #fff; }
+  body { font-size: 8pt; line-height: 1.24; }
+  main { max-width: none; padding: 0; }
+  h1 { font-size: 13pt; margin: 0 0 2pt; }
+  h2 { font-size: 9.5pt; margin: 5pt 0 1pt; break-after: avoid; }
+  h3 { font-size: 8pt; margin: 3pt 0 0; break-after: avoid; }
+  p, ul { margin: 1pt 0; }
+  ul { padding-left: 9pt; }
+  table { font-size: 7.8pt; margin: 1pt 0; }
+  caption, figcaption { font-size: 7pt; padding: 0; }
+  th, td { padding: .8pt 4pt .8pt 0; }
+  tr, figure, .box { break-inside: avoid; }
+  .lead { font-size: 9pt; }
+  .notice, .box { padding: 2pt 5pt; border-width: 1pt; margin: 4pt 0; }
+  .box ul, .small ul { columns: 2; column-gap: 12pt; }
+  .pictures { gap: 0 14pt; flex-wrap: nowrap; }
+  .pictures figure { max-width: 62mm; flex: 1 1 45mm; margin: 1pt 0; }
+  .aside { width: 62mm; margin: 0 0 2pt 6mm; }
+  .small, .small table { font-size: 6.7pt; line-height: 1.18; }
+  .small table:not(.wide) th, .asked th:first-child { width: 13%; } .asked th:nth-child(2) { width: 9%; }
+  .keep { break-inside: avoid; }
+  .sign th { padding: 7pt 4pt 9pt 0; }
+}
+"""
+"""One sheet for screen and print."""

@@ -1,0 +1,171 @@
+"""Every sentence that a report adds to those of its certificate, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from puffer_frames.certificates.fields import Fields
+
+Ground: TypeAlias = Literal["proved", "measured", "assumed", "not covered", "done", "technical", "said"]
+"""As the kinds of a certificate's sentences; "said" is what the issuer says, which nothing here checks."""
+NOT_SAID = "not said"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One sentence of a report, and on what ground it stands."""
+
+    ground: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.ground})"
+
+
+REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
+    # the promise
+    "example": (
+        "proved",
+        "Example: {whom}, a reader holds one of two protected secrets to be true with probability 1 in 10 and the "
+        "other with 9 in 10. After looking at {what}, the reader may hold the first to be true with at most {after} "
+        "in 100.",
+    ),
+    "example-delta": (
+        "proved",
+        "Example: {whom}, a reader holds one of two protected secrets to be true with probability 1 in 10 and the "
+        "other with 9 in 10. After looking at {what}, the reader may hold the first to be true with at most {after} "
+        "in 100, but for a chance of at most {chance}.",
+    ),
+    "seen": (
+        "proved",
+        "In other words: what is seen in {what} with probability 10 % under one secret is seen with at most {seen} % "
+        "under another that is protected from it.",
+    ),
+    "no-promise": (
+        "not covered",
+        "No promise: the noise came from a seed, and whoever knows the seed can subtract it. The other figures of "
+        "this report are those of noise that nobody could draw again.",
+    ),
+    "no-end": (
+        "proved",
+        "The promise has no end date. It is about the released values and what is computed from them alone; what else "
+        "is released of the same records is not part of it.",
+    ),
+    "not-dp": (
+        "not covered",
+        "This is Pufferfish privacy of the secret named here, for readers with the beliefs named here. It is not "
+        "differential privacy of all that a record holds.",
+    ),
+    "changed": (
+        "not covered",
+        "The frame or file with this certificate was changed after the release: this report is about the release.",
+    ),
+    "useless": (
+        "measured",
+        "In {names} the noise is larger than the error of one constant in place of every value, as estimated from the "
+        "released values: single values are of no use; means of many may be.",
+    ),
+    # the checklist
+    "unit-row": ("proved", "One record: a row of the table."),
+    "unit-rows": ("proved", "All rows of one {unit} together, of which there are at most {rows}."),
+    "unit-answer": ("proved", "Protected is {subject}."),
+    "delta-zero": ("proved", "Delta is 0: the bound has no exception."),
+    "delta-rows": (
+        "measured",
+        "Delta times the number of released rows is at most {product}, below 1 as it should be; the smaller, the "
+        "better.",
+    ),
+    "delta-weak": (
+        "measured",
+        "Delta times the number of released rows may be 1 or more: a release that publishes the secret of one row in "
+        "full would meet this delta.",
+    ),
+    "delta-answers": (
+        "not covered",
+        "Delta is {delta}. How many units the table has is not in the certificate: compare delta with 1 / (number of "
+        "units).",
+    ),
+    "nothing-beside": ("done", "No column is released as it was."),
+    "rows-public": ("not covered", "The number of rows: it is released as it is."),
+    "worst-case": (
+        "proved",
+        "The bound is on the largest risk, not on an average: it holds for every protected pair of secrets{but}.",
+    ),
+    "central": (
+        "assumed",
+        "Central: whoever made the release held the raw table and the key of the noise, and is trusted with both.",
+    ),
+    "machine": (
+        "not covered",
+        "The machine that made the release: its memory, its running time, and what it wrote elsewhere.",
+    ),
+    "closed": ("proved", "Whatever is computed from the released values alone keeps the guarantee."),
+    "nothing-after": ("done", "Nothing was done to the noisy values."),
+    "small-groups": (
+        "technical",
+        "The smaller a group of rows is, the more the noise hides of its totals and means: they are less exact.",
+    ),
+    "no-bias": (
+        "technical",
+        "The law of the noise is symmetric about 0, and the record names nothing else that was done to the values.",
+    ),
+    "audit-none": ("not covered", "No test of the release against its table was given to this report."),
+    "audit-passed": ("measured", "A test of the release against its table ({kind}) passed."),
+    "audit-failed": ("measured", "A test of the release against its table ({kind}) FAILED: do not publish it."),
+    "epsilon-said": ("said", "{text}"),
+    "epsilon-unsaid": ("said", "Not said why this epsilon was chosen."),
+    "use-said": ("said", "{text}"),
+    "use-unsaid": ("said", "Not said."),
+    "issuer-said": ("said", "{issuer}{contact}."),
+    "issuer-unsaid": ("said", "Not said who answers for the release."),
+    "signed": (
+        "not covered",
+        "The record has an Ed25519 signature, which this page cannot check: ask `verify` with the key of the issuer.",
+    ),
+    "unsigned": ("not covered", "The record has no signature: a change to it cannot be detected."),
+    # the ledger
+    "ledger-total": ("proved", "All releases of this data set in the ledger together: {total} ({rule})."),
+    "ledger-unknown": ("not covered", "Nothing is known of all releases of this data set together: {reason}."),
+    "ledger-lacks": ("not covered", "This release is not among those of the ledger."),
+    "ledger-only": ("not covered", "A release that was made without this ledger is not in it."),
+    "ledger-none": ("not covered", "No ledger was given to this report: other releases are not known to it."),
+    # the records for registries
+    "relation": (
+        "not covered",
+        "The privacy relation is of Pufferfish privacy (Kifer, Machanavajjhala 2014), not of differential privacy.",
+    ),
+    "relation-compared": (
+        "proved",
+        "Compared are the laws of {what} under two protected secrets ({secrets}){given}, under each belief that is "
+        "covered: {beliefs}.",
+    ),
+    "relation-distance": (
+        "proved",
+        "Input distance: 1 for the two secrets of a protected pair; others are not compared.",
+    ),
+    "relation-output": (
+        "proved",
+        "Output measure: {measure}, in both orders. Output distance: at most {bound}.",
+    ),
+    "nothing-before": ("done", "The record names nothing that was done to the values before."),
+}
+"""Ground and text per sentence; braces are filled in by `claim`."""
+
+
+def claim(key: str, /, **parts: object) -> Claim:
+    """A sentence of the report with its parts filled in."""
+    ground, text = REPORT_SENTENCES[key]
+    return Claim(ground=ground, text=text.format(**parts))
+
+
+def stated(certificate: Fields, keys: Iterable[str], /) -> list[Claim]:
+    """The sentences of the certificate with these keys, in its order."""
+    known = frozenset(keys)
+    return [Claim(ground=one.kind, text=one.text) for one in certificate.statements if one.key in known]
+
+
+def of_kind(certificate: Fields, kind: str, /) -> list[str]:
+    """The sentences of one kind."""
+    return [one.text for one in certificate.statements if one.kind == kind]

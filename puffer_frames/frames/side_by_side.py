@@ -1,0 +1,79 @@
+"""The columns of a frame in memory as arrays, for the comparison of a release with its original."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+
+from puffer_frames.errors import ArgumentTypeError
+from puffer_frames.frames.columns import Frame, NativeFrame, column
+from puffer_frames.frames.local.table import LocalTable
+from puffer_frames.frames.table import open_table
+from puffer_frames.priors.prior import FloatArray, IndexArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlainColumn:
+    """The entries of a column."""
+
+    codes: IndexArray
+    """Numbers of the levels, from 0, shape (n,); -1 for a missing entry."""
+    levels: tuple[Any, ...]
+    """The levels."""
+    numbers: FloatArray | None
+    """The entries as floats, NaN for a missing one, 0 and 1 for booleans; None for labels."""
+
+    def part(self, rows: Any, /) -> PlainColumn:
+        """Some of its rows; levels without rows stay."""
+        numbers = None if self.numbers is None else self.numbers[rows]
+        return PlainColumn(codes=self.codes[rows], levels=self.levels, numbers=numbers)
+
+    @property
+    def missing(self) -> Any:
+        """Which entries are missing, shape (n,)."""
+        return self.codes < 0
+
+
+def read_columns(frame: NativeFrame, /, *, role: str, known: Collection[str], rows: int) -> Mapping[str, PlainColumn]:
+    """All columns of a frame in memory, by their names as text; levels of a pandas index that are data among them.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For another frame: a plan, a Spark frame, a DuckDB relation.
+    """
+    table = open_table(frame)
+    if not isinstance(table, LocalTable):
+        raise ArgumentTypeError(
+            role,
+            rule="a frame in memory: pandas, Polars or PyArrow",
+            got=f"a {type(frame).__module__.partition('.')[0].lstrip('_')} {type(frame).__name__}",
+            hint="Collect it first: frame.collect() of Polars, frame.toPandas() of Spark, relation.pl() of DuckDB. "
+            "The rows of a release must stay in their order.",
+        )
+    opened = table.with_levels(known=known, rows=rows).opened()
+    return {name: _plain(opened, name) for name in opened.columns}
+
+
+def _plain(frame: Frame, name: str) -> PlainColumn:
+    entries = column(frame, name)
+    truths = entries.dtype == nw.Boolean
+    numbers = None
+    if entries.dtype.is_numeric() or truths:
+        floats = entries.cast(nw.Float64).to_pandas()
+        numbers = np.asarray(floats.to_numpy(dtype=np.float64, na_value=np.nan), dtype=np.float64)
+    if numbers is not None and not truths:
+        codes, levels = pd.factorize(numbers)
+        return PlainColumn(codes=codes, levels=tuple(levels.tolist()), numbers=numbers)
+    listed = np.empty(len(entries), dtype=object)
+    listed[:] = entries.to_list()
+    try:
+        codes, found = pd.factorize(listed)
+    except TypeError:  # lists and structs have no hash
+        codes, found = pd.factorize(np.array([None if each is None else repr(each) for each in listed], dtype=object))
+    return PlainColumn(codes=codes, levels=tuple(found.tolist()), numbers=numbers)

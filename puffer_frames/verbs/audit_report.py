@@ -1,0 +1,137 @@
+"""What an audit found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Literal, TypeAlias
+
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.table import small_frame
+from puffer_frames.numbers.presentation import Rows, as_html, as_text, shown
+
+Result: TypeAlias = Literal["passed", "failed", "not applicable", "information"]
+_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditCheck:
+    """One check."""
+
+    name: str
+    """What was looked at: "noise law", "epsilon", "row order", ..."""
+    result: Result
+    """"failed" where something was found; "information" for a figure that decides nothing."""
+    found: float
+    """The figure; a p-value where `limit` is one. NaN for none."""
+    limit: float
+    """What it is compared with; NaN for nothing."""
+    why: str
+    """What was found, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedPair:
+    """What guessers win of one pair of secrets. Accuracies and advantages are those of rows that they had not seen."""
+
+    secret: str
+    """The one secret."""
+    other: str
+    """The other one."""
+    stratum: str
+    """The values of the given columns; empty where there are none."""
+    rows: int
+    """Rows of both secrets."""
+    accuracy_before: float
+    """Share of right guesses on the raw columns, both secrets equally likely: by gradient boosting."""
+    accuracy_after: float
+    """The same on the released ones, by the best guesser: likelihood ratios of the certified law."""
+    advantage: float
+    """Its true positive rate less its false positive rate."""
+    advantage_low: float
+    """Lower end of a Clopper-Pearson interval of the advantage, at the level of the audit, for this pair alone."""
+    advantage_high: float
+    """Its upper end."""
+    advantage_bound: float
+    """What epsilon and delta allow: (e^epsilon - 1 + 2 delta) / (e^epsilon + 1)."""
+    epsilon_low: float
+    """Epsilon is at least this: proved for all pairs together, at the level that the check "epsilon" names."""
+    advantage_learned: float
+    """The advantage of gradient boosting, which knows neither mechanism nor certificate."""
+    advantage_kept: float
+    """The same with the kept columns, which are outside the guarantee; NaN where there are none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class AuditReport:
+    """Whether a release is what its certificate says, and what a guesser of the secret wins.
+
+    It holds exact statistics of every secret: keep it private.
+    """
+
+    passed: bool
+    """Whether no check failed."""
+    level: float
+    """A release that is as its certificate says passes with at least this probability."""
+    checks: tuple[AuditCheck, ...]
+    """What was looked at."""
+    pairs: tuple[AuditedPair, ...]
+    """What guessers win, pair by pair."""
+    library: str
+    """Library of the original."""
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Names of the checks that failed."""
+        return tuple(each.name for each in self.checks if each.result == "failed")
+
+    @property
+    def frame(self) -> NativeFrame:
+        """The figures of the pairs as a small frame of the library of the original, a row for each."""
+        names = [each.name for each in fields(AuditedPair)]
+        return small_frame({name: [getattr(each, name) for each in self.pairs] for name in names}, library=self.library)
+
+    def _shown(self) -> tuple[str, Rows]:
+        verdict = "passed" if self.passed else "failed: " + ", ".join(self.failures)
+        rows = [("verdict", f"{verdict}; a correct release passes with probability {self.level:g}")]
+        rows += [(each.name, f"{each.result}: {each.why}") for each in self.checks]
+        if self.pairs:
+            rows.append(("guessers", _table(self.pairs)))
+        private = "this report holds exact statistics of every secret"
+        return "Audit: the release beside the original", [*rows, ("keep private", private)]
+
+    def __str__(self) -> str:
+        return as_text(*self._shown())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(*self._shown())
+
+
+def check_of(name: str, result: Result, why: str, /, *, found: float = math.nan, limit: float = math.nan) -> AuditCheck:
+    """A check with its figures."""
+    return AuditCheck(name=name, result=result, found=float(found), limit=float(limit), why=why)
+
+
+def check_of_p(name: str, p: float, why: str, /, *, alpha: float) -> AuditCheck:
+    """A check by a p-value: it fails below alpha."""
+    result: Result = "failed" if p < alpha else "passed"
+    return check_of(name, result, f"{why} (p = {p:.2g}, {alpha:.2g} fails)", found=p, limit=alpha)
+
+
+def _table(pairs: Sequence[AuditedPair]) -> str:
+    """The pairs with the largest bounds of epsilon, a line each."""
+    listed = sorted(pairs, key=lambda each: -each.epsilon_low)[:_SHOWN]
+    names = [shown(f"{each.secret} / {each.other}" + (f" ({each.stratum})" if each.stratum else "")) for each in listed]
+    width = max(map(len, names))
+    head = f"{'':<{width}}  {'before':>7} {'after':>7} {'advantage':>21} {'bound':>7} {'learned':>7} {'epsilon':>8}"
+    lines = [
+        f"{name:<{width}}  {each.accuracy_before:7.3f} {each.accuracy_after:7.3f} {each.advantage:7.3f}"
+        f" [{each.advantage_low:5.2f}, {each.advantage_high:4.2f}] {each.advantage_bound:7.3f}"
+        f" {each.advantage_learned:7.3f} {'> ' + format(each.epsilon_low, '.3f'):>8}"
+        for name, each in zip(names, listed, strict=True)
+    ]
+    more = [f"and {len(pairs) - len(listed):,} more"] if len(pairs) > len(listed) else []
+    return "\n".join([head, *lines, *more])

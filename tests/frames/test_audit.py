@@ -1,0 +1,153 @@
+"""Audits of every kind of frame, what they refuse, and what they print."""
+
+import datetime
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from conftest import LOCAL_KINDS, build_frame
+
+import puffer_frames
+
+IN_MEMORY = [kind for kind in LOCAL_KINDS if kind not in ("polars-lazy", "duckdb")]
+ASKED = {"secret": "group", "public": "score", "epsilon": 1.0, "mechanism": "noise"}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    group = rng.choice(["a", "b"], 300)
+    score = rng.integers(0, 9, 300) + (group == "b")
+    return {"group": group.tolist(), "score": score.tolist(), "note": rng.choice(["x", "y"], 300).tolist()}
+
+
+def unseeded(released):
+    """Its certificate, as if the noise came from no seed."""
+    return replace(puffer_frames.certificate_of(released), reproducible=False)
+
+
+@pytest.fixture(scope="module")
+def released(data):
+    frame = pd.DataFrame(data)
+    return frame, frame.puffer.privatize(**ASKED, rng=1)
+
+
+@pytest.mark.parametrize("kind", IN_MEMORY)
+def test_every_kind_gives_the_same_report(kind, data, released):
+    frame = build_frame(kind, data)
+    mine = puffer_frames.privatize(frame, **ASKED, rng=1)
+    report = puffer_frames.audit(frame, mine, rng=2)
+    assert report.failures == ("seed",)
+    assert str(report) == str(puffer_frames.audit(*released, rng=2))
+    assert type(report.frame).__module__.partition(".")[0] == type(frame).__module__.partition(".")[0]
+    assert puffer_frames.audit(frame, mine, certificate=unseeded(mine), rng=2).passed
+
+
+@pytest.mark.parametrize("kind", ["polars-lazy", "duckdb"])
+def test_rows_must_be_in_memory(kind, data, released):
+    frame, certificate = build_frame(kind, data), unseeded(released[1])
+    with pytest.raises(puffer_frames.ArgumentTypeError, match="original must be a frame in memory"):
+        puffer_frames.audit(frame, released[1])
+    with pytest.raises(puffer_frames.ArgumentTypeError, match="released must be a frame in memory"):
+        puffer_frames.audit(released[0], frame, certificate=certificate)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "error", "words"),
+    [
+        (lambda frame, out: (frame.head(200), out), {}, "ArgumentError", "the original must be the table"),
+        (lambda frame, out: (frame, out.head(0)), {}, "ArgumentError", "released must be a release with rows"),
+        (lambda frame, out: (frame.drop(columns="group"), out), {}, "ColumnNotFoundError", "secret must be"),
+        (lambda frame, out: (frame, frame), {}, "UncoveredFrameError", "certificate"),
+        (lambda frame, out: (frame, out), {"secret": "sex"}, "ColumnNotFoundError", "secret must be"),
+        (lambda frame, out: (frame, out), {"level": 1.0}, "ArgumentError", "level must be"),
+        (lambda frame, out: (frame, out), {"level": True}, "ArgumentError", "level must be"),
+        (lambda frame, out: (frame, out), {"rng": "x"}, "ArgumentTypeError", "rng must be"),
+        (lambda frame, out: (frame, out), {"certificate": "x"}, "ArgumentTypeError", "certificate must be"),
+    ],
+)
+def test_what_is_refused(released, change, options, error, words):
+    with pytest.raises(getattr(puffer_frames, error), match=words):
+        puffer_frames.audit(*change(*released), **options)
+
+
+def test_answers_have_no_rows(data):
+    frame = pd.DataFrame(data).assign(person=range(300))
+    asked = {"unit": "person", "value": "score", "query": "sum", "protect": "presence", "epsilon": 1.0}
+    with pytest.raises(puffer_frames.ArgumentError, match="answers about all rows"):
+        puffer_frames.audit(frame, frame.puffer.aggregate(**asked, rng=1))
+
+
+def test_the_report(released):
+    frame, out = released
+    report = frame.puffer.audit(out, certificate=unseeded(out), rng=3)
+    assert "keep private" in str(report)
+    assert str(report).startswith("Audit")
+    assert "<table>" in report._repr_html_()
+    (pair,) = report.pairs
+    assert {pair.secret, pair.other} == {"a", "b"}
+    assert pair.rows == 300
+    assert pair.advantage_low <= pair.advantage <= pair.advantage_high
+    assert pair.accuracy_after == pytest.approx((1 + pair.advantage) / 2)
+    assert pair.advantage_bound == pytest.approx((np.e - 1) / (np.e + 1))
+    assert report.frame["epsilon_low"].tolist() == [pair.epsilon_low]
+    checks = {each.name: each for each in report.checks}
+    assert checks["loss at the scale"].found == pytest.approx(1.0, abs=1e-6)  # the smallest scale loses all of epsilon
+    assert report == frame.puffer.audit(out, certificate=unseeded(out), rng=3)
+
+
+def test_kept_columns_and_unique_rows(data):
+    frame = pd.DataFrame(data).assign(id=range(300))
+    with pytest.warns(puffer_frames.KeptColumnWarning):
+        out = frame.assign(copy=frame["group"].str.upper()).puffer.privatize(**ASKED, keep=["copy", "id"], rng=1)
+    report = puffer_frames.audit(frame.assign(copy=frame["group"].str.upper()), out, rng=2)
+    checks = {each.name: each for each in report.checks}
+    assert checks["raw columns"].why == "copy is group"
+    assert checks["singling out"].found == 1.0
+    assert checks["kept columns"].result == "information"
+    assert checks["kept columns"].found > 0.9
+
+
+def test_columns_that_the_certificate_does_not_know(released):
+    frame, out = released
+    checks = {
+        each.name: each.result
+        for each in puffer_frames.audit(frame, out.assign(more=frame["score"]), certificate=unseeded(out)).checks
+    }
+    assert checks["columns"] == checks["raw columns"] == "failed"
+    lacking = {each.name: each.result for each in puffer_frames.audit(frame.drop(columns="score"), out).checks}
+    assert lacking["columns"] == "failed"
+    assert lacking["noise law"] == "not applicable"
+
+
+def test_odd_columns_beside(data):
+    """Columns of any type may stand in the original."""
+    frame = pl.DataFrame(data).with_columns(
+        lists=pl.lit([1, 2]),
+        structs=pl.struct("score", "note"),
+        day=pl.lit(datetime.date(2020, 1, 1)),
+        truth=pl.col("score") > 4,
+        exact=pl.col("score").cast(pl.Decimal(10, 2)),
+        category=pl.col("note").cast(pl.Categorical),
+        gaps=pl.when(pl.col("score") > 2).then(pl.col("note")),
+    )
+    out = frame.puffer.privatize(**ASKED, rng=1)
+    assert puffer_frames.audit(frame, out, rng=1).failures == ("seed",)
+    out = frame.puffer.privatize(secret="truth", public="gaps", epsilon=1.0, nulls="level", rng=1)
+    assert puffer_frames.audit(frame, out, certificate=unseeded(out), rng=1).passed
+
+
+def test_index_that_was_kept(data):
+    frame = pd.DataFrame(data).set_index(pd.Index(np.arange(300) * 7, name="number"))
+    out = frame.puffer.privatize(**ASKED, index="keep", rng=1)
+    assert puffer_frames.audit(frame, out, certificate=unseeded(out), rng=1).passed
+
+
+def test_errors_show_no_value_of_a_public_column(data):
+    frame = pd.DataFrame(data).assign(score=lambda table: 123456.0 + table["score"])
+    out = frame.puffer.privatize(**ASKED, rng=1)
+    with pytest.raises(puffer_frames.PufferError) as raised:
+        puffer_frames.audit(frame.head(100), out)
+    assert "12345" not in str(raised.value)

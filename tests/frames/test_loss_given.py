@@ -1,0 +1,108 @@
+"""What noisy values lose beside other columns, against direct sums over the atoms of every stratum."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import build_frame
+from kinds import entries
+
+from puffer_frames import ArgumentError, CalibrationError, ColumnNotFoundError, Strata, calibrate
+
+pytestmark = pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
+
+ROWS = 500
+_RNG = np.random.default_rng(8)
+GROUP = _RNG.choice(["a", "b", "c"], ROWS, p=[0.5, 0.3, 0.2])
+TOWN = np.where((GROUP == "c") & (_RNG.random(ROWS) < 0.5), "z", _RNG.choice(["x", "y"], ROWS))
+COLUMNS = {
+    "group": GROUP.tolist(),
+    "town": TOWN.tolist(),
+    "floor": _RNG.integers(0, 3, ROWS).tolist(),
+    "score": (_RNG.integers(0, 6, ROWS) + 2 * (GROUP == "a") * (TOWN == "x")).tolist(),
+    "level": (_RNG.integers(0, 4, ROWS) + (GROUP == "b")).tolist(),
+    "job": np.where(GROUP == "a", "cook", _RNG.choice(["cook", "smith"], ROWS)).tolist(),
+}
+FRAME = pd.DataFrame(COLUMNS)
+ASKED = {"secret": "group", "public": "score", "epsilon": 0.8}
+
+
+def direct(rows, scales):
+    """The largest log ratio at any row of the grid of atoms, of any two secrets."""
+    axes = [np.unique(rows[name]) for name in scales]
+    grid = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+    logs = {}
+    for secret, own in rows.groupby("group"):
+        away = np.abs(grid[:, None, :] - own[list(scales)].to_numpy()[None]) / np.array(list(scales.values()))
+        logs[secret] = np.log(np.exp(-away.sum(axis=2)).mean(axis=1))
+    return max((np.abs(logs[s] - logs[t]).max() for s in logs for t in logs if s < t), default=math.nan)
+
+
+def told(rows, whole):
+    counts, of = rows["group"].value_counts(), whole["group"].value_counts()
+    if set(counts.index) != set(of.index):
+        return math.inf
+    return max(abs(math.log(counts[s] / counts[t] / (of[s] / of[t]))) for s in of.index for t in of.index)
+
+
+@pytest.mark.parametrize("public", ["score", ["score", "level"]])
+@pytest.mark.parametrize("columns", ["town", ["floor"], ["town", "floor"]])
+def test_losses_are_those_of_direct_sums(public, columns):
+    plan = calibrate(FRAME, **ASKED | {"public": public})
+    found = plan.loss_given(FRAME, columns)
+    names = [columns] if isinstance(columns, str) else columns
+    groups = {tuple(map(str, key)): rows for key, rows in FRAME.groupby(names)}
+    assert {tuple(row) for row in found[names].itertuples(index=False)} == set(groups)
+    for row in found.to_dict("records"):
+        rows = groups[tuple(row[name] for name in names)]
+        assert row["rows"] == len(rows)
+        assert row["loss"] == pytest.approx(direct(rows, plan.scales), abs=1e-9, nan_ok=True)
+        assert row["told"] == pytest.approx(told(rows, FRAME), abs=1e-12)
+    assert found["loss"].max() > ASKED["epsilon"]
+
+
+def test_beside_given_columns():
+    """What strata of the plan hide, and what their scales lose beside one more column."""
+    plan = calibrate(FRAME[FRAME["town"] != "z"], **ASKED, given=Strata("town"))
+    part = FRAME[FRAME["town"] != "z"]
+    found = plan.loss_given(part, "floor")
+    assert list(found.columns) == ["town", "floor", "rows", "loss", "told"]
+    for row in found.to_dict("records"):
+        own = part[part["town"] == row["town"]]
+        rows = own[own["floor"] == int(row["floor"])]
+        scales = {"score": plan.plan.strata.scales[(row["town"],)]["score"]}
+        assert row["loss"] == pytest.approx(direct(rows, scales), abs=1e-9)
+        assert row["told"] == pytest.approx(told(rows, own), abs=1e-12)
+    with pytest.raises(ArgumentError, match="does not condition already"):
+        plan.loss_given(part, "town")
+    with pytest.raises(CalibrationError, match="strata of the plan"):
+        plan.loss_given(FRAME, "floor")
+
+
+def test_every_kind(kind, make_frame):
+    expected = calibrate(FRAME, **ASKED).loss_given(FRAME, ["town"])
+    found = calibrate(make_frame(COLUMNS), **ASKED).loss_given(make_frame(COLUMNS), "town")
+    for (name, values), own in zip(entries(found), expected.to_dict("list").values(), strict=True):
+        values = [math.nan if value is None else value for value in values]
+        assert values == (own if name == "town" else pytest.approx(own, nan_ok=True))
+
+
+def test_labels_beside_numbers_and_delta():
+    plan = calibrate(FRAME, **ASKED | {"public": ["score", "job"]})
+    found = plan.loss_given(FRAME, "town")
+    assert len(found) == 3
+    assert found["loss"].max() > 0
+    less = calibrate(FRAME, **ASKED, delta=1e-3).loss_given(FRAME, "town")
+    assert 0 <= less["loss"].min() <= less["loss"].max() <= 1
+
+
+def test_wrong_columns():
+    plan = calibrate(FRAME, **ASKED)
+    with pytest.raises(ColumnNotFoundError):
+        plan.loss_given(FRAME, "nothing")
+    for name in ("group", "score"):
+        with pytest.raises(ArgumentError):
+            plan.loss_given(FRAME, name)
+    many = build_frame("polars", COLUMNS | {"id": list(range(ROWS))})
+    assert len(calibrate(many, **ASKED).loss_given(many, "id")) == ROWS

@@ -1,0 +1,293 @@
+"""Reports: what the page holds, what it must never hold, and how it is written."""
+
+import itertools
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from certificate_cases import ABOUT, PEOPLE, certificate_of_case, said_of
+from html_page import Page
+
+import puffer_frames
+from puffer_frames.certificates.report.odds import example
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
+
+CASES = (
+    *("release", "release, delta", "release, seeded", "rows", "rows, given, delta", "labels", "labels, published"),
+    *("labels, no cap", "series, population", "sum and count, delta", "release, unit of independent rows"),
+    *("release, kept", "release, stable noise", "columns", "rows, labels", "release, no noise", "rows, refined"),
+)
+ODD = '<script>alert("1")</script>\x07\u202e & \'"'
+
+
+def page_of(certificate, folder, **more):
+    path = folder / "report.html"
+    certificate.report(path, overwrite=True, **more)
+    text = path.read_text(encoding="utf-8")
+    return Page(text), text
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_page_is_whole_and_needs_nothing_from_elsewhere(name, tmp_path):
+    page, text = page_of(certificate_of_case(name), tmp_path)
+    assert {one.tag for one in page.elements} <= {
+        *("html", "head", "meta", "title", "style", "body", "main", "p", "h1", "h2", "section", "ul", "li", "div"),
+        *("table", "caption", "thead", "tbody", "tr", "th", "td", "figure", "figcaption"),
+        *("svg", "desc", "text", "rect", "line"),
+    }
+    given = {name for one in page.elements for name in one.given}
+    assert not given & {"src", "href", "onload", "onclick", "style", "xlink:href"}
+    assert not re.search(r"url\(|@import|https?://", text)
+    assert "{" not in page.text
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_screen_reader_finds_its_way(name, tmp_path):
+    page, _ = page_of(certificate_of_case(name), tmp_path)
+    assert page.all("html")[0].given["lang"] == "en"
+    headings = [int(one.tag[1]) for one in page.all("h1", "h2", "h3")]
+    assert headings[0] == 1
+    assert headings.count(1) == 1
+    assert all(after - before <= 1 for before, after in itertools.pairwise(headings))
+    assert all(one.given["scope"] in ("row", "col") for one in page.all("th"))
+    assert len(page.all("caption")) == len(page.all("table"))
+    named = [one.given["id"] for one in page.elements if "id" in one.given]
+    assert len(named) == len(set(named))
+    for one in page.elements:
+        assert set(one.given.get("aria-labelledby", "").split()) <= set(named)
+    for svg in page.all("svg"):
+        assert svg.given["role"] == "img"
+        title, desc = svg.given["aria-labelledby"].split()
+        assert next(one for one in page.elements if one.given.get("id") == title).text
+        assert next(one for one in page.elements if one.given.get("id") == desc).text
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_sentence_of_the_certificate_is_on_the_page(name, tmp_path):
+    certificate = certificate_of_case(name)
+    page, _ = page_of(certificate, tmp_path)
+    for statement in certificate.statements:
+        assert " ".join(statement.text.split()) in page.text
+    (box,) = (one for one in page.all("section") if one.given.get("class") == "box")
+    for statement in certificate.statements:
+        assert (statement.text in box.text) == (statement.kind == "not covered")
+
+
+def test_what_an_issuer_says_is_named_and_what_nobody_said_too(tmp_path):
+    page, _ = page_of(said_of().puffer.certificate, tmp_path, justification="Our committee's usual value.")
+    for head, word in (("Data set", "dataset"), ("By whom", "issuer"), ("For what use", "intended_use")):
+        assert page.row(head) == [ABOUT[word]]
+    assert page.row("When") == ["2026-01-31T12:00:00Z"]
+    assert page.row("Why this epsilon") == ["NIST", "Our committee's usual value. (said)"]
+    page, _ = page_of(certificate_of_case("release"), tmp_path)
+    for head in ("Data set", "By whom", "When", "For what use", "Whom to ask"):
+        assert page.row(head) == ["not said"]
+    assert page.row("Why this epsilon")[1].startswith("Not said")
+
+
+def test_every_text_is_escaped(tmp_path):
+    names = {"secret": f"s{ODD}", "public": f"p{ODD}", "keep": f"k{ODD}"}
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            names["secret"]: rng.choice([f"a{ODD}", f"b{ODD}"], 100),
+            names["public"]: rng.integers(0, 5, 100),
+            names["keep"]: rng.integers(0, 2, 100),
+        }
+    )
+    said = {"issuer": ODD, "dataset": ODD, "intended_use": ODD, "contact": ODD}
+    released = frame.puffer.privatize(**names, epsilon=0.5, about=said)
+    page, text = page_of(released.puffer.certificate, tmp_path, justification=ODD)
+    assert "<script" not in text
+    assert "\x07" not in text
+    assert "\u202e" not in text
+    assert page.row("By whom") == ['<script>alert("1")</script>\\x07\\u202e & \'"']
+    frame.puffer.calibrate(secret=names["secret"], public=names["public"], epsilon=0.5).report(tmp_path / "plan.html")
+    text = (tmp_path / "plan.html").read_text(encoding="utf-8")
+    assert "<script" not in text
+    Page(text)
+
+
+def test_a_release_from_a_seed_promises_nothing(tmp_path):
+    page, _ = page_of(certificate_of_case("release, seeded"), tmp_path)
+    (first, *_) = page.all("p")
+    assert first.given["class"] == "notice"
+    assert first.text.startswith("WARNING")
+    assert page.all("h1")[0].text.endswith("NOT PRIVATE")
+    for promise in ("1 in 10", "keeps the guarantee", "no end date", "largest risk", "Delta is 0"):
+        assert promise not in page.text
+
+
+def test_a_promise_beside_other_columns_is_narrower(tmp_path):
+    page, _ = page_of(certificate_of_case("release, kept"), tmp_path)
+    assert "After looking at one noisy value" in page.text
+    page, _ = page_of(certificate_of_case("rows, given, delta"), tmp_path)
+    assert "of one record, whose town the reader knows" in page.text
+    assert "among records with the same town" in page.text
+
+
+def test_the_three_figures_of_robustness_are_those_of_the_certificate(tmp_path):
+    certificate = certificate_of_case("release")
+    page, _ = page_of(certificate, tmp_path)
+    wider = certificate.wider["score"]
+    assert page.row("the beliefs named here") == ["at most 1, as asked for"]
+    assert page.row("every law that the table does not refute at 95 %") == [f"at most {wider['population']:g}"]
+    assert page.row("any law on the range or domain") == [f"at most {wider['any law']:g}"]
+    page, _ = page_of(certificate_of_case("labels, no cap"), tmp_path)
+    assert page.row("any law of these levels (pure loss)") == ["no bound"]
+
+
+def test_delta_is_held_against_the_rows(tmp_path):
+    page, _ = page_of(certificate_of_case("rows, given, delta"), tmp_path)  # 0.001 and 400 rows
+    assert "is at most 0.4" in page.row("Delta against rows")[1]
+    plain = certificate_of_case("release").to_dict() | {"delta": 0.01}
+    weak, _ = page_of(puffer_frames.Certificate.from_dict(plain), tmp_path)
+    assert "may be 1 or more" in weak.row("Delta against rows")[1]
+
+
+@pytest.mark.parametrize(("epsilon", "after", "seen"), [(1.0, 0.232, 0.272), (0.5, 0.155, 0.165), (20.0, 1.0, 1.0)])
+def test_the_example_in_numbers(epsilon, after, seen):
+    found = example(epsilon, 0.0)
+    assert (found.after, found.seen, found.chance) == (after, seen, 0.0)
+    assert found.after >= Fraction(math.exp(epsilon)) / (9 + Fraction(math.exp(epsilon))) * (1 - Fraction(1, 10**12))
+
+
+def test_the_example_holds_for_laws_at_delta():
+    """Two laws of five values, and the least delta at epsilon: who gave a secret 1 in 10 rarely comes above."""
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        p, q = rng.dirichlet(np.full(5, 0.4), 2)
+        epsilon = float(rng.uniform(0.05, 2))
+        delta = max(np.maximum(a - math.exp(epsilon) * b, 0).sum() for a, b in ((p, q), (q, p)))
+        if not 0 < delta < 0.5:
+            continue
+        found = example(epsilon, delta)
+        above = 0.1 * p / (0.1 * p + 0.9 * q) > found.after + 1e-12
+        assert max(p[above].sum(), q[above].sum()) <= found.chance + 1e-12
+        parts = [list(part) for k in range(6) for part in itertools.combinations(range(5), k)]
+        assert all(p[part].sum() <= found.seen + 1e-12 for part in parts if q[part].sum() <= 0.1)
+
+
+def test_the_path(tmp_path):
+    certificate = certificate_of_case("release")
+    with pytest.raises(ArgumentError, match=r"ends in \.html"):
+        certificate.report(tmp_path / "report.pdf")
+    with pytest.raises(ArgumentTypeError, match="a str or a Path"):
+        certificate.report(3)
+    certificate.report(tmp_path / "report.html")
+    before = (tmp_path / "report.html").read_bytes()
+    with pytest.raises(ArgumentError, match="one that is there"):
+        certificate.report(tmp_path / "report.html")
+    with pytest.raises(ArgumentTypeError, match="True or False"):
+        certificate.report(tmp_path / "report.html", overwrite="yes")
+    with pytest.raises(ArgumentError, match="justification"):
+        certificate.report(tmp_path / "report.html", overwrite=True, justification=" ")
+    assert (tmp_path / "report.html").read_bytes() == before
+    with pytest.raises(FileNotFoundError):
+        certificate.report(tmp_path / "none" / "report.html")
+    certificate.report(str(tmp_path / "report.html"), overwrite=True)
+    assert (tmp_path / "report.html").read_bytes() == before  # nothing in it changes from run to run
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+@dataclass
+class Audited:
+    passed: object
+    figure: str = "race a: 0.8125"
+
+    def __str__(self):
+        return f"accuracy {self.figure}"
+
+
+def test_a_test_of_the_release(tmp_path):
+    certificate = certificate_of_case("release")
+    page, text = page_of(certificate, tmp_path, audit=Audited(True))
+    assert page.row("Adversarial test")[1] == "A test of the release against its table (Audited) passed. (measured)"
+    assert "0.8125" not in text
+    page, _ = page_of(certificate, tmp_path, audit=Audited(False))
+    assert "FAILED" in page.all("p")[0].text
+    assert page.all("p")[0].given["class"] == "notice"
+    for wrong in (Audited("yes"), "passed", 1):
+        with pytest.raises(ArgumentTypeError, match="audit"):
+            certificate.report(tmp_path / "wrong.html", audit=wrong)
+    assert not (tmp_path / "wrong.html").exists()
+
+
+def test_the_ledger_tells_of_this_data_set_alone(tmp_path):
+    book = puffer_frames.Ledger(tmp_path / "releases.jsonl")
+    asked = {"secret": "group", "public": ["score", "age"], "theorem": "bounded", "ledger": book}
+    for dataset in ("ours", "theirs", "ours"):
+        released = PEOPLE.puffer.privatize(**asked, epsilon=0.5, about={"dataset": dataset})
+    page, text = page_of(released.puffer.certificate, tmp_path, ledger=book)
+    assert "theirs" not in text
+    assert len([one for one in page.all("td") if one.text == "finished"]) == 2
+    assert "in the ledger together: epsilon 1 (" in page.text
+    assert "not among those of the ledger" not in page.text
+    other = PEOPLE.puffer.privatize(secret="group", public="score", epsilon=1.0, about={"dataset": "ours"})
+    page, _ = page_of(other.puffer.certificate, tmp_path, ledger=book)
+    assert "not among those of the ledger" in page.text
+    PEOPLE.puffer.privatize(secret="group", public="some", nulls="drop", epsilon=1.0, about=ours(), ledger=book)
+    page, _ = page_of(other.puffer.certificate, tmp_path, ledger=book)
+    assert "Nothing is known of all releases" in page.text
+    with pytest.raises(ArgumentError, match="names no data set"):
+        certificate_of_case("release").report(tmp_path / "none.html", ledger=book)
+    with pytest.raises(ArgumentError, match="one without"):
+        said_of().puffer.certificate.report(tmp_path / "none.html", ledger=book)
+    with pytest.raises(ArgumentTypeError, match="a Ledger"):
+        said_of().puffer.certificate.report(tmp_path / "none.html", ledger="releases.jsonl")
+
+
+def ours():
+    return {"dataset": "ours"}
+
+
+PLANS = {
+    "noise": {"public": "score"},
+    "several": {"public": ["score", "age"]},
+    "labels beside": {"public": ["score", "hobby"]},
+    "strata": {"public": "score", "given": "town"},
+    "channel": {"public": "hobby"},
+    "channel, delta": {"public": "hobby", "delta": 1e-4},
+    "channel of two": {"public": ["hobby", "town"], "mechanism": "channel"},
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_plan_begins_with_a_warning_and_is_private(name, tmp_path):
+    plan = PEOPLE.puffer.calibrate(secret="group", epsilon=1.0, **PLANS[name])
+    plan.report(tmp_path / "plan.html", audit=Audited(True))
+    assert (tmp_path / "plan.html").stat().st_mode & 0o777 == 0o600
+    page = Page((tmp_path / "plan.html").read_text(encoding="utf-8"))
+    assert page.all("body")[0].text.lstrip().startswith("KEEP PRIVATE")
+    assert all(str(rows) in page.text for rows in plan.rows_per_secret.values())
+    assert "0.8125" in page.text
+    with pytest.raises(ArgumentError, match="one that is there"):
+        plan.report(tmp_path / "plan.html")
+
+
+def test_columns_of_one_channel_are_one_row(tmp_path):
+    plan = PEOPLE.puffer.calibrate(secret="group", epsilon=1.0, **PLANS["channel of two"])
+    page, _ = page_of(plan.release(PEOPLE).puffer.certificate, tmp_path)
+    assert "a random level for each row of values together" in page.row("hobby, town")[0]
+    assert "After looking at the released values of one row together" in page.text
+
+
+def test_a_certificate_has_no_statistics_that_the_plan_has(tmp_path):
+    plan = PEOPLE.puffer.calibrate(secret="group", public="age", epsilon=1.0)
+    page, _ = page_of(plan.release(PEOPLE).puffer.certificate, tmp_path)
+    for secret, rows in plan.rows_per_secret.items():
+        prior = plan.priors[secret]
+        for figure in (f"{rows:,}", f"{prior.mean:.6g}", f"{prior.std:.6g}"):
+            assert not re.search(rf"(?<![\d.]){re.escape(figure)}(?![\d.])", page.text), figure
+
+
+def test_a_changed_frame_says_so(tmp_path):
+    released = PEOPLE.puffer.privatize(secret="group", public="score", epsilon=1.0)
+    certificate = released.puffer.certificate
+    changed = certificate.attach(released.head(50), derived=True)
+    page, _ = page_of(changed.puffer.certificate, tmp_path)
+    assert "was changed after the release" in page.text

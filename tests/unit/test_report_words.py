@@ -1,0 +1,131 @@
+"""No sentence that a report adds appears where it is not true: every one, held against a table."""
+
+import re
+
+import pytest
+from certificate_cases import CASES, certificate_of_case, said_of
+from html_page import Page
+
+from puffer_frames import Ledger
+from puffer_frames.certificates.report.words import REPORT_SENTENCES
+
+SEEDED = ("release, seeded", "labels, seeded")
+NAMES = (
+    *("release", "release, delta", *SEEDED, "rows", "rows, given, delta", "labels", "labels, delta", "series"),
+    *("series, Gaussian noise", "sum", "sum, delta", "release, unit of independent rows", "release, kept", "batch"),
+    *("release, clipped and rounded", "release, remap", "release, no noise", "release, given", "rows, labels"),
+)
+EXPORTED = {"relation", "relation-compared", "relation-distance", "relation-output", "nothing-before"}
+"""Tested with the records for registries."""
+TOLD = {
+    *("changed", "audit-passed", "audit-failed", "epsilon-said", "use-said", "issuer-said", "signed", "delta-weak"),
+    *("ledger-total", "ledger-unknown", "ledger-lacks", "ledger-only"),
+}
+"""Those that the certificates of cases cannot have: tested with what a report is told, here and in test_report.py."""
+ALWAYS = {
+    *("audit-none", "epsilon-unsaid", "use-unsaid", "issuer-unsaid", "unsigned", "ledger-none", "central", "machine"),
+    "small-groups",
+}
+
+
+def private(c, name):
+    return name not in SEEDED
+
+
+def answers(c, name):
+    return c["verb"] in ("aggregate", "histogram")
+
+
+def channel(c, name):
+    return c["public"] == "hobby" if "public" in c else False
+
+
+TABLE = {key: lambda c, name: True for key in ALWAYS} | {
+    "example": lambda c, name: private(c, name) and not c.get("delta"),
+    "example-delta": lambda c, name: private(c, name) and bool(c.get("delta")),
+    "seen": private,
+    "no-end": private,
+    "not-dp": private,
+    "no-promise": lambda c, name: not private(c, name),
+    "unit-row": lambda c, name: not answers(c, name) and "unit" not in c,
+    "unit-rows": lambda c, name: not answers(c, name) and "unit" in c,
+    "unit-answer": answers,
+    "delta-zero": lambda c, name: private(c, name) and not c.get("delta"),
+    "delta-rows": lambda c, name: bool(c.get("delta")) and not answers(c, name),
+    "delta-answers": lambda c, name: bool(c.get("delta")) and answers(c, name),
+    "nothing-beside": lambda c, name: not answers(c, name) and not {"keep", "given"} & set(c),
+    "rows-public": lambda c, name: not answers(c, name),
+    "worst-case": private,
+    "closed": private,
+    "nothing-after": lambda c, name: (
+        not answers(c, name)
+        and not channel(c, name)
+        and not {"clip", "round"} & set(c)
+        and c.get("mechanism") != "remap"
+    ),
+    "useless": lambda c, name: any(
+        certificate_of_case(name).expected_error[column] > one.constant_error
+        for column, one in certificate_of_case(name).estimated.items()
+    ),
+    "no-bias": lambda c, name: (
+        not channel(c, name)
+        and not {"clip", "round"} & set(c)
+        and c.get("mechanism") != "remap"
+        and name not in ("release, no noise", "rows, labels")
+    ),
+}
+
+
+def pattern(key):
+    """A sentence with anything in its braces; none that is nothing but what it is told."""
+    parts = re.split(r"\{\w+\}", REPORT_SENTENCES[key][1])
+    return re.compile(".+?".join(map(re.escape, parts)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_sentence_appears_where_the_table_says(name, tmp_path):
+    certificate_of_case(name).report(tmp_path / "report.html")
+    text = Page((tmp_path / "report.html").read_text(encoding="utf-8")).text
+    found = {key for key in TABLE if pattern(key).search(text)}
+    assert found == {key for key, appears in TABLE.items() if appears(CASES[name], name)}
+    absent = TOLD - {"epsilon-said", "use-said", "issuer-said"}
+    assert not {key for key in absent if pattern(key).search(text)}
+
+
+def test_the_table_names_every_sentence():
+    assert set(TABLE) | TOLD | EXPORTED == set(REPORT_SENTENCES)
+    assert not set(TABLE) & TOLD
+
+
+def test_every_sentence_has_a_ground():
+    grounds = {"proved", "measured", "assumed", "not covered", "done", "technical", "said"}
+    assert {ground for ground, _ in REPORT_SENTENCES.values()} <= grounds
+
+
+def test_what_a_report_is_told(tmp_path):
+    certificate = said_of().puffer.certificate
+    certificate.report(tmp_path / "report.html", justification="The committee chose it.")
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert page.row("Intended use")[1] == "teaching (said)"
+    assert page.row("Who answers for it")[1] == "Office for tests; office@example.org. (said)"
+    assert page.row("Why this epsilon")[1] == "The committee chose it. (said)"
+
+
+def test_a_signature_is_named_and_not_called_good(tmp_path):
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    signed = certificate_of_case("release").sign(Ed25519PrivateKey.generate())
+    signed.report(tmp_path / "report.html")
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert pattern("signed").search(page.text)
+    assert not pattern("unsigned").search(page.text)
+
+
+def test_a_withdrawn_release_counts_no_longer(tmp_path):
+    book = Ledger(tmp_path / "releases.jsonl")
+    certificate = said_of().puffer.certificate
+    book.withdraw(book.reserve(certificate, None))
+    certificate.report(tmp_path / "report.html", ledger=book)
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "withdrawn" in page.text
+    assert "Nothing is known of all releases of this data set together: none counts." in page.text
