@@ -44,7 +44,7 @@ def _method(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[
 
 
 class PufferAccessor(Generic[Frame, Answer]):
-    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `aggregate`, `estimate`, `audit`, `verify` and more."""
+    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `aggregate`, `estimate`, `audit` and `verify`."""
 
     def __init__(self, frame: NativeFrame) -> None:
         self._frame = frame

@@ -46,7 +46,7 @@ Frame = TypeVar("Frame")
 Answer = TypeVar("Answer")
 
 class PufferAccessor(Generic[Frame, Answer]):
-    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `aggregate`, `estimate`, `audit`, `verify` and more."""
+    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `aggregate`, `estimate`, `audit` and `verify`."""
 
     def __init__(self, frame: Frame) -> None: ...
     def privatize(
