@@ -11,12 +11,13 @@ import sys
 from pathlib import Path
 
 from puffer_frames import accessor
-from puffer_frames.verbs import arguments, attached, audited
+from puffer_frames.verbs import arguments, attached, audited, estimated, estimation
 
 STUB = Path(accessor.__file__).with_suffix(".pyi")
 RETURNS = {"privatize": "Frame", "aggregate": "Answer", "histogram": "Answer", "collect": "pl.DataFrame"}
 """What the verbs return here, where they themselves know of any frame alone."""
 CALIBRATIONS = {
+    "Estimator": "puffer_frames.verbs.estimator",
     "Calibration": "puffer_frames.verbs.calibration",
     "ChannelCalibration": "puffer_frames.verbs.channel_calibration",
 }
@@ -69,7 +70,7 @@ def shown(kind: type, title: str) -> str:
 def sources() -> dict[str, str]:
     """Which module the names come from that the signatures use."""
     found = dict(CALIBRATIONS)
-    for module in (attached, audited, arguments):
+    for module in (attached, audited, arguments, estimated, estimation):
         for node in ast.parse(inspect.getsource(module)).body:
             if isinstance(node, ast.ImportFrom):
                 found |= {alias.name: node.module for alias in node.names}

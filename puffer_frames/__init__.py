@@ -68,6 +68,9 @@ from puffer_frames.verbs.batch_report import BatchReport
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.composition import Composition, compose
+from puffer_frames.verbs.estimated import Estimate
+from puffer_frames.verbs.estimation import estimate
+from puffer_frames.verbs.estimator import Estimator
 from puffer_frames.verbs.release import calibrate, privatize
 from puffer_frames.verbs.release_ledger import Ledger, ledger
 from puffer_frames.verbs.saved_plans import load_plan
@@ -106,6 +109,8 @@ __all__ = [
     "ColumnNotFoundError",
     "Composition",
     "Contamination",
+    "Estimate",
+    "Estimator",
     "FewRowsWarning",
     "ForkedProcessError",
     "FoundChannel",
@@ -142,6 +147,7 @@ __all__ = [
     "calibrate",
     "certificate_of",
     "compose",
+    "estimate",
     "fit_gaussian",
     "fit_mixture",
     "gaussian_scale",

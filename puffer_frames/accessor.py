@@ -19,6 +19,7 @@ from puffer_frames.frames.table import check_frame
 from puffer_frames.verbs.aggregates import aggregate
 from puffer_frames.verbs.attached import certificate_of, collect, sink_parquet, verify, write_parquet
 from puffer_frames.verbs.audited import audit
+from puffer_frames.verbs.estimation import estimate
 from puffer_frames.verbs.release import calibrate, privatize
 from puffer_frames.verbs.series import histogram
 
@@ -43,7 +44,7 @@ def _method(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[
 
 
 class PufferAccessor(Generic[Frame, Answer]):
-    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `aggregate`, `histogram`, `audit` and `verify`."""
+    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `aggregate`, `estimate`, `audit` and `verify`."""
 
     def __init__(self, frame: NativeFrame) -> None:
         self._frame = frame
@@ -57,6 +58,7 @@ class PufferAccessor(Generic[Frame, Answer]):
     aggregate = _method(aggregate)
     histogram = _method(histogram)
     audit = _method(audit)
+    estimate = _method(estimate)
     verify = _method(verify)
     write_parquet = _method(write_parquet)
 

@@ -37,6 +37,8 @@ from puffer_frames.verbs.arguments import (
 from puffer_frames.verbs.audit_report import AuditReport
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
+from puffer_frames.verbs.estimated import Target
+from puffer_frames.verbs.estimator import Estimator
 from puffer_frames.verbs.reserved import LedgerArgument
 
 NAME: str
@@ -44,7 +46,7 @@ Frame = TypeVar("Frame")
 Answer = TypeVar("Answer")
 
 class PufferAccessor(Generic[Frame, Answer]):
-    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `aggregate`, `histogram`, `audit` and `verify`."""
+    """Pufferfish privacy for this frame: `privatize`, `calibrate`, `aggregate`, `estimate`, `audit` and `verify`."""
 
     def __init__(self, frame: Frame) -> None: ...
     def privatize(
@@ -176,6 +178,15 @@ class PufferAccessor(Generic[Frame, Answer]):
         rng: RandomSource = None,
     ) -> AuditReport:
         """Test a release with the original at hand: is its noise as certified, and what does a guesser win?"""
+
+    def estimate(
+        self,
+        certificate: Certificate | None = None,
+        /,
+        *,
+        target: Target = "table",
+    ) -> Estimator:
+        """Estimate statistics of the raw rows from a release of rows, as if there were no noise."""
 
     def verify(
         self,

@@ -19,7 +19,14 @@ NAMES = [
     if ">>>" in path.read_text(encoding="utf-8")
 ]
 """Modules with an example."""
-PAGES = ["README.md", "docs/audit.md", "docs/sklearn.md", "docs/editors.md", "docs/report.md"]
+PAGES = [
+    "README.md",
+    "docs/audit.md",
+    "docs/sklearn.md",
+    "docs/editors.md",
+    "docs/estimates.md",
+    "docs/report.md",
+]
 """Pages whose Python runs, block after block."""
 
 

@@ -59,6 +59,8 @@ def _check_columns(plain: Mapping[str, Any]) -> None:
     channels = set(plain.get("channels", {}))
     if not plain["answers"] and (columns | channels != set(plain["public"]) or columns & channels):
         raise refused("scales or channels of other columns than those that were released")
+    if not set(plain.get("processed", ())) <= columns:
+        raise refused("something done to noisy values of a column that has none")
     if set(plain["public"]) & set(plain["kept"]):
         raise refused("a column that is noisy and kept")
     _check_channels(plain)

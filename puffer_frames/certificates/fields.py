@@ -8,10 +8,10 @@ from typing import Any
 
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.noise.estimate import Usefulness
+from puffer_frames.noise.usefulness import Usefulness
 from puffer_frames.priors.pairs import ProtectedPairs
 
-SCHEMA = "1.3"
+SCHEMA = "1.4"
 """Version of the record: another first number is another meaning; a larger second one adds fields."""
 
 
@@ -84,7 +84,8 @@ class Fields:
     """Of columns that were released through a channel, which have no scale: what counts as error ("cost"), which share
     of wrong rows is covered ("radius"), the loss under any law at all ("cap"), what is kept on average ("preserve");
     the released levels ("levels") where they are public, and what of the plan the curator chose to print:
-    "expected_error", "lower_bound", and "inputs" with "matrix"."""
+    "expected_error", "lower_bound", and "inputs" with "matrix". Of labels beside other columns also how many levels
+    there are ("count")."""
     given: tuple[str, ...] = ()
     """Names of columns that were released as they were, and on which the guarantee conditions."""
     strata: tuple[Mapping[str, Any], ...] = ()
@@ -99,6 +100,9 @@ class Fields:
     refines: tuple[Mapping[str, Any], ...] = ()
     """Earlier releases of the same rows with more noise, the first one first, each with its "fingerprint", "epsilon"
     and "scales" per column: they and this release together have the guarantee of this one."""
+    processed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What was done to the noisy values of a column, at no cost: "round", whether they were rounded to integers, then
+    "clip", the bounds to which they were clipped, or None."""
     issuer: str | None = None
     """Who signs for the release."""
     dataset: str | None = None

@@ -26,8 +26,8 @@ from puffer_frames.errors import UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.compare import compare, require_rows, unknown_names
 from puffer_frames.frames.table import open_table
-from puffer_frames.noise.estimate import Usefulness, usefulness
 from puffer_frames.noise.families import WORDS
+from puffer_frames.noise.usefulness import Usefulness, usefulness
 from puffer_frames.numbers.presentation import as_html, as_text
 from puffer_frames.priors.prior import FloatArray
 
@@ -78,8 +78,12 @@ class Certificate(Published):
             {**found, "scales": {column: number_plain(scale) for column, scale in found["scales"].items()}}
             for found in self.refines
         ]
+        plain["processed"] = {
+            column: {"round": found["round"], "clip": found["clip"] and [number_plain(end) for end in found["clip"]]}
+            for column, found in self.processed.items()
+        }
         # records of earlier versions have no such fields, and a signature covers what there is
-        for name in ("wider", "channels", "given", "strata", "unit", "refines"):
+        for name in ("wider", "channels", "given", "strata", "unit", "refines", "processed"):
             if not plain[name]:
                 del plain[name]
         for name in ("unit_rows", "releases"):
@@ -148,6 +152,10 @@ class Certificate(Published):
             }
             for found in plain.get("refines", ())
         )
+        values["processed"] = {
+            column: {"round": found["round"], "clip": found["clip"] and tuple(float(end) for end in found["clip"])}
+            for column, found in plain.get("processed", {}).items()
+        }
         values["channels"] = {column: dict(found) for column, found in plain.get("channels", {}).items()}
         values["estimated"] = {
             column: Usefulness(

@@ -82,6 +82,11 @@ class Noise(ABC):
         """
         return math.inf
 
+    @property
+    def fourth_moment(self) -> float:
+        """E N^4, in units of the column to the fourth power; infinite for heavy tails."""
+        return math.inf
+
     @abstractmethod
     def log_density(self, z: FloatArray, /) -> FloatArray:
         """Log of the density at distances z."""

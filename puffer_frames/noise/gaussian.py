@@ -84,6 +84,11 @@ class Gaussian(Noise):
         """theta^2."""
         return self.scale * self.scale
 
+    @property
+    def fourth_moment(self) -> float:
+        """3 theta^4."""
+        return 3.0 * self.scale**4
+
     def log_density(self, z: FloatArray, /) -> FloatArray:
         """Log of the density at distances z."""
         log_density: FloatArray = -0.5 * (z / self.scale) ** 2 - math.log(self.scale * math.sqrt(2 * math.pi))

@@ -68,6 +68,11 @@ class Laplace(Noise):
         """2 b^2."""
         return 2.0 * self.scale * self.scale
 
+    @property
+    def fourth_moment(self) -> float:
+        """24 b^4."""
+        return 24.0 * self.scale**4
+
     def log_density(self, z: FloatArray, /) -> FloatArray:
         """Log of the density at distances z."""
         log_density: FloatArray = -np.abs(z) / self.scale - math.log(2 * self.scale)

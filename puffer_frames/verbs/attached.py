@@ -15,7 +15,7 @@ from puffer_frames.frames.plans.source import collect_plan, sink_plan
 from puffer_frames.frames.stamps.attach import runs_of
 from puffer_frames.frames.stamps.parquet import read_parquet_metadata, write_parquet_file
 from puffer_frames.frames.table import open_table
-from puffer_frames.noise.estimate import evenly
+from puffer_frames.noise.usefulness import evenly
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.priors.prior import FloatArray
 

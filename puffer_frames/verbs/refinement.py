@@ -19,9 +19,9 @@ from puffer_frames.frames.local.table import LocalRows, LocalTable
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.adding import HALVES, noise_on_grid, on_grid
-from puffer_frames.noise.estimate import evenly
 from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.refining import GRID_COST, LEAST_STEP, MOST_TIMES, refined
+from puffer_frames.noise.usefulness import evenly
 from puffer_frames.numbers.presentation import plain, shown
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import PUBLISHED_FOR

@@ -87,6 +87,7 @@ def release_certificate(
     return Certificate(
         **_of_noise(plan, seeded=facts.seeded),
         **_of_rows(plan),
+        processed=_processed(plan, asked),
         subject=f"{shown_names(request.secret)} of each {_whose(plan)}, {pairs_text(plan.pairs, apart=request.apart)}",
         answers=False,
         secret=request.secret,
@@ -246,8 +247,23 @@ def _responses_said(plan: Plan) -> dict[str, dict[str, Any]]:
     """What a certificate says of them."""
     scales = [plan.all_scales] if plan.strata is None else list(plan.strata.scales.values())
     return {
-        name: {"cost": "change", "radius": None, "cap": _cap(min(one[name] for one in scales)), "preserve": None}
-        for name in plan.levels
+        name: {
+            "cost": "change",
+            "radius": None,
+            "cap": _cap(min(one[name] for one in scales)),
+            "preserve": None,
+            "count": len(levels),
+        }
+        for name, levels in plan.levels.items()
+    }
+
+
+def _processed(plan: Plan, asked: RowsRequest) -> dict[str, dict[str, Any]]:
+    """What is done to the noisy values of each column of numbers, where anything is."""
+    return {
+        name: {"round": asked.to_integers, "clip": asked.bounds.get(name)}
+        for name in plan.scales
+        if asked.to_integers or name in asked.bounds
     }
 
 

@@ -285,16 +285,16 @@ CASES = {
 
 
 def refined_twice(frame, epsilon, asked):
-    """The certificate of a release that was refined, and refined again."""
+    """A release that was refined, and refined again."""
     key, noted = Path(tempfile.mkdtemp()) / "refine.key", asked.pop("noted", True)
     plan, noted = calibrate(frame, **asked), {"refine_key": key} if noted else {}
     once = plan.refine(frame, plan.release(frame, **noted), epsilon=epsilon, key=key)
-    return plan.refine(frame, once, epsilon=2 * epsilon, key=key).puffer.certificate
+    return plan.refine(frame, once, epsilon=2 * epsilon, key=key)
 
 
 @functools.cache
-def certificate_of_case(name):
-    """The certificate of a case; warnings are not its business."""
+def release_of_case(name):
+    """The release of a case; warnings are not its business."""
     asked = dict(CASES[name])
     verb, frame = asked.pop("verb"), asked.pop("frame")
     with warnings.catch_warnings():
@@ -302,11 +302,15 @@ def certificate_of_case(name):
         if verb == "release":
             batch = asked.pop("batch")
             late = {key: asked.pop(key) for key in ("allow_other_frame", "allow_drift") if key in asked}
-            return calibrate(frame, **asked).release(batch, **late).puffer.certificate
+            return calibrate(frame, **asked).release(batch, **late)
         if "refined" in asked:
             return refined_twice(frame, asked.pop("refined"), asked)
-        released = {"privatize": privatize, "aggregate": aggregate, "histogram": histogram}[verb](frame, **asked)
-    return released.puffer.certificate
+        return {"privatize": privatize, "aggregate": aggregate, "histogram": histogram}[verb](frame, **asked)
+
+
+def certificate_of_case(name):
+    """Its certificate."""
+    return release_of_case(name).puffer.certificate
 
 
 ABOUT = {

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from answer_messages import ANSWERS
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from estimate_messages import ESTIMATES
 from ledger_messages import LEDGERS, REFINEMENTS
 from message_tables import FLOATS, FRAME, PEAKED, RARE, TOWNS
 
@@ -289,6 +290,7 @@ CALLS = (
         "a theorem that is refuted": (lambda: _published("theorem"), lambda: _published("exact")),
     }
     | ANSWERS
+    | ESTIMATES
     | LEDGERS
     | REFINEMENTS
 )

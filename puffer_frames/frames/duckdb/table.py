@@ -38,8 +38,8 @@ from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.strata import strata_columns
 from puffer_frames.frames.summary import count_levels, count_rows, count_values, levels_of
 from puffer_frames.frames.unit_sizes import UNIT, UnitSizes, plain_names, unit_sizes
-from puffer_frames.noise.estimate import evenly
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.noise.usefulness import evenly
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.summary import Summary

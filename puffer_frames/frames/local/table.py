@@ -28,10 +28,10 @@ from puffer_frames.frames.strata import numbers_of_strata
 from puffer_frames.frames.summary import count_levels, count_rows, count_values
 from puffer_frames.frames.unit_sizes import UnitSizes
 from puffer_frames.noise.channel import LabelChannel
-from puffer_frames.noise.estimate import evenly
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stratified import StratifiedMechanism
 from puffer_frames.noise.stream import Numbers
+from puffer_frames.noise.usefulness import evenly
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
@@ -99,6 +99,10 @@ class LocalTable(ABC):
     def values(self, name: str, /) -> FloatArray:
         """A column of 64-bit floats without missing ones."""
         return real_values(self.opened(), name).astype(np.float64)
+
+    def coded(self, name: str, /) -> Coded:
+        """A column of labels or whole numbers by its levels; raises ArgumentError for too many."""
+        return coded_column(self.opened(), name)
 
     @abstractmethod
     def with_values(self, columns: Mapping[str, FloatArray], /) -> Self:

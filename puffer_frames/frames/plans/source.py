@@ -25,8 +25,8 @@ from puffer_frames.frames.stamps.parquet import as_file_metadata
 from puffer_frames.frames.stamps.whole_file import replacing
 from puffer_frames.frames.strata import strata_of
 from puffer_frames.noise.channel import LabelChannel
-from puffer_frames.noise.estimate import evenly
 from puffer_frames.noise.stream import Rows
+from puffer_frames.noise.usefulness import evenly
 from puffer_frames.priors.prior import FloatArray
 
 _ATTRIBUTE = "_puffer_frames_source"

@@ -1,0 +1,362 @@
+"""Estimates from released frames of every kind, and from what became of them."""
+
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from conftest import without_spark
+
+import puffer_frames
+from puffer_frames import (
+    Channel,
+    PufferError,
+    Stable,
+    Strata,
+    UncoveredFrameError,
+    Unit,
+    calibrate,
+    certificate_of,
+    estimate,
+    privatize,
+    read_certificate,
+    write_parquet,
+)
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
+from certificate_cases import CASES, release_of_case
+
+ROWS = 4000
+RNG = np.random.default_rng(5)
+GROUP = RNG.choice(["a", "b"], ROWS)
+SCORE = RNG.integers(0, 12, ROWS) + (GROUP == "a")
+PEOPLE = pd.DataFrame(
+    {
+        "group": GROUP,
+        "score": SCORE,
+        "height": 2 * SCORE + RNG.integers(0, 9, ROWS),
+        "town": RNG.choice(["x", "y", "z"], ROWS, p=[0.6, 0.3, 0.1]),
+        "rooms": RNG.integers(1, 5, ROWS) + SCORE // 4,
+        "wing": RNG.integers(1, 4, ROWS),
+        "hobby": RNG.choice(["go", "tag", "golf"], ROWS, p=[0.7, 0.2, 0.1]),
+    }
+)
+ASKED = {"secret": "group", "public": "score", "epsilon": 1.0, "keep": ["town", "rooms"], "rng": 3}
+PAIRS = [((0.6, 0.3), ("go", "tag")), ((0.7, 0.5), ("x", "y"))]
+"""Columns of two levels: the shares of the first one by secret."""
+NEAR = 3.9
+"""Standard errors that a right estimate is within, but for 1 in 10,000."""
+
+
+def released(frame=PEOPLE, **options):
+    return privatize(frame, **ASKED | options)
+
+
+def check(found, truth, *, most=NEAR):
+    """Every number is near its truth in standard errors, which are not 0."""
+    errors = np.ravel(found.standard_error)
+    assert (errors > 0).all()
+    assert (np.abs(np.ravel(found.value) - np.ravel(truth)) < most * errors).all()
+
+
+@without_spark
+def test_every_kind_of_frame(make_frame, kind):
+    """The same release gives the same numbers, in a frame of its library."""
+    options = {"keep": ["town", "rooms"], "epsilon": 1.0, "rng": 3}
+    raw = make_frame({name: PEOPLE[name].tolist() for name in PEOPLE})
+    frame = privatize(raw, secret="group", public="score", **options)
+    frame = frame.puffer.collect() if isinstance(frame, pl.LazyFrame) else frame
+    own, reference = estimate(frame), estimate(released())
+    by = own.mean("score", by="town")
+    assert by.value == pytest.approx(reference.mean("score", by="town").value, rel=1e-12)
+    assert by.labels == {"town": ("x", "y", "z")}
+    table = by.to_frame()
+    assert type(table).__module__.partition(".")[0] == type(frame).__module__.partition(".")[0]
+    columns = table.column_names if hasattr(table, "column_names") else list(table.columns)
+    assert list(columns) == ["town", "value", "standard_error", "low", "high"]
+    assert own.regress("score", on="rooms").value == pytest.approx(reference.regress("score", on="rooms").value)
+    if hasattr(frame, "puffer"):
+        assert frame.puffer.estimate().var("score").value == own.var("score").value
+
+
+def test_spark_frames_are_a_clear_error(spark):
+    frame = released(spark.createDataFrame(PEOPLE), row_id=None)
+    with pytest.raises(PufferError, match="toPandas"):
+        estimate(frame)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_means_variances_and_covariances(noise):
+    own = estimate(released(public=["score", "height"], noise=noise, delta=1e-4 * (noise == "gaussian"), epsilon=6.0))
+    check(own.mean("score"), PEOPLE["score"].mean())
+    check(own.mean("height", by=["town", "rooms"]), PEOPLE.groupby(["town", "rooms"])["height"].mean())
+    check(own.var("height"), PEOPLE["height"].var())
+    check(own.var("height", by="town", ddof=0), PEOPLE.groupby("town")["height"].var(ddof=0))
+    matrix = own.cov(["score", "height"])
+    check(matrix, PEOPLE[["score", "height"]].cov())
+    assert matrix.value[0, 1] == own.cov("score", "height").value == matrix["score", "height"].value
+    check(own.cov("rooms", "height", ddof=0), np.cov(PEOPLE["rooms"], PEOPLE["height"], ddof=0)[0, 1])
+    kept = own.mean("rooms")
+    assert (kept.value, kept.standard_error) == (PEOPLE["rooms"].mean(), 0)
+    assert own.mean("score").interval(0.5).low > own.mean("score").interval(0.9).low
+
+
+def test_regressions_with_noisy_and_kept_columns():
+    own = estimate(released(public=["score", "height"], epsilon=2.0))
+    for y, on in (("height", ["score", "rooms"]), ("rooms", ["height"]), ("height", ["rooms"])):
+        design = np.column_stack([np.ones(ROWS), PEOPLE[on]])
+        truth = np.linalg.lstsq(design, PEOPLE[y].to_numpy(float), rcond=None)[0]
+        found = own.regress(y, on=on)
+        check(found, truth)
+        assert found.labels == {"term": ("intercept", *on)}
+        assert found[on[0]].value == found.value[1]
+        assert found.covariance.shape == (len(on) + 1,) * 2
+        assert np.sqrt(np.diag(found.covariance)) == pytest.approx(found.standard_error)
+    naive = np.polyfit(released(public=["score", "height"], epsilon=2.0)["score"], PEOPLE["rooms"], 1)
+    assert (
+        abs(naive[0] - own.regress("rooms", on="score").value[1])
+        > 3 * own.regress("rooms", on="score").standard_error[1]
+    )
+
+
+def test_quantiles_and_histograms():
+    own = estimate(released(epsilon=0.2))
+    q = [0.1, 0.25, 0.5, 0.75, 0.9]
+    truth = PEOPLE["score"].quantile(q).to_numpy()
+    found = own.quantile("score", q, support=1, rng=1)
+    naive = released(epsilon=0.2)["score"].quantile(q).to_numpy()
+    assert np.abs(found.value - truth).max() <= 1
+    assert np.abs(naive - truth).max() > 2
+    assert found.labels == {"q": tuple(q)}
+    assert found.value.tolist() == own.quantile("score", q, support=1, rng=np.random.default_rng(1)).value.tolist()
+    low, high = found.interval()
+    assert (low <= found.value).all()
+    assert (found.value <= high).all()
+    median = own.quantile("score", support=range(13), resamples=20)
+    assert {type(number) for number in (median.value, *median.interval())} == {float}
+    assert abs(own.quantile("score").value - median.value) < 1
+    groups = own.quantile("score", [0.25, 0.75], by="town", support=1, resamples=10)
+    assert groups.labels == {"town": ("x", "x", "y", "y", "z", "z"), "q": (0.25, 0.75) * 3}
+    assert own.quantile("score", by="town", resamples=10).labels == {"town": ("x", "y", "z")}
+    bins = own.histogram("score", [-0.5, 3.5, 6.5, 12.5], support=range(13), resamples=30)
+    counts = np.histogram(PEOPLE["score"], [-0.5, 3.5, 6.5, 12.5])[0]
+    assert 0.5 * np.abs(bins.value - counts).sum() / ROWS < 0.04
+    assert bins.value.sum() == pytest.approx(ROWS)
+    assert bins.labels == {"from": (-0.5, 3.5, 6.5), "to": (3.5, 6.5, 12.5)}
+    assert (bins.standard_error > 0).all()
+    assert own.histogram("score", 4, resamples=5).value.shape == (4,)
+    closed = own.histogram("score", [0, 6, 12], support=range(13), resamples=5)  # ends as in NumPy
+    parts = own.histogram("score", [-0.5, 5.5, 12.5], support=range(13), resamples=5)
+    assert closed.value == pytest.approx(parts.value)
+
+
+def test_columns_without_noise_have_their_own_figures():
+    own = estimate(released())
+    rooms = PEOPLE["rooms"]
+    assert own.quantile("rooms", [0.2, 0.9]).value.tolist() == rooms.quantile([0.2, 0.9], "higher").tolist()
+    assert own.histogram("rooms", [0.5, 2.5, 9.5]).value.tolist() == np.histogram(rooms, [0.5, 2.5, 9.5])[0].tolist()
+    assert not own.quantile("rooms").standard_error
+    towns = own.value_counts("town")
+    assert dict(zip(towns.labels["town"], towns.value, strict=True)) == PEOPLE["town"].value_counts().to_dict()
+    assert not towns.standard_error.any()
+    drawn = estimate(released(), target="population")
+    assert drawn.value_counts("town").standard_error == pytest.approx(
+        [np.sqrt(count * (1 - count / ROWS)) for count in towns.value]
+    )
+    assert drawn.quantile("rooms", 0.3, resamples=200).interval().low <= rooms.quantile(0.3)
+    assert drawn.mean("rooms").standard_error == pytest.approx(rooms.std() / np.sqrt(ROWS))
+
+
+@pytest.mark.parametrize(
+    "done",
+    [{"clip": (0, 12)}, {"round": True}, {"clip": (0.5, 11.2), "round": True}, {"noise": Stable(alpha=1.3)}],
+    ids=["clipped", "rounded", "both", "heavy tails"],
+)
+def test_values_that_have_no_moments_have_quantiles(done):
+    own = estimate(released(**done))
+    found = own.quantile("score", [0.2, 0.5, 0.8], support=range(13), resamples=10)
+    assert np.abs(found.value - PEOPLE["score"].quantile([0.2, 0.5, 0.8])).max() <= 1
+    with pytest.raises(PufferError, match="quantile"):
+        own.mean("score")
+
+
+def test_processed_values_are_in_the_certificate(tmp_path):
+    frame = released(clip=(float("-inf"), 11.123456789), round=True)
+    certificate = frame.puffer.certificate
+    assert certificate.processed == {"score": {"round": True, "clip": (float("-inf"), 11.123456789)}}
+    certificate.save(tmp_path / "c.json")
+    assert puffer_frames.Certificate.load(tmp_path / "c.json") == certificate
+    assert "processed" not in released().puffer.certificate.to_dict()
+
+
+def test_noise_by_stratum_and_labels_by_stratum():
+    frame = released(public=["score", "hobby"], keep="rooms", given=Strata("town", minimum=1), epsilon=0.8)
+    certificate = frame.puffer.certificate
+    assert len({found["scales"]["score"] for found in certificate.strata}) == 3
+    own = estimate(frame)
+    check(own.mean("score", by="town"), PEOPLE.groupby("town")["score"].mean())
+    check(own.var("score"), PEOPLE["score"].var())
+    check(own.regress("rooms", on="score"), np.polyfit(PEOPLE["score"], PEOPLE["rooms"], 1)[::-1])
+    assert abs(own.quantile("score", support=1).value - PEOPLE["score"].median()) <= 1
+    hobbies = own.value_counts("hobby")
+    check(hobbies, [(PEOPLE["hobby"] == level).sum() for level in hobbies.labels["hobby"]])
+    assert hobbies.value.sum() == pytest.approx(ROWS)
+
+
+def test_counts_behind_channels():
+    for public, extra in (("hobby", {}), ("wing", {"keep": "town"})):
+        frame = released(public=public, **extra, mechanism=Channel(publish_matrix=True))
+        found = estimate(frame).value_counts(public)
+        truth = [(PEOPLE[public] == level).sum() for level in found.labels[public]]
+        check(found, truth)
+        assert found.covariance.shape == (len(truth),) * 2
+    labels = estimate(released(public=["score", "hobby"])).value_counts("hobby")
+    check(labels, [(PEOPLE["hobby"] == level).sum() for level in labels.labels["hobby"]])
+
+
+def test_counts_behind_a_channel_of_several_columns():
+    first, other = (np.where(RNG.random(ROWS) < np.where(GROUP == "a", *shares), *names) for shares, names in PAIRS)
+    people = pd.DataFrame({"group": GROUP, "hobby": first, "town": other})
+    asked = {"public": ["hobby", "town"], "mechanism": Channel(publish_matrix=True), "epsilon": 0.5, "rng": 1}
+    own = estimate(privatize(people, secret="group", **asked))
+    pairs = own.value_counts(["town", "hobby"])
+    assert list(pairs.labels) == ["town", "hobby"]
+    truth = people.groupby(["town", "hobby"]).size()
+    check(pairs, [truth[pair] for pair in zip(*pairs.labels.values(), strict=True)])
+    for name in ("hobby", "town"):
+        alone = own.value_counts(name)
+        check(alone, [(people[name] == level).sum() for level in alone.labels[name]])
+        level = alone.labels[name][0]
+        parts = [k for k, found in enumerate(pairs.labels[name]) if found == level]
+        assert alone[level].value == pytest.approx(pairs.value[parts].sum())
+        assert alone[level].standard_error ** 2 == pytest.approx(pairs.covariance[np.ix_(parts, parts)].sum())
+    with pytest.raises(PufferError, match="one channel"):
+        estimate(released()).value_counts(["town", "rooms"])
+
+
+def test_what_a_channel_keeps_on_average():
+    kept = estimate(released(public="hobby", mechanism=Channel(preserve="marginal"))).value_counts("hobby")
+    check(kept, PEOPLE["hobby"].value_counts().sort_index())
+    mean = released(public="score", mechanism=Channel(preserve="mean"))
+    check(estimate(mean).mean("score"), PEOPLE["score"].mean())
+    assert "upper bound" in str(kept)
+    with pytest.raises(PufferError, match="channel"):
+        estimate(mean[mean["town"] == "x"]).mean("score")
+
+
+def test_a_release_that_was_written_filtered_and_sorted(tmp_path):
+    frame = released()
+    path = tmp_path / "released.parquet"
+    write_parquet(frame, path)
+    certificate, again = read_certificate(path), pl.read_parquet(path)
+    with pytest.raises(UncoveredFrameError, match="certificate"):
+        estimate(again)
+    assert estimate(again, certificate).mean("score").value == estimate(frame).mean("score").value
+    assert not estimate(again, certificate).mean("score").notes
+    some = again.filter(pl.col("town") == "x").sort("score")
+    found = estimate(some, certificate)
+    check(found.mean("score"), PEOPLE.loc[PEOPLE["town"] == "x", "score"].mean())
+    assert "left out or moved" in found.mean("score").notes[0]
+    pandas = frame[frame["town"] != "x"]
+    assert pandas.puffer.estimate().mean("score").rows == (PEOPLE["town"] != "x").sum()
+    assert estimate(frame.drop(columns="rooms")).mean("score").value == estimate(frame).mean("score").value
+    with pytest.raises(UncoveredFrameError, match="columns of the certificate"):
+        estimate(frame.assign(age=3))
+    with pytest.raises(UncoveredFrameError, match="collected or written"):
+        estimate(again.lazy(), certificate)
+
+
+@pytest.mark.parametrize("changed", [lambda v: v.round(3), lambda v: 2 * v + 0.1, lambda v: v.clip(0, 9), np.float32])
+def test_values_that_were_changed_are_found(changed):
+    frame = released()
+    frame["score"] = changed(frame["score"]) if changed is not np.float32 else frame["score"].astype(np.float32)
+    with pytest.raises(UncoveredFrameError, match="as they were released"):
+        frame.puffer.estimate().quantile("score")
+    processed = released(round=True)
+    processed["score"] = processed["score"] + 0.5
+    with pytest.raises(UncoveredFrameError, match="as they were released"):
+        processed.puffer.estimate().quantile("score")
+
+
+def test_a_refined_release_is_taken_by_itself(tmp_path):
+    plan, key = calibrate(PEOPLE, **{k: v for k, v in ASKED.items() if k not in ("keep", "rng")}), tmp_path / "key"
+    once = plan.release(PEOPLE, keep=["town"], refine_key=key)
+    twice = plan.refine(PEOPLE, once, epsilon=2.5, key=key)
+    check(estimate(twice).mean("score"), PEOPLE["score"].mean())
+    assert estimate(twice).mean("score").standard_error < 0.7 * estimate(once).mean("score").standard_error
+    moved = twice.sample(frac=0.5, random_state=1)
+    check(moved.puffer.estimate().var("score"), PEOPLE["score"].var(), most=6)  # of half of the rows
+
+
+def test_the_population_has_wider_intervals():
+    frame = released()
+    one, other = estimate(frame), estimate(frame, target="population")
+    for statistic in ("mean", "var"):
+        found = [getattr(own, statistic)("score") for own in (one, other)]
+        assert found[0].value == found[1].value
+        assert found[0].standard_error < found[1].standard_error
+    slopes = [own.regress("rooms", on="score") for own in (one, other)]
+    assert (slopes[0].standard_error < slopes[1].standard_error).all()
+    assert "population" in str(slopes[1])
+    many = PEOPLE.assign(who=PEOPLE["group"] + (PEOPLE.groupby("group").cumcount() // 2).astype(str))
+    rows = privatize(many, **ASKED | {"keep": (), "unit": Unit("who", rows="independent")})
+    check(estimate(rows).mean("score"), PEOPLE["score"].mean())
+
+
+def test_texts():
+    own = estimate(released(domain={"score": (0, 8)}))
+    assert "with noise         score" in str(own)
+    mean = own.mean("score", by="town")
+    assert str(mean).startswith("Estimate: mean of score by town\n")
+    assert "clipped" in str(mean)
+    assert "<table>" in mean._repr_html_()
+    many = own.quantile("score", np.linspace(0.01, 0.99, 40), resamples=5)
+    assert "and 16 more" in str(many)
+
+
+STATISTICS = {
+    "mean": lambda own, name: own.mean(name),
+    "var": lambda own, name: own.var(name),
+    "quantile": lambda own, name: own.quantile(name, [0.2, 0.7], resamples=3),
+    "histogram": lambda own, name: own.histogram(name, 4, resamples=3),
+    "value_counts": lambda own, name: own.value_counts(name),
+}
+
+
+OF_ROWS = [name for name, asked in CASES.items() if asked["verb"] in ("privatize", "release")]
+
+
+@pytest.mark.parametrize("name", [*OF_ROWS, "sum", "series"])
+def test_every_kind_of_certificate_has_a_number_or_a_refusal(name):
+    """Numbers are finite with standard errors, and at least one statistic is there or the refusal says why."""
+    frame = release_of_case(name)
+    certificate = certificate_of(frame)
+    if certificate.answers:
+        with pytest.raises(PufferError, match="table of answers"):
+            estimate(frame)
+        return
+    own, got = estimate(frame), {}
+    for statistic, ask in STATISTICS.items():
+        for column in certificate.public:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                try:
+                    found = ask(own, column)
+                except PufferError as error:
+                    got[statistic, column] = str(error)
+                    continue
+            assert np.isfinite(np.ravel(found.value)).all()
+            assert (np.ravel(found.standard_error) >= 0).all()
+            got[statistic, column] = None
+    noisy = [column for column in certificate.scales if not any(s.key == "remap" for s in certificate.statements)]
+    for column in noisy:
+        assert got["quantile", column] is None
+        assert got["histogram", column] is None
+        plain = column not in certificate.processed and "stable" not in certificate.noise
+        assert (got["mean", column] is None) == (got["var", column] is None) == plain
+    for column, said in certificate.channels.items():
+        known = "matrix" in said or "count" in said or said["preserve"] == "marginal"
+        assert (got["value_counts", column] is None) == known

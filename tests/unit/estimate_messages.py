@@ -1,0 +1,247 @@
+"""Messages of estimates from a release."""
+
+import functools
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from puffer_frames import Channel, Stable, Strata, Unit, estimate, privatize
+
+RNG = np.random.default_rng(5)
+ROWS = 900
+GROUP = RNG.choice(["a", "b"], ROWS)
+STAFF = pd.DataFrame(
+    {
+        "group": GROUP,
+        "age": RNG.integers(20, 60, ROWS) + 2 * (GROUP == "a"),
+        "wage": RNG.integers(1, 30, ROWS) + (GROUP == "a"),
+        "town": RNG.choice(["x", "y"], ROWS),
+        "hobby": RNG.choice(["go", "tag", "golf"], ROWS),
+        "grade": RNG.integers(1, 4, ROWS),
+    }
+)
+ASKED = {"secret": "group", "public": "age", "epsilon": 2.0, "keep": ["town", "grade"], "rng": 1}
+
+
+@functools.cache
+def _estimator(**options):
+    return estimate(_release(**options))
+
+
+def _release(**options):
+    return privatize(STAFF, **(ASKED | options))
+
+
+def _few():
+    """Two rows of a release."""
+    return _release(public="age").head(2).puffer.estimate()
+
+
+def _rounded():
+    return estimate(_release().round(1))
+
+
+def _with(**changes):
+    """The release with a certificate that was changed."""
+    released = _release(round=True) if "processed" in changes else _release()
+    return estimate(released, replace(released.puffer.certificate, **changes))
+
+
+def _labels(**options):
+    return _estimator(public="hobby", **options)
+
+
+def _matrix(matrix):
+    """A channel whose published table is another one."""
+    released = _release(public="hobby", mechanism=Channel(publish_matrix=True))
+    certificate = released.puffer.certificate
+    changed = {"hobby": {**certificate.channels["hobby"], "matrix": matrix}}
+    return estimate(released, replace(certificate, channels=changed)).value_counts("hobby")
+
+
+def _relabelled(label, **options):
+    """A release in which one label is another."""
+    released = _release(**options)
+    released.loc[0, "hobby"] = label
+    return released.puffer.estimate().value_counts("hobby")
+
+
+def _strata(town=None, *, drop=False):
+    """A release with noise by town, which was changed."""
+    released = _release(keep=(), given=Strata("town", minimum=1))
+    if drop:
+        released = released.drop(columns="town")
+    elif town is not None:
+        released.loc[0, "town"] = town
+    return released.puffer.estimate().mean("age")
+
+
+def _unit(target):
+    turn = (STAFF.groupby("group").cumcount() // 2).astype(str)
+    frame = STAFF.assign(who=STAFF["group"] + turn)
+    released = privatize(frame, **ASKED | {"keep": (), "unit": Unit("who", rows="independent"), "epsilon": 9.0})
+    return estimate(released, target=target)
+
+
+BOTH = {"public": ("age", "wage")}
+GRADE = {"public": "grade", "keep": "town", "mechanism": Channel(publish_matrix=True)}
+
+ESTIMATES = {
+    "an estimate from answers": (
+        lambda: estimate(STAFF.head(200).puffer.aggregate(value="wage", epsilon=1.0, protect="value", domain=(0, 40))),
+        lambda: STAFF.head(200).puffer.aggregate(value="wage", epsilon=1.0, protect="value", domain=(0, 40)),
+    ),
+    "an estimate without a certificate": (lambda: estimate(STAFF), lambda: estimate(_release())),
+    "an estimate with a path for a certificate": (
+        lambda: estimate(_release(), "released.json"),
+        lambda: estimate(_release(), _release().puffer.certificate),
+    ),
+    "an estimate of another target": (lambda: estimate(_release(), target="rows"), lambda: estimate(_release())),
+    "an estimate from rows twice": (
+        lambda: estimate(pd.concat([_release()] * 2, ignore_index=True), _release().puffer.certificate),
+        lambda: estimate(_release(), _release().puffer.certificate),
+    ),
+    "the population of units": (lambda: _unit("population"), lambda: _unit("table")),
+    "a mean of rounded values": (
+        lambda: _estimator(round=True).mean("age"),
+        lambda: _estimator(round=True).quantile("age"),
+    ),
+    "a mean under heavy tails": (
+        lambda: _estimator(noise=Stable(alpha=1.0)).mean("age"),
+        lambda: _estimator(noise=Stable(alpha=1.0)).quantile("age"),
+    ),
+    "a mean of remapped values": (
+        lambda: _estimator(mechanism="remap").mean("age"),
+        lambda: _estimator(mechanism="noise").mean("age"),
+    ),
+    "a mean of a channel": (
+        lambda: _estimator(mechanism="channel").mean("age"),
+        lambda: _estimator(mechanism="noise").mean("age"),
+    ),
+    "a mean of a channel with a table": (
+        lambda: _estimator(**GRADE).mean("grade"),
+        lambda: _estimator(**GRADE).value_counts("grade"),
+    ),
+    "a mean of labels": (lambda: _estimator().mean("town"), lambda: _estimator().value_counts("town")),
+    "a mean of rounded values afterwards": (lambda: _rounded().mean("age"), lambda: estimate(_release()).mean("age")),
+    "a mean of missing values": (
+        lambda: _release().assign(age=lambda t: t["age"].where(t.index > 3)).puffer.estimate().mean("age"),
+        lambda: _release().loc[lambda t: t.index > 3].puffer.estimate().mean("age"),
+    ),
+    "a mean under noise of a later version": (
+        lambda: _with(noise="logistic").mean("age"),
+        lambda: _with(noise="Laplace").mean("age"),
+    ),
+    "rounded values of an earlier certificate": (
+        lambda: _with(processed={}).quantile("age"),
+        lambda: estimate(_release()).quantile("age"),
+    ),
+    "a mean by noisy values": (
+        lambda: _estimator(**BOTH).mean("age", by="wage"),
+        lambda: _estimator(**BOTH).mean("age", by="town"),
+    ),
+    "a mean by one column twice": (
+        lambda: _estimator().mean("age", by=["town", "town"]),
+        lambda: _estimator().mean("age", by=["town"]),
+    ),
+    "a mean of no column": (lambda: _estimator().mean("salary"), lambda: _estimator().mean("age")),
+    "a variance with a broken ddof": (lambda: _estimator().var("age", ddof=-1), lambda: _estimator().var("age")),
+    "a covariance of one column": (lambda: _estimator().cov("age"), lambda: _estimator().var("age")),
+    "a regression on y itself": (
+        lambda: _estimator().regress("age", on=["age", "grade"]),
+        lambda: _estimator().regress("age", on=["grade"]),
+    ),
+    "a regression on what the noise swamps": (
+        lambda: _estimator(public="wage", epsilon=0.05, theorem="bounded").regress("grade", on="wage"),
+        lambda: _estimator(public="wage", epsilon=9.0).regress("grade", on="wage"),
+    ),
+    "a regression on a constant": (
+        lambda: estimate(_release(keep="grade").assign(grade=1)).regress("age", on="grade"),
+        lambda: estimate(_release(keep="grade")).regress("age", on="grade"),
+    ),
+    "a regression of two rows": (
+        lambda: _few().regress("age", on="grade"),
+        lambda: _estimator().regress("age", on="grade"),
+    ),
+    "a share above 1": (lambda: _estimator().quantile("age", 50), lambda: _estimator().quantile("age", 0.5)),
+    "a support below 0": (
+        lambda: _estimator().quantile("age", support=-1),
+        lambda: _estimator().quantile("age", support=1),
+    ),
+    "a support of text": (
+        lambda: _estimator().quantile("age", support="integers"),
+        lambda: _estimator().quantile("age", support=range(17, 91)),
+    ),
+    "a support of too many points": (
+        lambda: _estimator().quantile("age", support=1e-6),
+        lambda: _estimator().quantile("age", support=1),
+    ),
+    "no resamples": (
+        lambda: _estimator().quantile("age", resamples=0),
+        lambda: _estimator().quantile("age"),
+    ),
+    "too many resamples": (
+        lambda: _estimator().quantile("age", resamples=10**7),
+        lambda: _estimator().quantile("age", resamples=200),
+    ),
+    "an rng of text": (lambda: _estimator().quantile("age", rng="now"), lambda: _estimator().quantile("age")),
+    "bins that go back": (
+        lambda: _estimator().histogram("age", [3, 2]),
+        lambda: _estimator().histogram("age", range(15, 95, 5)),
+    ),
+    "counts of noisy numbers": (
+        lambda: _estimator().value_counts("age"),
+        lambda: _estimator().histogram("age", 5, support=1),
+    ),
+    "counts of columns that are not one draw": (
+        lambda: _estimator().value_counts(["town", "grade"]),
+        lambda: _estimator().value_counts("town"),
+    ),
+    "counts behind an unknown channel": (
+        lambda: _labels().value_counts("hobby"),
+        lambda: _labels(mechanism=Channel(publish_matrix=True)).value_counts("hobby"),
+    ),
+    "counts behind a table that mixes all": (
+        lambda: _matrix(np.full((3, 3), 1 / 3).tolist()),
+        lambda: _matrix(np.eye(3).tolist()),
+    ),
+    "counts of levels that are none": (
+        lambda: _relabelled("chess", public="hobby", mechanism=Channel(publish_matrix=True)),
+        lambda: _relabelled("go", public="hobby", mechanism=Channel(publish_matrix=True)),
+    ),
+    "counts of more labels than there are": (
+        lambda: _relabelled("chess", public=["age", "hobby"]),
+        lambda: _relabelled("go", public=["age", "hobby"]),
+    ),
+    "counts behind labels that say nothing": (
+        lambda: _nothing(1e-12),
+        lambda: _nothing(1.0),
+    ),
+    "noise by a column that is gone": (lambda: _strata(drop=True), _strata),
+    "noise by a column that was changed": (lambda: _strata("z"), _strata),
+    "a level of intervals above 1": (
+        lambda: _estimator().mean("age").interval(95),
+        lambda: _estimator().mean("age").interval(0.95),
+    ),
+    "a level of intervals that is text": (
+        lambda: _estimator().mean("age").to_frame("95 %"),
+        lambda: _estimator().mean("age").to_frame(0.95),
+    ),
+    "a term that is none": (
+        lambda: _estimator().mean("age", by="town")["z"],
+        lambda: _estimator().mean("age", by="town")["x"],
+    ),
+    "a part of one number": (
+        lambda: _estimator().mean("age")["x"],
+        lambda: _estimator().mean("age").value,
+    ),
+}
+
+
+def _nothing(cap):
+    """Randomised labels of another largest loss."""
+    released = _release(public=["age", "hobby"])
+    certificate = released.puffer.certificate
+    changed = {"hobby": {**certificate.channels["hobby"], "cap": cap}}
+    return estimate(released, replace(certificate, channels=changed)).value_counts("hobby")
