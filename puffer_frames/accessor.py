@@ -19,6 +19,7 @@ from puffer_frames.frames.table import check_frame
 from puffer_frames.verbs.aggregates import aggregate
 from puffer_frames.verbs.attached import certificate_of, collect, sink_parquet, verify, write_parquet
 from puffer_frames.verbs.audited import audit
+from puffer_frames.verbs.comparison import compare
 from puffer_frames.verbs.release import calibrate, privatize
 from puffer_frames.verbs.series import histogram
 
@@ -54,6 +55,7 @@ class PufferAccessor(Generic[Frame, Answer]):
 
     privatize = _method(privatize)
     calibrate = _method(calibrate)
+    compare = _method(compare)
     aggregate = _method(aggregate)
     histogram = _method(histogram)
     audit = _method(audit)

@@ -24,7 +24,7 @@ from puffer_frames.certificates.signature import PrivateKey, PublicKey, is_signe
 from puffer_frames.certificates.text import certificate_rows, certificate_title
 from puffer_frames.errors import UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.compare import compare, require_rows, unknown_names
+from puffer_frames.frames.matching import compare, require_rows, unknown_names
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.estimate import Usefulness, usefulness
 from puffer_frames.noise.families import WORDS
