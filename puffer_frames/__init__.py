@@ -67,6 +67,7 @@ from puffer_frames.verbs.audited import audit
 from puffer_frames.verbs.batch_report import BatchReport
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
+from puffer_frames.verbs.comparison import compare
 from puffer_frames.verbs.composition import Composition, compose
 from puffer_frames.verbs.release import calibrate, privatize
 from puffer_frames.verbs.release_ledger import Ledger, ledger
@@ -141,6 +142,7 @@ __all__ = [
     "bounded_scales",
     "calibrate",
     "certificate_of",
+    "compare",
     "compose",
     "fit_gaussian",
     "fit_mixture",

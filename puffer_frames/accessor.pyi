@@ -23,6 +23,7 @@ from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.arguments import (
     BeliefArgument,
     CalibrationWord,
+    EachMechanism,
     IndexWord,
     MechanismWord,
     NullsWord,
@@ -111,6 +112,31 @@ class PufferAccessor(Generic[Frame, Answer]):
         allow_zero_noise: bool = False,
     ) -> Calibration | ChannelCalibration:
         """Plan a release without drawing noise; print the result to read the plan."""
+
+    def compare(
+        self,
+        /,
+        *,
+        secret: Name | Iterable[Name],
+        public: Name | Iterable[Name],
+        epsilon: float | Iterable[float] = 1.0,
+        delta: float = 0.0,
+        noise: NoiseArgument | Iterable[NoiseArgument] = ("laplace", "gaussian"),
+        nulls: NullsWord = "raise",
+        secrets: SecretsWord = "joint",
+        given: Name | Iterable[Name] | Strata = (),
+        unit: Unit | None = None,
+        releases: int = 1,
+        pairs: PairsArgument = "all",
+        mechanism: Literal["all"] | EachMechanism | Iterable[EachMechanism] = "all",
+        theorem: Literal["all"] | TheoremWord | Iterable[TheoremWord] = "all",
+        beliefs: Literal["all"] | BeliefArgument | Iterable[BeliefArgument] = "all",
+        components: int | None = None,
+        domain: Mapping[Name, Sequence[Any]] | None = None,
+        merge_rare: int | None = None,
+        weights: Mapping[Name, float] | None = None,
+    ) -> NativeFrame:
+        """Set the ways to release columns side by side: how much noise each needs, and what it costs."""
 
     def aggregate(
         self,

@@ -172,6 +172,12 @@ def small_frame(columns: Mapping[str, Sequence[Any]], /, *, library: str) -> Nat
     return nw.from_dict(dict(columns), backend=backend).to_native()
 
 
+def small_rows(frame: NativeFrame, /) -> list[dict[str, Any]]:
+    """The rows of such a frame, with None for what is not a number."""
+    named: list[dict[str, Any]] = nw.from_native(frame, eager_only=True).rows(named=True)
+    return [{name: None if entry != entry else entry for name, entry in row.items()} for row in named]
+
+
 def open_table(frame: NativeFrame, /) -> Table:
     """A frame of any of the `KINDS` as a table.
 

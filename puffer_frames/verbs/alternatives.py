@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from itertools import product
 from typing import Any
 
@@ -24,6 +24,7 @@ WITHIN_CAP = "contaminated, any law within 8"
 """The guarantee of a channel whose options are left out."""
 MODELS = (TRANSLATION.name, GAUSSIAN.name, MIXTURE.name)
 """Theorems that fit a model."""
+BELIEFS = ("fitted", "empirical", Contamination(), "population")
 MECHANISMS = ("noise", "remap", "channel")
 _SHARED = ("secret", "public", "secrets", "given", "unit", "releases", "pairs", "nulls", "domain", "merge_rare")
 
@@ -64,8 +65,8 @@ class Asked:
     """Empty for all."""
     beliefs: Mapping[str, Any]
     """By name."""
-    named: bool = field(default=False)
-    """Whether mechanisms, noises or theorems were listed."""
+    listed: frozenset[str]
+    """Which of mechanism, theorem and noise were given."""
 
     @classmethod
     def of(cls, arguments: CompareArguments, /) -> Asked:
@@ -86,6 +87,7 @@ class Asked:
         theorems = () if arguments.theorem == ALL else _listed(arguments.theorem, "theorem")
         for theorem in theorems:
             check_word(theorem, "theorem", ("auto", *THEOREMS))
+        every = isinstance(arguments.beliefs, str) and arguments.beliefs == ALL
         defaults = {each.name: each.default for each in fields(CompareArguments)}
         return cls(
             arguments=arguments,
@@ -93,8 +95,10 @@ class Asked:
             noises=tuple(dict.fromkeys(map(noise_family, _listed(arguments.noise, "noise")))),
             mechanisms=tuple(mechanisms),
             theorems=tuple(theorems),
-            beliefs=named_beliefs(_listed(arguments.beliefs, "beliefs")),
-            named=any(getattr(arguments, name) is not defaults[name] for name in ("mechanism", "theorem", "noise")),
+            beliefs=named_beliefs(BELIEFS if every else _listed(arguments.beliefs, "beliefs")),
+            listed=frozenset(
+                name for name in ("mechanism", "theorem", "noise") if getattr(arguments, name) is not defaults[name]
+            ),
         )
 
     def calibrating(self, one: Alternative | None, /) -> CalibrateArguments:
@@ -105,7 +109,7 @@ class Asked:
             return CalibrateArguments(**shared, beliefs=("fitted", "empirical"), noise=self.noises[0])
         if one.channel is not None:
             return CalibrateArguments(**shared, beliefs=one.entries, mechanism=one.channel)
-        own = {"weights": self.arguments.weights} if one.theorem == "auto" else {}
+        own: dict[str, Any] = {"weights": self.arguments.weights} if one.theorem == "auto" else {}
         own |= {"components": self.arguments.components} if one.theorem == MIXTURE.name else {}
         return CalibrateArguments(
             **shared,
@@ -122,7 +126,7 @@ class Asked:
         return not self.theorems or theorem in self.theorems or "auto" in self.theorems
 
     @property
-    def noisy(self) -> dict[str, bool]:
+    def noisy(self) -> dict[str, Any]:
         """Whether noise, and its remap, are rows."""
         return {"noises": "noise" in self.mechanisms, "remaps": "remap" in self.mechanisms}
 
@@ -130,7 +134,7 @@ class Asked:
 def _listed(entries: Any, name: str) -> tuple[Any, ...]:
     """One entry, or several; raises ArgumentError for none."""
     alone = isinstance(entries, (str, Mapping, LearnedBelief, Noise, Channel)) or not isinstance(entries, Iterable)
-    if alone or not isinstance(entries, (Sequence, set, frozenset)) and name == "beliefs":  # a frame is one belief
+    if alone or (not isinstance(entries, (Sequence, set, frozenset)) and name == "beliefs"):  # a frame is one belief
         return (entries,)
     found = tuple(entries)
     if not found:
@@ -177,7 +181,7 @@ def of_numbers(asked: Asked, /, *, two_values: bool) -> Iterator[Alternative]:
                         noise=noise,
                         theorem=theorem,
                         quoted=fitted or empirical,
-                        named=asked.named,
+                        named=bool(asked.listed),
                         **asked.noisy,
                     )
             if not fitted and "channel" in asked.mechanisms:
@@ -198,7 +202,7 @@ def of_labels(asked: Asked, /) -> Iterator[Alternative]:
 
 def of_columns(asked: Asked, /, *, labels: bool) -> Iterator[Alternative]:
     """Those of several columns: by their joint loss, by a coupling of whole rows, by their ranges."""
-    how = {"mechanism": "auto" if labels else "noise", "named": asked.named} | asked.noisy
+    how: dict[str, Any] = {"mechanism": "auto" if labels else "noise", "named": bool(asked.listed)} | asked.noisy
     if not any(asked.noisy.values()):
         return
     how["remaps"] = bool(how["remaps"]) and not labels
@@ -228,7 +232,7 @@ def _for_ranges(asked: Asked, epsilon: float) -> Iterator[Alternative]:
             mechanism="noise",
             noise=noise,
             theorem=BOUNDED.name,
-            named=asked.named,
+            named=bool(asked.listed),
             **asked.noisy,
         )
 
@@ -242,7 +246,7 @@ def _plain_channel(asked: Asked, epsilon: float, name: str, entry: Any) -> Alter
         mechanism="channel",
         channel=Channel(radius=0, cap=None),
         theorem="channel",
-        named=asked.named,
+        named="mechanism" in asked.listed,
     )
 
 
@@ -260,5 +264,5 @@ def _own_channels(asked: Asked, epsilon: float) -> Iterator[Alternative]:
             mechanism="channel",
             channel=options,
             theorem="channel",
-            named=asked.named,
+            named="mechanism" in asked.listed,
         )

@@ -21,7 +21,7 @@ from puffer_frames.noise.stream import RandomSource
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.chains import ChainArgument
 from puffer_frames.scales.channels.options import Channel
-from puffer_frames.scales.learned import Contamination, LearnedBelief
+from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.observed import Belief
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
@@ -120,7 +120,7 @@ class CompareArguments:
     mechanism: Literal["all"] | EachMechanism | Iterable[EachMechanism] = "all"
     theorem: Literal["all"] | TheoremWord | Iterable[TheoremWord] = "all"
     noise: NoiseArgument | Iterable[NoiseArgument] = ("laplace", "gaussian")
-    beliefs: BeliefArgument | Iterable[BeliefArgument] = ("fitted", "empirical", Contamination(), "population")
+    beliefs: Literal["all"] | BeliefArgument | Iterable[BeliefArgument] = "all"
     components: int | None = None
     nulls: NullsWord = "raise"
     domain: Mapping[Name, Sequence[Any]] | None = None

@@ -28,6 +28,7 @@ from puffer_frames.verbs.batch_report import BatchReport, refused_by, report_of
 from puffer_frames.verbs.calibration_text import plan_rows, plan_title
 from puffer_frames.verbs.checked_rows import findings_of
 from puffer_frames.verbs.kept_loss import loss_given
+from puffer_frames.verbs.curves import curve_of, profile_of
 from puffer_frames.verbs.lean_plan import LAWS, lean, whole
 from puffer_frames.verbs.merged_strata import as_merged
 from puffer_frames.verbs.plan import Plan
@@ -301,6 +302,8 @@ class Calibration(Planned):
 
     refine = short_traceback(refine_release)
     loss_given = short_traceback(loss_given)
+    curve = short_traceback(curve_of)
+    privacy_profile = short_traceback(profile_of)
 
     @short_traceback
     def check(self, frame: NativeFrame, /) -> BatchReport:

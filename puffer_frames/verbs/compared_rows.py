@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -158,7 +159,7 @@ def with_bounds(rows: list[ComparedRow], /) -> list[ComparedRow]:
     return [replace(row, bound=bounds.get((row.epsilon, row.belief), UNKNOWN)) for row in rows]
 
 
-def _figures(plan: Plan, choice: Choice, *, several: bool) -> dict[str, float]:
+def _figures(plan: Plan, choice: Choice, *, several: bool) -> dict[str, Any]:
     """The loss under the observed law, under those that the table does not refute, and under any law."""
     target = plan.request.target
     by_delta = target.delta > 0

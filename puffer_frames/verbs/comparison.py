@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import Any
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferError, PufferWarning, warn
 from puffer_frames.frames.columns import NativeFrame
@@ -14,7 +15,7 @@ from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import Table, is_frame, library_of, open_table, small_frame
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.families import WORDS
-from puffer_frames.priors.joint_counts import JointCounts
+from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.verbs.alternatives import Alternative, Asked, of_columns, of_labels, of_numbers
 from puffer_frames.verbs.arguments import CompareArguments, takes
 from puffer_frames.verbs.channel_plan import ChannelPlan, Seen, channel_of, roles_of
@@ -49,14 +50,15 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
         With "all" of one column of numbers: kantorovich, of two values bernoulli, for the observed law; translation,
         gaussian and gmm for the fitted one; bounded for any law. Of several columns "auto" is the joint loss.
     noise : "laplace", "gaussian", a noise such as Stable(alpha=1.7), or several of these
-    beliefs : as in `privatize`
-        Each of them alone has rows, unlike in `privatize`, where all together have to be satisfied.
+    beliefs : "all", or any of those of `privatize`
+        Each of them alone has rows, unlike in `privatize`, where all together have to be satisfied. "all" is "fitted",
+        "empirical", `Contamination()` and "population".
 
     Returns
     -------
     frame
-        Of the library of the frame (of PyArrow for a DuckDB relation, of pandas for a Spark or lazy frame: Polars for a
-        lazy one), a row per alternative and public column, by epsilon, then by belief, then by error:
+        Of the library of the frame (of PyArrow for a DuckDB relation, of pandas for a Spark frame), a row per
+        alternative and public column, by epsilon, then by belief, then by error:
 
         - "epsilon", "delta", "belief": the guarantee; "any law" is any on the domain, or on the range of the table;
         - "mechanism", "noise", "theorem", "column";
@@ -85,10 +87,10 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
 
     Notes
     -----
-    What does not apply is left out, unless its mechanism, noise or theorem was named: then, and where no scale is found,
-    a row says so in "reason". Numbers are those of `calibrate` with the same words. The plain channel of a belief is
-    `Channel(radius=0, cap=None)`; "contaminated, any law within 8" is the channel that `privatize` takes by default. One
-    choice by the smallest error depends on the table, as the scale does: no certificate counts it.
+    What does not apply is left out, unless its mechanism, noise or theorem was named: then, and where no scale is
+    found, a row says so in "reason". Numbers are those of `calibrate` with the same words. The plain channel of a
+    belief is `Channel(radius=0, cap=None)`; "contaminated, any law within 8" is the channel that `privatize` takes by
+    default. To choose by the smallest error depends on the table, as the scale does: no certificate counts it.
 
     The result holds exact statistics of the table: keep it private. **Cost**: the rows of the frame are read once; a
     calibration per row (docs/compare.md has times).
@@ -103,14 +105,14 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
     >>> rng = np.random.default_rng(0)
     >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
     >>> found = people.puffer.compare(secret="group", public="score", epsilon=0.5, beliefs="empirical")
-    >>> found[["belief", "mechanism", "error"]].round(2).values.tolist()  # doctest: +NORMALIZE_WHITESPACE
-    []
+    >>> list(zip(found["belief"], found["mechanism"], found["error"].round(2).tolist()))[:3]
+    [('empirical', 'channel', 0.06), ('empirical', 'remap', 0.29), ('empirical', 'noise', 0.47)]
     """
     asked = Asked.of(arguments)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         counted = Counted.of(frame, asked)
-        found, first = _all_rows(asked, counted)
+        found, first = _all_rows(counted)
     _warn_again(caught)
     if not any(not row.reason for row in found) and first is not None:
         raise first
@@ -196,7 +198,7 @@ def _read_beliefs(asked: Asked, base: Request, coded: tuple[str, ...]) -> Asked:
     return replace(asked, beliefs=found)
 
 
-def _all_rows(asked: Asked, counted: Counted) -> tuple[list[ComparedRow], PufferError | None]:
+def _all_rows(counted: Counted) -> tuple[list[ComparedRow], PufferError | None]:
     """The rows of all alternatives, and the first error."""
     found: list[ComparedRow] = []
     first: PufferError | None = None
@@ -223,8 +225,13 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
         plan = ChannelPlan.of(request, one.channel, counted.levels)
         spread = counted.spreads.get(plan.name)
         return [row_of_channel(plan, spread, belief=one.belief, seconds=perf_counter() - start)]
+    whole = len(request.public) > 1 and one.theorem != BOUNDED.name
+    if whole and not is_joint(request):
+        raise _not_whole("other noise")
     noisy = Plan.of(request, counted.seen(request))
-    told = {"belief": one.belief, "quoted": one.quoted}
+    if whole and not noisy.is_joint:
+        raise _not_whole("a larger table")
+    told: dict[str, Any] = {"belief": one.belief, "quoted": one.quoted}
     found = []
     if one.noises:
         found += rows_of(noisy, counted.spreads, mechanism="noise", seconds=perf_counter() - start, **told)
@@ -232,6 +239,15 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
         after = noisy.remapped(counted.seen(request))
         found += rows_of(after, counted.spreads, mechanism="remap", seconds=perf_counter() - start, **told)
     return found
+
+
+def _not_whole(got: str) -> ArgumentError:
+    return ArgumentError(
+        "the request",
+        rule="one with Laplace noise, for the loss of whole rows, of a table whose rows can be counted",
+        got=got,
+        hint='Say theorem="bounded".',
+    )
 
 
 def _failed(one: Alternative, counted: Counted, reason: str) -> list[ComparedRow]:
@@ -255,23 +271,20 @@ def _ordered(rows: list[ComparedRow]) -> list[ComparedRow]:
     """By epsilon and belief as they were given, then by error: of several columns by the sum of their relative ones."""
     guarantees = list(dict.fromkeys((row.epsilon, row.belief) for row in rows))
     totals: dict[tuple[str, ...], float] = {}
+    first: dict[tuple[str, ...], int] = {}
 
     def which(row: ComparedRow) -> tuple[str, ...]:
         return str(row.epsilon), row.belief, row.mechanism, row.noise, row.theorem, row.reason
 
-    for row in rows:
+    for k, row in enumerate(rows):
         error = row.error if math.isnan(row.error_constant) else row.error_constant
         totals[which(row)] = totals.get(which(row), 0.0) + (math.inf if math.isnan(error) else error)
-    place = {guarantee: k for k, guarantee in enumerate(guarantees)}
-    first: dict[tuple[str, ...], int] = {}
-    for k, row in enumerate(rows):
         first.setdefault(which(row), k)
-    key: Callable[[ComparedRow], tuple[int, float, int]] = lambda row: (
-        place[row.epsilon, row.belief],
-        totals[which(row)],
-        first[which(row)],
-    )
-    return sorted(rows, key=key)
+
+    def place(row: ComparedRow) -> tuple[int, float, int]:
+        return guarantees.index((row.epsilon, row.belief)), totals[which(row)], first[which(row)]
+
+    return sorted(rows, key=place)
 
 
 def _warn_again(caught: list[warnings.WarningMessage]) -> None:
