@@ -26,6 +26,7 @@ MODELS = (TRANSLATION.name, GAUSSIAN.name, MIXTURE.name)
 """Theorems that fit a model."""
 BELIEFS = ("fitted", "empirical", Contamination(), "population")
 MECHANISMS = ("noise", "remap", "channel")
+_LISTS = ("mechanism", "theorem", "noise")
 _SHARED = ("secret", "public", "secrets", "given", "unit", "releases", "pairs", "nulls", "domain", "merge_rare")
 
 
@@ -89,16 +90,18 @@ class Asked:
             check_word(theorem, "theorem", ("auto", *THEOREMS))
         every = isinstance(arguments.beliefs, str) and arguments.beliefs == ALL
         defaults = {each.name: each.default for each in fields(CompareArguments)}
+        listed = frozenset(name for name in _LISTS if getattr(arguments, name) is not defaults[name])
+        noises = tuple(dict.fromkeys(map(noise_family, _listed(arguments.noise, "noise"))))
+        if "noise" not in listed:
+            noises = tuple(noise for noise in noises if arguments.delta or not noise.needs_delta)
         return cls(
             arguments=arguments,
             epsilons=tuple(map(float, dict.fromkeys(epsilons))),
-            noises=tuple(dict.fromkeys(map(noise_family, _listed(arguments.noise, "noise")))),
+            noises=noises,
             mechanisms=tuple(mechanisms),
             theorems=tuple(theorems),
             beliefs=named_beliefs(BELIEFS if every else _listed(arguments.beliefs, "beliefs")),
-            listed=frozenset(
-                name for name in ("mechanism", "theorem", "noise") if getattr(arguments, name) is not defaults[name]
-            ),
+            listed=listed,
         )
 
     def calibrating(self, one: Alternative | None, /) -> CalibrateArguments:
@@ -115,11 +118,16 @@ class Asked:
             **shared,
             **own,
             beliefs=one.entries,
-            mechanism=one.mechanism,  # type: ignore[arg-type]
+            mechanism=one.mechanism if one.noises else "remap",  # type: ignore[arg-type]
             noise=one.noise,  # type: ignore[arg-type]
             theorem=one.theorem,  # type: ignore[arg-type]
             calibration="theorem" if one.theorem == BOUNDED.name else "exact",
         )
+
+    @property
+    def names_noise(self) -> bool:
+        """Whether noises or theorems were listed."""
+        return bool(self.listed & {"noise", "theorem"})
 
     def has(self, theorem: str, /) -> bool:
         """Whether rows of this theorem are asked for."""
@@ -181,7 +189,7 @@ def of_numbers(asked: Asked, /, *, two_values: bool) -> Iterator[Alternative]:
                         noise=noise,
                         theorem=theorem,
                         quoted=fitted or empirical,
-                        named=bool(asked.listed),
+                        named=asked.names_noise,
                         **asked.noisy,
                     )
             if not fitted and "channel" in asked.mechanisms:
@@ -202,10 +210,9 @@ def of_labels(asked: Asked, /) -> Iterator[Alternative]:
 
 def of_columns(asked: Asked, /, *, labels: bool) -> Iterator[Alternative]:
     """Those of several columns: by their joint loss, by a coupling of whole rows, by their ranges."""
-    how: dict[str, Any] = {"mechanism": "auto" if labels else "noise", "named": bool(asked.listed)} | asked.noisy
+    how: dict[str, Any] = {"mechanism": "auto" if labels else "noise", "named": asked.names_noise} | asked.noisy
     if not any(asked.noisy.values()):
         return
-    how["remaps"] = bool(how["remaps"]) and not labels
     for epsilon in asked.epsilons:
         for name, entry in asked.beliefs.items():
             if isinstance(entry, str) and entry == "fitted":
@@ -232,7 +239,7 @@ def _for_ranges(asked: Asked, epsilon: float) -> Iterator[Alternative]:
             mechanism="noise",
             noise=noise,
             theorem=BOUNDED.name,
-            named=bool(asked.listed),
+            named=asked.names_noise,
             **asked.noisy,
         )
 

@@ -199,7 +199,7 @@ def _upper(found: Verification, *, by_delta: bool) -> float:
 
 def _as_delta(loss: float, target: Target) -> float:
     """A delta at the epsilon that a log-ratio of at most this has everywhere."""
-    return max(0.0, -math.expm1(target.epsilon - loss)) * (1 + 2.0**-40)
+    return min(1.0, max(0.0, -math.expm1(target.epsilon - loss)) * (1 + 2.0**-40))
 
 
 def _number(found: float | None) -> float:

@@ -114,8 +114,13 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
         counted = Counted.of(frame, asked)
         found, first = _all_rows(counted)
     _warn_again(caught)
-    if not any(not row.reason for row in found) and first is not None:
-        raise first
+    if not any(not row.reason for row in found):
+        raise first or ArgumentError(
+            "the comparison",
+            rule="one with rows",
+            got="words of which none applies to these columns",
+            hint="Leave out mechanism, theorem and beliefs for all that there are.",
+        )
     ordered = _ordered(with_bounds(found))
     return small_frame({name: [getattr(row, name) for row in ordered] for name in NAMES}, library=library_of(frame))
 
