@@ -20,6 +20,7 @@ from puffer_frames.verbs.aggregates import aggregate
 from puffer_frames.verbs.attached import certificate_of, collect, sink_parquet, verify, write_parquet
 from puffer_frames.verbs.audited import audit
 from puffer_frames.verbs.comparison import compare
+from puffer_frames.verbs.plotted import plot
 from puffer_frames.verbs.release import calibrate, privatize
 from puffer_frames.verbs.series import histogram
 
@@ -60,6 +61,7 @@ class PufferAccessor(Generic[Frame, Answer]):
     histogram = _method(histogram)
     audit = _method(audit)
     verify = _method(verify)
+    plot = _method(plot)
     write_parquet = _method(write_parquet)
 
     @property

@@ -6,6 +6,7 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 import pandas as pd
 import polars as pl
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from puffer_frames.certificates.about import About
@@ -211,6 +212,13 @@ class PufferAccessor(Generic[Frame, Answer]):
         public_key: PublicKey | None = None,
     ) -> Verdict:
         """Compare a frame with a certificate, by default the attached one."""
+
+    def plot(
+        self,
+        original: NativeFrame,
+        /,
+    ) -> Figure:
+        """Draw how often each value occurs in a table and in its release, a picture for each public column."""
 
     def write_parquet(
         self,

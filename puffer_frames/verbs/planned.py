@@ -17,6 +17,7 @@ from puffer_frames.verbs.plan_figures import PlanFigures
 from puffer_frames.verbs.plan_file import read_plan, write_plan
 from puffer_frames.verbs.plan_page import plan_page
 from puffer_frames.verbs.plan_records import codec_of
+from puffer_frames.verbs.plotted import plot_plan
 from puffer_frames.verbs.request import Request
 
 
@@ -174,6 +175,8 @@ class Planned:
             As `puffer_frames.load_plan`, and for a plan of the other kind.
         """
         return believed(read_plan(path, password=password), [cls])
+
+    plot = short_traceback(plot_plan)
 
     def _lean(self) -> Self:
         """Without what a file does not hold."""

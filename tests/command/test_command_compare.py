@@ -43,10 +43,10 @@ def test_lines(folder):
     assert len({line.index("noise") for line in lines}) == 1
 
 
-@pytest.mark.parametrize(
-    "words",
-    [("--noise", "foo"), ("--epsilon", "1,x"), ("--keep", "region"), ("--channel-cap", "3"), ("--theorem", "x")],
-)
+WRONG = ["--noise foo", "--epsilon 1,x", "--keep region", "--channel-cap 3", "--theorem x"]
+
+
+@pytest.mark.parametrize("words", WRONG)
 def test_wrong_words(folder, words):
     done = run(*ASKED, *words.split())
     assert done.code == 2

@@ -27,6 +27,17 @@ LIBRARIES = {
     "pl.LazyFrame": "import polars as pl",
 }
 VERBS = {"privatize", "calibrate", "aggregate", "audit", "histogram", "verify", "write_parquet", "certificate"}
+VERBS = {
+    "privatize",
+    "calibrate",
+    "compare",
+    "plot",
+    "aggregate",
+    "histogram",
+    "verify",
+    "write_parquet",
+    "certificate",
+}
 
 
 def run(*command):
