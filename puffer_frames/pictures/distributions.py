@@ -19,9 +19,9 @@ _MOST_BINS = 40
 def distributions(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw the law of a column given each secret, as it is and with the noise of a plan.
 
-    Alt text: for each of up to three secrets a filled outline, the density of the values of the table, and a line in the
-    same colour, the density of the released values. The outlines differ from secret to secret; the lines are nearly the
-    same.
+    Alt text: for each of up to three secrets a filled outline, the density of the values of the table, and a line in
+    the same colour, the density of the released values. The outlines differ from secret to secret; the lines are much
+    nearer to one another.
 
     Parameters
     ----------

@@ -109,8 +109,8 @@ class NoisyColumn:
             raise ArgumentError(
                 "the plan", rule="one that knows its table", got="one without frequencies", hint="Calibrate the table."
             )
-        listed = list(laws)
-        worst = choice.worst_pair if set(choice.worst_pair) <= set(listed) else (listed[0], listed[-1])
+        known = list(laws)
+        worst = choice.worst_pair if set(choice.worst_pair) <= set(known) else (known[0], known[-1])
         return cls(name=name, laws=laws, noise=plan.noise.at(scale) if scale else None, worst=worst)
 
     @property

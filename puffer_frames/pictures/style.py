@@ -42,10 +42,10 @@ def new_axes(ax: Axes | None, /) -> Axes:
 
 
 def new_sheet(count: int, /) -> tuple[Figure, Sequence[Axes]]:
-    """A figure with so many axes, two in a row."""
-    rows = -(-count // 2)
-    columns = min(count, 2)
-    figure = _matplotlib().figure(figsize=(WIDE * columns, HIGH * rows), layout="constrained")
+    """A figure with so many axes, two in a row. A notebook shows it once: as a result, not as an open figure too."""
+    rows, columns, pyplot = -(-count // 2), min(count, 2), _matplotlib()
+    figure = pyplot.figure(figsize=(WIDE * columns, HIGH * rows), layout="constrained")
+    pyplot.close(figure)
     return figure, [figure.add_subplot(rows, columns, k + 1) for k in range(count)]
 
 

@@ -41,6 +41,7 @@ from puffer_frames.verbs.refinement import refine_release
 from puffer_frames.verbs.release_rows import rehearse, release_rows
 from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
 from puffer_frames.verbs.rows_seen import RowsSeen
+from puffer_frames.verbs.small_pictures import plan_pictures
 from puffer_frames.verbs.unit_rows_seen import with_units
 
 
@@ -396,3 +397,6 @@ class Calibration(Planned):
 
     def _shown(self) -> tuple[str, Rows]:
         return plan_title(self.plan), plan_rows(self.plan)
+
+    def _pictures(self) -> list[str]:
+        return plan_pictures(self)

@@ -28,6 +28,7 @@ from puffer_frames.verbs.plan_columns import check_columns, check_kinds
 from puffer_frames.verbs.plan_figures import PlanFigures, channel_figures
 from puffer_frames.verbs.planned import Planned
 from puffer_frames.verbs.request import RowsRequest
+from puffer_frames.verbs.small_pictures import channel_pictures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -182,3 +183,6 @@ class ChannelCalibration(Planned):
 
     def _shown(self) -> tuple[str, Rows]:
         return channel_title(self.plan), channel_rows(self.plan, self.compared)
+
+    def _pictures(self) -> list[str]:
+        return channel_pictures(self.plan)

@@ -194,6 +194,10 @@ class Planned:
         """Title and rows of what is shown."""
         raise NotImplementedError
 
+    def _pictures(self) -> Sequence[str]:
+        """Small ones, for notebooks."""
+        raise NotImplementedError
+
     def _all_shown(self) -> tuple[str, Rows]:
         title, rows = self._shown()
         return title, [*rows, ("from a file", f"without {', '.join(self.left_out)}")] if self.left_out else rows
@@ -204,7 +208,7 @@ class Planned:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return as_html(*self._all_shown())
+        return as_html(*self._all_shown(), pictures=self._pictures())
 
 
 P = TypeVar("P", bound=Planned)
