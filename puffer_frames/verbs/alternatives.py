@@ -107,9 +107,13 @@ class Asked:
     def calibrating(self, one: Alternative | None, /) -> CalibrateArguments:
         """The arguments of `calibrate` for an alternative; None for what all have in common."""
         shared: dict[str, Any] = {name: getattr(self.arguments, name) for name in _SHARED}
-        shared |= {"delta": self.arguments.delta, "epsilon": self.epsilons[0] if one is None else one.epsilon}
+        shared |= {
+            "allow_zero_noise": True,
+            "delta": self.arguments.delta,
+            "epsilon": self.epsilons[0] if one is None else one.epsilon,
+        }
         if one is None:
-            return CalibrateArguments(**shared, beliefs=("fitted", "empirical"), noise=self.noises[0])
+            return CalibrateArguments(**shared, noise=self.noises[0])
         if one.channel is not None:
             return CalibrateArguments(**shared, beliefs=one.entries, mechanism=one.channel)
         own: dict[str, Any] = {"weights": self.arguments.weights} if one.theorem == "auto" else {}
@@ -222,23 +226,23 @@ def of_columns(asked: Asked, /, *, labels: bool) -> Iterator[Alternative]:
                     yield Alternative(
                         epsilon=epsilon, belief=name, entries=entries_of(entry), noise=noise, theorem=theorem, **how
                     )
-        if not asked.theorems or BOUNDED.name in asked.theorems:
-            for one in _for_ranges(asked, epsilon):
-                yield Alternative(
-                    epsilon=epsilon, belief=ANY_LAW, entries=one.entries, noise=one.noise, theorem=BOUNDED.name, **how
-                )
+        for noise in asked.noises if not asked.theorems or BOUNDED.name in asked.theorems else ():
+            yield Alternative(
+                epsilon=epsilon, belief=ANY_LAW, entries=("empirical",), noise=noise, theorem=BOUNDED.name, **how
+            )
 
 
 def _for_ranges(asked: Asked, epsilon: float) -> Iterator[Alternative]:
-    """Noise for the range of each column."""
+    """Noise for the range of one column: its theorem is about the observed one, the belief about the domain too."""
     for noise in asked.noises:
         yield Alternative(
             epsilon=epsilon,
             belief=ANY_LAW,
-            entries=("empirical",),
+            entries=(Contamination(share=1.0),),
             mechanism="noise",
             noise=noise,
             theorem=BOUNDED.name,
+            quoted=not asked.arguments.domain,
             named=asked.names_noise,
             **asked.noisy,
         )

@@ -22,6 +22,7 @@ from puffer_frames.verbs.channel_plan import ChannelPlan
 from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.plan_drift import target_of
 
+NOTHING_NEEDED = "private as it is: say allow_zero_noise=True"
 ADDS_UP, LARGEST_ADD, NO_RULE = "epsilons add", "largest losses add", "no rule"
 UNKNOWN = math.nan
 
@@ -123,6 +124,7 @@ def rows_of(
                 error_constant=_ratio(error, spread.constant),
                 composes=ADDS_UP if together else NO_RULE,
                 seconds=seconds,
+                reason="" if any(plan.all_scales.values()) else NOTHING_NEEDED,
                 **_figures(plan, choice, several=several),
             )
         )
@@ -150,6 +152,7 @@ def row_of_channel(plan: ChannelPlan, spread: Spread | None, /, *, belief: str, 
         loss_any_law=_as_delta(largest, target) if by_delta else largest,
         composes=LARGEST_ADD if math.isfinite(largest) else NO_RULE,
         seconds=seconds,
+        reason="" if channel.expected_error else NOTHING_NEEDED,
     )
 
 

@@ -16,6 +16,7 @@ from puffer_frames.frames.table import Table, is_frame, library_of, open_table, 
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.families import WORDS
 from puffer_frames.papers.catalogue import BOUNDED
+from puffer_frames.scales.beliefs import MANY_SECRETS
 from puffer_frames.verbs.alternatives import Alternative, Asked, of_columns, of_labels, of_numbers
 from puffer_frames.verbs.arguments import CompareArguments, takes
 from puffer_frames.verbs.channel_plan import ChannelPlan, Seen, channel_of, roles_of
@@ -73,7 +74,7 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
         - "loss_observed", "loss_population" (95 %), "loss_any_law": upper bounds of the pure loss, where delta is
           above 0 of the delta at this epsilon, whatever the guarantee is for;
         - "composes": "epsilons add", "largest losses add" or "no rule", of another release like this one;
-        - "seconds", which the row took; "reason", why there are no numbers.
+        - "seconds", which the row took; "reason", why there are no numbers, or that no noise is needed.
 
     Raises
     ------
@@ -114,7 +115,7 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
         counted = Counted.of(frame, asked)
         found, first = _all_rows(counted)
     _warn_again(caught)
-    if not any(not row.reason for row in found):
+    if all(math.isnan(row.error) for row in found):
         raise first or ArgumentError(
             "the comparison",
             rule="one with rows",
@@ -180,6 +181,12 @@ class Counted:
         pairs = self.rows.summaries[self.base.public[0]].counts.values()
         return len({float(value) for values, _ in pairs for value in values[: MOST_LEVELS + 1]})
 
+    @property
+    def secrets(self) -> int:
+        """Values of the secret."""
+        assert self.rows is not None
+        return len(self.rows.rows_of_secrets(len(self.base.secret), given=self.base.given is not None))
+
     def request(self, one: Alternative, /) -> Request:
         """The request of an alternative; raises as `calibrate`."""
         found = with_labels(Request.of(self.asked.calibrating(one), self.table.labels), self.table)
@@ -221,6 +228,8 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
     """The rows of an alternative; raises as `calibrate`."""
     start = perf_counter()
     request = counted.request(one)
+    if one.entries == ("fitted",) and "theorem" not in counted.asked.listed and counted.secrets > MANY_SECRETS:
+        return _failed(one, counted, f"models of {counted.secrets} secrets take long: name the theorem")
     if one.channel is not None:
         if counted.levels is None:
             raise ArgumentError("public", rule="one column for a channel", got="several", hint="Leave it out.")

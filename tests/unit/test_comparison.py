@@ -11,10 +11,11 @@ import pytest
 
 import puffer_frames
 from puffer_frames import Channel, Contamination, Gaussian, Population, Prior, Stable, Strata, Unit
-from puffer_frames.errors import ArgumentError, ColumnNotFoundError, FewRowsWarning
+from puffer_frames.errors import ArgumentError, CalibrationError, ColumnNotFoundError, FewRowsWarning
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.verbs.compared_rows import NAMES, ComparedRow
 from puffer_frames.verbs.comparison import compare
+from puffer_frames.verbs.plan import Plan
 
 ASKED = {"secret": "group", "public": "score"}
 ENTRIES = {"fitted": "fitted", "empirical": "empirical", "contaminated": Contamination(), "population": "population"}
@@ -46,7 +47,8 @@ def test_every_row_is_that_of_a_plan(compared):
         words = {"mechanism": row["mechanism"], "noise": row["noise"], "theorem": row["theorem"] or "auto"}
         if row["belief"] == "any law":
             words["calibration"] = "theorem"
-        plan = frame.puffer.calibrate(**asked, **words, beliefs=ENTRIES.get(row["belief"], "empirical"))
+            assert row["loss_any_law"] <= 1
+        plan = frame.puffer.calibrate(**asked, **words, beliefs=ENTRIES.get(row["belief"], Contamination(share=1.0)))
         assert (row["scale"], row["error"]) == (plan.scale, plan.expected_error["score"])
         assert row["loss_observed"] == plan.choice.observed.pure_loss.upper
         assert row["loss_any_law"] == plan.choice.wider["any law"].pure_loss.upper
@@ -157,15 +159,45 @@ def test_kinds_of_frames(kind):
     assert np.array(found["scale"]).tolist() == expected["scale"].tolist()
 
 
-def test_a_failing_row_says_why():
-    # two Gaussians of different variances have no finite pure loss without noise of a scale; zero noise is refused
+def test_a_failing_row_says_why(monkeypatch):
+    known = Plan.of
+
+    def of(request, rows):
+        if request.theorem == "gmm":
+            raise CalibrationError("the request", rule="possible", got="another one", hint="Ask for less.")
+        return known(request, rows)
+
+    monkeypatch.setattr(Plan, "of", of)
+    found = people().puffer.compare(**ASKED, mechanism=["noise", "channel"])
+    failed = found[found["error"].isna()]
+    assert failed["theorem"].tolist() == ["gmm"]
+    assert failed["reason"].tolist() == ["the request must be possible; got another one."]
+    assert found[found["belief"] == "fitted"]["error"].isna().tolist() == [False, False, True]
+
+
+def test_what_needs_no_noise_says_so():
     frame = pd.DataFrame({"group": ["a", "b"] * 50, "score": [0, 0, 1, 1] * 25})
-    found = frame.puffer.compare(**ASKED, mechanism="noise")
-    failed = found[found["reason"] != ""]
-    assert "empirical" in set(failed["belief"])
-    assert failed["reason"].str.contains("already private").any()
-    assert failed["error"].isna().all()
-    assert not found[found["reason"] == ""].empty
+    found = frame.puffer.compare(**ASKED)
+    free = found[found["belief"] == "empirical"]
+    assert (free["error"] == 0).all()
+    assert free["reason"].str.contains("allow_zero_noise").all()
+    assert (found[found["belief"] == "any law"]["scale"] >= 1).all()
+
+
+def test_any_law_is_any_on_the_domain():
+    for words in ({}, {"delta": 1e-3, "noise": "gaussian"}):
+        found = people().puffer.compare(**ASKED, **words, domain={"score": (-4, 16)}, beliefs="empirical")
+        row = found[(found["belief"] == "any law") & (found["mechanism"] == "noise")].iloc[0]
+        assert row["loss_any_law"] <= (words.get("delta") or 1.0)
+        assert row["scale"] >= 20 or words
+
+
+def test_models_of_many_secrets_are_fitted_where_they_were_named(monkeypatch):
+    monkeypatch.setattr("puffer_frames.verbs.comparison.MANY_SECRETS", 1)
+    found = people().puffer.compare(**ASKED, beliefs="fitted")
+    assert found[found["belief"] == "fitted"]["error"].isna().all()
+    named = people().puffer.compare(**ASKED, beliefs="fitted", theorem="gaussian")
+    assert named["error"].notna().all()
 
 
 def test_what_was_named_says_why_it_does_not_apply():
