@@ -107,11 +107,8 @@ class Asked:
     def calibrating(self, one: Alternative | None, /) -> CalibrateArguments:
         """The arguments of `calibrate` for an alternative; None for what all have in common."""
         shared: dict[str, Any] = {name: getattr(self.arguments, name) for name in _SHARED}
-        shared |= {
-            "allow_zero_noise": True,
-            "delta": self.arguments.delta,
-            "epsilon": self.epsilons[0] if one is None else one.epsilon,
-        }
+        shared |= {"epsilon": self.epsilons[0] if one is None else one.epsilon}
+        shared |= {"delta": self.arguments.delta, "allow_zero_noise": True}
         if one is None:
             return CalibrateArguments(**shared, noise=self.noises[0])
         if one.channel is not None:

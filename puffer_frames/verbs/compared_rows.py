@@ -23,6 +23,8 @@ from puffer_frames.verbs.plan import Plan
 from puffer_frames.verbs.plan_drift import target_of
 
 NOTHING_NEEDED = "private as it is: say allow_zero_noise=True"
+UNCHANGED = 1 - 1e-12
+"""Of a channel that changes nothing: what cannot be told from that is left of any repair."""
 ADDS_UP, LARGEST_ADD, NO_RULE = "epsilons add", "largest losses add", "no rule"
 UNKNOWN = math.nan
 
@@ -152,7 +154,7 @@ def row_of_channel(plan: ChannelPlan, spread: Spread | None, /, *, belief: str, 
         loss_any_law=_as_delta(largest, target) if by_delta else largest,
         composes=LARGEST_ADD if math.isfinite(largest) else NO_RULE,
         seconds=seconds,
-        reason="" if channel.expected_error else NOTHING_NEEDED,
+        reason=NOTHING_NEEDED if channel.unchanged >= UNCHANGED else "",
     )
 
 
