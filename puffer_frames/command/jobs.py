@@ -28,6 +28,7 @@ from puffer_frames.frames.files import format_of, level_kinds, read_rows, row_co
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.verbs.audited import audit
 from puffer_frames.frames.table import small_rows
+from puffer_frames.scales.repeats import Unit
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.comparison import compare

@@ -27,8 +27,8 @@ from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
 from puffer_frames.verbs.batch_report import BatchReport, refused_by, report_of
 from puffer_frames.verbs.calibration_text import plan_rows, plan_title
 from puffer_frames.verbs.checked_rows import findings_of
-from puffer_frames.verbs.kept_loss import loss_given
 from puffer_frames.verbs.curves import curve_of, profile_of
+from puffer_frames.verbs.kept_loss import loss_given
 from puffer_frames.verbs.lean_plan import LAWS, lean, whole
 from puffer_frames.verbs.merged_strata import as_merged
 from puffer_frames.verbs.plan import Plan
