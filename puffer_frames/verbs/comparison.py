@@ -93,8 +93,8 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
     belief is `Channel(radius=0, cap=None)`; "contaminated, any law within 8" is the channel that `privatize` takes by
     default. To choose by the smallest error depends on the table, as the scale does: no certificate counts it.
 
-    The result holds exact statistics of the table: keep it private. **Cost**: the rows of the frame are read once; a
-    calibration per row (docs/compare.md has times).
+    The result holds exact statistics of the table: keep it private. **Cost**: the rows of the frame are counted once;
+    a calibration per row (docs/compare.md has times).
 
     References
     ----------
