@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 
 from puffer_frames import accessor
-from puffer_frames.verbs import arguments, attached, audited
-from puffer_frames.verbs import arguments, attached, plotted
+from puffer_frames.verbs import arguments, attached, audited, plotted
 
 STUB = Path(accessor.__file__).with_suffix(".pyi")
 RETURNS = {"privatize": "Frame", "aggregate": "Answer", "histogram": "Answer", "collect": "pl.DataFrame"}
@@ -70,9 +69,8 @@ def shown(kind: type, title: str) -> str:
 def sources() -> dict[str, str]:
     """Which module the names come from that the signatures use."""
     found = dict(CALIBRATIONS)
-    for module in (attached, audited, arguments):
     found["Figure"] = "matplotlib.figure"
-    for module in (attached, arguments, plotted):
+    for module in (attached, audited, arguments, plotted):
         for node in ast.parse(inspect.getsource(module)).body:
             if isinstance(node, ast.ImportFrom):
                 found |= {alias.name: node.module for alias in node.names}

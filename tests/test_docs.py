@@ -20,8 +20,7 @@ NAMES = [
 ]
 """Modules with an example."""
 PAGES = ["README.md", "docs/audit.md", "docs/sklearn.md", "docs/editors.md", "docs/report.md"]
-PAGES = ["README.md", "docs/sklearn.md", "docs/editors.md", "docs/compare.md"]
-PAGES = ["README.md", "docs/sklearn.md", "docs/editors.md", "docs/compare.md", "docs/gallery.md"]
+PAGES += ["docs/compare.md", "docs/gallery.md"]
 """Pages whose Python runs, block after block."""
 
 

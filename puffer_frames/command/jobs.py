@@ -10,25 +10,23 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.plain import number_plain
+from puffer_frames.certificates.record import Certificate
 from puffer_frames.command.certificates_of import certificate_of_file, is_whole
 from puffer_frames.command.logs import LOG
 from puffer_frames.command.options import PLANNED, WITH_PLAN, as_arguments, spelled
 from puffer_frames.command.outcome import DONE, REFUSED, Outcome
 from puffer_frames.command.parser import Request
 from puffer_frames.command.places import check_places, is_folder, written
-from puffer_frames.command.values import number, with_levels
 from puffer_frames.command.tables import in_columns
-from puffer_frames.command.values import with_levels
+from puffer_frames.command.values import number, with_levels
 from puffer_frames.command.writing import write
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import format_of, level_kinds, read_rows, row_count
-from puffer_frames.scales.repeats import Unit
-from puffer_frames.verbs.audited import audit
 from puffer_frames.frames.table import small_rows
 from puffer_frames.scales.repeats import Unit
+from puffer_frames.verbs.audited import audit
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.comparison import compare

@@ -305,6 +305,7 @@ class Calibration(Planned):
     loss_given = short_traceback(loss_given)
     curve = short_traceback(curve_of)
     privacy_profile = short_traceback(profile_of)
+    _pictures = plan_pictures
 
     @short_traceback
     def check(self, frame: NativeFrame, /) -> BatchReport:
@@ -397,6 +398,3 @@ class Calibration(Planned):
 
     def _shown(self) -> tuple[str, Rows]:
         return plan_title(self.plan), plan_rows(self.plan)
-
-    def _pictures(self) -> list[str]:
-        return plan_pictures(self)
