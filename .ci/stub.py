@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from puffer_frames import accessor
-from puffer_frames.verbs import arguments, attached, audited, estimated, estimation
+from puffer_frames.verbs import arguments, attached, audited, estimated, estimation, plotted
 
 STUB = Path(accessor.__file__).with_suffix(".pyi")
 RETURNS = {"privatize": "Frame", "aggregate": "Answer", "histogram": "Answer", "collect": "pl.DataFrame"}
@@ -70,7 +70,8 @@ def shown(kind: type, title: str) -> str:
 def sources() -> dict[str, str]:
     """Which module the names come from that the signatures use."""
     found = dict(CALIBRATIONS)
-    for module in (attached, audited, arguments, estimated, estimation):
+    found["Figure"] = "matplotlib.figure"
+    for module in (attached, audited, arguments, estimated, estimation, plotted):
         for node in ast.parse(inspect.getsource(module)).body:
             if isinstance(node, ast.ImportFrom):
                 found |= {alias.name: node.module for alias in node.names}

@@ -24,6 +24,7 @@ from puffer_frames.errors import (
     KeptColumnWarning,
     LedgerError,
     LedgerWarning,
+    MissingPackageError,
     PlanFileError,
     PriorError,
     PufferError,
@@ -67,6 +68,7 @@ from puffer_frames.verbs.audited import audit
 from puffer_frames.verbs.batch_report import BatchReport
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
+from puffer_frames.verbs.comparison import compare
 from puffer_frames.verbs.composition import Composition, compose
 from puffer_frames.verbs.estimated import Estimate
 from puffer_frames.verbs.estimation import estimate
@@ -121,6 +123,7 @@ __all__ = [
     "LedgerError",
     "LedgerWarning",
     "MarkovChain",
+    "MissingPackageError",
     "PlanFileError",
     "Population",
     "Prior",
@@ -146,6 +149,7 @@ __all__ = [
     "bounded_scales",
     "calibrate",
     "certificate_of",
+    "compare",
     "compose",
     "estimate",
     "fit_gaussian",

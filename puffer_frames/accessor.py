@@ -19,7 +19,9 @@ from puffer_frames.frames.table import check_frame
 from puffer_frames.verbs.aggregates import aggregate
 from puffer_frames.verbs.attached import certificate_of, collect, sink_parquet, verify, write_parquet
 from puffer_frames.verbs.audited import audit
+from puffer_frames.verbs.comparison import compare
 from puffer_frames.verbs.estimation import estimate
+from puffer_frames.verbs.plotted import plot
 from puffer_frames.verbs.release import calibrate, privatize
 from puffer_frames.verbs.series import histogram
 
@@ -55,11 +57,13 @@ class PufferAccessor(Generic[Frame, Answer]):
 
     privatize = _method(privatize)
     calibrate = _method(calibrate)
+    compare = _method(compare)
     aggregate = _method(aggregate)
     histogram = _method(histogram)
     audit = _method(audit)
     estimate = _method(estimate)
     verify = _method(verify)
+    plot = _method(plot)
     write_parquet = _method(write_parquet)
 
     @property

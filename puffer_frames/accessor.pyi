@@ -6,6 +6,7 @@ from typing import Any, Generic, Literal, TypeVar, overload
 
 import pandas as pd
 import polars as pl
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from puffer_frames.certificates.about import About
@@ -23,6 +24,7 @@ from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.arguments import (
     BeliefArgument,
     CalibrationWord,
+    EachMechanism,
     IndexWord,
     MechanismWord,
     NullsWord,
@@ -114,6 +116,31 @@ class PufferAccessor(Generic[Frame, Answer]):
     ) -> Calibration | ChannelCalibration:
         """Plan a release without drawing noise; print the result to read the plan."""
 
+    def compare(
+        self,
+        /,
+        *,
+        secret: Name | Iterable[Name],
+        public: Name | Iterable[Name],
+        epsilon: float | Iterable[float] = 1.0,
+        delta: float = 0.0,
+        noise: NoiseArgument | Iterable[NoiseArgument] = ("laplace", "gaussian"),
+        nulls: NullsWord = "raise",
+        secrets: SecretsWord = "joint",
+        given: Name | Iterable[Name] | Strata = (),
+        unit: Unit | None = None,
+        releases: int = 1,
+        pairs: PairsArgument = "all",
+        mechanism: Literal["all"] | EachMechanism | Iterable[EachMechanism] = "all",
+        theorem: Literal["all"] | TheoremWord | Iterable[TheoremWord] = "all",
+        beliefs: Literal["all"] | BeliefArgument | Iterable[BeliefArgument] = "all",
+        components: int | None = None,
+        domain: Mapping[Name, Sequence[Any]] | None = None,
+        merge_rare: int | None = None,
+        weights: Mapping[Name, float] | None = None,
+    ) -> NativeFrame:
+        """Set the ways to release columns side by side: how much noise each needs, and what it costs."""
+
     def aggregate(
         self,
         /,
@@ -196,6 +223,13 @@ class PufferAccessor(Generic[Frame, Answer]):
         public_key: PublicKey | None = None,
     ) -> Verdict:
         """Compare a frame with a certificate, by default the attached one."""
+
+    def plot(
+        self,
+        original: NativeFrame,
+        /,
+    ) -> Figure:
+        """Draw how often each value occurs in a table and in its release, a picture for each public column."""
 
     def write_parquet(
         self,

@@ -84,6 +84,10 @@ class TableFileError(PufferError, ValueError):
     """A file does not hold a table of the format that its name says."""
 
 
+class MissingPackageError(PufferError, ImportError):
+    """A package that this needs is not installed."""
+
+
 class ForkedProcessError(PufferError, RuntimeError):
     """A process was forked from one that had used Polars, and would wait for threads that it does not have."""
 

@@ -20,6 +20,7 @@ LAYERS = [
     {"loss", "papers", "estimates", "frames"},
     {"scales", "audits"},
     {"certificates"},
+    {"pictures"},
     {"verbs"},
     {"accessor", "transformer", "command"},
     {"__init__", "__main__"},

@@ -22,6 +22,8 @@ NAMES = [
 PAGES = [
     "README.md",
     "docs/audit.md",
+    "docs/compare.md",
+    "docs/gallery.md",
     "docs/sklearn.md",
     "docs/editors.md",
     "docs/estimates.md",

@@ -20,11 +20,12 @@ from puffer_frames.certificates.plain import (
 )
 from puffer_frames.certificates.published import Published
 from puffer_frames.certificates.signature import PrivateKey, PublicKey, is_signed_by, sign
+from puffer_frames.certificates.small_pictures import certificate_pictures
 from puffer_frames.certificates.statement import as_statement
 from puffer_frames.certificates.text import certificate_rows, certificate_title
 from puffer_frames.errors import UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.compare import compare, require_rows, unknown_names
+from puffer_frames.frames.matching import compare, require_rows, unknown_names
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.usefulness import Usefulness, usefulness
@@ -333,7 +334,7 @@ class Certificate(Published):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return as_html(certificate_title(self), certificate_rows(self))
+        return as_html(certificate_title(self), certificate_rows(self), pictures=certificate_pictures(self))
 
 
 def _names() -> list[str]:

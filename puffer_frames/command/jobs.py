@@ -10,6 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from puffer_frames.certificates.plain import number_plain
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.command.certificates_of import certificate_of_file, is_whole
 from puffer_frames.command.logs import LOG
@@ -17,15 +18,18 @@ from puffer_frames.command.options import PLANNED, WITH_PLAN, as_arguments, spel
 from puffer_frames.command.outcome import DONE, REFUSED, Outcome
 from puffer_frames.command.parser import Request
 from puffer_frames.command.places import check_places, is_folder, written
+from puffer_frames.command.tables import in_columns
 from puffer_frames.command.values import number, with_levels
 from puffer_frames.command.writing import write
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import format_of, level_kinds, read_rows, row_count
+from puffer_frames.frames.table import small_rows
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.verbs.audited import audit
 from puffer_frames.verbs.calibration import Calibration
 from puffer_frames.verbs.channel_calibration import ChannelCalibration
+from puffer_frames.verbs.comparison import compare
 from puffer_frames.verbs.plan_file import FORMAT
 from puffer_frames.verbs.release import calibrate, privatize
 from puffer_frames.verbs.release_ledger import ledger
@@ -54,6 +58,18 @@ def plan(request: Request, /) -> Outcome:
     )
     more = {"input": str(source), "plan": str(target), "rows": found.rows, "expected_error": errors}
     return Outcome(status="planned", text=str(found) if request.flag("figures") else text, more=more)
+
+
+def compared(request: Request, /) -> Outcome:
+    """Set the ways to release columns side by side."""
+    source = request.path("input")
+    _check_needed(request.arguments, ("secret", "public"))
+    frame, arguments = _opened(request, source)
+    rows = small_rows(compare(frame, **arguments))
+    LOG.info("the comparison holds exact statistics of the table: keep it private")
+    return Outcome(
+        status="compared", text=in_columns(rows), more={"input": str(source), "rows": [_plain(row) for row in rows]}
+    )
 
 
 def release(request: Request, /) -> Outcome:
@@ -187,6 +203,7 @@ def report(request: Request, /) -> Outcome:
 
 
 JOBS: Mapping[str, Callable[[Request], Outcome]] = {
+    "compare": compared,
     "plan": plan,
     "release": release,
     "check": check,
@@ -209,6 +226,11 @@ def _opened(request: Request, source: Path, /, *, memory: bool = False) -> tuple
 def _samples(unit: Unit | None, /) -> bool:
     """Whether some rows of large units are left out, for which all rows must be in memory."""
     return unit is not None and unit.over == "sample"
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    """In JSON types."""
+    return {name: number_plain(entry) if isinstance(entry, float) else entry for name, entry in row.items()}
 
 
 def _inputs(request: Request) -> list[Path | None]:

@@ -11,7 +11,7 @@ from puffer_frames.errors import ArgumentError
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
-from puffer_frames.verbs.arguments import CalibrateArguments, LayoutArguments, ReleaseArguments
+from puffer_frames.verbs.arguments import CalibrateArguments, CompareArguments, LayoutArguments, ReleaseArguments
 from puffer_frames.verbs.release_ledger import Ledger
 
 
@@ -81,6 +81,16 @@ OPTIONS: Mapping[str, Option] = {
     "allow_drift": Option(_FLAG, "with --plan: even if they lose more than was asked for"),
 }
 """Every option of `plan` and `release` that is an argument of Python; a new argument needs a line here."""
+COMPARED: Mapping[str, Option] = {
+    "epsilon": Option(
+        "NUMBER[,...]", "the privacy parameter, or several; 1 if left out", values.several(values.number)
+    ),
+    "noise": Option("NOISE[,...]", "laplace, gaussian, stable:ALPHA", values.several(values.noise)),
+    "mechanism": Option("WORD[,...]", "all (the default), noise, remap or channel", values.several(values.word)),
+    "theorem": Option("WORD[,...]", "all (the default), or any of those of release", values.several(values.word)),
+    "beliefs": Option("BELIEF[,...]", "each has rows of its own; words as of release, but for only", values.beliefs),
+}
+"""Those of `compare` that take several where the others take one."""
 NOT_OPTIONS = {
     "index": "files have no index",
     "refine_key": "a release is refined in Python, in memory",
@@ -113,18 +123,20 @@ def option_names(*records: type) -> list[str]:
 
 
 PLANNED = option_names(CalibrateArguments)
+COMPARING = [name for name in option_names(CompareArguments) if not name.startswith("channel_")]
 LAID_OUT = option_names(LayoutArguments)
 WITH_PLAN = option_names(ReleaseArguments)
 
 
-def read(name: str, texts: Sequence[str], /) -> Any:
-    """The value of an option that was written with these texts; raises ArgumentError."""
-    return values.joined([OPTIONS[name].read(text, name=name) for text in texts], name=name)
+def read(name: str, texts: Sequence[str], /, *, own: Mapping[str, Option]) -> Any:
+    """The value of an option, or of a subcommand's own, that was written with these texts; raises ArgumentError."""
+    option = own.get(name, OPTIONS[name])
+    return values.joined([option.read(text, name=name) for text in texts], name=name)
 
 
-def read_entry(name: str, entry: Any, /) -> Any:
+def read_entry(name: str, entry: Any, /, *, own: Mapping[str, Option]) -> Any:
     """The value of an entry of a config file: a text as on the command line, but for names; else as in Python."""
-    option = OPTIONS[name]
+    option = own.get(name, OPTIONS[name])
     if isinstance(entry, str) and option.read not in (values.names, values.word):
         return option.read(entry, name=name)
     if option.read is values.beliefs and isinstance(entry, list):

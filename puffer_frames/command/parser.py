@@ -5,14 +5,24 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from puffer_frames.certificates.version import __version__
 from puffer_frames.command import values
 from puffer_frames.command.config import read_config
-from puffer_frames.command.options import LAID_OUT, OPTIONS, PLANNED, WITH_PLAN, read, read_entry
+from puffer_frames.command.options import (
+    COMPARED,
+    COMPARING,
+    LAID_OUT,
+    OPTIONS,
+    PLANNED,
+    WITH_PLAN,
+    Option,
+    read,
+    read_entry,
+)
 from puffer_frames.errors import ArgumentError
 
 _EXITS = (
@@ -63,6 +73,8 @@ class Subcommand:
     """Options of the command itself."""
     arguments: Sequence[str] = ()
     """Options that are arguments of Python."""
+    read_otherwise: Mapping[str, Option] = field(default_factory=dict)
+    """Those of them that are not read as `OPTIONS` says."""
 
     @property
     def known(self) -> list[str]:
@@ -72,6 +84,14 @@ class Subcommand:
 
 _KEY = "password_file"
 SUBCOMMANDS: Mapping[str, Subcommand] = {
+    "compare": Subcommand(
+        help="print what every mechanism, noise, theorem and belief would cost; nothing is released",
+        places=("input",),
+        usage="puffer compare INPUT --secret COLUMN --public COLUMN[,...] [--epsilon NUMBER[,...]] [option ...]",
+        own=("config", "schema", "json"),
+        arguments=COMPARING,
+        read_otherwise=COMPARED,
+    ),
     "plan": Subcommand(
         help="find how much noise a release needs, and keep the plan in a private file",
         places=("input", "kept_plan"),
@@ -176,9 +196,10 @@ def _add_arguments(one: Parser, each: Subcommand) -> None:
         for name in names:
             if name in each.arguments and name not in added:
                 added.add(name)
-                how: dict[str, Any] = {"dest": name, "help": OPTIONS[name].help}
-                if OPTIONS[name].metavar:
-                    how |= {"metavar": OPTIONS[name].metavar, "action": "append"}
+                option = each.read_otherwise.get(name, OPTIONS[name])
+                how: dict[str, Any] = {"dest": name, "help": option.help}
+                if option.metavar:
+                    how |= {"metavar": option.metavar, "action": "append"}
                 else:
                     how |= {"action": "store_true"}
                 group.add_argument(_flag(name), **how)
@@ -210,7 +231,8 @@ class Request:
         louder = taken.pop("verbose", 0) - taken.pop("quiet", 0)
         each = SUBCOMMANDS[subcommand]
         arguments = {
-            name: entry if entry is True else read(name, entry) for name, entry in _only(taken, each.arguments).items()
+            name: entry if entry is True else read(name, entry, own=each.read_otherwise)
+            for name, entry in _only(taken, each.arguments).items()
         }
         found = {name: entry for name, entry in taken.items() if name not in each.arguments}
         for name in ("schema", "released_schema"):
@@ -218,7 +240,10 @@ class Request:
                 found[name] = _schema(found[name])
         if "config" in found:
             entries = read_config(values.as_path(found["config"], role="the config file"), known=each.known)
-            held = {name: read_entry(name, entry) for name, entry in _only(entries, each.arguments).items()}
+            held = {
+                name: read_entry(name, entry, own=each.read_otherwise)
+                for name, entry in _only(entries, each.arguments).items()
+            }
             arguments = held | arguments
             found = {name: entry for name, entry in entries.items() if name not in each.arguments} | found
         return cls(subcommand=subcommand, found=found, arguments=arguments, louder=louder)

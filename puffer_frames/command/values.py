@@ -74,6 +74,16 @@ def noise(text: str, /, *, name: str) -> Any:
     return Stable(alpha=number(alpha, name=name)) if family == "stable" and colon else text
 
 
+def several(one: Callable[..., Any], /) -> Callable[..., Any]:
+    """A reader of one value, or of several with commas between them."""
+
+    def read(text: str, /, *, name: str) -> Any:
+        found = [one(part.strip(), name=name) for part in text.split(",")]
+        return found if len(found) > 1 else found[0]
+
+    return read
+
+
 def belief(text: str, /, *, name: str) -> Any:
     """A word; "population:0.99", "contamination:0.01" or "bootstrap:50"; or "table:FILE"."""
     key, colon, rest = text.partition(":")

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
+import numpy as np
 
 from puffer_frames.errors import ArgumentTypeError, PufferWarning
 from puffer_frames.frames.coded import Change
@@ -170,6 +171,22 @@ def small_frame(columns: Mapping[str, Sequence[Any]], /, *, library: str) -> Nat
     """A frame in memory, of a library of one of the `KINDS`."""
     backend: Any = _SMALL.get(library, library)
     return nw.from_dict(dict(columns), backend=backend).to_native()
+
+
+def small_rows(frame: NativeFrame, /) -> list[dict[str, Any]]:
+    """The rows of such a frame, with None for what is not a number."""
+    named: list[dict[str, Any]] = nw.from_native(frame, eager_only=True).rows(named=True)
+    return [{name: None if entry != entry else entry for name, entry in row.items()} for row in named]
+
+
+def values_in_memory(frame: NativeFrame, name: str, /) -> Any:
+    """The values of a column as an array, without missing ones; raises ArgumentTypeError for a plan."""
+    if open_table(frame).is_plan or library_of(frame) == "duckdb":
+        raise ArgumentTypeError(
+            "the frame", rule="in memory, for a picture", got="a plan", hint="Collect it first, or a sample of it."
+        )
+    column = nw.from_native(frame, eager_only=True)[name].drop_nulls()
+    return np.asarray(column.to_list() if column.dtype in (nw.Categorical, nw.String, nw.Enum) else column.to_numpy())
 
 
 def open_table(frame: NativeFrame, /) -> Table:

@@ -74,14 +74,53 @@ def as_text(title: str, rows: Rows, /) -> str:
     return "\n".join(lines)
 
 
-def as_html(title: str, rows: Rows, /) -> str:
-    """The same as a table for notebooks."""
-    body = "".join(
-        '<tr><th style="text-align:left;vertical-align:top;white-space:nowrap">'
-        f'{html.escape(label)}</th><td style="text-align:left;white-space:pre-wrap">{html.escape(text)}</td></tr>'
-        for label, text in rows
-    )
+def as_html(title: str, rows: Rows, /, *, pictures: Sequence[str] = ()) -> str:
+    """The same as a table for notebooks: pictures first, texts in columns as they are, long ones folded.
+
+    The pictures are SVG (`puffer_frames.numbers.svg`).
+    """
+    shown_first = "".join(pictures)
+    body = f'<tr><td colspan="2" style="text-align:left">{shown_first}</td></tr>' if shown_first else ""
+    for label, texts in _groups(rows):
+        head = f'<th style="{_HEAD}">{html.escape(label)}</th>'
+        cells = "".join(map(_cell, texts))
+        if label in _FOLDED:
+            cells = f"<details><summary>{len(texts)} more</summary>{cells}</details>"
+        body += f'<tr>{head}<td style="text-align:left">{cells}</td></tr>'
     return f"<table><caption style='text-align:left;font-weight:bold'>{html.escape(title)}</caption>{body}</table>"
+
+
+_HEAD = "text-align:left;vertical-align:top;white-space:nowrap;padding-right:1em"
+_FOLDED = ("technical",)
+"""Labels whose texts are for specialists."""
+_LONG, _MANY = 320, 8
+"""Longer texts, and tables of more lines, are folded."""
+
+
+def _groups(rows: Rows) -> list[tuple[str, list[str]]]:
+    """The texts of each label; a row without one belongs to the row before."""
+    found: list[tuple[str, list[str]]] = []
+    for label, text in rows:
+        if label or not found:
+            found.append((label, []))
+        found[-1][1].append(text)
+    return found
+
+
+def _cell(text: str) -> str:
+    """A text, or lines in columns."""
+    lines = text.splitlines()
+    if any("  " in row for row in lines):
+        table = f'<pre style="margin:0;text-align:left;overflow-x:auto">{html.escape(text)}</pre>'
+        return _folded(f"{len(lines)} lines", table) if len(lines) > _MANY else table
+    whole = f'<div style="text-align:left;white-space:pre-wrap">{html.escape(text)}</div>'
+    if len(text) <= _LONG:
+        return whole
+    return _folded(textwrap.shorten(text, _LONG // 3, placeholder=" …"), whole)
+
+
+def _folded(summary: str, body: str) -> str:
+    return f"<details><summary>{html.escape(summary)}</summary>{body}</details>"
 
 
 def bracket_text(lower: float, upper: float, /) -> str:

@@ -56,7 +56,7 @@ def leanings(
     """
     asked, found = noise.unrounded(target), []
     used = choice.scale / factor * (1 - 2.0**-50) if factor > 1 else choice.scale
-    for name, laws in _all_laws(choice).items():
+    for name, laws in all_laws(choice).items():
         try:
             engine = belief_loss(laws, pairs="all" if name == ANY_LAW else pairs, noise=noise, rows=rows)
             verification, by_pure, by_stick = measure(engine, used, asked)
@@ -118,7 +118,7 @@ def strata_leanings(choice: Choice, /, *, delta: float) -> list[Leaning]:
     ]
 
 
-def _all_laws(choice: Choice) -> Mapping[str, Laws | Sequence[Laws]]:
+def all_laws(choice: Choice) -> Mapping[str, Laws | Sequence[Laws]]:
     """The covered beliefs, and those that are there for every table."""
     assert choice.bounds is not None
     counts = {secret: (prior.means, prior.levels[0]) for secret, prior in choice.empirical.items()}

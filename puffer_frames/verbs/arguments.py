@@ -35,6 +35,7 @@ BeliefArgument: TypeAlias = BeliefWord | Belief | LearnedBelief | NativeFrame
 SecretsWord: TypeAlias = Literal["joint", "each"]
 NullsWord: TypeAlias = Literal["raise", "drop", "level"]
 PublishWord: TypeAlias = Literal["expected_error", "lower_bound", "levels"]
+EachMechanism: TypeAlias = Literal["noise", "remap", "channel"] | Channel
 RowMechanism: TypeAlias = Literal["auto", "noise", "remap", "channel"] | Channel
 IndexWord: TypeAlias = Literal["keep", "drop"]
 ProtectWord: TypeAlias = Literal["presence", "value", "value-or-absence", "replacement"]
@@ -101,6 +102,30 @@ class CalibrateArguments(GuaranteeArguments):
     merge_rare: int | None = None
     weights: Mapping[Name, float] | None = None
     allow_zero_noise: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareArguments:
+    """The arguments of `compare`."""
+
+    secret: Name | Iterable[Name]
+    public: Name | Iterable[Name]
+    epsilon: float | Iterable[float] = 1.0
+    delta: float = 0.0
+    secrets: SecretsWord = "joint"
+    given: Name | Iterable[Name] | Strata = ()
+    unit: Unit | None = None
+    releases: int = 1
+    pairs: PairsArgument = "all"
+    mechanism: Literal["all"] | EachMechanism | Iterable[EachMechanism] = "all"
+    theorem: Literal["all"] | TheoremWord | Iterable[TheoremWord] = "all"
+    noise: NoiseArgument | Iterable[NoiseArgument] = ("laplace", "gaussian")
+    beliefs: Literal["all"] | BeliefArgument | Iterable[BeliefArgument] = "all"
+    components: int | None = None
+    nulls: NullsWord = "raise"
+    domain: Mapping[Name, Sequence[Any]] | None = None
+    merge_rare: int | None = None
+    weights: Mapping[Name, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

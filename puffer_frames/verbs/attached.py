@@ -10,7 +10,7 @@ from puffer_frames.certificates.record import Certificate, Verdict
 from puffer_frames.certificates.signature import PublicKey
 from puffer_frames.errors import UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.compare import require_rows
+from puffer_frames.frames.matching import require_rows
 from puffer_frames.frames.plans.source import collect_plan, sink_plan
 from puffer_frames.frames.stamps.attach import runs_of
 from puffer_frames.frames.stamps.parquet import read_parquet_metadata, write_parquet_file

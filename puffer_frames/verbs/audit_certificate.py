@@ -11,7 +11,7 @@ from puffer_frames.audits.guesser import largest_ratio
 from puffer_frames.audits.leaks import is_same, is_same_order, unique_share
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.compare import unknown_names
+from puffer_frames.frames.matching import unknown_names
 from puffer_frames.frames.side_by_side import PlainColumn
 from puffer_frames.loss.engine import hockey_stick, pure_loss
 from puffer_frames.loss.outcome import Verification

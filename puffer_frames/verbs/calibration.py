@@ -27,6 +27,7 @@ from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
 from puffer_frames.verbs.batch_report import BatchReport, refused_by, report_of
 from puffer_frames.verbs.calibration_text import plan_rows, plan_title
 from puffer_frames.verbs.checked_rows import findings_of
+from puffer_frames.verbs.curves import curve_of, profile_of
 from puffer_frames.verbs.kept_loss import loss_given
 from puffer_frames.verbs.lean_plan import LAWS, lean, whole
 from puffer_frames.verbs.merged_strata import as_merged
@@ -40,6 +41,7 @@ from puffer_frames.verbs.refinement import refine_release
 from puffer_frames.verbs.release_rows import rehearse, release_rows
 from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
 from puffer_frames.verbs.rows_seen import RowsSeen
+from puffer_frames.verbs.small_pictures import plan_pictures
 from puffer_frames.verbs.unit_rows_seen import with_units
 
 
@@ -301,6 +303,9 @@ class Calibration(Planned):
 
     refine = short_traceback(refine_release)
     loss_given = short_traceback(loss_given)
+    curve = short_traceback(curve_of)
+    privacy_profile = short_traceback(profile_of)
+    _pictures = plan_pictures
 
     @short_traceback
     def check(self, frame: NativeFrame, /) -> BatchReport:

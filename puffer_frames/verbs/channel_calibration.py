@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from puffer_frames.errors import CalibrationError, PufferError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Layout, Roles
-from puffer_frames.frames.table import CompleteRows, Table, library_of, open_table
+from puffer_frames.frames.table import CompleteRows, Table, check_library, library_of, open_table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import Rows
@@ -17,6 +17,7 @@ from puffer_frames.scales.drift import check_drift
 from puffer_frames.scales.remap import Remap
 from puffer_frames.verbs.arguments import ReleaseArguments, method_takes
 from puffer_frames.verbs.batch_report import BatchReport, refused_by, report_of
+from puffer_frames.verbs.channel_curves import channel_curve_of, channel_profile_of
 from puffer_frames.verbs.channel_plan import ChannelPlan, Seen, roles_of
 from puffer_frames.verbs.channel_rows import rehearse_channel, release_channel
 from puffer_frames.verbs.channel_text import Compared, channel_rows, channel_title
@@ -27,6 +28,7 @@ from puffer_frames.verbs.plan_columns import check_columns, check_kinds
 from puffer_frames.verbs.plan_figures import PlanFigures, channel_figures
 from puffer_frames.verbs.planned import Planned
 from puffer_frames.verbs.request import RowsRequest
+from puffer_frames.verbs.small_pictures import channel_pictures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -46,6 +48,8 @@ class ChannelCalibration(Planned):
     """What its columns held: "labels", "booleans" or "numbers"."""
     left_out: tuple[str, ...] = ()
     """What a plan from a file lacks, in words."""
+    library: str = "pandas"
+    """Library of the frame that it was made from."""
 
     @property
     def channels(self) -> Mapping[str, FoundChannel]:
@@ -71,6 +75,9 @@ class ChannelCalibration(Planned):
     def observed(self) -> Mapping[str, Verification]:
         """The loss under the observed frequencies."""
         return {self.plan.name: self.plan.observed}
+
+    curve = short_traceback(channel_curve_of)
+    privacy_profile = short_traceback(channel_profile_of)
 
     @method_takes(ReleaseArguments)
     def release(self, frame: NativeFrame, arguments: ReleaseArguments, /) -> NativeFrame:
@@ -164,6 +171,7 @@ class ChannelCalibration(Planned):
 
     def _checked(self) -> ChannelCalibration:
         check_checksum(self.checksum)
+        check_library(self.library)
         check_kinds(self.kinds, self.plan.request)
         found = replace(self, plan=whole_channel(self.plan))
         check_channel_plan(found.plan)
@@ -175,3 +183,6 @@ class ChannelCalibration(Planned):
 
     def _shown(self) -> tuple[str, Rows]:
         return channel_title(self.plan), channel_rows(self.plan, self.compared)
+
+    def _pictures(self) -> list[str]:
+        return channel_pictures(self.plan)

@@ -32,7 +32,7 @@ def privatize_levels(frame: NativeFrame, request: Request, options: Channel, ask
     return release_channel(plan, rows, asked, frame=frame, rows_per_secret=seen.found.rows_per_secret)
 
 
-def calibrate_levels(table: Table, request: Request, options: Channel, /) -> ChannelCalibration:
+def calibrate_levels(table: Table, request: Request, options: Channel, /, *, library: str) -> ChannelCalibration:
     """As `puffer_frames.calibrate`, for a channel."""
     roles = roles_of(Roles(secret=request.secret, public=request.public), table)
     request = read_other_tables(request, coded=roles.coded)
@@ -40,7 +40,8 @@ def calibrate_levels(table: Table, request: Request, options: Channel, /) -> Cha
     seen = Seen.of(rows, request, roles)
     plan = ChannelPlan.of(request, options, seen)
     kinds = kinds_of(table, request)
-    return ChannelCalibration(plan=plan, checksum=seen.found.checksum(), compared=_compared(plan, seen), kinds=kinds)
+    compared, checksum = _compared(plan, seen), seen.found.checksum()
+    return ChannelCalibration(plan=plan, checksum=checksum, compared=compared, kinds=kinds, library=library)
 
 
 def _compared(plan: ChannelPlan, seen: Seen) -> Compared | None:

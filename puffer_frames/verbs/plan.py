@@ -83,7 +83,11 @@ class Plan:
             levels=levels,
             remaps={},
         )
-        return replace(plan, remaps=plan._medians(rows.summaries)) if request.mechanism == "remap" else plan
+        return plan.remapped(rows) if request.mechanism == "remap" else plan
+
+    def remapped(self, rows: RowsSeen, /) -> Plan:
+        """The same with the posterior median after the noise, for a table of which this was seen."""
+        return replace(self, request=replace(self.request, mechanism="remap"), remaps=self._medians(rows.summaries))
 
     @property
     def calibration(self) -> str:

@@ -17,6 +17,7 @@ from puffer_frames.verbs.plan_figures import PlanFigures
 from puffer_frames.verbs.plan_file import read_plan, write_plan
 from puffer_frames.verbs.plan_page import plan_page
 from puffer_frames.verbs.plan_records import codec_of
+from puffer_frames.verbs.plotted import plot_plan
 from puffer_frames.verbs.request import Request
 
 
@@ -175,6 +176,8 @@ class Planned:
         """
         return believed(read_plan(path, password=password), [cls])
 
+    plot = short_traceback(plot_plan)
+
     def _lean(self) -> Self:
         """Without what a file does not hold."""
         raise NotImplementedError
@@ -191,6 +194,10 @@ class Planned:
         """Title and rows of what is shown."""
         raise NotImplementedError
 
+    def _pictures(self) -> Sequence[str]:
+        """Small ones, for notebooks."""
+        raise NotImplementedError
+
     def _all_shown(self) -> tuple[str, Rows]:
         title, rows = self._shown()
         return title, [*rows, ("from a file", f"without {', '.join(self.left_out)}")] if self.left_out else rows
@@ -201,7 +208,7 @@ class Planned:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return as_html(*self._all_shown())
+        return as_html(*self._all_shown(), pictures=self._pictures())
 
 
 P = TypeVar("P", bound=Planned)

@@ -275,7 +275,7 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
     table = open_table(frame)
     request = Request.of(arguments, table.labels)
     if (options := channel_of(request, table)) is not None:
-        return calibrate_levels(table, request, options)
+        return calibrate_levels(table, request, options, library=library_of(frame))
     request, frame, table = with_merged(with_labels(request, table), frame, table)
     request = with_units(read_other_tables(request), table)
     rows = table.complete(request.roles(), nulls=request.nulls, layout=None)

@@ -66,4 +66,4 @@ def test_no_kind_imports_the_list_of_kinds():
             named = [
                 node.module for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)
             ]
-            assert not {"puffer_frames.frames.table", "puffer_frames.frames.compare"} & set(named), path
+            assert not {"puffer_frames.frames.table", "puffer_frames.frames.matching"} & set(named), path

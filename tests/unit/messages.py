@@ -8,7 +8,9 @@ import tempfile
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from unittest import mock
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from answer_messages import ANSWERS
@@ -21,6 +23,7 @@ from puffer_frames import (
     Certificate,
     Channel,
     Laplace,
+    MarkovChain,
     Prior,
     PufferError,
     PufferWarning,
@@ -44,6 +47,7 @@ from puffer_frames import (
 )
 from puffer_frames.frames.files import read_rows
 from puffer_frames.papers import tau_star_bound, ubm_scale
+from puffer_frames.pictures import quilt
 
 NARROW, WIDE = Prior.gaussian(0, 1), Prior.gaussian(5, 2)
 ATOMS = Prior.empirical([0, 1], [1, 3])
@@ -120,6 +124,13 @@ def _plan_file(*, edited=False, **options):
     return path
 
 
+def _undrawn():
+    """A picture where matplotlib is not installed."""
+    hidden = dict.fromkeys(["matplotlib", "matplotlib.pyplot"])
+    with mock.patch.dict(sys.modules, hidden):
+        quilt(CHAIN, length=9, epsilon=1.0)
+
+
 def _forked():
     """What a process that was forked has to say."""
     said = subprocess.run([sys.executable, "-W", "ignore", "-c", CHILD], capture_output=True, check=True)
@@ -132,6 +143,9 @@ def _spawned():
 
 
 # name: (call that meets the message, call that follows its hint)
+mpl.use("Agg")
+CHAIN = MarkovChain.of([[0.9, 0.1], [0.1, 0.9]])
+
 CALLS = (
     {
         "a standard deviation below 0": (lambda: Prior.gaussian(0, -1), lambda: Prior.gaussian(0, 0)),
@@ -279,6 +293,7 @@ CALLS = (
             lambda: read_certificate(_file(RELEASED)),
         ),
         "a process that was forked": (_forked, _spawned),
+        "a picture without matplotlib": (_undrawn, lambda: quilt(CHAIN, length=9, epsilon=1.0)),
         "a file of another format": (
             lambda: CERTIFICATE.verify(_text_file(RELEASED)),
             lambda: CERTIFICATE.verify(pd.read_csv(_text_file(RELEASED))),

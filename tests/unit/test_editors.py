@@ -26,7 +26,8 @@ LIBRARIES = {
     "pl.DataFrame": "import polars as pl",
     "pl.LazyFrame": "import polars as pl",
 }
-VERBS = {"privatize", "calibrate", "aggregate", "audit", "histogram", "verify", "write_parquet", "certificate"}
+VERBS = {"privatize", "calibrate", "compare", "aggregate", "audit", "histogram"}
+VERBS |= {"verify", "plot", "write_parquet", "certificate"}
 
 
 def run(*command):

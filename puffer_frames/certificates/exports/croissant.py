@@ -11,8 +11,8 @@ from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.words import NOT_SAID, claim, of_kind, stated
 from puffer_frames.certificates.text import certificate_rows, certificate_title, meaning_text
 from puffer_frames.errors import ArgumentError, UncoveredFrameError
-from puffer_frames.frames.compare import unknown_names
 from puffer_frames.frames.files import format_of, level_kinds, read_rows
+from puffer_frames.frames.matching import unknown_names
 from puffer_frames.numbers.presentation import shown
 
 _FORMATS = {"parquet": "application/x-parquet", "csv": "text/csv"}

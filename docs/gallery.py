@@ -1,0 +1,135 @@
+"""Draw the pictures of docs/gallery.md, and write the page: python docs/gallery.py."""
+
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib import pyplot
+from PIL import Image
+
+import puffer_frames
+
+DOCS = Path(__file__).parent
+FOLDER = "pictures"
+DPI = 130
+COLOURS = 200
+"""Of the palette of a picture: a file is half as large with it."""
+MOST_BYTES = 40_000
+
+HEAD = """# Gallery
+
+Written by `docs/gallery.py`. Pictures need matplotlib: `pip install "puffer_frames[plot]"`. Each is one call that
+takes `ax=` and returns the Axes; `plan.plot()` and `released.puffer.plot(original)` draw a set that goes together,
+and return a Figure (in a script `plan.plot().savefig("plan.png")`). Colours can be told apart with every common
+colour blindness, and letters be read at a width of 80 mm. The help of each function has a text for those who cannot
+see it. All but the quilt show exact statistics of the table: keep them private.
+
+```python
+import pandas as pd
+import puffer_frames
+from puffer_frames import MarkovChain, pictures
+from sklearn.datasets import load_diabetes
+
+patients = load_diabetes(scaled=False, as_frame=True).frame
+plan = patients.puffer.calibrate(secret="sex", public="s6", epsilon=1.0)
+
+often = {"f": {"nurse": 250, "clerk": 170, "driver": 80}, "m": {"nurse": 50, "clerk": 200, "driver": 250}}
+jobs = [(sex, job) for sex, rows in often.items() for job, n in rows.items() for _ in range(n)]
+staff = pd.DataFrame(jobs, columns=["sex", "job"]).sample(frac=1, random_state=0, ignore_index=True)
+labels = staff.puffer.calibrate(secret="sex", public="job", epsilon=1.0)
+```
+"""
+
+CALLS = {
+    "distributions": (
+        "pictures.distributions(plan)",
+        "The law of the column given each secret: filled in the table, lines after the noise. The difference that "
+        "is left between the lines is what epsilon allows.",
+        "two filled outlines with many spikes, and two smooth lines that nearly lie on one another",
+    ),
+    "loss": (
+        "pictures.loss(plan)",
+        "The log-ratio of the two lines above: inside the band of epsilon everywhere, and at its edge somewhere.",
+        "a line that wanders inside a shaded band and touches its edge",
+    ),
+    "curve": (
+        "pictures.curve(plan)",
+        "What epsilon costs: the published scale, the smallest confirmed one, and the bound that no mechanism goes "
+        "below. The ring is the plan.",
+        "lines that fall from left to right, the published one on top and the bound of any mechanism lowest",
+    ),
+    "profile": (
+        "pictures.profile(plan)",
+        "The delta that the same noise has at other epsilons, per belief, between proved bounds.",
+        "falling bands, the observed law lowest, any law highest; the observed one ends at the cross",
+    ),
+    "robustness": (
+        "pictures.robustness(plan)",
+        "What other beliefs lose at the same scale: only the filled ones are guaranteed to stay within the dashes.",
+        "one filled bar up to the dashed line, and three longer hatched bars",
+    ),
+    "transport": (
+        "pictures.transport(plan)",
+        "How the values of one secret are moved to those of the other. The longest step, over epsilon, is the "
+        "published scale.",
+        "a rising staircase of dark squares near the diagonal, its farthest square marked by a ring",
+    ),
+    "channel": (
+        "pictures.channel(labels)",
+        "A channel: the probability of each released label given the one of the row.",
+        "three by three squares, dark on the diagonal",
+    ),
+    "quilt": (
+        "pictures.quilt(MarkovChain.of([[0.9, 0.1], [0.1, 0.9]]), length=100, epsilon=1.0)",
+        "A value of a series: what its neighbours tell of it, and the quilt that separates those hidden with it from "
+        "the rest.",
+        "a curve that falls on both sides of the value, two squares where it is low, and shade between them",
+    ),
+    "released": (
+        'patients.puffer.privatize(secret="sex", public="s6", epsilon=1.0, rng=0).puffer.plot(patients)',
+        "A column before and after one release.",
+        "a filled outline, and a wider and flatter line over it",
+    ),
+    "plan": (
+        "plan.plot()",
+        "A plan in four pictures.",
+        "laws, loss, error against epsilon and losses per belief, side by side",
+    ),
+}
+"""Of each picture the call, what it says, and a text in its place."""
+
+
+def main(folder: Path) -> None:
+    """Draw all pictures and write the page."""
+    mpl.use("Agg")
+    warnings.simplefilter("ignore", puffer_frames.PufferWarning)
+    (folder / FOLDER).mkdir(exist_ok=True)
+    names: dict[str, Any] = {}
+    exec(HEAD.partition("```python\n")[2].partition("```")[0], names)  # noqa: S102 - the text above
+    parts = [HEAD]
+    for name, (call, words, alt) in CALLS.items():
+        draw(lambda call=call: eval(call, names), folder / FOLDER / f"{name}.png")  # noqa: S307 - the text above
+        parts.append(f"```python\n{call}\n```\n\n{words}\n\n![{alt}]({FOLDER}/{name}.png)\n")
+    (folder / "gallery.md").write_text("\n".join(parts), encoding="utf-8")
+
+
+def draw(call: Callable[[], Any], path: Path) -> None:
+    """Write a picture as PNG; raises ValueError for one that is too large for a page."""
+    found = call()
+    figure = found if hasattr(found, "savefig") else found.figure
+    drawn = BytesIO()
+    figure.savefig(drawn, dpi=DPI)
+    pyplot.close("all")
+    Image.open(drawn).convert("RGB").quantize(COLOURS).save(path, optimize=True)
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(f"{path.name} has {path.stat().st_size} bytes")
+    print(path.name, path.stat().st_size, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main(Path(os.environ.get("GALLERY", DOCS)))
