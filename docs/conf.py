@@ -14,7 +14,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
 ]
-exclude_patterns = ["_build", "gallery.py", "messages.py", "pictures"]
+exclude_patterns = ["_build", "gallery.py", "messages.py", "gallery.py"]
 source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}  # the first one is that of generated pages
 
 myst_enable_extensions = ["dollarmath"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.compare import require_rows
+from puffer_frames.frames.matching import require_rows
 from puffer_frames.frames.table import library_of, open_table
 from puffer_frames.numbers.arguments import check_word
 from puffer_frames.verbs.attached import certificate_of
