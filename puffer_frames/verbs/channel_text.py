@@ -37,7 +37,7 @@ def channel_rows(plan: ChannelPlan, compared: Compared | None, /) -> Rows:
     target, channel = plan.request.target, plan.channel
     rows = [
         ("pairs", pairs_text(plan.pairs, apart=plan.request.apart)),
-        ("meaning", odds_text("one released value", epsilon=target.epsilon, delta=target.delta)),
+        ("meaning", odds_text(_released(plan), epsilon=target.epsilon, delta=target.delta)),
         ("mechanism", _mechanism(plan)),
         ("withstands", _withstood(plan)),
         ("expected error", f"{channel.expected_error:.6g} ({_unit(plan)})"),
@@ -61,6 +61,11 @@ def channel_rows(plan: ChannelPlan, compared: Compared | None, /) -> Rows:
     rows.append(("levels", _levels_text(plan)))
     rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
     return rows
+
+
+def _released(plan: ChannelPlan) -> str:
+    several = len(plan.request.public) > 1
+    return "the released values of one row together" if several else "one released value"
 
 
 def _bound(plan: ChannelPlan) -> str:
