@@ -294,7 +294,7 @@ REFUSED = {
     "calibration": ({"calibration": "theorem"}, "calibration"),
     "noise": ({"noise": "gaussian", "delta": 1e-6}, "noise"),
     "components": ({"components": 2}, "components"),
-    "several columns": ({"public": ["town", "flag"], "mechanism": Channel()}, "public"),
+    "numbers among several columns": ({"public": ["town", "grade"], "mechanism": Channel()}, "public"),
     "several columns of numbers": ({"public": ["grade", "half"], "mechanism": "channel"}, "public"),
     "publish": ({"publish": "counts"}, "publish"),
     "publish, a number": ({"publish": 3}, "publish"),

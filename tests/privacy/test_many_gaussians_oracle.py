@@ -123,7 +123,7 @@ def test_oracle_finds_a_forgotten_tail(monkeypatch):
 @pytest.mark.usefixtures("unlucky")
 def test_oracle_finds_a_forgotten_peak(monkeypatch):
     monkeypatch.setattr(ManyGaussiansLoss, "_peak", lambda *_: 0.0)
-    assert missed_pure(pure_brackets())
+    assert missed_pure(pure_brackets(len(REQUESTS)))
 
 
 @pytest.mark.usefixtures("unlucky")

@@ -25,7 +25,10 @@ ASKED = {"secret": "s", "public": "x", "epsilon": 1.0, "delta": 1e-5, "unit": Un
 def of_points(logs, masses, *, beyond=0.0):
     """Exactly known log-ratios with these probabilities."""
     logs, masses = np.array(logs), np.array(masses)
-    return RatioCells(mass=masses, other=masses * np.exp(-logs), low=logs, high=logs, beyond=beyond)
+    other = masses * np.exp(-logs)
+    return RatioCells(
+        mass=masses, mass_low=masses, other=other, other_high=other, low=logs, high=logs, beyond=beyond
+    )
 
 
 def exactly(logs, masses, epsilon, *, beyond=0.0):
@@ -64,10 +67,15 @@ def test_the_quick_bound_is_one(rows):
 
 
 def test_a_cell_counts_as_two_masses_with_its_probabilities():
-    cells = RatioCells(mass=np.array([0.5]), other=np.array([0.4]), low=np.array([0.1]), high=np.array([0.4]))
+    p, q = np.array([0.5]), np.array([0.4])
+    cells = RatioCells(mass=p, mass_low=p, other=q, other_high=q, low=np.array([0.1]), high=np.array([0.4]))
     logs, masses = cells.points()
     assert masses.sum() == pytest.approx(0.5)
     assert (masses * np.exp(-logs)).sum() == pytest.approx(0.4)
+    least_logs, least = cells.least_points()
+    for epsilon in (-0.2, 0.15, 0.3):
+        assert exactly(least_logs, least, epsilon) <= exactly(logs, masses, epsilon) * (1 + 1e-12)
+        assert cells.least_stick(epsilon) == pytest.approx(max(0.0, 0.5 - 0.4 * math.exp(epsilon)))
 
 
 def test_equal_laws_lose_nothing():
