@@ -24,8 +24,6 @@ from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.scales.remap import Remap
 
 _NUMBER = r"(-?(?:[\d.]+(?:e[+-]?\d+)?|inf))"
-_NEAR = 1e-5
-"""A bound of the sentence "after" has six digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,7 +102,10 @@ def _noise_between(
     if _texts(certificate, "remap"):
         low, high = _before_remap(certificate, values, after, family, scale)
         return low, high, False
-    rounded, bounds = _after(certificate, name, after)
+    processed = _after(certificate, name)
+    if processed is None:
+        return None, None, False
+    rounded, bounds = processed
     half = 0.5 if rounded else 0.0
     low, high = after - half, after + half
     if bounds is not None:
@@ -118,16 +119,13 @@ def _noise_between(
         return low - values, high - values, not rounded and bounds is None
 
 
-def _after(certificate: Certificate, name: str, after: FloatArray, /) -> tuple[bool, Bounds | None]:
-    """Whether values were rounded, and to what they were clipped; a bound has six digits, the values have all."""
-    text = _texts(certificate, "after")
-    found = re.search(rf"(?:: | and ){re.escape(name)} clipped to \[{_NUMBER}, {_NUMBER}\]", text)
-    if not found or not after.size:
-        return "rounded to integers" in text, None
-    ends = [float(found[1]), float(found[2])]
-    extremes = [float(after.min()), float(after.max())]
-    exact = [own if abs(own - end) <= _NEAR * abs(end) else end for own, end in zip(extremes, ends, strict=True)]
-    return "rounded to integers" in text, (exact[0], exact[1])
+def _after(certificate: Certificate, name: str, /) -> tuple[bool, Bounds | None] | None:
+    """Whether values were rounded, and to what they were clipped; None where an older certificate says it in words."""
+    if not certificate.processed:
+        return None if _texts(certificate, "after") else (False, None)
+    found = certificate.processed.get(name, {"round": False, "clip": None})
+    bounds = found["clip"]
+    return bool(found["round"]), None if bounds is None else (float(bounds[0]), float(bounds[1]))
 
 
 def _before_remap(
@@ -154,11 +152,9 @@ def _labels(
     """A column of labels, or of numbers that went through a channel."""
     own, released, levels = shared_codes(before, after)
     kept, ends = None, None
-    said = re.search(
-        rf"A label of {re.escape(shown(name))} stays .*? of its ([\d,]+) levels", _texts(certificate, "randomised")
-    )
-    if said:
-        known = int(said[1].replace(",", ""))
+    channel = certificate.channels.get(name, {})
+    if "count" in channel:
+        known = int(channel["count"])
         caps = _scales(certificate, name, strata, field="caps")
         share = {
             cap: changed_share(known, 1 / cap) if cap > 0 else 1 - 1 / known
@@ -167,8 +163,8 @@ def _labels(
         kept = np.array([1 - share.get(cap, 0.0) for cap in caps.tolist()])
         if known == levels:
             ends = label_ends(own.astype(float), released.astype(float), kept, levels)
-    elif "matrix" in certificate.channels.get(name, {}):
-        ends = _of_matrix(certificate.channels[name], before, after)
+    elif "matrix" in channel and "columns" not in channel:
+        ends = _of_matrix(channel, before, after)
     return ReleasedColumn(
         name=name,
         before=own.astype(float),
