@@ -17,6 +17,7 @@ SPARK = re.compile(r"test_spark|_spark_|_in_spark|\[spark[-\]]")
 """Tests that use a Spark session, by their names: one worker runs them all, in one session."""
 LOCAL_KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "polars-lazy", "pyarrow", "duckdb")
 FRAME_KINDS = (*LOCAL_KINDS, "spark")
+RARE_KINDS = ("pandas-nullable", "pandas-pyarrow")
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -44,6 +45,28 @@ def thinned(*axes, often=1, few=None):
         )
         for places in itertools.product(*map(range, lengths))
     ]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Of tests on every kind of frame the suite has the first case on every kind, the others on one kind each, in turn.
+
+    The first case leaves out two of the three kinds of pandas in turn. All that is left out is among the slow tests.
+    """
+    seen = {}
+    for item in items:
+        params = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+        name = params.pop("kind", None)
+        if name not in FRAME_KINDS:
+            continue
+        turn, kinds, cases = seen.setdefault((item.path, item.originalname), (len(seen), {}, {}))
+        kind = kinds.setdefault(name, len(kinds))
+        parts = [part for part in item.callspec.id.split("-") if part not in name.split("-")]
+        case = cases.setdefault("-".join(parts) if params else "", len(cases))
+        in_turn = (kind - case - turn) % len(FRAME_KINDS) == 0
+        first = case == 0 and (name not in RARE_KINDS or RARE_KINDS.index(name) == turn % 3)
+        if not (in_turn or first):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(optionalhook=True)
