@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import build_frame
+from conftest import build_frame, thinned
 
 import puffer_frames
 from puffer_frames import ArgumentTypeError, accessor, verify
@@ -67,7 +67,7 @@ def names(completions):
     return {each.name for each in completions if not each.name.startswith("_")}
 
 
-@pytest.mark.parametrize("frame", LIBRARIES)
+@pytest.mark.parametrize("frame", thinned(list(LIBRARIES), few=list(LIBRARIES)[:1]))
 def test_jedi_completes_a_file(frame):
     jedi = pytest.importorskip("jedi", reason="jedi is in the extra test")
     head = f"{LIBRARIES[frame]}\nimport puffer_frames\npeople = {frame}({{'a': [1]}})\n"
@@ -81,7 +81,7 @@ def test_jedi_completes_a_file(frame):
     assert names(jedi.Script(again, project=project).complete()) == {"verify"}
 
 
-@pytest.mark.parametrize("frame", LIBRARIES)
+@pytest.mark.parametrize("frame", thinned(list(LIBRARIES), few=list(LIBRARIES)[:1]))
 def test_jedi_completes_a_notebook(frame):
     """There it sees the frame itself, and the accessor on it."""
     jedi = pytest.importorskip("jedi", reason="jedi is in the extra test")

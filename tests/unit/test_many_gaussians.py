@@ -236,8 +236,7 @@ def test_few_are_compared_one_by_one():
     assert isinstance(privacy_loss(priors_of("plain", FEWEST_BANDED), noise=GAUSSIAN), ManyWidenedLoss)
 
 
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize(("style", "epsilon"), thinned(STYLES, [0.1, 1.0, 5.0]))
 def test_pure_form_over_all_pairs_is_the_largest_of_the_pairs(style, epsilon):
     priors = priors_of(style, 30)
     one_by_one = max(gaussian_scale(priors, epsilon=epsilon, pairs=[pair]) for pair in combinations(priors, 2))
