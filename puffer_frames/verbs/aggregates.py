@@ -9,7 +9,7 @@ from puffer_frames.certificates.build import of_choices, of_table
 from puffer_frames.certificates.of_aggregate import AggregateFacts, aggregate_statements, aggregate_subject
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.local.units import plain_label
+from puffer_frames.frames.local.numbered import plain_label
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.discrete_laplace import DiscreteLaplace
 from puffer_frames.noise.totals import COLUMNS, AnswerNoise

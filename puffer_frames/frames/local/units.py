@@ -7,14 +7,13 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
 from puffer_frames.frames.columns import Frame, check_rows, column, rows_text, to_floats
+from puffer_frames.frames.local.numbered import by_unit, numbered
 from puffer_frames.frames.local.prepare import missing
 from puffer_frames.frames.roles import check_labels, check_numbers, is_of_labels
-from puffer_frames.frames.summary import sort_key
 from puffer_frames.frames.unit_sizes import UnitSizes
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
@@ -40,11 +39,9 @@ def read_units(
         codes, units = np.arange(n), list[Secret](range(n))
     else:
         codes, units = factorise(complete, unit)
-    order = np.lexsort((values, codes))
-    codes, values = codes[order], values[order]
-    starts = np.searchsorted(codes, np.arange(len(units) + 1))
+    order, starts = by_unit(codes, values, units=len(units))
     groups, group_of = _groups(complete, by, order, starts)
-    return UnitRows(units=units, values=values, starts=starts, groups=groups, group_of=group_of)
+    return UnitRows(units=units, values=values[order], starts=starts, groups=groups, group_of=group_of)
 
 
 def local_unit_sizes(
@@ -104,15 +101,7 @@ def factorise(frame: Frame, name: str, /) -> tuple[IndexArray, list[Secret]]:
         )
     if entries.dtype.is_float():
         entries = _whole(entries, name)
-    native: Any = entries.to_native()
-    if isinstance(entries.dtype, (nw.Int128, nw.UInt128)):  # NumPy has no such integers
-        native = np.array(entries.to_list(), dtype=object)
-    codes, found = pd.factorize(native if isinstance(native, (pd.Series, np.ndarray)) else native.to_numpy())
-    labels = [plain_label(label) for label in (found.tolist() if hasattr(found, "tolist") else list(found))]
-    order = sorted(range(len(labels)), key=lambda k: sort_key(labels[k]))
-    rank = np.empty(len(labels), dtype=np.intp)
-    rank[order] = np.arange(len(labels))
-    return rank[codes], [labels[k] for k in order]
+    return numbered(entries)
 
 
 def _whole(entries: nw.Series[Any], name: str) -> nw.Series[Any]:
@@ -125,12 +114,6 @@ def _whole(entries: nw.Series[Any], name: str) -> nw.Series[Any]:
             hint="Convert it to strings or categories first.",
         )
     return entries.cast(nw.Int64)
-
-
-def plain_label(label: Any, /) -> Secret:
-    """A label as Python has it."""
-    plain: Secret = label.item() if isinstance(label, np.generic) else label
-    return plain
 
 
 def _values(frame: Frame, name: str) -> FloatArray:
