@@ -135,14 +135,7 @@ class Stable(Noise):
         tail = min(probability, 1.0 - probability)
         if not 0 < tail < 0.5:
             return 0.0 if tail == 0.5 else math.nan
-
-        unit = Stable(scale=1.0, alpha=self.alpha)
-
-        def beyond(log_x: float) -> float:
-            return math.log(float(unit.survival(np.array(math.exp(log_x))))) - math.log(tail)
-
-        root = float(brentq(beyond, -40.0, 600.0 / self.alpha, xtol=1e-13))
-        return math.copysign(self.scale * math.exp(root), probability - 0.5)
+        return math.copysign(self.scale * _unit_quantile(tail, alpha=self.alpha), probability - 0.5)
 
     def share(self, contributors: int, /, *, drop_outs: int = 0) -> Stable:
         r"""The noise that each contributor adds so that the sum has this noise.
@@ -279,6 +272,17 @@ def _far_size(size: float, words: list[int]) -> Fraction:
         bits = bits << 64 | word
     whole = int(size) >> spread << spread | bits & (1 << spread) - 1
     return Fraction(2 * whole + 1, 2)
+
+
+@lru_cache(maxsize=256)
+def _unit_quantile(tail: float, /, *, alpha: float) -> float:
+    """What noise of scale 1 exceeds with a probability below 1/2; some 0.1 s, once per pair of arguments."""
+    unit = Stable(scale=1.0, alpha=alpha)
+
+    def beyond(log_x: float) -> float:
+        return math.log(float(unit.survival(np.array(math.exp(log_x))))) - math.log(tail)
+
+    return math.exp(float(brentq(beyond, -40.0, 600.0 / alpha, xtol=1e-13)))
 
 
 @lru_cache(maxsize=256)

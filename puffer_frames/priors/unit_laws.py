@@ -13,12 +13,16 @@ from scipy.special import log_ndtr
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.numbers.powers import power
+from puffer_frames.priors.equal_rows import first_of_equals, rows_of
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 
 _ROUND_UP = 1 + 2.0**-50
 _LEAST_NORMAL = 2.0**-1022
 LARGEST_CONVOLUTION = 1 << 16
 """Atoms of the largest sum of several rows that is worked out."""
+
+_SAMPLE = 1 << 12
+"""Laws are compared where half of so many rows at the most differ from one another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -119,6 +123,27 @@ class UnitLaws:
             starts=np.array([0, part.stop - part.start], dtype=np.intp),
             copies=self.copies[k : k + 1],
             given=self.given[k : k + 1],
+        )
+
+    def different(self) -> UnitLaws:
+        """The laws without those of an earlier unit, where they are observed frequencies of few different values."""
+        sizes, rows = np.diff(self.starts), self.means.size
+        if self.given or not self.is_discrete or np.unique(self.means[:_SAMPLE]).size > min(rows, _SAMPLE) // 2:
+            return self
+        alike = (self.copies == 1).all() or (self.copies == sizes).all()
+        if not (alike and (self.weights == np.repeat(1.0 / sizes, sizes)).all()):
+            return self
+        values = np.unique(self.means)
+        first = first_of_equals(np.searchsorted(values, self.means), self.starts, values.size)
+        held, starts = rows_of(first, self.starts)
+        return replace(
+            self,
+            units=[self.units[k] for k in first.tolist()],
+            weights=self.weights[held],
+            means=self.means[held],
+            stds=self.stds[held],
+            starts=starts,
+            copies=self.copies[first],
         )
 
     def prior(self, k: int, /) -> Prior:

@@ -89,11 +89,12 @@ def of_presence(laws: UnitLaws, /, *, noise: Noise) -> Protection:
     """Present with its law, or absent."""
     distance = float(laws.largest().max())
     if noise == PUBLISHED_FOR:
-        engine = PresenceLoss(laws)
+        different = laws.different()
+        engine = PresenceLoss(different)
         return Protection(
             engine=engine,
             theorem=PRESENCE,
-            published=lambda target: presence_scale(laws, epsilon=target.epsilon),
+            published=lambda target: presence_scale(different, epsilon=target.epsilon),
             distance=distance,
             upper_bound=not engine.is_exact,
         )

@@ -1,4 +1,4 @@
-"""Labels as numbers in their ascending order, and rows put together by such numbers: without a sort of Python objects."""
+"""Labels as numbers in their ascending order, and rows put together by such numbers."""
 
 from __future__ import annotations
 
@@ -57,8 +57,7 @@ def _of_integers(integers: NDArray[Any]) -> tuple[IndexArray, list[Secret]]:
     places = integers.astype(np.intp) - least
     here = np.zeros(most - least + 1, dtype=bool)
     here[places] = True
-    labels: list[Secret] = (np.flatnonzero(here) + least).tolist()
-    return (np.cumsum(here) - 1)[places], labels
+    return (np.cumsum(here) - 1)[places], list[Secret]((np.flatnonzero(here) + least).tolist())
 
 
 def _in_order(codes: NDArray[Any], found: Any) -> tuple[IndexArray, list[Secret]]:

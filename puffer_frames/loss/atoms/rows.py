@@ -8,10 +8,12 @@ from functools import partial
 
 import numpy as np
 
-from puffer_frames.loss.atoms.discrete import DiscreteLoss
+from puffer_frames.loss.atoms.discrete import MOST_PAIRS_IN_CELLS, DiscreteLoss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.loss.ratio_cells import RatioCells
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.equal_rows import first_of_equals, rows_of
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 
@@ -24,8 +26,9 @@ FEWEST = 64
 class RowsLoss(DiscreteLoss):
     r"""Pure loss of all pairs of units, whose laws are the observed frequencies of their rows.
 
-    Values of too many different sizes are moved to the centres of a grid of width h, by at most h/2; then
-    :math:`|\varepsilon^* - \hat\varepsilon^*| \le h/b`, which the bracket holds.
+    Units with the same rows have one law, and are looked at once. Values of too many different sizes are moved to the
+    centres of a grid of width h, by at most h/2; then :math:`|\varepsilon^* - \hat\varepsilon^*| \le h/b`, which the
+    bracket holds.
 
     Parameters
     ----------
@@ -50,12 +53,20 @@ class RowsLoss(DiscreteLoss):
             positions = np.asarray(low + (np.arange(most) + 0.5) * width, dtype=np.float64)
             rounding = 8 * UNIT_ROUNDOFF * (abs(low) + most * width)
             self._moved = float(np.abs(values - positions[cells]).max()) + rounding
-        self._prepare(list(units), positions, partial(_frequencies, cells, starts, positions.size), "all")
+        self._units, first = len(units), np.arange(len(units))
+        if self._units > MOST_PAIRS_IN_CELLS:
+            first = first_of_equals(cells, starts, positions.size)
+            first = first if first.size > 1 else np.arange(2)  # a pair has two ends, where all say the same
+        if first.size < self._units:
+            rows, starts = rows_of(first, starts)
+            cells = cells[rows]
+        named = [units[k] for k in first.tolist()]
+        self._prepare(named, positions, partial(_frequencies, cells, starts, positions.size), "all")
 
     def only(self, pair: Pair, /) -> DiscreteLoss:
         """The same for two of the units, on the same grid."""
         two = RowsLoss.__new__(RowsLoss)
-        two._moved = self._moved
+        two._moved, two._units = self._moved, 2
         table = np.concatenate([self._weights(slice(self._numbers[s], self._numbers[s] + 1)) for s in pair])
         two._prepare(list(pair), self._positions, lambda rows: table[rows], "all")
         return two
@@ -71,6 +82,10 @@ class RowsLoss(DiscreteLoss):
         lower = max(0.0, math.nextafter(found.bracket.lower - moved, 0.0))
         upper = math.nextafter(found.bracket.upper + moved, math.inf)
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=found.pair)
+
+    def ratio_cells(self, scale: float, /) -> list[tuple[Pair, RatioCells]] | None:
+        """As for all units, also those whose rows are those of another."""
+        return None if self._units > MOST_PAIRS_IN_CELLS else super().ratio_cells(scale)
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """What the pure loss says: 0 where it is at most epsilon, otherwise between 0 and 1."""
