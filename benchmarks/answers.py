@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from puffer_frames import MarkovChain, Stable, aggregate, quilt_scale
+from puffer_frames import MarkovChain, Stable, aggregate, histogram, quilt_scale
 from puffer_frames.loss.atoms.counts import count_loss
 from puffer_frames.numbers.target import Target
 from puffer_frames.scales.search import smallest_scale_of
@@ -57,6 +57,26 @@ def sums():
     }
 
 
+def many():
+    """A million units of two rows in any order, named by numbers and by text."""
+    rng = np.random.default_rng(0)
+    number = rng.permutation(np.repeat(np.arange(1_000_000), 2))
+    value = rng.integers(0, 50, number.size)
+    text = np.array([f"p{k:07d}" for k in range(1_000_000)])[number]
+    return {
+        "numbers": pd.DataFrame({"unit": number, "value": value}),
+        "text": pd.DataFrame({"unit": text, "value": value}),
+    }
+
+
+def series():
+    """400 series of 20 rows."""
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {"unit": np.repeat(np.arange(400), 20), "time": np.tile(np.arange(20), 400), "state": rng.integers(0, 3, 8000)}
+    )
+
+
 def median(call, rounds):
     taken = []
     for _ in range(rounds):
@@ -80,6 +100,17 @@ def main():
             for protect in ("presence", "replacement"):
                 asked = {"unit": "unit", "value": value, "protect": protect, "epsilon": 1.0}
                 print(f"    {value:<9}{protect:<12}{median(lambda: aggregate(frame, **asked), rounds):.2f}")  # noqa: B023
+    print("1,000,000 units of 2 rows, times a group-by with the sum of every unit")
+    for name, frame in many().items():
+        summed = median(lambda: frame.groupby("unit")["value"].sum(), rounds)  # noqa: B023
+        for protect in ("presence", "replacement"):
+            asked = {"unit": "unit", "value": "value", "protect": protect, "epsilon": 1.0}
+            print(f"    {name:<9}{protect:<12}{median(lambda: aggregate(frame, **asked), rounds) / summed:.1f}")  # noqa: B023
+    print("Answers of 400 series, seconds")
+    asked = {"state": "state", "time": "time", "unit": "unit", "per": "unit", "epsilon": 1.0}
+    for noise in ("laplace", Stable(alpha=1.5)):
+        taken = median(lambda: histogram(series(), noise=noise, **asked), rounds)  # noqa: B023
+        print(f"  {noise}: {taken:.2f}")
     print("All rows of a unit added, seconds")
     for name, (frame, asked) in sums().items():
         print(f"  {name}: {median(lambda: aggregate(frame, **asked), rounds):.2f}")  # noqa: B023

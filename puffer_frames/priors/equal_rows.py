@@ -9,6 +9,9 @@ from puffer_frames.priors.prior import IndexArray
 _KEYS = 2**62
 """Keys of several rows are below it, so that they are 64-bit integers."""
 
+_SPREAD = 4
+"""Keys below so many times their number are looked up in a table."""
+
 
 def first_of_equals(cells: IndexArray, starts: IndexArray, width: int, /) -> IndexArray:
     """Numbers of the units whose rows are not those of an earlier one, ascending.
@@ -27,7 +30,7 @@ def first_of_equals(cells: IndexArray, starts: IndexArray, width: int, /) -> Ind
     units differ already.
     """
     sizes = np.diff(starts)
-    by_size = np.argsort(sizes, kind="stable")
+    by_size = np.argsort(sizes, kind="stable") if np.ptp(sizes) else np.arange(sizes.size)
     found, often = np.unique(sizes[by_size], return_counts=True)
     first = []
     for size, units in zip(found.tolist(), np.split(by_size, np.cumsum(often)[:-1]), strict=True):
@@ -39,8 +42,17 @@ def first_of_equals(cells: IndexArray, starts: IndexArray, width: int, /) -> Ind
                     break
             keys = keys * width + cells[starts[units] + row]
             most *= width
-        first.append(units[np.unique(keys, return_index=True)[1]])
+        first.append(units[_first_places(keys, most)])
     return np.sort(np.concatenate(first))
+
+
+def _first_places(keys: IndexArray, most: int) -> IndexArray:
+    """Where each key is for the first time; keys are below `most`."""
+    if most > _SPREAD * keys.size:
+        return np.unique(keys, return_index=True)[1]
+    places = np.full(most, -1, dtype=np.intp)
+    places[keys[::-1]] = np.arange(keys.size)[::-1]  # the first place is written last
+    return places[places >= 0]
 
 
 def rows_of(units: IndexArray, starts: IndexArray, /) -> tuple[IndexArray, IndexArray]:
