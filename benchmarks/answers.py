@@ -1,4 +1,5 @@
-"""Time of aggregates over 100,000 units of 20 rows, of sums of all rows of a unit, and of scales of long series.
+"""Time of aggregates over 100,000 units of 20 rows, over a million units, of sums of all rows of
+a unit, of answers of many series, and of scales of long series.
 
 Run: python benchmarks/answers.py [--rounds N]
 
