@@ -71,7 +71,7 @@ def check_given(request: Request, /) -> None:
             "beliefs",
             rule='"fitted", "empirical", Contamination() or Bootstrap() beside given columns',
             got="others",
-            hint='Leave it out, or say Contamination(share=1.0): that is every law on the domain.',
+            hint="Leave it out, or say Contamination(share=1.0): that is every law on the domain.",
         )
 
 

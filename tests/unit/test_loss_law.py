@@ -26,9 +26,7 @@ def of_points(logs, masses, *, beyond=0.0):
     """Exactly known log-ratios with these probabilities."""
     logs, masses = np.array(logs), np.array(masses)
     other = masses * np.exp(-logs)
-    return RatioCells(
-        mass=masses, mass_low=masses, other=other, other_high=other, low=logs, high=logs, beyond=beyond
-    )
+    return RatioCells(mass=masses, mass_low=masses, other=other, other_high=other, low=logs, high=logs, beyond=beyond)
 
 
 def exactly(logs, masses, epsilon, *, beyond=0.0):
