@@ -1,6 +1,18 @@
 """Settings of the documentation site: `python -m sphinx -W -b html docs build/site`."""
 
+import shutil
+from pathlib import Path
+
 from puffer_frames import __version__
+
+NOTEBOOKS = Path(__file__).parent / "notebooks"
+"""Copies of examples/notebooks for the site, made anew by every build; git ignores them."""
+shutil.rmtree(NOTEBOOKS, ignore_errors=True)
+shutil.copytree(
+    NOTEBOOKS.parents[1] / "examples" / "notebooks",
+    NOTEBOOKS,
+    ignore=lambda _, names: [name for name in names if not name.endswith(".ipynb")],
+)
 
 project = "puffer_frames"
 author = "the puffer_frames developers"
@@ -14,12 +26,17 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
 ]
-exclude_patterns = ["_build", "gallery.py", "messages.py", "gallery.py"]
-source_suffix = {".rst": "restructuredtext", ".md": "myst-nb"}  # the first one is that of generated pages
+exclude_patterns = ["_build", "gallery.py", "messages.py"]
+source_suffix = {
+    ".rst": "restructuredtext",
+    ".md": "myst-nb",
+    ".ipynb": "myst-nb",
+}  # the first one is that of generated pages
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "auto"  # pages that say so in their first lines: tutorial.md
+nb_execution_excludepatterns = ["notebooks/*"]  # their stored outputs are shown
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True

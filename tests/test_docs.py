@@ -21,13 +21,19 @@ NAMES = [
 """Modules with an example."""
 PAGES = [
     "README.md",
+    "docs/answers.md",
     "docs/audit.md",
+    "docs/certificates.md",
     "docs/compare.md",
     "docs/gallery.md",
     "docs/sklearn.md",
     "docs/editors.md",
     "docs/estimates.md",
+    "docs/ledger.md",
+    "docs/options.md",
+    "docs/reference.md",
     "docs/report.md",
+    "docs/several_columns.md",
 ]
 """Pages whose Python runs, block after block."""
 

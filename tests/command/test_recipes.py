@@ -15,7 +15,6 @@ from sklearn.datasets import load_diabetes
 import puffer_frames
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGE = (ROOT / "docs/command.md").read_text(encoding="utf-8")
 
 
@@ -88,9 +87,9 @@ def test_a_check_in_ci(folder, capsys):
     assert "raw.parquet: the table must be one with a certificate" in capsys.readouterr().out
 
 
-def test_the_session_of_the_readme(folder):
+def test_the_session_of_the_page(folder):
     load_diabetes(scaled=False, as_frame=True).frame.to_csv("patients.csv", index=False)
-    session = README.partition("## On the command line")[2]
+    session = PAGE.partition("## A session")[2]
     commands, printed = re.search(r"```sh\n(.*?)```\s*```text\n(.*?)```", session, flags=re.S).groups()
     found = "".join(run(*shlex.split(line)[1:]).out for line in commands.splitlines() if line.startswith("puffer "))
     assert found == printed

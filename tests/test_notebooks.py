@@ -1,0 +1,64 @@
+"""The notebooks of examples/ run, and what is stored of them is small and names no machine."""
+
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+from threadpoolctl import threadpool_limits
+
+import puffer_frames
+
+FOLDER = Path(__file__).parents[1] / "examples" / "notebooks"
+NAMES = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
+MOST_BYTES = 20_000
+MACHINE = ("/home/", "/root/", "/Users/", "/usr/", "/opt/", "/tmp/", "/work/", "/var/", "site-packages")
+
+
+def cells(name):
+    """The cells of code: source, number of the run, outputs."""
+    book = json.loads((FOLDER / f"{name}.ipynb").read_text(encoding="utf-8"))
+    assert (book["nbformat"], book["nbformat_minor"]) >= (4, 5)
+    return [cell for cell in book["cells"] if cell["cell_type"] == "code"]
+
+
+def test_there_are_three_notebooks():
+    assert NAMES == ["adult", "analyst", "nightly"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_cells_run(name, monkeypatch):
+    if name == "adult" and not (FOLDER.parents[2] / "shared" / "data" / "adult.data").exists():
+        pytest.skip("adult.data is not at hand")
+    monkeypatch.chdir(FOLDER)
+    names = {"__name__": "__main__"}
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("error")
+        warnings.simplefilter("default", puffer_frames.PufferWarning)
+        for cell in cells(name):
+            exec(compile("".join(cell["source"]), f"{name}.ipynb", "exec"), names)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_outputs_are_stored_small(name):
+    ran = cells(name)
+    assert [cell["execution_count"] for cell in ran] == list(range(1, len(ran) + 1))
+    outputs = [output for cell in ran for output in cell["outputs"]]
+    assert len(outputs) >= 6
+    for output in outputs:
+        assert output["output_type"] in ("stream", "display_data", "execute_result")
+        assert output.get("name") != "stderr"
+        text = json.dumps(output)
+        assert len(text) <= MOST_BYTES
+        assert not [part for part in MACHINE if part in text]
+
+
+def test_the_notebook_of_adult_says_what_it_lacks(monkeypatch):
+    monkeypatch.setattr(Path, "exists", lambda path: False)
+    with pytest.raises(FileNotFoundError, match=r"shared/data/adult\.data"):
+        exec("".join(cells("adult")[0]["source"]), {})
+
+
+def test_pictures_are_stored():
+    kinds = [kind for cell in cells("analyst") for output in cell["outputs"] for kind in output.get("data", {})]
+    assert kinds.count("image/png") >= 2
