@@ -1,4 +1,4 @@
-"""Write puffer_frames/accessor.pyi: the accessor with the arguments of the verbs written out, for editors.
+"""Write puffer_frames/doors/accessor.pyi: the accessor with the arguments of the verbs written out, for editors.
 
 Type checkers could follow the decorators of the verbs; the completion of most editors cannot.
 Run: python .ci/stub.py
@@ -10,16 +10,20 @@ import subprocess
 import sys
 from pathlib import Path
 
-from puffer_frames import accessor
-from puffer_frames.verbs import arguments, attached, audited, estimated, estimation, plotted
+from puffer_frames.doors import accessor
+from puffer_frames.verbs import attached
+from puffer_frames.verbs.auditing import audited
+from puffer_frames.verbs.estimating import estimated, estimation
+from puffer_frames.verbs.plans import plotted
+from puffer_frames.verbs.requests import arguments
 
 STUB = Path(accessor.__file__).with_suffix(".pyi")
 RETURNS = {"privatize": "Frame", "aggregate": "Answer", "histogram": "Answer", "collect": "pl.DataFrame"}
 """What the verbs return here, where they themselves know of any frame alone."""
 CALIBRATIONS = {
-    "Estimator": "puffer_frames.verbs.estimator",
-    "Calibration": "puffer_frames.verbs.calibration",
-    "ChannelCalibration": "puffer_frames.verbs.channel_calibration",
+    "Estimator": "puffer_frames.verbs.estimating.estimator",
+    "Calibration": "puffer_frames.verbs.calibrating.calibration",
+    "ChannelCalibration": "puffer_frames.verbs.calibrating.channel_calibration",
 }
 HEAD = '''"""Written by .ci/stub.py from the verbs: the `.puffer` accessor, its arguments written out for editors."""
 

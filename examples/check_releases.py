@@ -12,7 +12,7 @@ import json
 import sys
 from pathlib import Path
 
-from puffer_frames.command.main import main as puffer
+from puffer_frames.doors.command.main import main as puffer
 
 TABLES = (".parquet", ".csv", ".arrow")
 

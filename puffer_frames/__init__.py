@@ -10,9 +10,9 @@
 
 from typing import TYPE_CHECKING, Any
 
-from puffer_frames.accessor import of, register
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.version import __version__
+from puffer_frames.doors.accessor import of, register
 from puffer_frames.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -61,25 +61,26 @@ from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.search import smallest_scale
 from puffer_frames.scales.strata import Strata
-from puffer_frames.verbs.aggregates import aggregate
+from puffer_frames.verbs import pictures as pictures
+from puffer_frames.verbs.answers.aggregates import aggregate
+from puffer_frames.verbs.answers.series import histogram
 from puffer_frames.verbs.attached import certificate_of, read_certificate, verify, write_parquet
-from puffer_frames.verbs.audit_report import AuditCheck, AuditedPair, AuditReport
-from puffer_frames.verbs.audited import audit
-from puffer_frames.verbs.batch_report import BatchReport
-from puffer_frames.verbs.calibration import Calibration
-from puffer_frames.verbs.channel_calibration import ChannelCalibration
-from puffer_frames.verbs.comparison import compare
-from puffer_frames.verbs.composition import Composition, compose
-from puffer_frames.verbs.estimated import Estimate
-from puffer_frames.verbs.estimation import estimate
-from puffer_frames.verbs.estimator import Estimator
+from puffer_frames.verbs.auditing.audited import audit
+from puffer_frames.verbs.auditing.report import AuditCheck, AuditedPair, AuditReport
+from puffer_frames.verbs.batches.report import BatchReport
+from puffer_frames.verbs.calibrating.calibration import Calibration
+from puffer_frames.verbs.calibrating.channel_calibration import ChannelCalibration
+from puffer_frames.verbs.calibrating.saved_plans import load_plan
+from puffer_frames.verbs.comparing.comparison import compare
+from puffer_frames.verbs.estimating.estimated import Estimate
+from puffer_frames.verbs.estimating.estimation import estimate
+from puffer_frames.verbs.estimating.estimator import Estimator
+from puffer_frames.verbs.ledgers.composition import Composition, compose
+from puffer_frames.verbs.ledgers.release_ledger import Ledger, ledger
 from puffer_frames.verbs.release import calibrate, privatize
-from puffer_frames.verbs.release_ledger import Ledger, ledger
-from puffer_frames.verbs.saved_plans import load_plan
-from puffer_frames.verbs.series import histogram
 
 if TYPE_CHECKING:
-    from puffer_frames.transformer import PufferTransformer
+    from puffer_frames.doors.transformer import PufferTransformer
 
 register()
 
@@ -87,7 +88,7 @@ register()
 def __getattr__(name: str) -> Any:
     """The transformer is imported when it is asked for: scikit-learn takes a second."""
     if name == "PufferTransformer":
-        from puffer_frames.transformer import PufferTransformer
+        from puffer_frames.doors.transformer import PufferTransformer
 
         return PufferTransformer
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,7 @@
 
 import sys
 
-from puffer_frames.command.main import main
+from puffer_frames.doors.command.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import library_of, open_table
-from puffer_frames.verbs.arguments import CalibrateArguments, PrivatizeArguments, takes
-from puffer_frames.verbs.calibration import Calibration
-from puffer_frames.verbs.channel_calibration import ChannelCalibration
-from puffer_frames.verbs.channel_plan import channel_of
-from puffer_frames.verbs.channels import calibrate_levels, privatize_levels
-from puffer_frames.verbs.labels import with_labels
-from puffer_frames.verbs.merged_strata import with_merged
-from puffer_frames.verbs.other_tables import read_other_tables
-from puffer_frames.verbs.plan import Plan
-from puffer_frames.verbs.plan_columns import kinds_of
-from puffer_frames.verbs.release_rows import release_rows
-from puffer_frames.verbs.request import Request, RowsRequest, refuse_publish
-from puffer_frames.verbs.rows_seen import RowsSeen
-from puffer_frames.verbs.unit_rows_seen import with_units
+from puffer_frames.verbs.calibrating.calibration import Calibration
+from puffer_frames.verbs.calibrating.channel_calibration import ChannelCalibration
+from puffer_frames.verbs.calibrating.channels import calibrate_levels, privatize_levels
+from puffer_frames.verbs.plans.channel_plan import channel_of
+from puffer_frames.verbs.plans.plan import Plan
+from puffer_frames.verbs.releasing.rows import release_rows
+from puffer_frames.verbs.requests.arguments import CalibrateArguments, PrivatizeArguments, takes
+from puffer_frames.verbs.requests.labels import with_labels
+from puffer_frames.verbs.requests.merged_strata import with_merged
+from puffer_frames.verbs.requests.other_tables import read_other_tables
+from puffer_frames.verbs.requests.plan_columns import kinds_of
+from puffer_frames.verbs.requests.request import Request, RowsRequest, refuse_publish
+from puffer_frames.verbs.requests.rows_seen import RowsSeen
+from puffer_frames.verbs.requests.unit_rows_seen import with_units
 
 
 @takes(PrivatizeArguments)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from puffer_frames.command.main import main
+from puffer_frames.doors.command.main import main
 
 
 @dataclass

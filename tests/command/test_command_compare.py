@@ -5,8 +5,8 @@ import math
 import pytest
 from command_line import people, run
 
-from puffer_frames.command.options import COMPARED, COMPARING, NOT_OPTIONS, OPTIONS
-from puffer_frames.verbs.arguments import CompareArguments
+from puffer_frames.doors.command.options import COMPARED, COMPARING, NOT_OPTIONS, OPTIONS
+from puffer_frames.verbs.requests.arguments import CompareArguments
 
 ASKED = ("compare", "in.parquet", "--secret", "race", "--public", "age")
 

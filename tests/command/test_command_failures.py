@@ -11,7 +11,7 @@ import pytest
 from command_line import ASKED, people, run
 
 import puffer_frames
-from puffer_frames.command import jobs
+from puffer_frames.doors.command import jobs
 
 COMMAND = [sys.executable, "-m", "puffer_frames"]
 RELEASE = ("release", "in.parquet", "out.parquet")

@@ -7,7 +7,7 @@ from pathlib import Path
 from command_line import people, run
 from conftest import sweep
 
-from puffer_frames.command.options import OPTIONS
+from puffer_frames.doors.command.options import OPTIONS
 from puffer_frames.frames.files import metadata_in, read_rows
 
 TEXTS = [

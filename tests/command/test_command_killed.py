@@ -13,7 +13,7 @@ from conftest import sweep
 
 import puffer_frames
 
-CODE = "import sys; from puffer_frames.command.main import main; print(flush=True); sys.exit(main(sys.argv[1:]))"
+CODE = "import sys; from puffer_frames.doors.command.main import main; print(flush=True); sys.exit(main(sys.argv[1:]))"
 LEDGER = ("--ledger", "l.jsonl", "--about", "dataset=people")
 
 

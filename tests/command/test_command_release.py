@@ -7,9 +7,9 @@ import pytest
 from command_line import ASKED, people, run
 
 import puffer_frames
-from puffer_frames.command.options import GROUPS, LAID_OUT, NOT_OPTIONS, OPTIONS, PLANNED, WITH_PLAN
+from puffer_frames.doors.command.options import GROUPS, LAID_OUT, NOT_OPTIONS, OPTIONS, PLANNED, WITH_PLAN
 from puffer_frames.frames.files import read_rows
-from puffer_frames.verbs.arguments import PrivatizeArguments, ReleaseArguments
+from puffer_frames.verbs.requests.arguments import PrivatizeArguments, ReleaseArguments
 
 SOURCES = ("in.parquet", "in.csv", "in.arrow", "parts")
 TARGETS = ("out.parquet", "out.csv", "out.arrow", "out/")

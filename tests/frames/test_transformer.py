@@ -26,8 +26,8 @@ from puffer_frames import (
     Unit,
     verify,
 )
-from puffer_frames import transformer as module
-from puffer_frames.verbs.arguments import PrivatizeArguments
+from puffer_frames.doors import transformer as module
+from puffer_frames.verbs.requests.arguments import PrivatizeArguments
 
 KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "pyarrow")
 MEMORY = pytest.mark.parametrize("frame_kind", KINDS)

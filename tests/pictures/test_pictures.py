@@ -30,7 +30,7 @@ from puffer_frames.errors import (
     MissingPackageError,
     UncoveredFrameError,
 )
-from puffer_frames.pictures.drawn import coupling
+from puffer_frames.verbs.pictures.drawn import coupling
 
 FOLDER = Path(__file__).parent
 TOLERANCE = 1.5
@@ -217,7 +217,7 @@ def test_a_delta_and_no_bound_are_drawn():
 
 
 def test_matplotlib_is_imported_when_a_picture_is_drawn(monkeypatch, plan):
-    code = "import sys, puffer_frames, puffer_frames.pictures; assert 'matplotlib' not in sys.modules"
+    code = "import sys, puffer_frames; puffer_frames.pictures; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)

@@ -54,7 +54,7 @@ def test_every_use_of_the_key_names_its_purpose():
         uses.add(call.args[0].attr)
     assert uses == {purpose.name for purpose in Purpose}
     for names in ({"derive"}, {"Stream"}, {"HKDF"}):  # one derivation
-        found = {path for path, _, _ in calls_of(names)} - {"verbs/plan_file.py"}  # which derives from a password
+        found = {path for path, _, _ in calls_of(names)} - {"verbs/plans/file.py"}  # which derives from a password
         assert found == {"noise/stream.py"}
 
 

@@ -12,7 +12,7 @@ from conftest import sweep
 from plan_cases import CASES, file_of, planned, table_of
 
 from puffer_frames import Calibration, PlanFileError, PufferError, load_plan
-from puffer_frames.verbs.plan_file import digest_of
+from puffer_frames.verbs.plans.file import digest_of
 
 ENTRIES = [
     *(None, True, False, 0, -1, 1, 10**400, 1e308, -1.0, 0.0, -0.0, 5e-324, 0.5, "", "a", "inf", "score"),

@@ -47,7 +47,7 @@ from puffer_frames import (
 )
 from puffer_frames.frames.files import read_rows
 from puffer_frames.papers import tau_star_bound, ubm_scale
-from puffer_frames.pictures import quilt
+from puffer_frames.verbs.pictures import quilt
 
 NARROW, WIDE = Prior.gaussian(0, 1), Prior.gaussian(5, 2)
 ATOMS = Prior.empirical([0, 1], [1, 3])

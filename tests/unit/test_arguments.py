@@ -10,7 +10,7 @@ import pytest
 import puffer_frames
 from puffer_frames.noise.families import WORDS, NoiseArgument
 from puffer_frames.papers.catalogue import MECHANISMS, THEOREMS
-from puffer_frames.verbs import arguments
+from puffer_frames.verbs.requests import arguments
 
 VERBS = {
     "privatize": arguments.PrivatizeArguments,

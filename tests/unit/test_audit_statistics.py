@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from puffer_frames.audits.intervals import epsilon_at_least, largest_advantage, share_at_least, share_at_most
-from puffer_frames.audits.leaks import is_clustered, is_same, is_same_order, runs_of, unique_share
-from puffer_frames.audits.noise_tests import (
+from puffer_frames.noise.laplace import Laplace
+from puffer_frames.verbs.auditing.intervals import epsilon_at_least, largest_advantage, share_at_least, share_at_most
+from puffer_frames.verbs.auditing.leaks import is_clustered, is_same, is_same_order, runs_of, unique_share
+from puffer_frames.verbs.auditing.noise_tests import (
     label_ends,
     noise_ends,
     p_of_law,
@@ -17,7 +18,6 @@ from puffer_frames.audits.noise_tests import (
     repeats,
     uniform_noise,
 )
-from puffer_frames.noise.laplace import Laplace
 
 
 @pytest.mark.parametrize(("hits", "rows"), [(0, 10), (10, 10), (3, 17), (40, 400)])

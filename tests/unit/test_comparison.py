@@ -13,9 +13,9 @@ import puffer_frames
 from puffer_frames import Channel, Contamination, Gaussian, Population, Prior, Stable, Strata, Unit
 from puffer_frames.errors import ArgumentError, CalibrationError, ColumnNotFoundError, FewRowsWarning
 from puffer_frames.frames.local.table import LocalTable
-from puffer_frames.verbs.compared_rows import NAMES, ComparedRow
-from puffer_frames.verbs.comparison import compare
-from puffer_frames.verbs.plan import Plan
+from puffer_frames.verbs.comparing.compared_rows import NAMES, ComparedRow
+from puffer_frames.verbs.comparing.comparison import compare
+from puffer_frames.verbs.plans.plan import Plan
 
 ASKED = {"secret": "group", "public": "score"}
 ENTRIES = {"fitted": "fitted", "empirical": "empirical", "contaminated": Contamination(), "population": "population"}
@@ -193,7 +193,7 @@ def test_any_law_is_any_on_the_domain():
 
 
 def test_models_of_many_secrets_are_fitted_where_they_were_named(monkeypatch):
-    monkeypatch.setattr("puffer_frames.verbs.comparison.MANY_SECRETS", 1)
+    monkeypatch.setattr("puffer_frames.verbs.comparing.comparison.MANY_SECRETS", 1)
     found = people().puffer.compare(**ASKED, beliefs="fitted")
     assert found[found["belief"] == "fitted"]["error"].isna().all()
     named = people().puffer.compare(**ASKED, beliefs="fitted", theorem="gaussian")
@@ -210,7 +210,7 @@ def test_what_was_named_says_why_it_does_not_apply():
 
 
 def test_a_wide_channel_is_solved_where_it_was_named(monkeypatch):
-    monkeypatch.setattr("puffer_frames.verbs.comparison.LEVELS_UNASKED", 4)
+    monkeypatch.setattr("puffer_frames.verbs.comparing.comparison.LEVELS_UNASKED", 4)
     found = people().puffer.compare(**ASKED, beliefs="empirical")
     assert 'say mechanism="channel"' in found[found["mechanism"] == "channel"]["reason"].tolist()[0]
     named = people().puffer.compare(**ASKED, beliefs="empirical", mechanism="channel")

@@ -17,7 +17,8 @@ import pytest
 from conftest import build_frame, thinned
 
 import puffer_frames
-from puffer_frames import ArgumentTypeError, accessor, verify
+from puffer_frames import ArgumentTypeError, verify
+from puffer_frames.doors import accessor
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = Path(__file__).with_name("typed_sample.py")
@@ -26,7 +27,7 @@ LIBRARIES = {
     "pl.DataFrame": "import polars as pl",
     "pl.LazyFrame": "import polars as pl",
 }
-VERBS = {"privatize", "calibrate", "compare", "aggregate", "audit", "histogram"}
+VERBS = {"privatize", "calibrate", "compare", "aggregate", "audit", "estimate", "histogram"}
 VERBS |= {"verify", "plot", "write_parquet", "certificate"}
 
 

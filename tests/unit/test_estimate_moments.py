@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from puffer_frames import Gaussian, Laplace, Stable
-from puffer_frames.estimates.moments import covariance_of, mean_of, variance_of
-from puffer_frames.estimates.noisy import NoisyColumn
-from puffer_frames.estimates.regression import clearance, regression
+from puffer_frames.verbs.estimating.moments import covariance_of, mean_of, variance_of
+from puffer_frames.verbs.estimating.noisy import NoisyColumn
+from puffer_frames.verbs.estimating.regression import clearance, regression
 
 RNG = np.random.default_rng(5)
 ROWS = 400

@@ -9,7 +9,7 @@ from conftest import thinned
 from plan_cases import CASES, FOLDER, file_of, planned, table_of
 
 from puffer_frames import Calibration, CalibrationError, ChannelCalibration, certificate_of, load_plan
-from puffer_frames.verbs.plan_file import SCHEMA
+from puffer_frames.verbs.plans.file import SCHEMA
 
 
 def released(plan, frame):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from puffer_frames import Ledger, LedgerError, ledger
-from puffer_frames.verbs import locked_lines
+from puffer_frames.verbs.ledgers import locked_lines
 
 PREPARED = """
 import sys

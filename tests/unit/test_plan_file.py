@@ -10,8 +10,8 @@ import pytest
 from plan_cases import file_of, planned
 
 from puffer_frames import ArgumentError, ArgumentTypeError, Calibration, PlanFileError, load_plan
-from puffer_frames.verbs import plan_file
-from puffer_frames.verbs.plan_file import digest_of
+from puffer_frames.verbs.plans import file as plan_file
+from puffer_frames.verbs.plans.file import digest_of
 
 PASSWORD = "ein Paßwort"
 

@@ -16,7 +16,7 @@ from puffer_frames.numbers.field_types import type_hints
 from puffer_frames.papers.catalogue import Theorem
 from puffer_frames.priors.prior import Prior
 from puffer_frames.scales.learned import LearnedBelief
-from puffer_frames.verbs.plan_records import ADDED, RECORDS, codec_of
+from puffer_frames.verbs.plans.records import ADDED, RECORDS, codec_of
 
 ROOTS = (Calibration, ChannelCalibration)
 KNOWN = {*RECORDS, *ROOTS}

@@ -8,7 +8,7 @@ from certificate_cases import CASES
 from conftest import thinned
 
 from puffer_frames import calibrate, load_plan
-from puffer_frames.verbs.arguments import CalibrateArguments
+from puffer_frames.verbs.requests.arguments import CalibrateArguments
 
 ASKED = {each.name for each in fields(CalibrateArguments)}
 NAMES = [name for name, case in CASES.items() if case["verb"] in ("privatize", "release")]

@@ -22,7 +22,7 @@ from puffer_frames import (
     compose,
     pure_loss,
 )
-from puffer_frames.verbs.refine_key import opened
+from puffer_frames.verbs.ledgers.refine_key import opened
 
 PREPARED = """
 import numpy as np, pandas as pd, puffer_frames
@@ -127,7 +127,7 @@ def test_a_line_that_was_cut_off_was_no_refinement(key):
 KILLED = """
 import os, sys
 
-from puffer_frames.verbs.refine_key import RefineKey
+from puffer_frames.verbs.ledgers.refine_key import RefineKey
 
 first = pd.read_parquet(sys.argv[1])
 write = RefineKey.write

@@ -15,7 +15,8 @@ import polars as pl
 import pytest
 
 import puffer_frames
-from puffer_frames import CallError, Certificate, Prior, PufferError, PufferTransformer, Stable, Unit, accessor
+from puffer_frames import CallError, Certificate, Prior, PufferError, PufferTransformer, Stable, Unit
+from puffer_frames.doors import accessor
 from puffer_frames.errors import FULL_TRACEBACK, short_traceback
 from puffer_frames.verbs import release
 

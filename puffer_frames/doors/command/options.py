@@ -1,0 +1,203 @@
+"""The options of the command: the fields of the argument records of Python, with a line for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from puffer_frames.doors.command import values
+from puffer_frames.errors import ArgumentError
+from puffer_frames.scales.channels.options import Channel
+from puffer_frames.scales.repeats import Unit
+from puffer_frames.scales.strata import Strata
+from puffer_frames.verbs.ledgers.release_ledger import Ledger
+from puffer_frames.verbs.requests.arguments import (
+    CalibrateArguments,
+    CompareArguments,
+    LayoutArguments,
+    ReleaseArguments,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An argument as it is written on a command line."""
+
+    metavar: str
+    """What is shown for its value; empty for a switch."""
+    help: str
+    read: Callable[..., Any] = values.word
+    """The value of a text, given the argument's name too."""
+
+
+_FLAG = ""
+OPTIONS: Mapping[str, Option] = {
+    "secret": Option("COLUMN[,...]", "column to keep secret, or several", values.names),
+    "public": Option("COLUMN[,...]", "columns to release with noise", values.names),
+    "epsilon": Option("NUMBER", "the privacy parameter, greater than 0", values.number),
+    "delta": Option("NUMBER", "0 (the default), or far below 1 / rows", values.number),
+    "secrets": Option("WORD", "of several secret columns: joint or each"),
+    "noise": Option("NOISE", "laplace, gaussian or stable:ALPHA", values.noise),
+    "nulls": Option("WORD", "missing values: raise, drop or level"),
+    "given": Option("COLUMN[,...]", "columns released as they are, on which the guarantee conditions", values.names),
+    "given_scale": Option("WORD", "each stratum its own scale, or one"),
+    "given_minimum": Option("ROWS", "strata with fewer rows of a secret have noise for the range", values.whole),
+    "given_merge": Option(_FLAG, "merge such strata into one, in the released columns too"),
+    "unit": Option("COLUMN", "whose rows are protected together; say --unit-rows too"),
+    "unit_rows": Option("WORD", "what is assumed of the rows of a unit: independent, repeated or any"),
+    "unit_most": Option("ROWS", "most rows of a unit", values.whole),
+    "unit_over": Option("WORD", "units with more rows: raise or sample"),
+    "releases": Option("N", "plan for so many releases of these columns", values.whole),
+    "pairs": Option("A:B[,...]", "protect these pairs of secrets alone", values.pairs),
+    "mechanism": Option("WORD", "auto, noise, remap or channel"),
+    "channel_radius": Option("SHARE", "of a channel: rows that may be wrong", values.number_or_word),
+    "channel_cap": Option("LOSS", "of a channel: largest loss under any law, or none", values.number_or_word),
+    "channel_cost": Option("WORD", "of a channel: what an error costs"),
+    "channel_preserve": Option("WORD", "of a channel: mean or marginal"),
+    "channel_cells": Option("N", "of a channel: cells of a column of numbers", values.whole),
+    "channel_outputs": Option("N", "of a channel: most outputs", values.whole),
+    "channel_publish_matrix": Option(_FLAG, "of a channel: put its table into the certificate"),
+    "theorem": Option("WORD", "auto, translation, gaussian, gmm, kantorovich, bernoulli or bounded"),
+    "calibration": Option("WORD", "exact or theorem"),
+    "beliefs": Option(
+        "BELIEF[,...]",
+        "fitted, empirical, only, population[:CONFIDENCE], contamination[:SHARE], bootstrap[:N], table:FILE",
+        values.beliefs,
+    ),
+    "components": Option("N", "components of the Gaussian mixtures", values.whole),
+    "domain": Option("COLUMN=LOW:HIGH", "range of a column, or all its levels: job=nurse,clerk", values.domain),
+    "merge_rare": Option("ROWS", "merge levels of fewer rows into one", values.whole),
+    "weights": Option("COLUMN=NUMBER[,...]", "how much the error of a column counts", values.weights),
+    "allow_zero_noise": Option(_FLAG, "release a column that needs no noise"),
+    "keep": Option("COLUMN[,...]", "further columns to release as they are, outside the guarantee", values.names),
+    "shuffle": Option(_FLAG, "release the rows in random order (in memory)"),
+    "clip": Option("LOW:HIGH", "clip released values, of all columns or of one: age=0:100", values.clip),
+    "round": Option(_FLAG, "round released values to whole numbers"),
+    "publish": Option("WORD[,...]", "of a channel: expected_error, lower_bound, levels", values.names),
+    "row_id": Option("COLUMN", "key the noise of a row to its number in this column"),
+    "about": Option(
+        "NAME=TEXT", "issuer, dataset, created, intended_use or contact, for the certificate", values.text_of
+    ),
+    "ledger": Option("FILE", "write the release down there; say --about dataset=NAME too"),
+    "limit": Option("EPSILON", "of the ledger: what all releases of the data set may have together", values.number),
+    "limit_delta": Option("DELTA", "of the ledger: the same for delta", values.number),
+    "allow_other_frame": Option(_FLAG, "with --plan: release other rows than those of the plan"),
+    "allow_drift": Option(_FLAG, "with --plan: even if they lose more than was asked for"),
+}
+"""Every option of `plan` and `release` that is an argument of Python; a new argument needs a line here."""
+COMPARED: Mapping[str, Option] = {
+    "epsilon": Option(
+        "NUMBER[,...]", "the privacy parameter, or several; 1 if left out", values.several(values.number)
+    ),
+    "noise": Option("NOISE[,...]", "laplace, gaussian, stable:ALPHA", values.several(values.noise)),
+    "mechanism": Option("WORD[,...]", "all (the default), noise, remap or channel", values.several(values.word)),
+    "theorem": Option("WORD[,...]", "all (the default), or any of those of release", values.several(values.word)),
+    "beliefs": Option("BELIEF[,...]", "each has rows of its own; words as of release, but for only", values.beliefs),
+}
+"""Those of `compare` that take several where the others take one."""
+NOT_OPTIONS = {
+    "index": "files have no index",
+    "refine_key": "a release is refined in Python, in memory",
+    "rng": "a release from a seed is not private",
+}
+"""Arguments that are no options, and why."""
+GROUPS: Mapping[str, tuple[type, str]] = {
+    "unit": (Unit, "column"),
+    "given": (Strata, "columns"),
+    "channel": (Channel, ""),
+}
+"""Arguments with parts: the record, and which of its fields the option itself is."""
+
+
+def option_names(*records: type) -> list[str]:
+    """Names of the options of some argument records, with the parts of those that have any."""
+    found: list[str] = []
+    for record in records:
+        for field in fields(record):
+            if field.name in NOT_OPTIONS or field.name in found:
+                continue
+            found.append(field.name)
+            group = "channel" if field.name == "mechanism" else field.name
+            if group in GROUPS:
+                kind, main = GROUPS[group]
+                found += [f"{group}_{part.name}" for part in fields(kind) if part.name != main]
+            if field.name == "ledger":
+                found += ["limit", "limit_delta"]
+    return found
+
+
+PLANNED = option_names(CalibrateArguments)
+COMPARING = [name for name in option_names(CompareArguments) if not name.startswith("channel_")]
+LAID_OUT = option_names(LayoutArguments)
+WITH_PLAN = option_names(ReleaseArguments)
+
+
+def read(name: str, texts: Sequence[str], /, *, own: Mapping[str, Option]) -> Any:
+    """The value of an option, or of a subcommand's own, that was written with these texts; raises ArgumentError."""
+    option = own.get(name, OPTIONS[name])
+    return values.joined([option.read(text, name=name) for text in texts], name=name)
+
+
+def read_entry(name: str, entry: Any, /, *, own: Mapping[str, Option]) -> Any:
+    """The value of an entry of a config file: a text as on the command line, but for names; else as in Python."""
+    option = own.get(name, OPTIONS[name])
+    if isinstance(entry, str) and option.read not in (values.names, values.word):
+        return option.read(entry, name=name)
+    if option.read is values.beliefs and isinstance(entry, list):
+        return [values.belief(one, name=name) if isinstance(one, str) else one for one in entry]
+    return tuple(entry) if name == "clip" and isinstance(entry, list) else entry
+
+
+def as_arguments(found: Mapping[str, Any], /) -> dict[str, Any]:
+    """The keywords of Python for some options: the parts of an argument become one.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        For parts without the argument that they are of, and for parts that may not be.
+    """
+    left = dict(found)
+    for group, (kind, main) in GROUPS.items():
+        parts = {name.removeprefix(f"{group}_"): left.pop(name) for name in list(left) if name.startswith(f"{group}_")}
+        if not parts:
+            continue
+        name = "mechanism" if group == "channel" else group
+        if main and group in left:
+            parts[main] = left[group]
+        elif main or left.get("mechanism", "channel") != "channel":
+            raise _without(next(iter(parts)), group)
+        left[name] = kind(**parts) if group != "unit" else _unit(parts)
+    if left.get("unit") is not None and not isinstance(left["unit"], Unit):
+        left["unit"] = _unit({"column": left["unit"]})
+    limits = {"limit": left.pop("limit", None), "delta": left.pop("limit_delta", 0.0)}
+    if limits != {"limit": None, "delta": 0.0}:
+        if "ledger" not in left:
+            raise _without("limit", "ledger")
+        left["ledger"] = Ledger(left["ledger"], **limits)
+    return left
+
+
+def spelled(names: Iterable[str], /) -> str:
+    """Names as options."""
+    return ", ".join("--" + name.replace("_", "-") for name in names)
+
+
+def _unit(parts: dict[str, Any]) -> Unit:
+    if "rows" in parts:
+        return Unit(**parts)
+    raise ArgumentError(
+        "unit",
+        rule="given with what is assumed of its rows",
+        got="no --unit-rows",
+        hint="Say --unit-rows independent, repeated or any: an assumption that only you can make.",
+    )
+
+
+def _without(part: str, group: str) -> ArgumentError:
+    return ArgumentError(
+        spelled([part if part == "limit" else f"{group}_{part}"]),
+        rule=f"given with --{'mechanism channel' if group == 'channel' else group}",
+        got="it alone",
+        hint="Leave it out, or say both.",
+    )

@@ -1,0 +1,298 @@
+"""The command line: subcommands, their options, their help."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from puffer_frames.certificates.version import __version__
+from puffer_frames.doors.command import values
+from puffer_frames.doors.command.config import read_config
+from puffer_frames.doors.command.options import (
+    COMPARED,
+    COMPARING,
+    LAID_OUT,
+    OPTIONS,
+    PLANNED,
+    WITH_PLAN,
+    Option,
+    read,
+    read_entry,
+)
+from puffer_frames.errors import ArgumentError
+
+_EXITS = (
+    "exit codes: 0 done or intact, 1 refused for privacy, 2 a request that cannot be, 3 a file that cannot be read or "
+    "written. Formats by the name: .parquet, .csv, .arrow, a folder of Parquet files. docs/command.md says more."
+)
+_OWN: Mapping[str, dict[str, Any]] = {
+    "config": {"metavar": "FILE", "help": "options from a TOML or JSON file; those written here come first"},
+    "schema": {"metavar": "COLUMN=TYPE[,...]", "help": "types of columns of a CSV file: age=Int64", "action": "append"},
+    "released_schema": {
+        "metavar": "COLUMN=TYPE[,...]",
+        "help": "the same of a released CSV file",
+        "action": "append",
+    },
+    "level": {"metavar": "NUMBER", "help": "a correct release passes with this probability: 0.99 by default"},
+    "plan": {"metavar": "FILE", "help": "a plan that puffer plan kept"},
+    "password_file": {"metavar": "FILE", "help": "its first line is the password of the plan (or PUFFER_PASSWORD)"},
+    "overwrite": {"action": "store_true", "help": "replace an output that is there"},
+    "certificate": {"metavar": "FILE", "help": "of a certificate beside the table"},
+    "public_key": {"metavar": "FILE", "help": "PEM of the public key of whoever signed the certificate"},
+    "as": {"metavar": "FORM", "help": "text (the default), html or json"},
+    "ledger": {"metavar": "FILE", "help": "list the releases of this data set, and what they guarantee together"},
+    "justification": {"metavar": "TEXT", "help": "why this epsilon was chosen, in your words"},
+    "figures": {"action": "store_true", "help": "print all figures: they are exact statistics, keep them private"},
+    "json": {"action": "store_true", "help": "print one JSON object, of errors too"},
+}
+_PLACES = {
+    "input": "the table",
+    "output": "where the release goes",
+    "original": "the table that was released",
+    "released": "its release",
+    "kept_plan": "where the plan goes",
+    "file": "a release, a certificate or a plan",
+    "page": "where the page goes: a file that ends in .html",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subcommand:
+    """What one takes."""
+
+    help: str
+    places: Sequence[str]
+    """Its positional arguments."""
+    usage: str
+    """What a call looks like, without the options that may be left out."""
+    own: Sequence[str]
+    """Options of the command itself."""
+    arguments: Sequence[str] = ()
+    """Options that are arguments of Python."""
+    read_otherwise: Mapping[str, Option] = field(default_factory=dict)
+    """Those of them that are not read as `OPTIONS` says."""
+
+    @property
+    def known(self) -> list[str]:
+        """What a config file may hold."""
+        return [*self.places, *(name for name in self.own if name != "config"), *self.arguments]
+
+
+_KEY = "password_file"
+SUBCOMMANDS: Mapping[str, Subcommand] = {
+    "compare": Subcommand(
+        help="print what every mechanism, noise, theorem and belief would cost; nothing is released",
+        places=("input",),
+        usage="puffer compare INPUT --secret COLUMN --public COLUMN[,...] [--epsilon NUMBER[,...]] [option ...]",
+        own=("config", "schema", "json"),
+        arguments=COMPARING,
+        read_otherwise=COMPARED,
+    ),
+    "plan": Subcommand(
+        help="find how much noise a release needs, and keep the plan in a private file",
+        places=("input", "kept_plan"),
+        usage="puffer plan INPUT PLAN --secret COLUMN --public COLUMN[,...] --epsilon NUMBER [option ...]",
+        own=("config", "schema", _KEY, "overwrite", "figures", "json"),
+        arguments=PLANNED,
+    ),
+    "release": Subcommand(
+        help="write a table with noise, and its certificate",
+        places=("input", "output"),
+        usage="puffer release INPUT OUTPUT --secret COLUMN --public COLUMN[,...] --epsilon NUMBER [option ...]\n"
+        "       puffer release INPUT OUTPUT --plan FILE [option ...]",
+        own=("config", "schema", "plan", _KEY, "overwrite", "json"),
+        arguments=list(dict.fromkeys([*PLANNED, *LAID_OUT, *WITH_PLAN])),
+    ),
+    "check": Subcommand(
+        help="say whether a plan covers other rows; nothing is released",
+        places=("input",),
+        usage="puffer check INPUT --plan FILE [option ...]",
+        own=("config", "schema", "plan", _KEY, "figures", "json"),
+    ),
+    "verify": Subcommand(
+        help="compare a release with its certificate",
+        places=("input",),
+        usage="puffer verify INPUT [option ...]",
+        own=("config", "schema", "certificate", "public_key", "json"),
+    ),
+    "audit": Subcommand(
+        help="test a release with the original at hand: its noise, and what a guesser of the secret wins",
+        places=("original", "released"),
+        usage="puffer audit ORIGINAL RELEASED [option ...]",
+        own=("config", "schema", "released_schema", "certificate", "level", "figures", "json"),
+        arguments=("secret",),
+    ),
+    "show": Subcommand(
+        help="print the certificate of a release, or a plan",
+        places=("file",),
+        usage="puffer show FILE [option ...]",
+        own=("config", "as", _KEY, "json"),
+    ),
+    "report": Subcommand(
+        help="write the certificate of a release, or a plan, as a page to read, print and sign",
+        places=("file", "page"),
+        usage="puffer report FILE PAGE [option ...]",
+        own=("config", "ledger", "justification", _KEY, "overwrite", "json"),
+    ),
+}
+
+
+class Parser(argparse.ArgumentParser):
+    """One whose errors are those of this package."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise ArgumentError."""
+        unknown = re.search(r"unknown option (--[\w-]+)", message)
+        near = get_close_matches(unknown[1], self._option_string_actions, n=1) if unknown else []
+        raise ArgumentError(
+            "the command line",
+            rule=f"one that {self.prog} takes",
+            got=message,
+            hint=f"Did you mean {near[0]}?" if near else f"See {self.prog} --help.",
+        )
+
+
+def parsers() -> tuple[Parser, dict[str, Parser]]:
+    """The parser of the whole command, and those of its subcommands."""
+    top = Parser(
+        prog="puffer",
+        description="Publish a table and keep a column of it secret: Pufferfish privacy for files.",
+        epilog=_EXITS,
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"puffer_frames {__version__}")
+    found: dict[str, Parser] = {}
+    below = top.add_subparsers(dest="subcommand", metavar="SUBCOMMAND", parser_class=Parser)
+    for name, each in SUBCOMMANDS.items():
+        one = found[name] = below.add_parser(
+            name,
+            help=each.help,
+            usage=each.usage,
+            description=each.help[0].upper() + each.help[1:] + ".",
+            epilog=_EXITS,
+            allow_abbrev=False,
+            argument_default=argparse.SUPPRESS,
+        )
+        for place in each.places:
+            metavar = {"kept_plan": "PLAN"}.get(place, place.upper())
+            one.add_argument(place, nargs="?", metavar=metavar, help=_PLACES[place])
+        for own in each.own:
+            one.add_argument(_flag(own), dest=own, **_OWN[own])
+        one.add_argument("-v", "--verbose", action="count", help="log more; -vv most")
+        one.add_argument("-q", "--quiet", action="count", help="log errors alone")
+        _add_arguments(one, each)
+    return top, found
+
+
+def _add_arguments(one: Parser, each: Subcommand) -> None:
+    groups = (("what to release, and how well", PLANNED), ("how the release looks", [*LAID_OUT, *WITH_PLAN]))
+    added: set[str] = set()
+    for title, names in groups:
+        group = one.add_argument_group(title)
+        for name in names:
+            if name in each.arguments and name not in added:
+                added.add(name)
+                option = each.read_otherwise.get(name, OPTIONS[name])
+                how: dict[str, Any] = {"dest": name, "help": option.help}
+                if option.metavar:
+                    how |= {"metavar": option.metavar, "action": "append"}
+                else:
+                    how |= {"action": "store_true"}
+                group.add_argument(_flag(name), **how)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a command line and its config file ask for."""
+
+    subcommand: str
+    found: Mapping[str, Any]
+    """Positional arguments and options of the command itself."""
+    arguments: Mapping[str, Any]
+    """Options that are arguments of Python, with their values."""
+    louder: int = 0
+
+    @classmethod
+    def of(cls, words: Sequence[str], /) -> Request:
+        """Read a command line; raises ArgumentError, OSError, and SystemExit after help was printed."""
+        top, below = parsers()
+        parsed, left = top.parse_known_args(list(words))
+        taken = vars(parsed)
+        subcommand = taken.pop("subcommand", None)
+        if subcommand is None:
+            top.error("no subcommand of " + ", ".join(SUBCOMMANDS))
+        if left:
+            unknown = left[0].startswith("-")
+            below[subcommand].error(f"the unknown option {left[0]}" if unknown else "a word too many")
+        louder = taken.pop("verbose", 0) - taken.pop("quiet", 0)
+        each = SUBCOMMANDS[subcommand]
+        arguments = {
+            name: entry if entry is True else read(name, entry, own=each.read_otherwise)
+            for name, entry in _only(taken, each.arguments).items()
+        }
+        found = {name: entry for name, entry in taken.items() if name not in each.arguments}
+        for name in ("schema", "released_schema"):
+            if name in found:
+                found[name] = _schema(found[name])
+        if "config" in found:
+            entries = read_config(values.as_path(found["config"], role="the config file"), known=each.known)
+            held = {
+                name: read_entry(name, entry, own=each.read_otherwise)
+                for name, entry in _only(entries, each.arguments).items()
+            }
+            arguments = held | arguments
+            found = {name: entry for name, entry in entries.items() if name not in each.arguments} | found
+        return cls(subcommand=subcommand, found=found, arguments=arguments, louder=louder)
+
+    def path(self, name: str, /) -> Any:
+        """A path that is needed; raises ArgumentError."""
+        if name in self.found:
+            return values.as_path(self.found[name], role=_PLACES.get(name, f"--{name}"))
+        word = _PLACES.get(name, _flag(name))
+        raise ArgumentError(
+            "the command line",
+            rule=f"one with {word}",
+            got=f"no {name.replace('kept_', '')}",
+            hint=f"See puffer {self.subcommand} --help.",
+        )
+
+    def path_or_none(self, name: str, /) -> Any:
+        """A path, where it is given."""
+        return self.path(name) if name in self.found else None
+
+    def flag(self, name: str, /) -> bool:
+        """Whether a switch is on; raises ArgumentError for an entry of a config file that is neither."""
+        found = self.found.get(name, False)
+        if not isinstance(found, bool):
+            raise ArgumentError(name, rule="true or false", got=f"a {type(found).__name__}", hint="Leave it out.")
+        return found
+
+    @property
+    def schema(self) -> dict[str, str]:
+        """Types of the columns of a CSV file."""
+        return self.types("schema")
+
+    def types(self, name: str, /) -> dict[str, str]:
+        """Types of the columns of a CSV file, by the name of the option; raises ArgumentError."""
+        found = self.found.get(name, {})
+        if isinstance(found, Mapping) and all(isinstance(x, str) for x in [*found, *found.values()]):
+            return dict(found)
+        raise ArgumentError(name, rule="of texts", got="another type", hint=f'Write {name} = {{age = "Int64"}}.')
+
+
+def _schema(texts: Iterable[str]) -> dict[str, str]:
+    pairs = [values.text_of(part, name="schema") for text in texts for part in values.names(text, name="schema")]
+    found: dict[str, str] = values.joined(pairs, name="schema")
+    return found
+
+
+def _only(found: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: entry for name, entry in found.items() if name in names}
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")

@@ -1,0 +1,315 @@
+"""Releases in scikit-learn's pipelines: `fit` makes the plan, `transform` draws the noise."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn import get_config
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from puffer_frames.certificates.about import About
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
+from puffer_frames.frames.arrays import array_of, frame_of, in_library
+from puffer_frames.frames.columns import Name, NativeFrame, as_names
+from puffer_frames.frames.local.identity import RowsIdentity
+from puffer_frames.frames.local.table import LocalTable
+from puffer_frames.frames.table import is_frame, library_of, open_table
+from puffer_frames.noise.families import NoiseArgument
+from puffer_frames.noise.postprocessing import BoundsArgument
+from puffer_frames.noise.stream import RandomSource
+from puffer_frames.numbers.arguments import check_flag
+from puffer_frames.scales.repeats import Unit
+from puffer_frames.scales.strata import Strata
+from puffer_frames.verbs.attached import certificate_of
+from puffer_frames.verbs.ledgers.reserved import LedgerArgument
+from puffer_frames.verbs.once import ReleasedRows
+from puffer_frames.verbs.release import calibrate
+from puffer_frames.verbs.requests.arguments import (
+    BeliefArgument,
+    CalibrateArguments,
+    CalibrationWord,
+    IndexWord,
+    LayoutArguments,
+    NullsWord,
+    PairsArgument,
+    PublishWord,
+    RowMechanism,
+    SecretsWord,
+    TheoremWord,
+)
+from puffer_frames.verbs.requests.request import RowsRequest
+
+MOST_CERTIFICATES = 1000
+"""So many are kept, of some kilobytes each."""
+_PLANNED = tuple(field.name for field in fields(CalibrateArguments))
+_DRAWN = tuple(field.name for field in fields(LayoutArguments) if field.name not in ("shuffle", "refine_key"))
+
+
+class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Pufferfish privacy as a scikit-learn transformer: private columns go in, columns that can be published come out.
+
+    `fit` makes the plan of a release, as `puffer_frames.calibrate`. `transform` draws the noise once and gives the
+    public columns, the given and the kept ones, in the order of the input; the secret is not among them.
+
+    Parameters
+    ----------
+    secret, public, epsilon, delta, secrets, given, unit, releases, pairs, mechanism, theorem, calibration, noise, \
+    beliefs, components, nulls, domain, merge_rare, weights, allow_zero_noise
+        As in `puffer_frames.calibrate`. The columns of an array are called "x0", "x1", ... The rows that come out are
+        those that went in, so `nulls="drop"` and `Unit(over="sample")` are refused.
+    keep, index, clip, round, publish, row_id, about, ledger, rng
+        As in `puffer_frames.privatize`. There is no `shuffle`: the rows must stay beside `y`. The same rows with the
+        noise that they had are not written into the ledger again.
+    allow_drift : bool
+        Transform other rows than the fitted ones even where the loss under their own frequencies is more than was asked
+        for; the certificate says so.
+
+    Attributes
+    ----------
+    calibration_ : Calibration or ChannelCalibration
+        The plan. It holds exact statistics of every secret, and so does a pickle of the fitted transformer: keep both
+        with the data.
+    certificates_ : list of Certificate
+        One per transform since the fit, the newest last; of more than 1000 the newest.
+    n_features_in_ : int
+        Number of columns of the input.
+    feature_names_in_ : array of str
+        Their names, where the input was a frame whose names are text.
+
+    Notes
+    -----
+    **Guarantee**: that of `puffer_frames.privatize`, for one release of each record. The same rows, transformed again
+    by the same transformer and plan, get the same noise: there is no second draw to be averaged with the first. Where
+    that cannot be told, it is an error (`transform`). Not covered: a record in several batches (name `row_id`, and it
+    is an error), another transformer, or one that was fitted otherwise. Cross-validation fits a transformer for each
+    part, so each record is released in several of them: release once, then cross-validate a model on the release.
+
+    A clone is unfitted. A copy or a pickle has neither the keys of the noise nor `rng`. It knows by hashes which rows
+    were released before it was made, and refuses them.
+
+    **Cost**: `fit` as `calibrate`, `transform` as `Calibration.release` and a hash of each row.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from puffer_frames import PufferTransformer
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> transformer = PufferTransformer(secret="group", public="score", epsilon=0.1)
+    >>> released = transformer.fit_transform(people)
+    >>> list(released.columns), released.puffer.verify()
+    (['score'], 'intact, unsigned')
+    >>> transformer.transform(people).equals(released), len(transformer.certificates_)
+    (True, 2)
+    """
+
+    calibration_: Any
+    certificates_: list[Certificate]
+    n_features_in_: int
+
+    def __init__(
+        self,
+        *,
+        secret: Name | Iterable[Name],
+        public: Name | Iterable[Name],
+        epsilon: float,
+        delta: float = 0.0,
+        secrets: SecretsWord = "joint",
+        given: Name | Iterable[Name] | Strata = (),
+        unit: Unit | None = None,
+        releases: int = 1,
+        pairs: PairsArgument = "all",
+        mechanism: RowMechanism = "auto",
+        theorem: TheoremWord = "auto",
+        calibration: CalibrationWord = "exact",
+        noise: NoiseArgument = "laplace",
+        beliefs: BeliefArgument | Iterable[BeliefArgument] = ("fitted", "empirical"),
+        components: int | None = None,
+        nulls: NullsWord = "raise",
+        domain: Mapping[Name, Sequence[Any]] | None = None,
+        merge_rare: int | None = None,
+        weights: Mapping[Name, float] | None = None,
+        allow_zero_noise: bool = False,
+        keep: Name | Iterable[Name] = (),
+        index: IndexWord | None = None,
+        clip: BoundsArgument = None,
+        round: bool = False,  # noqa: A002 - the word of `privatize`
+        publish: PublishWord | Iterable[PublishWord] = (),
+        row_id: Name | None = None,
+        about: About = None,
+        ledger: LedgerArgument = None,
+        rng: RandomSource = None,
+        allow_drift: bool = False,
+    ) -> None:
+        arguments = dict(locals())  # scikit-learn keeps every argument as it is, under its name
+        del arguments["self"]
+        self.__dict__.update(arguments)
+
+    @short_traceback
+    def fit(self, X: NativeFrame | ArrayLike, y: object = None) -> Self:  # noqa: N803, ARG002 - scikit-learn's names
+        """Make the plan of a release of these rows.
+
+        Parameters
+        ----------
+        X : pandas, Polars or PyArrow frame in memory, or array of two dimensions
+            With the secret and the public columns.
+        y : ignored
+
+        Returns
+        -------
+        PufferTransformer
+            Itself, fitted.
+
+        Raises
+        ------
+        ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError, CalibrationError
+            As `puffer_frames.calibrate`; also for a frame that is not in memory, and for what leaves out rows.
+        """
+        self._require_all_rows()
+        frame = self._frame(X, reset=True)
+        check_flag(self.allow_drift, "allow_drift")
+        plan = calibrate(frame, **{name: getattr(self, name) for name in _PLANNED})
+        table, asked = self._asked(frame, plan)
+        out = {*plan.public, *as_names(asked.roles.keep, table.names, role="keep")}
+        self.calibration_ = plan
+        self.certificates_ = []
+        self._names_in = table.names
+        self._places_out = [place for place, name in enumerate(table.names) if name in out]
+        self._fitted_rows = RowsIdentity.of(table, asked.roles).order
+        self._plan = hashlib.sha256(pickle.dumps(plan)).hexdigest()
+        if not hasattr(self, "_released"):  # a plan that is made again knows what it has released
+            self._released = ReleasedRows()
+        return self
+
+    @short_traceback
+    def transform(self, X: NativeFrame | ArrayLike) -> Any:  # noqa: N803
+        """Release the fitted rows, or others that the plan covers.
+
+        Parameters
+        ----------
+        X : frame or array
+            With the columns of the fitted one. Other rows than the fitted ones are taken as other records.
+
+        Returns
+        -------
+        frame or array
+            Of the kind of `X`, or as `set_output` says; a frame has its certificate attached. The newest of
+            `certificates_` is its certificate in any case.
+
+        Raises
+        ------
+        CalibrationError
+            For rows with a secret that the plan does not know, and where the loss under their own frequencies is more
+            than was asked for, unless `allow_drift`. For rows that were released before and come in another order, have
+            fewer than 32 different ones and no `row_id`, or were released before this copy of the transformer was
+            made; and for some rows of an earlier batch, by their `row_id`.
+        ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError
+            As `Calibration.release`.
+        """
+        check_is_fitted(self)
+        frame = self._frame(X, reset=False)
+        if self.rng is not None:
+            released = self._draw(frame)
+        else:
+            table, asked = self._asked(frame, self.calibration_)
+            rows = RowsIdentity.of(table, asked.roles)
+            with self._released.drawing(self._plan, rows, fitted=rows.order == self._fitted_rows) as drawn:
+                released = self._draw(frame, **drawn)
+        certificate = certificate_of(released)
+        self.certificates_.append(certificate)
+        del self.certificates_[:-MOST_CERTIFICATES]
+        if not is_frame(X):
+            return array_of(released)
+        asked_for = self._container()
+        if asked_for in ("default", library_of(released)):
+            return released
+        return certificate.put_on(in_library(released, asked_for))
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[np.object_]:
+        """Names of the columns that come out.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            Names of the columns of a fitted array; for a frame they must be its own.
+
+        Returns
+        -------
+        array of str
+
+        Raises
+        ------
+        ValueError
+            For names that do not suit.
+        """
+        check_is_fitted(self)
+        names = np.asarray(self._names_in, dtype=object)
+        if input_features is not None:
+            given = np.asarray(input_features, dtype=object)
+            if given.shape != names.shape:
+                raise ValueError(f"input_features should have length equal to number of features ({names.size})")
+            if hasattr(self, "feature_names_in_") and not np.array_equal(given, self.feature_names_in_):
+                raise ValueError("input_features is not equal to feature_names_in_")
+            names = given
+        return names[self._places_out]
+
+    def _require_all_rows(self) -> None:
+        """Raise ArgumentError for what would leave out rows, which must stay beside `y`."""
+        sampled = isinstance(self.unit, Unit) and self.unit.over == "sample"
+        if sampled or (isinstance(self.nulls, str) and self.nulls == "drop"):
+            raise ArgumentError(
+                "unit" if sampled else "nulls",
+                rule=('of over="raise"' if sampled else '"raise" or "level"')
+                + " in a transformer, which gives as many rows as it gets",
+                got='over="sample"' if sampled else "'drop'",
+                hint="Leave out such rows, of X and of y, before they are fitted.",
+            )
+
+    def _frame(self, X: NativeFrame | ArrayLike, *, reset: bool) -> NativeFrame:  # noqa: N803
+        """The input as a frame, its columns those of the fitted one."""
+        if not is_frame(X):
+            least = {"ensure_min_samples": 2, "ensure_min_features": 2} if reset else {}
+            return frame_of(validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False, **least))
+        if not isinstance(open_table(X), LocalTable):
+            raise ArgumentTypeError(
+                "X",
+                rule="a frame in memory",
+                got=f"a {type(X).__name__}",
+                hint="Collect it first, or release it by X.puffer.privatize(...), which does not.",
+            )
+        validate_data(self, X, skip_check_array=True, reset=reset)
+        return X
+
+    def _asked(self, frame: NativeFrame, plan: Any) -> tuple[LocalTable, RowsRequest]:
+        """The frame in memory, and how its release is to look."""
+        table = open_table(frame).in_memory()
+        arguments = LayoutArguments(**{name: getattr(self, name) for name in _DRAWN})
+        return table, RowsRequest.of(arguments, table.labels, plan.plan.request)
+
+    def _draw(self, frame: NativeFrame, **drawing: Any) -> NativeFrame:
+        options = {name: getattr(self, name) for name in _DRAWN} | drawing
+        return self.calibration_.release(frame, **options, allow_other_frame=True, allow_drift=self.allow_drift)
+
+    def _container(self) -> str:
+        """What `set_output` or the configuration of scikit-learn asks for."""
+        own: Mapping[str, str] = getattr(self, "_sklearn_output_config", {})
+        found: str = own.get("transform", get_config()["transform_output"])
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "rng": None}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.rng is None
+        tags.input_tags.string = tags.input_tags.categorical = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags

@@ -1,0 +1,1 @@
+"""Sums over users and counts of series."""

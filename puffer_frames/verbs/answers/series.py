@@ -1,0 +1,213 @@
+"""Correlated series: how often each state occurs, with every single state hidden (Markov quilt)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from puffer_frames.certificates.build import of_choices, of_table
+from puffer_frames.certificates.of_series import SeriesFacts, series_statements, series_subject
+from puffer_frames.certificates.record import MOST_VALUES, Certificate
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.table import open_table
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.stream import Purpose
+from puffer_frames.noise.totals import COLUMNS, AnswerRow, answer_row, with_noise
+from puffer_frames.priors.series_rows import SeriesRows
+from puffer_frames.scales.cautions import warn_of_weakness
+from puffer_frames.scales.chains import believed_chains
+from puffer_frames.scales.series import ReleasedCounts, choose_noise
+from puffer_frames.verbs.answers.series_request import SeriesRequest, check_bins
+from puffer_frames.verbs.requests.arguments import HistogramArguments, takes
+
+
+@takes(HistogramArguments)
+def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFrame:
+    r"""Release how often each state occurs in series whose neighbouring values depend on one another.
+
+    What is hidden is the state at any one time, although the states around it tell of it: their dependence is a Markov
+    chain. General Bayesian networks are out of scope.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table
+        Never changed. A lazy frame is collected.
+    state : column name
+        Strings, categories, booleans or integers.
+    time : column name
+        Integers, floats, dates or datetimes, in any order of the rows, apart by one step: that which occurs most. The
+        step, and the first time of a series, are those of all its rows, with or without a state.
+    unit : column name, optional
+        Whose series a row belongs to; without it there is one.
+    epsilon : float
+        Greater than 0.
+    delta : float
+        0, except for Gaussian noise.
+    mechanism : "quilt", "quilt-approx", "exact" or "group"
+        The Markov Quilt Mechanism with exact influences; with influences bounded by how fast the chain mixes; the exact
+        loss of one count (two states, or one of `bins`; at most 2,000 times); the privacy of a whole series, which
+        needs no chain, for comparison.
+    chain : "estimated", "population", Population(), transition matrix, MarkovChain or several
+        Rows from, columns to, in ascending order of the states. Several: the guarantee covers each. "population": every
+        matrix that the series do not refute with 95 % confidence, and every start; for mechanism="quilt". Not used, nor
+        are `initial` and `floor`, for mechanism="group".
+    initial : "stationary", "estimated", "any" or a law
+        Law of the state at the first time of a series; "estimated": from the series whose first row has a state.
+    floor : float, optional
+        Least probability of a transition of the estimated chain, and of an estimated first state; by default
+        1 / (number of transitions), and 1 / (number of first states).
+    states : list, optional
+        All states, in the order of the matrix; by default those observed, ascending.
+    bins : list, optional
+        The states to release; by default all.
+    counts : bool
+        ReleasedCounts, or relative frequencies.
+    per : "pooled", "unit" or "both"
+        One histogram of all units, one each, or both, which share epsilon evenly.
+    noise : "laplace", "gaussian" or a noise such as Stable(alpha=1.7)
+        As in `privatize`.
+    gaps : "bridge" or "independent"
+        What is believed of times without a row. "bridge": the chain runs on through them. "independent": the series
+        starts anew after each, and what lies before tells nothing of what follows.
+    nulls : "raise" or "drop"
+        What to do with rows that miss a state. The times of dropped rows are gaps, also before the first state; a unit
+        without any state has no histogram. A row that misses its time or unit is an error: it has no place in a series.
+    about : mapping, optional
+        As in `privatize`.
+    ledger : str, Path or Ledger(...), optional
+        As in `privatize`.
+    rng : None, int or numpy.random.Generator
+        A seed makes the release reproducible, hence not private; for tests.
+
+    Returns
+    -------
+    pandas.DataFrame, polars.DataFrame or pyarrow.Table
+        A row per histogram and state: the unit (where there are several histograms), the state, `answer`, `scale`,
+        `expected_error` (mean absolute noise), `lower_95` and `upper_95`. Certificate attached.
+
+    Raises
+    ------
+    ColumnNotFoundError
+        For a column that is not there.
+    ArgumentError, ArgumentTypeError
+        For an argument or dtype out of range, a time that occurs twice in a series, and times apart by other than
+        whole numbers of steps.
+    PriorError
+        For an empty frame, missing entries, a matrix that is no transition matrix, a reducible chain with a stationary
+        start, and a chain or start to be estimated from rows that do not tell.
+    CalibrationError
+        Where the chain leaves nothing open, and for mechanism="exact" where no noise would be added.
+    LedgerError
+        Where the release is beyond the limit of its ledger.
+
+    Notes
+    -----
+    **Guarantee**: for every time and pair of states s, t, and every chain,
+    :math:`P(\text{answers} \in B \mid X_i = s) \le e^\varepsilon P(\text{answers} \in B \mid X_i = t)`. The query
+    changes by at most 2 in all where one value does (by 1 for one bin), which the scale holds; of two states the first
+    count is the public total less the second, so that one is released. A short series, or an epsilon too small for any
+    quilt, gets the noise of group privacy. A scale for bridged gaps is private for independent pieces too, where the
+    start is stationary or any. **Cost**: `puffer_frames.quilt_scale`.
+
+    References
+    ----------
+    [SWC17]; [SC17] for several releases; docs/theory.md, section 10.
+
+    Examples
+    --------
+    >>> import pandas as pd, puffer_frames
+    >>> day = pd.DataFrame({"minute": range(8), "activity": list("aababbba")})
+    >>> chain = [[0.6, 0.4], [0.4, 0.6]]
+    >>> found = day.puffer.histogram(state="activity", time="minute", epsilon=1.0, chain=chain)
+    >>> list(found.columns), round(float(found["scale"].iloc[0]), 3)
+    (['activity', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 3.572)
+    """
+    table = open_table(frame).in_memory()
+    request = SeriesRequest.of(arguments, table.labels)
+    rows = table.read_series(
+        state=request.state,
+        time=request.time,
+        unit=request.unit,
+        states=arguments.states,
+        nulls=request.nulls,
+        gaps=arguments.gaps,
+    )
+    released = ReleasedCounts.of(rows, check_bins(arguments.bins, rows.states))
+    warn_of_weakness(request.target, rows=rows.codes.size)
+    chains = []
+    if request.chained:
+        chains = believed_chains(arguments.chain, rows, initial=arguments.initial, floor=arguments.floor)
+    share = request.target.share(2 if request.both else 1)
+    choice = choose_noise(
+        chains, rows, released, share, mechanism=request.mechanism, belief=request.belief, noise=request.noise
+    )
+    noise, labels = request.noise.at(choice.scale), _labels(request, rows, released)
+    facts = SeriesFacts(
+        rows=rows,
+        choice=choice,
+        released=released,
+        target=request.target,
+        noise=request.noise,
+        chains=chains,
+        estimated=isinstance(arguments.chain, str) and request.population is None,
+        population=request.population,
+        start_estimated=isinstance(arguments.initial, str) and arguments.initial == "estimated",
+        counts=request.counts,
+        both=request.both,
+        nulls=request.nulls,
+        seeded=request.drawing.seeded,
+    )
+    certificate = Certificate(
+        **of_table(labels, COLUMNS, table.names),
+        **of_choices(
+            {"count": choice},
+            request.target,
+            noises={"count": noise},
+            family=request.noise.title,
+            calibration="exact" if request.mechanism == "exact" else "mechanism",
+            seeded=request.drawing.seeded,
+        ),
+        subject=series_subject(request.state, unit=request.unit),
+        secret=(request.state,),
+        secret_values=tuple(rows.states)[:MOST_VALUES],
+        secret_count=len(rows.states),
+        pairs="all",
+        beliefs=(request.belief,),
+        statements=series_statements(facts),
+        rows=len(labels[request.state]),
+        fingerprint="",
+    ).said(request.drawing.about)
+    reserved = request.drawing.reserve(certificate, frame)
+    numbers = _numbers(_histograms(request, rows, released, noise))
+    return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
+
+
+def _labels(request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts) -> dict[str, list[Any]]:
+    """A row per histogram and state."""
+    states = [rows.states[k] for k in released.released]
+    if request.per == "pooled" or request.unit is None:
+        return {request.state: states}
+    owners = ([None] if request.both else []) + list(rows.units)
+    return {request.unit: [owner for owner in owners for _ in states], request.state: states * len(owners)}
+
+
+def _numbers(rows: list[AnswerRow]) -> dict[str, list[Any]]:
+    return {name: list(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
+
+
+def _histograms(request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts, noise: Noise) -> list[AnswerRow]:
+    """Noisy counts or frequencies, histogram by histogram."""
+    per_unit = rows.counts()
+    pooled = per_unit.sum(axis=0, keepdims=True)
+    exact = np.concatenate({"pooled": [pooled], "unit": [per_unit], "both": [pooled, per_unit]}[request.per])
+    flat = [Fraction(int(count)) for count in exact[:, list(released.released)].ravel()]
+    noisy = with_noise(flat, noise, stream=request.drawing.key().stream(Purpose.NOISE, "count"))
+    table, bins = [], len(released.released)
+    for k, total in enumerate(exact.sum(axis=1).tolist()):
+        own = noisy[k * bins : (k + 1) * bins]
+        if released.derived:
+            own[0] = total - own[1]
+        table += [answer_row(number, noise, by=Fraction(1 if request.counts else total)) for number in own]
+    return table

@@ -1,0 +1,170 @@
+"""A checked request for histograms of series."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.columns import Name, as_name
+from puffer_frames.frames.local.answers import check_free_names
+from puffer_frames.frames.roles import check_distinct
+from puffer_frames.frames.stamps.spelling import is_null
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.totals import COLUMNS
+from puffer_frames.numbers.arguments import check_flag, check_word
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import MECHANISMS
+from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.chains import as_population
+from puffer_frames.scales.learned import POPULATION, Population
+from puffer_frames.verbs.requests.arguments import HistogramArguments
+from puffer_frames.verbs.requests.checks import check_guarantee
+from puffer_frames.verbs.requests.request import Drawing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesRequest:
+    """What `histogram` is asked for, apart from the frame and what only its rows can check."""
+
+    state: str
+    time: str
+    unit: str | None
+    target: Target
+    noise: Noise
+    mechanism: str
+    belief: str
+    """What is believed of a series, in words."""
+    per: str
+    counts: bool
+    """Counts, not frequencies."""
+    nulls: str
+    drawing: Drawing
+    population: Population | None
+    """Where the chains are all that the series do not refute."""
+
+    @classmethod
+    def of(cls, arguments: HistogramArguments, labels: Sequence[Name], /) -> SeriesRequest:
+        """Check what can be checked before a row is read.
+
+        Raises
+        ------
+        ColumnNotFoundError, ArgumentError, ArgumentTypeError
+            For an argument out of range.
+        """
+        target, noise = check_guarantee(arguments)
+        mechanism = check_word(arguments.mechanism, "mechanism", tuple(MECHANISMS))
+        per = check_word(arguments.per, "per", ("pooled", "unit", "both"))
+        check_word(arguments.gaps, "gaps", ("bridge", "independent"))
+        _check_unused(arguments, noise, delta=target.delta)
+        _check_both(per, mechanism=mechanism, unit=arguments.unit)
+        names: dict[str, tuple[str, ...]] = {
+            "state": as_name(arguments.state, labels, role="state"),
+            "time": as_name(arguments.time, labels, role="time"),
+            "unit": () if arguments.unit is None else as_name(arguments.unit, labels, role="unit"),
+        }
+        check_distinct(names)
+        check_free_names((*names["state"], *names["unit"]), role="state", taken=COLUMNS)
+        population = as_population(arguments.chain)
+        _check_population(population, arguments, mechanism=mechanism)
+        belief = "estimated chain" if isinstance(arguments.chain, str) else "given chains"
+        belief = belief if population is None else "population"
+        return cls(
+            state=names["state"][0],
+            time=names["time"][0],
+            unit=next(iter(names["unit"]), None),
+            target=target,
+            noise=noise,
+            mechanism=mechanism,
+            belief="any dependence" if mechanism == "group" else belief,
+            per=per,
+            counts=check_flag(arguments.counts, "counts"),
+            nulls=arguments.nulls,
+            drawing=Drawing.of(arguments),
+            population=None if mechanism == "group" else population,
+        )
+
+    @property
+    def both(self) -> bool:
+        """Whether the pooled histogram and those of the units are released."""
+        return self.per == "both"
+
+    @property
+    def chained(self) -> bool:
+        """Whether the mechanism asks for a chain."""
+        return self.mechanism != "group"
+
+
+def _check_both(per: str, *, mechanism: str, unit: object) -> None:
+    exact = mechanism == "exact"
+    if per == "both" and (exact or unit is None):
+        raise ArgumentError(
+            "per",
+            rule='"pooled" or "unit"'
+            + (' for mechanism="exact", whose releases do not add up' * exact or " without a unit"),
+            got="'both'",
+            hint='Leave it out for "pooled"'
+            + (', or use mechanism="quilt".' if exact else '; name the unit for "both".'),
+        )
+
+
+def _check_unused(arguments: HistogramArguments, noise: Noise, *, delta: float) -> None:
+    """What would have no effect is refused."""
+    chain, initial, floor = arguments.chain, arguments.initial, arguments.floor
+    if delta and not noise.needs_delta:
+        raise ArgumentError(
+            "delta",
+            rule="0 for a histogram with other than Gaussian noise",
+            got=f"{delta:g}",
+            hint='Leave it out, or say noise="gaussian".',
+        )
+    if isinstance(chain, str) and chain not in ("estimated", POPULATION):
+        raise ArgumentError(
+            "chain",
+            rule='"estimated", "population", a transition matrix or a MarkovChain',
+            got=repr(chain),
+            hint='Leave it out for "estimated".',
+        )
+    estimated = (isinstance(chain, str) and chain == "estimated") or (
+        isinstance(initial, str) and initial == "estimated"
+    )
+    if floor is not None and not estimated:
+        raise ArgumentError(
+            "floor", rule="left out where the chain is not estimated", got="a number", hint="Leave it out."
+        )
+
+
+def _check_population(population: Population | None, arguments: HistogramArguments, *, mechanism: str) -> None:
+    """Raise ArgumentError for what is not there for all chains that the series do not refute."""
+    if population is None:
+        return
+    if mechanism not in ("quilt", "group"):
+        raise ArgumentError(
+            "mechanism",
+            rule='"quilt" or "group" with chain="population"',
+            got=repr(mechanism),
+            hint="Leave it out: its influences are bounded for every chain that the series do not refute.",
+        )
+    if not (isinstance(arguments.initial, str) and arguments.initial in ("stationary", "any")):
+        raise ArgumentError(
+            "initial",
+            rule='left out with chain="population"',
+            got="another law",
+            hint="The scale holds for every law of the first state.",
+        )
+
+
+def check_bins(bins: Sequence[Secret] | None, states: Sequence[Secret], /) -> list[int]:
+    """Numbers of the states to release; raises ArgumentError for others than those of the series."""
+    if bins is None:
+        return list(range(len(states)))
+    listed = [bins] if isinstance(bins, str) or not isinstance(bins, Iterable) else list(bins)
+    unknown = [label for label in listed if not isinstance(label, Hashable) or is_null(label) or label not in states]
+    if unknown or not listed or len(set(listed)) < len(listed):
+        raise ArgumentError(
+            "bins",
+            rule="different states of the series",
+            got=repr(unknown[0]) if unknown else "none" if not listed else "one named twice",
+            hint=f"Known states are, for example, {', '.join(repr(label) for label in list(states)[:5])}.",
+        )
+    return [list(states).index(label) for label in listed]

@@ -1,0 +1,221 @@
+"""What a certificate says of the noise of each row of a column."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.frames.side_by_side import PlainColumn
+from puffer_frames.noise.families import WORDS
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.noise.randomised import changed_share
+from puffer_frames.noise.stable import Stable
+from puffer_frames.numbers.presentation import shown
+from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.scales.remap import Remap
+from puffer_frames.verbs.auditing.noise_tests import label_ends, noise_ends
+from puffer_frames.verbs.auditing.released_column import ReleasedColumn
+
+_NUMBER = r"(-?(?:[\d.]+(?:e[+-]?\d+)?|inf))"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowStrata:
+    """The joint value of the given columns, row by row."""
+
+    codes: IndexArray
+    """Number of each row's stratum, shape (n,)."""
+    labels: tuple[str, ...]
+    """The strata as text."""
+    levels: tuple[tuple[Any, ...], ...]
+    """Their values."""
+
+
+def family_of(certificate: Certificate, /) -> Noise | None:
+    """The noise family that it names; None for a channel."""
+    titles = {noise.title: noise for noise in WORDS.values()}
+    if certificate.noise in titles:
+        return titles[certificate.noise]
+    found = re.fullmatch(r"([\d.]+)-stable", certificate.noise)
+    return Stable(alpha=float(found[1])) if found else None
+
+
+def column_of(
+    certificate: Certificate, name: str, before: PlainColumn, after: PlainColumn, strata: RowStrata, /
+) -> ReleasedColumn:
+    """A certified column, with what is known of the noise of each row."""
+    if name in certificate.channels or before.numbers is None or after.numbers is None:
+        return _labels(certificate, name, before, after, strata)
+    scale, family = _scales(certificate, name, strata, field="scales"), family_of(certificate)
+    values = _clipped(certificate, name, before.numbers)
+    ends, continuous = None, False
+    if values is not None and family is not None and bool((scale > 0).all()):
+        low, high, continuous = _noise_between(certificate, name, values, after.numbers, family, scale)
+        ends = None if low is None or high is None else noise_ends(low, high, family, scale)
+    return ReleasedColumn(
+        name=name,
+        before=before.numbers if values is None else values,
+        after=after.numbers,
+        scale=np.nan_to_num(scale),
+        noise=family,
+        ends=ends,
+        continuous=continuous,
+    )
+
+
+def _scales(certificate: Certificate, name: str, strata: RowStrata, /, *, field: str) -> FloatArray:
+    """Of each row: that of its stratum; NaN where there is none."""
+    alone = certificate.scales.get(name) if field == "scales" else certificate.channels.get(name, {}).get("cap")
+    found = np.full(strata.codes.size, math.nan if alone is None else float(alone))
+    if certificate.strata:
+        own = {listed_key(each["given"]): each.get(field, {}).get(name) for each in certificate.strata}
+        for k, level in enumerate(strata.levels):
+            number = own.get(listed_key(level))
+            found[strata.codes == k] = math.nan if number is None else number
+    return found
+
+
+def _texts(certificate: Certificate, key: str, /) -> str:
+    return " ".join(statement.text for statement in certificate.statements if statement.key == key)
+
+
+def _clipped(certificate: Certificate, name: str, values: FloatArray, /) -> FloatArray | None:
+    """The values as they were before the noise; None where they were clipped to the range of another table."""
+    found = re.search(rf"(?:: |; ){re.escape(shown(name))} to \[{_NUMBER}, {_NUMBER}\]", _texts(certificate, "clipped"))
+    if found:
+        return values.clip(float(found[1]), float(found[2]))
+    elsewhere = any(statement.key == "other-rows" for statement in certificate.statements)
+    return None if elsewhere and shown(name) in _texts(certificate, "clipped-to-range") else values
+
+
+def _noise_between(
+    certificate: Certificate, name: str, values: FloatArray, after: FloatArray, family: Noise, scale: FloatArray, /
+) -> tuple[FloatArray | None, FloatArray | None, bool]:
+    """Two ends of the noise of each row, and whether they are the noise itself."""
+    if _texts(certificate, "remap"):
+        low, high = _before_remap(certificate, values, after, family, scale)
+        return low, high, False
+    processed = _after(certificate, name)
+    if processed is None:
+        return None, None, False
+    rounded, bounds = processed
+    half = 0.5 if rounded else 0.0
+    low, high = after - half, after + half
+    if bounds is not None:
+        least, most = bounds
+        low = np.where(after <= least, -np.inf, low)
+        high = np.where(after >= most, np.inf, high)
+        if rounded:  # what is rounded to an integer beyond a bound becomes the bound
+            high = np.where(after <= least, math.floor(least) + half if math.isfinite(least) else high, high)
+            low = np.where(after >= most, math.ceil(most) - half if math.isfinite(most) else low, low)
+    with np.errstate(invalid="ignore"):
+        return low - values, high - values, not rounded and bounds is None
+
+
+def _after(certificate: Certificate, name: str, /) -> tuple[bool, Bounds | None] | None:
+    """Whether values were rounded, and to what they were clipped; None where an older certificate says it in words."""
+    if not certificate.processed:
+        return None if _texts(certificate, "after") else (False, None)
+    found = certificate.processed.get(name, {"round": False, "clip": None})
+    bounds = found["clip"]
+    return bool(found["round"]), None if bounds is None else (float(bounds[0]), float(bounds[1]))
+
+
+def _before_remap(
+    certificate: Certificate, values: FloatArray, after: FloatArray, family: Noise, scale: FloatArray, /
+) -> tuple[FloatArray | None, FloatArray | None]:
+    """The noise of which the remap made the released values; None where it was made from another table, or cells."""
+    text = _texts(certificate, "remap")
+    if "of the plan" in text or "centre of a cell" in text or np.ptp(scale) > 0 or _texts(certificate, "after"):
+        return None, None
+    try:
+        remap = Remap.of(values, np.ones(values.size), family.at(float(scale[0])))
+    except (ValueError, ArithmeticError):
+        return None, None
+    places = np.searchsorted(remap.values, after).clip(0, remap.values.size - 1)
+    if not (remap.values[places] == after).all():
+        return None, None
+    ends = np.concatenate([[-np.inf], remap.thresholds, [np.inf]])
+    return ends[places] - values, ends[places + 1] - values
+
+
+def _labels(
+    certificate: Certificate, name: str, before: PlainColumn, after: PlainColumn, strata: RowStrata, /
+) -> ReleasedColumn:
+    """A column of labels, or of numbers that went through a channel."""
+    own, released, levels = shared_codes(before, after)
+    kept, ends = None, None
+    channel = certificate.channels.get(name, {})
+    if "count" in channel:
+        known = int(channel["count"])
+        caps = _scales(certificate, name, strata, field="caps")
+        share = {
+            cap: changed_share(known, 1 / cap) if cap > 0 else 1 - 1 / known
+            for cap in np.unique(caps[~np.isnan(caps)]).tolist()
+        }
+        kept = np.array([1 - share.get(cap, 0.0) for cap in caps.tolist()])
+        if known == levels:
+            ends = label_ends(own.astype(float), released.astype(float), kept, levels)
+    elif "matrix" in channel and "columns" not in channel:
+        ends = _of_matrix(channel, before, after)
+    return ReleasedColumn(
+        name=name,
+        before=own.astype(float),
+        after=released.astype(float),
+        scale=np.ones(own.size),
+        noise=None,
+        kept=kept,
+        levels=levels,
+        ends=ends,
+    )
+
+
+def _of_matrix(
+    channel: Mapping[str, Any], before: PlainColumn, after: PlainColumn, /
+) -> tuple[FloatArray, FloatArray] | None:
+    """Between which probabilities the random number of each row lay; None where the inputs were merged or are cells."""
+    places = [{level_key(level): k for k, level in enumerate(channel[field])} for field in ("inputs", "levels")]
+    keys = [[level_key(level) for level in each.levels] for each in (before, after)]
+    if any(not set(own) <= set(known) for own, known in zip(keys, places, strict=True)):
+        return None
+    if before.missing.any() or after.missing.any():
+        return None
+    rows, outputs = (
+        np.array([known[key] for key in own])[each.codes]
+        for known, own, each in zip(places, keys, (before, after), strict=True)
+    )
+    matrix = np.array(channel["matrix"], dtype=float)
+    sums = np.concatenate([np.zeros((len(matrix), 1)), np.cumsum(matrix, axis=1)], axis=1)
+    return sums[rows, outputs], sums[rows, outputs + 1]
+
+
+def shared_codes(first: PlainColumn, second: PlainColumn, /) -> tuple[IndexArray, IndexArray, int]:
+    """Two columns as numbers of the same levels, and how many levels there are; a missing entry is a level."""
+    numbers: dict[object, int] = {}
+    found = []
+    for each in (first, second):
+        places = np.array([numbers.setdefault(level_key(level), len(numbers)) for level in each.levels], dtype=np.intp)
+        codes = np.full(each.codes.shape, -1, dtype=np.intp)
+        codes[each.codes >= 0] = places[each.codes[each.codes >= 0]] if places.size else 0
+        found.append(codes)
+    if any((codes < 0).any() for codes in found):
+        found = [np.where(codes < 0, len(numbers), codes) for codes in found]
+        return found[0], found[1], len(numbers) + 1
+    return found[0], found[1], len(numbers)
+
+
+def level_key(level: Any, /) -> object:
+    """Equal for equal levels of any two libraries."""
+    return float(level) if isinstance(level, (int, float)) and not isinstance(level, bool) else str(level)
+
+
+def listed_key(secret: Any, /) -> tuple[object, ...]:
+    """The same of a secret or stratum of one column or several."""
+    return tuple(map(level_key, secret)) if isinstance(secret, (tuple, list)) else (level_key(secret),)

@@ -1,0 +1,222 @@
+"""What guessers of the secret win, and what that proves of epsilon."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.priors.prior import FloatArray
+from puffer_frames.verbs.auditing.free_guesser import learned_bounds, learned_scores, ratios_to_prior
+from puffer_frames.verbs.auditing.guesser import Bound, PairOfCodes, event_bounds, held_out_scores, model_bounds
+from puffer_frames.verbs.auditing.intervals import largest_advantage
+from puffer_frames.verbs.auditing.rates import Rates, rates_of
+from puffer_frames.verbs.auditing.report import AuditCheck, AuditedPair, check_of
+from puffer_frames.verbs.auditing.rows import AuditRows, Secrets, View, views_of
+
+_NAMES = ("epsilon", "advantage", "learned guesser")
+
+
+def claimed(certificate: Certificate, /) -> tuple[float, float] | None:
+    """Epsilon and delta that the certificate says of the observed frequencies of these rows; None where it says none.
+
+    The guarantee is under its beliefs. Where the observed law of these rows is none of them, what was measured of it
+    counts.
+    """
+    keys = {statement.key for statement in certificate.statements}
+    other = bool(keys & {"other-rows", "channel-other-rows", "observed-exceeds", "observed-unknown"})
+    if "joint-rule" in keys or ("empirical" in certificate.beliefs and not other):
+        return certificate.epsilon, certificate.delta
+    if not certificate.observed or set(certificate.observed) < set(certificate.scales) or "observed-unknown" in keys:
+        return None
+    found = list(certificate.observed.values())
+    if certificate.delta:
+        return certificate.epsilon, max(certificate.delta, *(each.hockey_stick.upper for each in found))
+    return max(certificate.epsilon, *(each.pure_loss.upper for each in found)), 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Learned:
+    """Scores of gradient boosting on some columns, of all rows."""
+
+    before: FloatArray
+    after: FloatArray
+    kept: FloatArray | None
+    weights: FloatArray
+    """Of each secret: 1 / rows."""
+
+
+def guesses(
+    rows: AuditRows, limit: tuple[float, float] | None, /, *, level: float, alpha: float, rng: np.random.Generator
+) -> tuple[list[AuditCheck], list[AuditedPair]]:
+    """The checks of epsilon, and a line for each pair; each check at level alpha."""
+    if rows.shuffled or not rows.columns:
+        why = "the rows were put into a random order" if rows.shuffled else "there is no certified column to look at"
+        return [check_of(name, "not applicable", why) for name in (*_NAMES, "kept columns")], []
+    trained = rng.random(rows.rows) < 0.5
+    learned = {group.names: _learn(rows, group, trained, rng) for group in rows.secrets}
+    views = list(views_of(rows))
+    epsilon, delta = limit or (rows.certificate.epsilon, rows.certificate.delta)
+    found: list[AuditedPair] = []
+    free: list[Bound] = []
+    bounds: list[Bound] = []
+    for view in views:
+        share = alpha / len(views)
+        proved = _proved(view, delta=delta, alpha=share, rng=rng)
+        mine = trained[view.rows]
+        scores = _in_view(learned[view.names].after, learned[view.names], view, mine)
+        free += learned_bounds(scores, view.codes, mine, view.pairs, delta=delta, alpha=share).values()
+        bounds += proved.values()
+        found += _pairs(view, learned[view.names], mine, proved, (epsilon, delta), level, rng)
+    checks = _checks(bounds, free, limit, alpha)
+    return [*checks, _kept(found)], found
+
+
+def _proved(view: View, *, delta: float, alpha: float, rng: np.random.Generator) -> Mapping[PairOfCodes, Bound]:
+    """By both families of events, with half of alpha each."""
+    model = model_bounds(view.columns, view.codes, view.pairs, delta=delta, alpha=alpha / 2, rng=rng)
+    events = event_bounds(view.columns, view.codes, view.pairs, delta=delta, alpha=alpha / 2)
+    return {
+        pair: Bound(
+            epsilon=max(model[pair].epsilon, events[pair].epsilon),
+            advantage=max(model[pair].advantage, events[pair].advantage),
+        )
+        for pair in view.pairs
+    }
+
+
+def _learn(rows: AuditRows, group: Secrets, trained: NDArray[np.bool_], rng: np.random.Generator) -> _Learned:
+    certificate = rows.certificate
+    given = [rows.released[name].codes.astype(float) for name in certificate.given if name in rows.released]
+    kept = [
+        entries.codes.astype(float) if entries.numbers is None else entries.numbers
+        for name, entries in rows.released.items()
+        if name not in certificate.given and name not in certificate.public
+    ]
+    before, after = [each.before for each in rows.columns], [each.after for each in rows.columns]
+
+    def scores(columns: Sequence[FloatArray]) -> FloatArray:
+        return learned_scores(np.column_stack(columns), group.codes, trained, rng)
+
+    return _Learned(
+        before=scores([*before, *given]),
+        after=scores([*after, *given]),
+        kept=scores([*after, *given, *kept]) if kept else None,
+        weights=1 / np.bincount(group.codes).astype(float),
+    )
+
+
+def _in_view(scores: FloatArray, learned: _Learned, view: View, trained: NDArray[np.bool_]) -> FloatArray:
+    """The scores of the rows and secrets of a stratum, beside what the stratum itself tells."""
+    return ratios_to_prior(scores[view.rows][:, view.present], view.codes, trained, learned.weights[view.present])
+
+
+def _checks(
+    bounds: Sequence[Bound], free: Sequence[Bound], limit: tuple[float, float] | None, alpha: float
+) -> list[AuditCheck]:
+    if limit is None or not bounds:
+        why = "the certificate says nothing of the observed frequencies" if limit is None else "no pair is protected"
+        return [check_of(name, "not applicable", why) for name in _NAMES]
+    epsilon, delta = limit
+    most = largest_advantage(epsilon, delta)
+    sure = f"{100 * (1 - alpha):.6g} % confidence"
+    at = f" at delta {delta:g}" if delta else ""
+    low, advantage = max(each.epsilon for each in bounds), max(each.advantage for each in bounds)
+    learned = max((each.epsilon for each in free), default=0.0)
+    return [
+        check_of(
+            "epsilon",
+            "failed" if low > epsilon else "passed",
+            f"at least {low:.4g}{at}, with {sure}; {epsilon:.6g} certified",
+            found=low,
+            limit=epsilon,
+        ),
+        check_of(
+            "advantage",
+            "failed" if advantage > most else "passed",
+            f"at least {advantage:.4g} for the best guesser; {most:.4g} allowed",
+            found=advantage,
+            limit=most,
+        ),
+        check_of(
+            "learned guesser",
+            "failed" if learned > epsilon else "passed",
+            f"shows an epsilon of at least {learned:.4g}{at}; {epsilon:.6g} certified",
+            found=learned,
+            limit=epsilon,
+        ),
+    ]
+
+
+def _kept(found: Sequence[AuditedPair]) -> AuditCheck:
+    known = [each.advantage_kept for each in found if not math.isnan(each.advantage_kept)]
+    if not known:
+        return check_of("kept columns", "not applicable", "no column is kept")
+    without = max(each.advantage_learned for each in found)
+    why = f"with them gradient boosting has an advantage of {max(known):.3f} at most, {without:.3f} without"
+    return check_of("kept columns", "information", why, found=max(known), limit=math.nan)
+
+
+def _pairs(
+    view: View,
+    learned: _Learned,
+    trained: NDArray[np.bool_],
+    proved: Mapping[PairOfCodes, Bound],
+    limit: tuple[float, float],
+    level: float,
+    rng: np.random.Generator,
+) -> list[AuditedPair]:
+    """A line for each pair of one stratum."""
+    held = ~trained
+    codes = view.codes[held]
+    best = (
+        held_out_scores(view.columns, view.codes, trained, rng)
+        if trained.any() and held.any()
+        else np.zeros((codes.size, len(view.present)))
+    )
+    scores = {
+        name: None if whole is None else _in_view(whole, learned, view, trained)[held]
+        for name, whole in (("before", learned.before), ("after", learned.after), ("kept", learned.kept))
+    }
+
+    def rates(table: FloatArray | None, pair: PairOfCodes) -> Rates | None:
+        if table is None:
+            return None
+        s, t = pair
+        ratio = table[:, s] - table[:, t]
+        return rates_of(ratio[codes == s], ratio[codes == t], alpha=1 - level)
+
+    found = []
+    for pair in view.pairs:
+        s, t = pair
+        after, raw, free, kept = (
+            rates(best, pair),
+            rates(scores["before"], pair),
+            rates(scores["after"], pair),
+            rates(scores["kept"], pair),
+        )
+        assert after is not None
+        assert raw is not None
+        assert free is not None
+        found.append(
+            AuditedPair(
+                secret=view.labels[s],
+                other=view.labels[t],
+                stratum=view.stratum,
+                rows=int(np.isin(view.codes, pair).sum()),
+                accuracy_before=raw.accuracy,
+                accuracy_after=after.accuracy,
+                advantage=after.advantage,
+                advantage_low=after.low,
+                advantage_high=after.high,
+                advantage_bound=largest_advantage(*limit),
+                epsilon_low=proved[pair].epsilon,
+                advantage_learned=free.advantage,
+                advantage_kept=kept.advantage if kept else math.nan,
+            )
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Another table under a plan: what a check of a batch finds."""

@@ -1,0 +1,1 @@
+"""Every mechanism that applies, a row each."""

@@ -1,0 +1,315 @@
+"""Comparison: what every mechanism, noise, theorem and belief costs, before anything is drawn."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferError, PufferWarning, warn
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.table import Table, is_frame, library_of, open_table, small_frame
+from puffer_frames.noise.channel import MOST_LEVELS
+from puffer_frames.noise.families import WORDS
+from puffer_frames.papers.catalogue import BOUNDED
+from puffer_frames.scales.beliefs import MANY_SECRETS
+from puffer_frames.verbs.comparing.alternatives import Alternative, Asked, of_columns, of_labels, of_numbers
+from puffer_frames.verbs.comparing.compared_rows import NAMES, ComparedRow, Spread, row_of_channel, rows_of, with_bounds
+from puffer_frames.verbs.plans.channel_plan import ChannelPlan, Seen, channel_of, roles_of
+from puffer_frames.verbs.plans.plan import Plan
+from puffer_frames.verbs.requests.arguments import CompareArguments, takes
+from puffer_frames.verbs.requests.labels import with_labels
+from puffer_frames.verbs.requests.merged_strata import with_merged
+from puffer_frames.verbs.requests.other_tables import read_other_tables
+from puffer_frames.verbs.requests.request import Request, is_joint
+from puffer_frames.verbs.requests.rows_seen import RowsSeen
+from puffer_frames.verbs.requests.unit_rows_seen import with_units
+
+LEVELS_UNASKED = 64
+"""Of more different numbers the program of a channel takes more than seconds, and is solved where it was asked for."""
+_NOT_THERE = (ArgumentError, ArgumentTypeError)
+
+
+@takes(CompareArguments)
+def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
+    """Set the ways to release columns side by side: how much noise each needs, and what it costs.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, pyspark.sql.DataFrame or \
+    duckdb.DuckDBPyRelation
+    secret, public, delta, secrets, given, unit, releases, pairs, components, nulls, domain, merge_rare, weights
+        As in `privatize`.
+    epsilon : float or several
+        Each has rows of its own.
+    mechanism : "all", or any of "noise", "remap", "channel" and Channel(...)
+    theorem : "all", or any of those of `privatize`
+        With "all" of one column of numbers: kantorovich, of two values bernoulli, for the observed law; translation,
+        gaussian and gmm for the fitted one; bounded for any law. Of several columns "auto" is the joint loss.
+    noise : "laplace", "gaussian", a noise such as Stable(alpha=1.7), or several of these
+    beliefs : "all", or any of those of `privatize`
+        Each of them alone has rows, unlike in `privatize`, where all together have to be satisfied. "all" is "fitted",
+        "empirical", `Contamination()` and "population".
+
+    Returns
+    -------
+    frame
+        Of the library of the frame (of PyArrow for a DuckDB relation, of pandas for a Spark frame), a row per
+        alternative and public column, by epsilon, then by belief, then by error:
+
+        - "epsilon", "delta", "belief": the guarantee; "any law" is any on the domain, or on the range of the table;
+        - "mechanism", "noise", "theorem", "column";
+        - "published_scale": what the theorem asks for; "verdict": "sound", "refuted", "sound up to rounding" or "not
+          available", under the priors that the theorem assumes;
+        - "scale": the smallest that is confirmed; of several columns one of those that are found together; of strata
+          the largest;
+        - "error": mean absolute error in units of the column, of labels the share that changes; "error_std" and
+          "error_constant": the same as a share of the standard deviation, and of the error of one constant (the median,
+          or the most frequent label) in place of every value: 1 or more is of no use for single values;
+        - "bound": no mechanism with this guarantee has a smaller error, where that is known;
+        - "loss_observed", "loss_population" (95 %), "loss_any_law": upper bounds of the pure loss, where delta is
+          above 0 of the delta at this epsilon, whatever the guarantee is for;
+        - "composes": "epsilons add", "largest losses add" or "no rule", of another release like this one;
+        - "seconds", which the row took; "reason", why there are no numbers, or that no noise is needed.
+
+    Raises
+    ------
+    ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError
+        As `privatize`, for what no alternative could mend.
+
+    Warns
+    -----
+    WeakGuaranteeWarning, FewRowsWarning, RareLevelsWarning
+        As `privatize`, once.
+
+    Notes
+    -----
+    What does not apply is left out, unless its mechanism, noise or theorem was named: then, and where no scale is
+    found, a row says so in "reason". Numbers are those of `calibrate` with the same words. The plain channel of a
+    belief is `Channel(radius=0, cap=None)`; "contaminated, any law within 8" is the channel that `privatize` takes by
+    default. To choose by the smallest error depends on the table, as the scale does: no certificate counts it.
+
+    The result holds exact statistics of the table: keep it private. **Cost**: the rows of the frame are counted once;
+    a calibration per row (docs/compare.md has times).
+
+    References
+    ----------
+    docs/compare.md.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, puffer_frames
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> found = people.puffer.compare(secret="group", public="score", epsilon=0.5, beliefs="empirical")
+    >>> list(zip(found["belief"], found["mechanism"], found["error"].round(2).tolist()))[:3]
+    [('empirical', 'channel', 0.06), ('empirical', 'remap', 0.29), ('empirical', 'noise', 0.47)]
+    """
+    asked = Asked.of(arguments)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        counted = Counted.of(frame, asked)
+        found, first = _all_rows(counted)
+    _warn_again(caught)
+    if all(math.isnan(row.error) for row in found):
+        raise first or ArgumentError(
+            "the comparison",
+            rule="one with rows",
+            got="words of which none applies to these columns",
+            hint="Leave out mechanism, theorem and beliefs for all that there are.",
+        )
+    ordered = _ordered(with_bounds(found))
+    return small_frame({name: [getattr(row, name) for row in ordered] for name in NAMES}, library=library_of(frame))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """The rows of a table, counted once for all alternatives."""
+
+    table: Table
+    base: Request
+    """What all have in common, with what was found of labels, units and strata."""
+    rows: RowsSeen | None
+    """Counts of numbers, and of whole rows of several columns; None for one column of labels."""
+    levels: Seen | None
+    """Counts of the labels of one column, or the same of numbers; None of several."""
+    spreads: dict[str, Spread]
+    asked: Asked
+    """With the frames among its beliefs read."""
+
+    @classmethod
+    def of(cls, frame: NativeFrame, asked: Asked, /) -> Counted:
+        """Raises as `compare`."""
+        table = open_table(frame)
+        base = Request.of(asked.calibrating(None), table.labels)
+        one = len(base.public) == 1
+        if one and table.kind_of(base.public[0]) == "labels":
+            roles = roles_of(Roles(secret=base.secret, public=base.public), table)
+            rows = table.complete(roles, nulls=base.nulls, layout=None)
+            levels = Seen.of(rows, base, roles)
+            read = _read_beliefs(asked, base, roles.coded)
+            return cls(table=table, base=base, rows=None, levels=levels, spreads={}, asked=read)
+        base, _, table = with_merged(with_labels(base, table), frame, table)
+        base = with_units(base, table)
+        seen = RowsSeen.of(table.complete(base.roles(), nulls=base.nulls, layout=None), base)
+        merged = seen.protected(replace(base, apart=False)).summaries
+        return cls(
+            table=table,
+            base=base,
+            rows=seen,
+            levels=Seen(found=seen.summaries[base.public[0]]) if one and base.given is None else None,
+            spreads={name: Spread.of(summary) for name, summary in merged.items()},
+            asked=_read_beliefs(asked, base, ()),
+        )
+
+    def alternatives(self) -> Iterator[Alternative]:
+        """Those that may apply to these columns."""
+        if len(self.base.public) > 1:
+            return of_columns(self.asked, labels=bool(self.base.labels))
+        if self.rows is None:
+            return of_labels(self.asked)
+        return of_numbers(self.asked, two_values=self.values == 2)
+
+    @property
+    def values(self) -> int:
+        """Different numbers of one column."""
+        assert self.rows is not None
+        pairs = self.rows.summaries[self.base.public[0]].counts.values()
+        return len({float(value) for values, _ in pairs for value in values[: MOST_LEVELS + 1]})
+
+    @property
+    def secrets(self) -> int:
+        """Values of the secret."""
+        assert self.rows is not None
+        return len(self.rows.rows_of_secrets(len(self.base.secret), given=self.base.given is not None))
+
+    def request(self, one: Alternative, /) -> Request:
+        """The request of an alternative; raises as `calibrate`."""
+        found = with_labels(Request.of(self.asked.calibrating(one), self.table.labels), self.table)
+        channel_of(found, self.table)  # refuses what does not go together
+        found = replace(found, merged=self.base.merged)
+        return found if found.unit is None else found.for_units(self.base.repeats.rows)
+
+    def seen(self, request: Request, /) -> RowsSeen:
+        """What this request may know of the rows."""
+        assert self.rows is not None
+        whole = bool(request.labels) or is_joint(request)
+        return self.rows if whole else replace(self.rows, joint=None)
+
+
+def _read_beliefs(asked: Asked, base: Request, coded: tuple[str, ...]) -> Asked:
+    """The same with the frames among the beliefs read, once."""
+    found = {
+        name: read_other_tables(replace(base, beliefs=[entry]), coded=coded).beliefs[0] if is_frame(entry) else entry
+        for name, entry in asked.beliefs.items()
+    }
+    return replace(asked, beliefs=found)
+
+
+def _all_rows(counted: Counted) -> tuple[list[ComparedRow], PufferError | None]:
+    """The rows of all alternatives, and the first error."""
+    found: list[ComparedRow] = []
+    first: PufferError | None = None
+    for one in counted.alternatives():
+        try:
+            found += _tried(one, counted)
+        except PufferError as error:
+            first = first or error
+            if one.named or not isinstance(error, _NOT_THERE):
+                found += _failed(one, counted, str(error).partition("\n")[0])
+    return found, first
+
+
+def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
+    """The rows of an alternative; raises as `calibrate`."""
+    start = perf_counter()
+    request = counted.request(one)
+    if one.entries == ("fitted",) and "theorem" not in counted.asked.listed and counted.secrets > MANY_SECRETS:
+        return _failed(one, counted, f"models of {counted.secrets} secrets take long: name the theorem")
+    if one.channel is not None:
+        if counted.levels is None:
+            raise ArgumentError("public", rule="one column for a channel", got="several", hint="Leave it out.")
+        if counted.rows is not None and not one.named and LEVELS_UNASKED < counted.values <= MOST_LEVELS:
+            reason = f'{counted.values} levels take up to a minute: say mechanism="channel"'
+            return _failed(one, counted, reason)
+        plan = ChannelPlan.of(request, one.channel, counted.levels)
+        spread = counted.spreads.get(plan.name)
+        return [row_of_channel(plan, spread, belief=one.belief, seconds=perf_counter() - start)]
+    whole = len(request.public) > 1 and one.theorem != BOUNDED.name
+    if whole and not is_joint(request):
+        raise _not_whole("other noise")
+    noisy = Plan.of(request, counted.seen(request))
+    if whole and not noisy.is_joint:
+        raise _not_whole("a larger table")
+    told: dict[str, Any] = {"belief": one.belief, "quoted": one.quoted}
+    found = []
+    if one.noises:
+        found += rows_of(noisy, counted.spreads, mechanism="noise", seconds=perf_counter() - start, **told)
+    if one.remaps and not request.labels and request.given is None and request.noise in WORDS.values():
+        after = noisy.remapped(counted.seen(request))
+        found += rows_of(after, counted.spreads, mechanism="remap", seconds=perf_counter() - start, **told)
+    return found
+
+
+def _not_whole(got: str) -> ArgumentError:
+    return ArgumentError(
+        "the request",
+        rule="one with Laplace noise, for the loss of whole rows, of a table whose rows can be counted",
+        got=got,
+        hint='Say theorem="bounded".',
+    )
+
+
+def _failed(one: Alternative, counted: Counted, reason: str) -> list[ComparedRow]:
+    """A row that says why there are no numbers."""
+    noise = "" if one.channel is not None else one.noise if isinstance(one.noise, str) else one.noise.name
+    return [
+        ComparedRow(
+            epsilon=one.epsilon,
+            delta=counted.base.target.delta,
+            belief=one.belief,
+            mechanism=one.mechanism if one.noises or one.channel is not None else "remap",
+            noise=noise,
+            theorem=one.theorem if one.quoted else "",
+            column=", ".join(counted.base.public),
+            reason=reason,
+        )
+    ]
+
+
+def _ordered(rows: list[ComparedRow]) -> list[ComparedRow]:
+    """By epsilon and belief as they were given, then by error: of several columns by the sum of their relative ones."""
+    guarantees = list(dict.fromkeys((row.epsilon, row.belief) for row in rows))
+    totals: dict[tuple[str, ...], float] = {}
+    first: dict[tuple[str, ...], int] = {}
+
+    def which(row: ComparedRow) -> tuple[str, ...]:
+        return str(row.epsilon), row.belief, row.mechanism, row.noise, row.theorem, row.reason
+
+    for k, row in enumerate(rows):
+        error = row.error if math.isnan(row.error_constant) else row.error_constant
+        totals[which(row)] = totals.get(which(row), 0.0) + (math.inf if math.isnan(error) else error)
+        first.setdefault(which(row), k)
+
+    def place(row: ComparedRow) -> tuple[int, float, int]:
+        return guarantees.index((row.epsilon, row.belief)), totals[which(row)], first[which(row)]
+
+    return sorted(rows, key=place)
+
+
+def _warn_again(caught: list[warnings.WarningMessage]) -> None:
+    """Each warning of this package once; those of others as they were."""
+    said = set()
+    for message in caught:
+        text = str(message.message)
+        if text in said:
+            continue
+        said.add(text)
+        if isinstance(message.message, PufferWarning):
+            warn(message.message)
+        else:
+            warnings.warn_explicit(message.message, message.category, message.filename, message.lineno)

@@ -1,0 +1,101 @@
+"""Statistics of the raw rows from a release and its certificate alone."""
+
+from __future__ import annotations
+
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError, short_traceback
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.matching import require_rows
+from puffer_frames.frames.table import library_of, open_table
+from puffer_frames.numbers.arguments import check_word
+from puffer_frames.verbs.attached import certificate_of
+from puffer_frames.verbs.estimating.estimated import Target
+from puffer_frames.verbs.estimating.estimator import Estimator
+from puffer_frames.verbs.estimating.released_columns import ReleasedColumns
+
+
+@short_traceback
+def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, target: Target = "table") -> Estimator:
+    """Estimate statistics of the raw rows from a release of rows, as if there were no noise.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame, pyarrow.Table or another release in memory
+        As it was released, or with rows left out by kept columns.
+    certificate : Certificate, optional
+        By default the attached one.
+    target : "table" or "population"
+        What the standard errors and intervals are for: the figure of the raw rows themselves, where only the noise is
+        random, or that of a population from which the rows are independent draws.
+
+    Returns
+    -------
+    Estimator
+        With the methods `mean`, `var`, `cov`, `quantile`, `histogram`, `regress` and `value_counts`.
+
+    Raises
+    ------
+    UncoveredFrameError
+        Without a certificate, for a column that it does not know, for more rows than were released, and for a plan that
+        was not run.
+    ArgumentError
+        For a release of answers, and for a population where several rows belong to a unit.
+
+    Notes
+    -----
+    Rows may be left out by what kept columns hold. Rows that were chosen by a noisy column give biased estimates, which
+    nothing here can find; values that were rounded or changed are found. **Guarantee**: estimates are functions of the
+    release, and cost nothing.
+
+    References
+    ----------
+    docs/estimates.md.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, puffer_frames
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 900), "score": rng.integers(0, 5, 900)})
+    >>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.1, rng=1)
+    >>> spread = puffer_frames.estimate(released).var("score")
+    >>> low, high = spread.interval()
+    >>> bool(low < people["score"].var() < high)
+    True
+    """
+    check_word(target, "target", ("table", "population"))
+    require_rows(frame)
+    if certificate is not None and not isinstance(certificate, Certificate):
+        raise ArgumentTypeError(
+            "certificate",
+            rule="a Certificate",
+            got=f"a {type(certificate).__name__}",
+            hint="Write released.puffer.certificate, read_certificate(path) or Certificate.load(path).",
+        )
+    found = certificate_of(frame) if certificate is None else certificate
+    found.require_known(frame)
+    if found.answers:
+        raise ArgumentError(
+            "the release",
+            rule="one of rows",
+            got="a table of answers, each of which is an estimate already",
+            hint="Take the answers as they are: their noise has the mean 0 and the scale of the certificate.",
+        )
+    if found.unit is not None and target == "population":
+        raise ArgumentError(
+            "target",
+            rule='"table" where several rows belong to a unit',
+            got='"population"',
+            hint="Rows of a unit are no independent draws, and the release does not say which belong together.",
+        )
+    known = found.public + found.kept + found.given
+    table = open_table(frame).in_memory().with_levels(known=known, rows=found.rows)
+    if len(table.opened()) > found.rows:
+        raise UncoveredFrameError(
+            "the rows of the frame",
+            rule=f"those of the release, {found.rows:,} at most",
+            got=f"{len(table.opened()):,}",
+            hint="Leave out copies: a row counts once, as its noise was drawn once.",
+        )
+    derived = not found.verify(frame).startswith("intact")
+    columns = ReleasedColumns(table=table, certificate=found, derived=derived)
+    return Estimator(columns=columns, target=target, library=library_of(frame))

@@ -1,0 +1,195 @@
+"""How often each level occurs behind a channel, from what its certificate tells of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.priors.prior import FloatArray
+from puffer_frames.verbs.estimating.moments import Figure
+from puffer_frames.verbs.estimating.released_columns import ReleasedColumns
+from puffer_frames.verbs.estimating.unmixing import is_unmixable, response_shares, unmixed, unmixed_response
+
+_ALIKE = 1e-9
+"""Two probabilities this close say nothing of a label."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LevelFigures:
+    """Rows per level."""
+
+    levels: Mapping[str, tuple[Any, ...]]
+    """Of each column."""
+    counts: FloatArray
+    errors: FloatArray
+    covariance: FloatArray | None = None
+    notes: tuple[str, ...] = ()
+
+
+def counts_of_levels(columns: ReleasedColumns, names: Sequence[str], /, *, population: bool) -> LevelFigures:
+    """Estimate the rows per level of a column of labels, or of a channel; of several columns of one draw together.
+
+    Raises
+    ------
+    ArgumentError
+        Where the certificate does not tell what the channel does, and for a column with noise.
+    """
+    certificate, name = columns.certificate, names[0]
+    if name in certificate.scales:
+        raise ArgumentError(
+            f"the column {name!r}",
+            rule="of labels, or released through a channel",
+            got="one of noisy numbers",
+            hint="Write .histogram(column, bins), with support=1 for whole numbers.",
+        )
+    found = certificate.channels.get(name)
+    together = tuple((found or {}).get("columns", (name,)))
+    if not set(names) <= set(together):
+        raise ArgumentError(
+            "column",
+            rule="one column, or several that went through one channel",
+            got="several others",
+            hint="Ask for each by itself.",
+        )
+    if found is not None and "count" in found:
+        return _behind_responses(columns, name, population=population)
+    keeps = found is not None and found["preserve"] == "marginal" and _is_the_plans(columns)
+    if found is not None and "matrix" not in found and not keeps:
+        raise _unknown(name)
+    if found is not None and "matrix" in found:
+        return _behind_matrix(columns, found, together, names, population=population)
+    levels, counts = _released(columns, names)
+    errors = np.sqrt(counts * (1 - counts / counts.sum()))
+    own = {name: tuple(level[k] for level in levels) for k, name in enumerate(names)}
+    if found is None:
+        return LevelFigures(levels=own, counts=counts, errors=errors if population else np.zeros(counts.size))
+    return LevelFigures(levels=own, counts=counts, errors=errors, notes=(*_KEPT, *_said(columns)))
+
+
+def mean_kept(columns: ReleasedColumns, name: str, /) -> tuple[Any, ...] | None:
+    """The mean of a channel that keeps it on average, with notes; None for another channel.
+
+    The error of the noise alone is not known, and at most that of the population.
+    """
+    found = columns.certificate.channels[name]
+    if found["preserve"] != "mean" or not _is_the_plans(columns):
+        return None
+    values = columns.table.values(name)
+    error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.nan
+    return Figure(float(values.mean()), error), *_KEPT, *_said(columns)
+
+
+_KEPT = ("the channel keeps this on average; the standard error is an upper bound, as its probabilities are not known",)
+
+
+def _released(columns: ReleasedColumns, names: Sequence[str]) -> tuple[list[tuple[Any, ...]], FloatArray]:
+    """The released levels, those of several columns together, and how many rows have each."""
+    if columns.table.kind_of(names[0]) == "numbers":
+        values, counts = np.unique(columns.table.values(names[0]), return_counts=True)
+        return [(value,) for value in values.tolist()], counts.astype(np.float64)
+    coded = [columns.table.coded(name) for name in names]
+    codes = np.stack([column.codes for column in coded], axis=1)
+    found, counts = np.unique(codes, axis=0, return_counts=True)
+    levels = [tuple(own.levels[code] for own, code in zip(coded, row, strict=True)) for row in found.tolist()]
+    return levels, counts.astype(np.float64)
+
+
+def _behind_matrix(
+    columns: ReleasedColumns, found: Any, together: Sequence[str], names: Sequence[str], *, population: bool
+) -> LevelFigures:
+    matrix = np.array(found["matrix"], dtype=np.float64)
+    if not is_unmixable(matrix):
+        raise ArgumentError(
+            "the published table of probabilities",
+            rule="one under which different levels lead to different shares of released ones",
+            got="one under which some cannot be told apart",
+            hint="No estimate of single levels can be made from this release.",
+        )
+    inputs, outputs = (
+        [tuple(level) if isinstance(level, (list, tuple)) else (level,) for level in found[role]]
+        for role in ("inputs", "levels")
+    )
+    places = {level: k for k, level in enumerate(outputs)}
+    ordered = np.zeros(matrix.shape[1])
+    for level, count in zip(*_released(columns, together), strict=True):
+        if level not in places:
+            raise _changed()
+        ordered[places[level]] = count
+    made = unmixed(ordered, matrix, population=population)
+    parts = [tuple(level[together.index(name)] for name in names) for level in inputs]
+    wanted = list(dict.fromkeys(parts))
+    sums = np.array([[float(part == level) for part in parts] for level in wanted])
+    covariance = sums @ made.covariance @ sums.T
+    return LevelFigures(
+        levels={name: tuple(level[k] for level in wanted) for k, name in enumerate(names)},
+        counts=sums @ made.counts,
+        errors=np.sqrt(np.diag(covariance).clip(0.0)),
+        covariance=covariance,
+        notes=_said(columns),
+    )
+
+
+def _behind_responses(columns: ReleasedColumns, name: str, *, population: bool) -> LevelFigures:
+    """Behind randomised response, stratum by stratum where it differs."""
+    certificate, coded = columns.certificate, columns.table.coded(name)
+    found = certificate.channels[name]
+    levels, caps = int(found["count"]), [found["cap"]]
+    places = np.zeros(coded.codes.size, dtype=np.intp)
+    if certificate.strata:
+        caps, places = [stratum["caps"][name] for stratum in certificate.strata], columns.stratum_of_rows()
+    if len(coded.levels) > levels:
+        raise _changed()
+    counts, variances = np.zeros(len(coded.levels)), np.zeros(len(coded.levels))
+    for stratum, cap in enumerate(caps):
+        own = np.bincount(coded.codes[places == stratum], minlength=len(coded.levels)).astype(np.float64)
+        if not own.sum():
+            continue
+        kept, other = response_shares(levels, cap)
+        if kept - other < _ALIKE:
+            raise ArgumentError(
+                f"the column {name!r}",
+                rule="released so that a label says something of the raw one",
+                got="labels that are as likely whatever the raw one is",
+                hint="Release with a larger epsilon.",
+            )
+        some, spread = unmixed_response(own, levels, cap, population=population)
+        counts, variances = counts + some, variances + spread
+    return LevelFigures(levels={name: coded.levels}, counts=counts, errors=np.sqrt(variances))
+
+
+def _is_the_plans(columns: ReleasedColumns) -> bool:
+    """Whether the rows are those that the channel was made for, all of them."""
+    return not columns.derived and "channel-other-rows" not in columns.noted
+
+
+def _said(columns: ReleasedColumns) -> tuple[str, ...]:
+    """What was done to the levels before the release."""
+    done = {
+        "channel-merged": "rare levels were merged into one before the release",
+        "channel-cells": "values were put into cells before the release; a level is the median of its cell",
+        "channel-clipped": "values beyond the domain were moved to its ends before the release",
+    }
+    return tuple(text for key, text in done.items() if key in columns.noted)
+
+
+def _unknown(name: str) -> ArgumentError:
+    return ArgumentError(
+        f"the column {name!r}",
+        rule="released through a channel whose table of probabilities is published",
+        got="one whose table is not: released levels are biased, and nothing tells by how much",
+        hint="Release it with Channel(publish_matrix=True), which publishes counts of the table too.",
+    )
+
+
+def _changed() -> ArgumentError:
+    return ArgumentError(
+        "the released levels",
+        rule="those of the certificate",
+        got="others: they were changed since",
+        hint="Estimate from the release as it was made.",
+    )

@@ -1,0 +1,246 @@
+"""The columns of a release as its certificate describes them: which noise is in every value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError
+from puffer_frames.frames.columns import as_name, as_names
+from puffer_frames.frames.local.table import LocalTable
+from puffer_frames.noise.adding import HALVES
+from puffer_frames.noise.families import WORDS
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.grid import RESOLUTION, grid_of
+from puffer_frames.noise.stable import RESOLUTION as STABLE_RESOLUTION
+from puffer_frames.noise.stable import Stable
+from puffer_frames.numbers.presentation import shown
+from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.verbs.estimating.noisy import NoisyColumn
+
+_STABLE = re.compile(r"([\d.]+)-stable")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleasedColumns:
+    """A release of rows."""
+
+    table: LocalTable
+    certificate: Certificate
+    derived: bool
+    """Whether rows were left out, or put into another order, after the release."""
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Columns that were released as they were."""
+        return self.certificate.kept + self.certificate.given
+
+    @property
+    def noted(self) -> frozenset[str]:
+        """Keys of the certificate's sentences."""
+        return frozenset(statement.key for statement in self.certificate.statements)
+
+    @property
+    def rows(self) -> int:
+        """Rows that there are."""
+        return len(self.table.opened())
+
+    def notes(self, names: Sequence[str], /) -> tuple[str, ...]:
+        """What an estimate of these columns is of, where that is not simply the table."""
+        found = []
+        if self.derived:
+            found.append("rows were left out or moved since the release; the estimate is of those that are there")
+        if set(names) & set(self.certificate.scales) and self.noted & {"clipped", "clipped-to-range"}:
+            found.append("values were clipped before the noise; the estimate is of the clipped ones")
+        return tuple(found)
+
+    def name(self, column: Any, role: str, /) -> str:
+        """The name of a column of the release; raises ColumnNotFoundError, ArgumentTypeError."""
+        return as_name(column, self.table.labels, role=role)[0]
+
+    def names(self, columns: Any, role: str, /) -> tuple[str, ...]:
+        """The names of one column, or of several; raises the same, and ArgumentError for one named twice."""
+        names = as_names(columns, self.table.labels, role=role)
+        if len(set(names)) < len(names) or not names:
+            got = "one named twice" if names else "none"
+            raise ArgumentError(role, rule="different columns", got=got, hint="Name each column once.")
+        return names
+
+    def numbers(self, name: str, /) -> NoisyColumn:
+        """A column of numbers.
+
+        Raises
+        ------
+        ArgumentError
+            Where the certificate does not tell the law of the released values, and for values that no release has.
+        ArgumentTypeError
+            For a column of labels.
+        """
+        certificate = self.certificate
+        if name in certificate.channels:
+            raise _of_a_channel(name, matrix="matrix" in certificate.channels[name])
+        if self.table.kind_of(name) == "labels":
+            raise ArgumentTypeError(
+                f"the column {name!r}", rule="of numbers", got="labels", hint="Write .value_counts(column) for labels."
+            )
+        values = self.table.values(name)
+        if not np.isfinite(values).all():
+            raise ArgumentError(
+                f"the column {name!r}",
+                rule="finite, as it was released",
+                got="missing values or infinities",
+                hint="Leave those rows out.",
+            )
+        if name not in certificate.scales:
+            return NoisyColumn.exact(values)
+        if "remap" in self.noted and certificate.scales[name]:
+            raise ArgumentError(
+                f"the column {name!r}",
+                rule="released with its noise",
+                got="values that were put in place of noisy ones (remap), which are biased",
+                hint='Release it with mechanism="noise": no table of the replacement is published.',
+            )
+        column = self._with_noise(name, values)
+        if self.derived:
+            self._check_released(name, column)
+        return column
+
+    def groups(self, by: Any, /) -> tuple[dict[str, tuple[Any, ...]], list[IndexArray]]:
+        """Levels of kept columns, per name and group, and the rows of every group; raises as `name` and `coded`."""
+        names = self.names(by, "by")
+        for name in names:
+            if name not in self.kept:
+                raise ArgumentError(
+                    "by",
+                    rule="columns that were released as they were",
+                    got=f"{name!r}, whose released values are random",
+                    hint=f"Kept are: {', '.join(map(shown, self.kept)) or 'none'}.",
+                )
+        coded = [self.table.coded(name) for name in names]
+        place = np.zeros(len(coded[0].codes), dtype=np.int64)
+        for column in coded:
+            place = place * len(column.levels) + column.codes
+        found, group = np.unique(place, return_inverse=True)
+        levels: list[tuple[Any, ...]] = []
+        for column in reversed(coded):
+            levels.insert(0, tuple(column.levels[code] for code in (found % len(column.levels)).tolist()))
+            found //= len(column.levels)
+        order, ends = np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))
+        return dict(zip(names, levels, strict=True)), np.split(order, ends[:-1])
+
+    def stratum_of_rows(self) -> IndexArray:
+        """The number of each row's stratum; raises UncoveredFrameError where a given column is not there."""
+        certificate = self.certificate
+        if missing := [name for name in certificate.given if name not in self.table.names]:
+            raise UncoveredFrameError(
+                "the release",
+                rule="with the given columns, on which the noise of a row depends",
+                got=f"one without {missing[0]!r}",
+                hint="Keep this column.",
+            )
+        coded = [self.table.coded(name) for name in certificate.given]
+        numbers = {_as_keys(stratum["given"]): k for k, stratum in enumerate(certificate.strata)}
+        joint = np.stack([column.codes.astype(np.int64) for column in coded], axis=1)
+        found, back = np.unique(joint, axis=0, return_inverse=True)
+        table = [
+            numbers.get(_as_keys([column.levels[code] for column, code in zip(coded, row, strict=True)]), -1)
+            for row in found.tolist()
+        ]
+        if -1 in table:
+            raise UncoveredFrameError(
+                "the strata of the release",
+                rule="those of its certificate",
+                got="others: given columns were changed",
+                hint="Estimate from the release as it was made.",
+            )
+        places: IndexArray = np.array(table, dtype=np.intp)[back.ravel()]
+        return places
+
+    def _with_noise(self, name: str, values: FloatArray) -> NoisyColumn:
+        certificate = self.certificate
+        done = certificate.processed.get(name, {"round": False, "clip": None})
+        if "after" in self.noted and not certificate.processed:
+            raise ArgumentError(
+                "the certificate",
+                rule="of schema 1.4 or later, where values were clipped or rounded after the noise",
+                got="an earlier one, which does not say how in numbers",
+                hint="Release the rows again without clip and round, or ask for another certificate.",
+            )
+        scales, places = [certificate.scales[name]], np.zeros(values.size, dtype=np.intp)
+        if certificate.strata:
+            scales, places = [found["scales"][name] for found in certificate.strata], self.stratum_of_rows()
+        return NoisyColumn(
+            values=values,
+            noises=tuple(noise_of(certificate.noise, scale) for scale in scales),
+            places=places,
+            bounds=done["clip"],
+            to_integers=done["round"],
+        )
+
+    def _check_released(self, name: str, column: NoisyColumn) -> None:
+        """Raise UncoveredFrameError for values that no release has: noisy ones lie between the points of a grid."""
+        for place, noise in enumerate(column.noises):
+            values = column.values[column.places == place]
+            if column.is_processed:
+                low, high = column.bounds or (-np.inf, np.inf)
+                inner = values[(values != low) & (values != high)]
+                wrong = bool(((inner < low) | (inner > high)).any())
+                wrong |= column.to_integers and bool((inner != np.rint(inner)).any())
+            elif noise is not None:
+                grid = self._grid(name, noise)
+                steps = values[np.abs(values) < HALVES * grid] / grid
+                wrong = bool((np.abs(steps - np.trunc(steps)) != 0.5).any())
+            else:
+                wrong = False
+            if wrong:
+                raise UncoveredFrameError(
+                    f"the values of {name!r}",
+                    rule="as they were released",
+                    got="others: they were rounded, scaled, clipped or filled",
+                    hint="Estimate first, from the released values. Rows may be left out by kept columns.",
+                )
+
+    def _grid(self, name: str, noise: Noise) -> float:
+        """The grid of the release, or of the first one that it refines."""
+        first = self.certificate.refines[0]["scales"][name] if self.certificate.refines else noise.scale
+        return grid_of(first, resolution=STABLE_RESOLUTION if isinstance(noise, Stable) else RESOLUTION)
+
+
+def noise_of(title: str, scale: float, /) -> Noise | None:
+    """The noise of a certificate; None for a scale of 0, and ArgumentError for a family that is not known here."""
+    if not scale:
+        return None
+    stable = _STABLE.fullmatch(title)
+    if stable:
+        return Stable(scale=scale, alpha=float(stable[1]))
+    for noise in WORDS.values():
+        if noise.title == title:
+            return noise.at(scale)
+    raise ArgumentError(
+        "the noise of the certificate",
+        rule="one that this version of the package knows",
+        got=repr(title),
+        hint="Estimate with the version that made the release.",
+    )
+
+
+def _as_keys(levels: Sequence[Any]) -> tuple[Any, ...]:
+    """Levels that are told apart as a certificate tells them: True is not 1."""
+    return tuple((isinstance(level, bool), level) for level in levels)
+
+
+def _of_a_channel(name: str, *, matrix: bool) -> ArgumentError:
+    hint = "Write .value_counts(column), which gives the rows of every value."
+    if not matrix:
+        hint = "Release it with Channel(publish_matrix=True), or with noise: what a channel does can then be undone."
+    return ArgumentError(
+        f"the column {name!r}",
+        rule="released with noise, for this estimate",
+        got="random levels of a channel, which are biased",
+        hint=hint,
+    )

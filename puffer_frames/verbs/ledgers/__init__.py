@@ -1,0 +1,1 @@
+"""Several releases: what they guarantee together, the file that lists them, the keys that refine one."""

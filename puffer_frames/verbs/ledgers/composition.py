@@ -1,0 +1,374 @@
+"""What several releases of the same records guarantee together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeAlias
+
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, short_traceback
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.table import is_frame, open_table
+from puffer_frames.noise.gaussian import Gaussian
+from puffer_frames.numbers.presentation import as_html, as_text, odds_text, plain, shown, shown_names
+from puffer_frames.numbers.rounding import up
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
+from puffer_frames.priors.apart import by_column, pairs_within
+from puffer_frames.priors.pairs import check_pairs
+from puffer_frames.scales.joint.beliefs import EMPIRICAL
+from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS, measured
+from puffer_frames.verbs.attached import certificate_of
+from puffer_frames.verbs.ledgers.refined_chains import rounding_cost, without_refined
+
+CHANNEL = "channel"
+"""Theorem of a column of labels that is released by itself."""
+_OF_CAPS = 1 + Fraction(1, 2**48)
+"""More than the rounding of 1 / cap adds to a ratio."""
+_CHAIN = "each release was refined by the next one: together they guarantee what the last one does"
+_OF_UNITS = ("unit-independent", "unit-repeated", "unit-any")
+Release: TypeAlias = Certificate | NativeFrame
+"""A certificate, or a released frame with one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Composition:
+    """What several releases guarantee together."""
+
+    epsilon: float
+    """Privacy parameter epsilon of all releases together."""
+    delta: float
+    """Privacy parameter delta."""
+    rule: str
+    """Why, in a sentence."""
+    releases: int
+    """How many there are."""
+    unit: str | None = None
+    """Name of the column whose rows of one value are protected together, where there is one."""
+    given: tuple[str, ...] = ()
+    """Names of columns on which the guarantee conditions."""
+
+    def _shown(self) -> tuple[str, list[tuple[str, str]]]:
+        pure = "pure" if not self.delta else f"delta = {plain(self.delta)}"
+        title = f"{self.releases} releases together: epsilon = {plain(self.epsilon)}, {pure}"
+        whose = f"all rows of one {shown(self.unit)}" if self.unit else "one record"
+        meaning = odds_text(f"all released values of {whose} together", epsilon=self.epsilon, delta=self.delta)
+        if self.given:
+            meaning += f", beyond what {shown_names(self.given)} tells"
+        return title, [("meaning", meaning), ("rule", self.rule)]
+
+    def __str__(self) -> str:
+        return as_text(*self._shown())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(*self._shown())
+
+
+@short_traceback
+def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None) -> Composition:
+    r"""The guarantee of several releases of the same records, to a reader who has them all.
+
+    Parameters
+    ----------
+    releases : iterable of Certificate or released frame
+        Two or more, with the same secret and pairs.
+    frame : pandas, Polars, PyArrow or Spark frame, or DuckDB relation, optional
+        The table that they were made from. With it Laplace noise on 1 to 4 columns of numbers is composed exactly,
+        under the observed frequencies of whole rows.
+
+    Returns
+    -------
+    Composition
+        `epsilon`, `delta`, and the `rule` in words.
+
+    Raises
+    ------
+    CalibrationError
+        Where nothing is known of these releases together, and why.
+    ArgumentError, ArgumentTypeError
+        For fewer than two releases, or something else than releases.
+    ColumnNotFoundError, PriorError
+        As `puffer_frames.calibrate`, for the frame.
+
+    Notes
+    -----
+    **From certificates**: the epsilons and deltas add of releases by the bounded-column rule, of any columns; of
+    releases of one and the same column whose certificates say that they add; and, under the observed frequencies, of
+    any one release, or such a group, or what was planned with `releases=`, beside others by the bounded-column rule
+    without delta. A release of several
+    columns by theorem="kantorovich" holds a pairing of rows that bounds every other release of Laplace noise of some of
+    these columns: with scales of the same proportions the epsilons add. Other releases are refused: their epsilons may
+    be far too small. **From the table**: releases of a column with Laplace noise of scales
+    b_r tell as much as one release of scale :math:`1 / \sum_r 1/b_r`, so that all are one release of the columns, whose
+    loss is computed.
+
+    References
+    ----------
+    docs/theory.md, sections 8, 9 and 17.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, puffer_frames
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> first, second = (people.puffer.privatize(secret="group", public="score", epsilon=0.5) for _ in "12")
+    >>> puffer_frames.compose([first, second], frame=people).epsilon <= 1.0
+    True
+    """
+    if is_frame(releases) or isinstance(releases, Certificate) or not isinstance(releases, Iterable):
+        raise ArgumentTypeError(
+            "releases", rule="a list of certificates or released frames", got="something else", hint="Write [a, b]."
+        )
+    certificates = [each if isinstance(each, Certificate) else certificate_of(each) for each in releases]
+    if len(certificates) < 2:
+        raise ArgumentError("releases", rule="two or more", got=str(len(certificates)), hint="List all releases.")
+    last = without_refined(certificates)
+    if len(last) > 1 or frame is not None:
+        _check_alike(last)
+    if len(last) == 1 and frame is None:
+        found = Composition(epsilon=last[0].epsilon, delta=last[0].delta, rule=_CHAIN, releases=1)
+    else:
+        found = _of_certificates(last) if frame is None else _of_table(last, frame)
+        if len(last) < len(certificates):
+            found = replace(found, rule=f"releases that refine one another count as the last of them; {found.rule}")
+    found = replace(found, releases=len(certificates))
+    given = tuple(dict.fromkeys(name for each in certificates for name in each.given))
+    found = replace(found, unit=certificates[0].unit, given=given)
+    kept = any(each.kept for each in certificates)
+    return replace(found, rule=f"{found.rule}; not beside kept columns") if kept else found
+
+
+def _refused(got: str, *, hint: str) -> CalibrationError:
+    return CalibrationError("the releases", rule="ones of which a joint guarantee is known", got=got, hint=hint)
+
+
+def _check_alike(certificates: Sequence[Certificate]) -> None:
+    """What every rule needs."""
+    first = certificates[0]
+    for name, words in (("secret", "secrets"), ("pairs", "protected pairs")):
+        if any(getattr(each, name) != getattr(first, name) for each in certificates):
+            raise _refused(f"different {words}", hint="Compose releases that protect the same.")
+    if len({_units(each) for each in certificates}) > 1:
+        raise _refused("different units, or different assumptions about their rows", hint="Compose alike releases.")
+    if certificates[0].unit and not all(map(_has_noise_for_ranges, certificates)) and _planned(certificates) is None:
+        raise _refused(
+            "several releases of units whose rows were assumed to be of some kind",
+            hint='Plan for them: releases=2, or say Unit(..., rows="any").',
+        )
+    if any(each.given for each in certificates) and not all(map(_has_noise_for_ranges, certificates)):
+        raise _refused(
+            "a release that conditions on columns, whose scales differ from stratum to stratum",
+            hint='Release with theorem="bounded", or without given=.',
+        )
+    if len({each.dataset for each in certificates if each.dataset}) > 1:
+        raise _refused("different data sets", hint="Compose releases of the same records.")
+    if any(each.answers for each in certificates):
+        raise _refused("a table of answers", hint="Its own certificate says what adds.")
+    if any(each.reproducible for each in certificates):
+        raise _refused("noise that came from a seed", hint="Leave out rng=: such a release is not private.")
+    if any(each.rows != first.rows for each in certificates):
+        raise _refused("different numbers of rows", hint="Compose releases of the same records.")
+
+
+def _units(certificate: Certificate) -> tuple[object, ...]:
+    """Whose rows are protected together, and what is assumed of them."""
+    assumed = [statement.key for statement in certificate.statements if statement.key in _OF_UNITS]
+    return (certificate.unit, certificate.unit_rows, *assumed)
+
+
+def _has(certificate: Certificate, key: str) -> bool:
+    return any(statement.key == key for statement in certificate.statements)
+
+
+def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
+    if any(_has(each, key) for each in certificates for key in ("other-rows", "channel-other-rows")):
+        raise _refused("a release by a plan of other rows", hint="Calibrate these rows, and release them again.")
+    planned = _planned(certificates)
+    if planned is not None:
+        return planned
+    beside = _beside_a_coupling(certificates)
+    if beside is not None:
+        return beside
+    local = [each for each in certificates if _has_noise_for_ranges(each) and not each.delta]
+    others = [each for each in certificates if not (_has_noise_for_ranges(each) and not each.delta)]
+    ranges = "noise for the range of their columns"
+    if all(map(_has_noise_for_ranges, others)):
+        rule = "each release has noise for the range of its columns: epsilons and deltas add, under any law within them"
+    elif local and not all("empirical" in each.beliefs for each in others):  # others may be about values beyond a range
+        raise _refused(
+            "a release that does not cover the observed frequencies", hint='Name the belief "empirical" too.'
+        )
+    elif len(others) == 1:
+        rule = f"all but one have {ranges}: epsilons and deltas add, under the observed frequencies"
+    elif _are_coupled(others):
+        rule = "each release of this column rests on a coupling within a distance"
+        rule += f", the others have {ranges}" * bool(local)
+        under = "the observed frequencies" if local else "the beliefs that all name"
+        rule += f": epsilons and deltas add, under {under}"
+    else:
+        raise _refused(
+            "scales that rest on the randomness of the values",
+            hint='Give the table: compose(releases, frame=table). Or release with theorem="bounded".',
+        )
+    return Composition(
+        epsilon=up(sum((Fraction(each.epsilon) for each in certificates), Fraction(0))),
+        delta=up(sum((Fraction(each.delta) for each in certificates), Fraction(0))),
+        rule=rule,
+        releases=len(certificates),
+    )
+
+
+def _planned(certificates: Sequence[Certificate]) -> Composition | None:
+    """Releases of one plan for several: together no more than the plan has room for, others by noise for ranges."""
+    if any(each.given for each in certificates):  # whose scales differ from stratum to stratum
+        return None
+    for base in certificates:
+        if base.theorem == CHANNEL or base.releases == 1 or base.noise not in (PUBLISHED_FOR.title, Gaussian().title):
+            continue
+        local = [one for one in certificates if one is not base and _has_noise_for_ranges(one) and not one.delta]
+        for beside in ([], local if "empirical" in base.beliefs else []):
+            planned = [one for one in certificates if not any(one is other for other in beside)]
+            if _has_room(base, planned):
+                return Composition(
+                    epsilon=up(sum((Fraction(one.epsilon) for one in beside), Fraction(base.epsilon))),
+                    delta=base.delta,
+                    rule=f"one of them was planned for {base.releases:,} releases, and others add no more than that"
+                    + "; the rest have noise for the range of their columns, and their epsilons add" * bool(beside),
+                    releases=len(certificates),
+                )
+    return None
+
+
+def _has_room(base: Certificate, planned: Sequence[Certificate]) -> bool:
+    """Whether a plan for several releases covers these."""
+    scales = _all_scales(base)
+    if len(planned) > base.releases or any(one.theorem == CHANNEL for one in planned):
+        return False
+    if any(set(_all_scales(one)) - set(scales) for one in planned):
+        return False
+    if any(one.noise != base.noise or _clipped(one) != _clipped(base) for one in planned):
+        return False
+    power = 1 if base.noise == PUBLISHED_FOR.title else 2
+    return all(_used(planned, name, scale, power) <= base.releases for name, scale in scales.items())
+
+
+def _used(certificates: Sequence[Certificate], name: str, scale: float, power: int) -> Fraction:
+    """How many releases of this scale tell as much of a column; more than any plan has where one is without noise."""
+    own = [scales[name] for scales in map(_all_scales, certificates) if name in scales]
+    if not all(own):
+        return Fraction(0) if not any(own) else Fraction(10**18)
+    return sum(((Fraction(scale) / Fraction(one)) ** power for one in own), Fraction(0))
+
+
+def _all_scales(certificate: Certificate) -> dict[str, float]:
+    """The scales of columns of numbers, and of labels with randomised response 1 / (log-ratio of two labels)."""
+    caps = {name: found["cap"] for name, found in certificate.channels.items()}
+    return {**certificate.scales, **{name: 1 / cap if cap else 0.0 for name, cap in caps.items()}}
+
+
+def _clipped(certificate: Certificate) -> tuple[str, ...]:
+    return tuple(s.text for s in certificate.statements if s.key in ("clipped", "clipped-to-range"))
+
+
+def _beside_a_coupling(certificates: Sequence[Certificate]) -> Composition | None:
+    """One release whose coupling of rows, each pair within epsilon, bounds all other releases of its columns too.
+
+    Under the coupling two rows differ by at most epsilon x scale in a weighted sum, so that another release of some of
+    these columns loses at most epsilon x the largest ratio of its scales, however these were found.
+    """
+    found = [_total(base, certificates) for base in certificates if _has_coupling(base)]
+    known = [total for total in found if total is not None]
+    if not known:
+        return None
+    return Composition(
+        epsilon=up(min(known)),
+        delta=0.0,
+        rule="the rows of two secrets can be paired so that the loss of every pair from these releases together is "
+        "at most this, under the observed frequencies",
+        releases=len(certificates),
+    )
+
+
+def _has_coupling(certificate: Certificate) -> bool:
+    """Whether a release of several columns rests on a coupling of the table's own rows."""
+    clipped = any(_has(certificate, key) for key in ("clipped", "clipped-to-range"))
+    return _has(certificate, "joint-coupled") and set(certificate.beliefs) == {EMPIRICAL} and not clipped
+
+
+def _total(base: Certificate, certificates: Sequence[Certificate]) -> Fraction | None:
+    """The loss of all releases under the coupling of one; None where one has other columns, or other noise."""
+    total, title, scales = Fraction(base.epsilon), PUBLISHED_FOR.title, _all_scales(base)
+    for each in certificates:
+        if each is base:
+            continue
+        own = _all_scales(each)
+        if each.noise == title and each.theorem != CHANNEL and set(own) <= set(scales):
+            moved = [(scales[name], scale) for name, scale in own.items() if scales[name]]
+            if not all(scale for _, scale in moved):
+                return None
+            ratio = max((Fraction(mine) / Fraction(scale) for mine, scale in moved), default=Fraction(0))
+            costs = (rounding_cost(each, name) for name in own if scales[name])
+            total += Fraction(base.epsilon) * ratio * _OF_CAPS + sum(costs, Fraction(0))
+        elif _has_noise_for_ranges(each) and not each.delta:
+            total += Fraction(each.epsilon)
+        else:
+            return None
+    return total
+
+
+def _has_noise_for_ranges(certificate: Certificate) -> bool:
+    """Whether a release is private for every law on the ranges of its columns; an exact scale is not."""
+    return certificate.theorem == BOUNDED.name and certificate.calibration == "theorem"
+
+
+def _are_coupled(certificates: Sequence[Certificate]) -> bool:
+    """Whether all are of one column of the same rows, of the table's own laws, and say that they add."""
+    same = {(each.public, each.beliefs, each.theorem, each.rows) for each in certificates}
+    public, beliefs, *_ = next(iter(same))
+    of_table = set(beliefs) <= {"fitted", "empirical"}  # other beliefs may be different ones of one name
+    return len(same) == 1 and len(public) == 1 and of_table and all(each.adds_up for each in certificates)
+
+
+def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Composition:
+    """Laplace noise of several scales on one value is one release of a smaller scale."""
+    columns = list(dict.fromkeys(name for each in certificates for name in each.public))
+    title = PUBLISHED_FOR.title
+    if any(each.noise != title or each.channels for each in certificates):
+        raise _refused(f"noise other than {title} noise", hint="Leave the table out.")
+    if any(each.unit or each.given for each in certificates):
+        raise _refused("units, or given columns, of which the table says nothing here", hint="Leave the table out.")
+    if len(columns) > MOST_COLUMNS:
+        raise _refused(f"{len(columns)} columns", hint=f"At most {MOST_COLUMNS} are composed from the table.")
+    if any(_has(each, key) for each in certificates for key in ("clipped", "clipped-to-range")):
+        raise _refused("values that were clipped before the noise", hint="Leave the table out.")
+    scaled = [(name, scale) for each in certificates for name, scale in each.scales.items()]
+    if any(not scale for _, scale in scaled):
+        raise _refused("a column without noise", hint="Leave the table out.")
+    rates = dict.fromkeys(columns, Fraction(0))
+    for name, scale in scaled:
+        rates[name] += 1 / Fraction(scale)
+    roles = Roles(secret=certificates[0].secret, public=tuple(columns))
+    joint = open_table(frame).complete(roles, nulls="raise", layout=None).joint_counts({})
+    if certificates[0].rows != sum(joint.rows_per_secret.values()):
+        raise _refused("another number of rows than the table has", hint="Give the table that was released.")
+    if certificates[0].pairs == "each":
+        groups = by_column(joint.counts, certificates[0].secret)
+        joint, pairs = joint.grouped(groups), pairs_within(groups)
+    else:
+        pairs = check_pairs(certificates[0].pairs, list(joint.counts))
+    lost = sum((rounding_cost(each, name) for each in certificates for name in each.scales), Fraction(0))
+    most = sum(each.epsilon for each in certificates)
+    scales = [float(1 / rates[name]) * (1 - 2.0**-50) for name in joint.columns]
+    found, _ = measured(joint, scales, Target(epsilon=most, delta=0.0), pairs=pairs, enough=0.0)
+    return Composition(
+        epsilon=up(Fraction(found.pure_loss.upper) + lost),
+        delta=0.0,
+        rule="computed from the table: under the observed frequencies of whole rows the releases tell as much as one "
+        "with scales 1 / (sum of 1 / scale)",
+        releases=len(certificates),
+    )

@@ -1,0 +1,193 @@
+"""The entries of a ledger, and the lines of a file that they are written as."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias
+
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.errors import LedgerError, LedgerWarning, PufferError, warn
+from puffer_frames.numbers.presentation import plain, shown, shown_names
+from puffer_frames.papers.catalogue import BOUNDED
+from puffer_frames.verbs.ledgers.locked_lines import BrokenLineError, Lines
+
+SCHEMA = "1.0"
+"""Version of the lines: another first number is another meaning."""
+
+State: TypeAlias = Literal["finished", "not finished", "withdrawn"]
+_WORDS: Mapping[str, State] = {"reserved": "not finished", "finished": "finished", "withdrawn": "withdrawn"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One release in a ledger."""
+
+    entry: str
+    """What the ledger calls it: 16 hexadecimal digits."""
+    state: State
+    """"finished"; "not finished" from before the noise is drawn until the release is known; "withdrawn" where somebody
+    has said that it was never given to anybody."""
+    time: str
+    """When it was reserved: UTC, as 2026-01-31T12:00:00Z."""
+    certificate: Certificate
+    """What is guaranteed. Of a release that is not finished it has no fingerprint, and no labels of a kept index."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts as spent: all do but those that were withdrawn."""
+        return self.state != "withdrawn"
+
+    @property
+    def dataset(self) -> str:
+        """The data set that it is of."""
+        return self.certificate.dataset or ""
+
+    @property
+    def guarantee(self) -> str:
+        """What kind of guarantee it has."""
+        return guarantee_of(self.certificate)
+
+    def columns(self) -> dict[str, Any]:
+        """What a table of entries says of it."""
+        one = self.certificate
+        return {
+            "time": self.time,
+            "dataset": self.dataset,
+            "state": self.state,
+            "secret": ", ".join(one.secret),
+            "columns": ", ".join(one.public),
+            "unit": one.unit or "",
+            "given": ", ".join(one.given),
+            "epsilon": one.epsilon,
+            "delta": one.delta,
+            "guarantee": self.guarantee,
+            "fingerprint": one.fingerprint,
+            "entry": self.entry,
+        }
+
+    def __str__(self) -> str:
+        one = self.certificate
+        delta = f", delta = {plain(one.delta)}" if one.delta else ""
+        state = "" if self.state == "finished" else f"; {self.state} (entry {self.entry})"
+        what = f"{shown_names(one.public)}; secret {shown_names(one.secret)}"
+        unit = f" of each {shown(one.unit)}" if one.unit else ""
+        return f"{what}{unit}; epsilon = {plain(one.epsilon)}{delta}, {self.guarantee}{state}"
+
+
+def guarantee_of(certificate: Certificate, /) -> str:
+    """What kind of guarantee a release has, which decides what it guarantees with others."""
+    keys = {statement.key for statement in certificate.statements}
+    if certificate.answers:
+        return "of answers"
+    if certificate.noise == "channel":
+        return "of a channel"
+    if certificate.theorem == BOUNDED.name and certificate.calibration == "theorem":
+        return "by the ranges of the columns"
+    if "joint-coupled" in keys:
+        return "by a coupling of rows"
+    if certificate.releases > 1:
+        return f"planned for {certificate.releases:,} releases"
+    if certificate.adds_up:
+        return "by a coupling"
+    return "by the randomness of the values"
+
+
+def now() -> str:
+    """The time, as a ledger and a certificate have it."""
+    return datetime.now(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+
+
+def entry_line(entry: str, word: str, certificate: Certificate | None, /) -> dict[str, Any]:
+    """A line that says one thing of an entry: that it is "reserved", "finished" or "withdrawn"."""
+    line: dict[str, Any] = {"schema": SCHEMA, "entry": entry, "state": word, "time": now()}
+    if certificate is None:
+        return line
+    return line | {
+        "fingerprint": certificate.fingerprint,
+        "dataset": certificate.dataset,
+        "secret": certificate.secret,
+        "columns": certificate.public,
+        "unit": certificate.unit,
+        "given": certificate.given,
+        "epsilon": certificate.epsilon,
+        "delta": certificate.delta,
+        "guarantee": guarantee_of(certificate),
+        "certificate": certificate.to_dict(),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """An entry as the lines have it, its certificate unread."""
+
+    entry: str
+    state: State
+    time: str
+    dataset: str
+    certificate: Mapping[str, Any]
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts as spent."""
+        return self.state != "withdrawn"
+
+    def is_of(self, certificate: Certificate, fingerprint: str, /) -> bool:
+        """Whether it is of the release that comes out with this fingerprint: finished so, or reserved for the same."""
+        if self.state == "finished":
+            return bool(self.certificate.get("fingerprint") == fingerprint)
+        fields = ("refines", "scales", "epsilon")
+        return all(self.certificate.get(name) == certificate.to_dict().get(name) for name in fields)
+
+    def read(self, *, path: object) -> Entry:
+        """With its certificate; raises LedgerError for one that is none."""
+        try:
+            certificate = Certificate.from_dict(self.certificate)
+        except PufferError as error:
+            raise _refused(path, f"a certificate that is none: {error.got}") from None
+        return Entry(entry=self.entry, state=self.state, time=self.time, certificate=certificate)
+
+
+def records_of(lines: Lines, /, *, path: object) -> dict[str, Record]:
+    """The entries by their names, in the order of their reservation.
+
+    Raises
+    ------
+    LedgerError
+        For a line that no release has written.
+    """
+    try:
+        said, cut = lines.records()
+    except BrokenLineError as error:
+        raise _refused(path, f"line {error.args[0]:,} that is no entry") from None
+    if cut:
+        warn(LedgerWarning(path, lines=cut))
+    found: dict[str, Record] = {}
+    for number, line in said:
+        if _major(line) != _major({"schema": SCHEMA}):
+            raise _refused(path, f"line {number:,} of schema {str(line.get('schema'))[:20]}")
+        name, state = str(line.get("entry")), _WORDS.get(str(line.get("state")))
+        known = found.get(name)
+        if state is None or (known is None) != (state == "not finished"):
+            raise _refused(path, f"line {number:,} with another state")
+        if known is None:
+            time, dataset, certificate = (line.get(word) for word in ("time", "dataset", "certificate"))
+            if not (isinstance(time, str) and isinstance(dataset, str)):
+                raise _refused(path, f"line {number:,} without a time or a data set")
+            known = Record(entry=name, state="not finished", time=time, dataset=dataset, certificate=certificate or {})
+        found[name] = replace(known, state=state, certificate=line.get("certificate") or known.certificate)
+    return found
+
+
+def _major(record: Mapping[str, Any]) -> str:
+    return str(record.get("schema")).partition(".")[0]
+
+
+def _refused(path: object, got: str) -> LedgerError:
+    return LedgerError(
+        f"the ledger {shown(str(path))}",
+        rule="of lines that releases have written",
+        got=got,
+        hint="Bring back the file as it was: what a ledger has lost, no limit counts.",
+    )

@@ -1,0 +1,356 @@
+"""A ledger: what was released of which data set, what that guarantees together, and what may still be released."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CalibrationError,
+    LedgerError,
+    PufferError,
+    short_traceback,
+)
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.table import small_frame
+from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown
+from puffer_frames.numbers.target import Target
+from puffer_frames.verbs.ledgers.composition import Composition, compose
+from puffer_frames.verbs.ledgers.entries import Entry, Record, entry_line, records_of
+from puffer_frames.verbs.ledgers.locked_lines import Lines, locked, read_lines
+
+_FILE = "the ledger"
+
+
+@short_traceback
+@dataclass(frozen=True, slots=True, repr=False)
+class Ledger:
+    """A file with a line for every release, and a limit for those of one data set together.
+
+    Parameters
+    ----------
+    path : str or Path
+        Of a file, or of none yet.
+    limit : float, optional
+        The largest epsilon that the releases of one data set may have together. A release beyond it is an error before
+        any noise is drawn; so is one of which nothing is known together with the earlier ones.
+    delta : float
+        The largest delta that they may have together, where there is a limit.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        For a limit out of range, and for a delta without a limit.
+
+    Notes
+    -----
+    The file is read anew each time. docs/ledger.md says what is in it, and what it does not stop.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, puffer_frames, tempfile
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> book = puffer_frames.Ledger(tempfile.mkdtemp() + "/releases.jsonl", limit=1.0)
+    >>> named = {"dataset": "people of 2026"}
+    >>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.1, about=named, ledger=book)
+    >>> len(book), book.total().epsilon
+    (1, 0.1)
+    """
+
+    path: Path
+    limit: float | None = None
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, (str, Path)):
+            raise ArgumentTypeError(
+                "the path of the ledger",
+                rule="a str or a Path",
+                got=f"a {type(self.path).__name__}",
+                hint='Write ledger="releases.jsonl".',
+            )
+        object.__setattr__(self, "path", Path(self.path))
+        if self.limit is not None:
+            Target.of(self.limit, self.delta)
+        elif self.delta:
+            raise ArgumentError("delta", rule="given with a limit", got=plain(self.delta), hint="Say limit=2.0 too.")
+
+    @short_traceback
+    def entries(self) -> tuple[Entry, ...]:
+        """All entries, in the order of their reservation.
+
+        Raises
+        ------
+        LedgerError
+            For a line that no release has written.
+        """
+        return tuple(one.read(path=self.path) for one in self._records(read_lines(self.path, what=_FILE)).values())
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries())
+
+    def __len__(self) -> int:
+        return len(self._records(read_lines(self.path, what=_FILE)))
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def frame(self) -> NativeFrame:
+        """A pandas frame with a row per entry."""
+        rows = [entry.columns() for entry in self]
+        names = _COLUMNS if not rows else rows[0]
+        return small_frame({name: [row[name] for row in rows] for name in names}, library="pandas")
+
+    @short_traceback
+    def total(self, *, dataset: str | None = None, frame: NativeFrame | None = None) -> Composition:
+        """What all releases of a data set guarantee together.
+
+        Parameters
+        ----------
+        dataset : str, optional
+            As in `about={"dataset": ...}`; may be left out where the ledger has one.
+        frame : pandas, Polars, PyArrow or Spark frame, or DuckDB relation, optional
+            The table that they were made from, as for `puffer_frames.compose`.
+
+        Returns
+        -------
+        Composition
+
+        Raises
+        ------
+        CalibrationError
+            Where nothing is known of these releases together, and why.
+        ArgumentError
+            For a data set that has no release.
+        LedgerError
+            For a line that no release has written.
+
+        Notes
+        -----
+        A release that is not finished counts; one that was withdrawn does not.
+        """
+        records = self._records(read_lines(self.path, what=_FILE))
+        names = list(dict.fromkeys(one.dataset for one in records.values() if one.counts))
+        if dataset is None and len(names) == 1:
+            dataset = names[0]
+        if dataset not in names:
+            listed = ", ".join(repr(shown(name)) for name in names[:6]) + ", ..." * (len(names) > 6)
+            raise ArgumentError(
+                "dataset",
+                rule="one of the data sets of the ledger",
+                got="no name" if dataset is None else repr(dataset),
+                hint=f"The ledger has {listed}." if names else "No release was written to this ledger.",
+            )
+        return together(self._spent(records, dataset), frame=frame)
+
+    @short_traceback
+    def withdraw(self, entry: str, /) -> None:
+        """Say that a release that is not finished was given to nobody, and never will be; it then counts no longer.
+
+        Parameters
+        ----------
+        entry : str
+            The `entry` of an entry.
+
+        Raises
+        ------
+        ArgumentError
+            For an entry that is not there, or is finished: what was released cannot be taken back.
+        LedgerError
+            For a line that no release has written.
+        """
+        with locked(self.path, what=_FILE) as file:
+            known = self._records(file.found).get(entry)
+            if known is None or known.state == "finished":
+                raise ArgumentError(
+                    "the entry",
+                    rule="one that is not finished",
+                    got="one that is" if known else "one that is not in the ledger",
+                    hint="Look at the column entry of ledger.frame.",
+                )
+            if known.counts:
+                file.append(entry_line(entry, "withdrawn", None))
+
+    def reserve(self, certificate: Certificate, frame: NativeFrame, /, *, known: str = "") -> str:
+        """Write down a release before its noise is drawn; the name of its entry. One step for all processes.
+
+        Parameters
+        ----------
+        certificate : Certificate
+            As far as it is known.
+        frame : frame of any kind
+            The table. Where certificates alone say nothing of several releases it may.
+        known : str
+            Fingerprint of the release, where it is a repetition of an earlier one: its entry is used again.
+
+        Raises
+        ------
+        LedgerError
+            Where it is beyond the limit, or nothing is known of it together with the earlier ones; nothing is written.
+        """
+        with locked(self.path, what=_FILE) as file:
+            records = self._records(file.found)
+            again = [one.entry for one in records.values() if known and one.counts and one.is_of(certificate, known)]
+            if again:
+                return again[-1]
+            if self.limit is not None:
+                self._check([*self._spent(records, certificate.dataset or ""), certificate], frame)
+            name = secrets.token_hex(8)
+            file.append(entry_line(name, "reserved", certificate))
+        return name
+
+    def finish(self, entry: str, certificate: Certificate, /) -> None:
+        """Write down what a reserved release has become; a second time changes nothing.
+
+        Raises
+        ------
+        LedgerError
+            Where it was withdrawn, or is no longer there.
+        """
+        with locked(self.path, what=_FILE) as file:
+            known = self._open(self._records(file.found).get(entry))
+            if known.state != "finished":
+                file.append(entry_line(entry, "finished", certificate))
+
+    def require_open(self, entry: str, /) -> None:
+        """Raise LedgerError where a reserved release was withdrawn, or is no longer there."""
+        self._open(self._records(read_lines(self.path, what=_FILE)).get(entry))
+
+    def _records(self, lines: Lines) -> dict[str, Record]:
+        return records_of(lines, path=self.path)
+
+    def _spent(self, records: Mapping[str, Record], dataset: str) -> list[Certificate]:
+        """The certificates of what counts, of one data set."""
+        counted = [one for one in records.values() if one.dataset == dataset and one.counts]
+        return [one.read(path=self.path).certificate for one in counted]
+
+    def _open(self, known: Record | None) -> Record:
+        if known is None or known.state == "withdrawn":
+            raise LedgerError(
+                "the release",
+                rule="one that its ledger counts",
+                got="one that was withdrawn" if known else "one that is no longer there",
+                hint="Make another release: privatize writes a new entry.",
+            )
+        return known
+
+    def _check(self, certificates: Sequence[Certificate], frame: NativeFrame) -> None:
+        """Raise LedgerError unless the releases are known to be within the limit: by the rules, else from the table."""
+        assert self.limit is not None
+        limit = Target.of(self.limit, self.delta)
+        try:
+            found = together(certificates)
+        except CalibrationError as error:
+            try:
+                found = together(certificates, frame=frame)
+            except PufferError:  # of the table too, which may have missing values
+                raise self._refused(certificates, f"some of which nothing is known together: {error.got}") from None
+        if found.epsilon > limit.epsilon or found.delta > limit.delta:
+            raise self._refused(certificates, f"{_target_text(found.epsilon, found.delta)} with this one")
+
+    def _refused(self, certificates: Sequence[Certificate], got: str) -> LedgerError:
+        return LedgerError(
+            f"the releases of {shown(certificates[-1].dataset or '')!r}",
+            rule=f"within {_target_text(self.limit, self.delta)} together",
+            got=got,
+            hint="Nothing was drawn. Ask for less, or leave this release out; docs/ledger.md says what adds up.",
+        )
+
+    def _shown(self) -> tuple[str, Rows]:
+        entries = self.entries()
+        names = list(dict.fromkeys(entry.dataset for entry in entries))
+        rows = [("limit", f"{_target_text(self.limit, self.delta)} for each data set")] if self.limit else []
+        for name in names:
+            own = [entry for entry in entries if entry.dataset == name]
+            rows.append((shown(name), _total_text([entry.certificate for entry in own if entry.counts])))
+            rows += [("", f"{entry.time}: {entry}") for entry in own]
+        count = f"{len(entries)} release{'s' * (len(entries) != 1)}"
+        return f"Ledger {shown(str(self.path))}: {count}", rows or [("", "no release yet")]
+
+    def __str__(self) -> str:
+        return as_text(*self._shown())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(*self._shown())
+
+
+_COLUMNS = (
+    *("time", "dataset", "state", "secret", "columns", "unit", "given"),
+    *("epsilon", "delta", "guarantee", "fingerprint", "entry"),
+)
+"""Of a table without rows."""
+
+
+@short_traceback
+def ledger(path: str | Path, /, *, limit: float | None = None, delta: float = 0.0) -> Ledger:
+    """Read the ledger of releases in a file.
+
+    Parameters
+    ----------
+    path : str or Path
+        Of the file that `ledger=` named.
+    limit, delta : float, optional
+        As in `puffer_frames.Ledger`.
+
+    Returns
+    -------
+    Ledger
+
+    Raises
+    ------
+    FileNotFoundError
+        Where there is no such file.
+    LedgerError
+        For a line that no release has written.
+    ArgumentError, ArgumentTypeError
+        As `puffer_frames.Ledger`.
+    """
+    found = Ledger(path, limit, delta)  # type: ignore[arg-type]
+    found.path.stat()
+    found.entries()
+    return found
+
+
+def together(certificates: Sequence[Certificate], /, *, frame: NativeFrame | None = None) -> Composition:
+    """As `compose`, also of one release."""
+    if len(certificates) > 1:
+        return compose(certificates, frame=frame)
+    (one,) = certificates
+    if one.reproducible:
+        raise CalibrationError(
+            "the releases",
+            rule="private ones",
+            got="noise that came from a seed",
+            hint="Leave out rng=: such a release is not private.",
+        )
+    return Composition(
+        epsilon=one.epsilon,
+        delta=one.delta,
+        rule="one release: what its certificate says",
+        releases=1,
+        unit=one.unit,
+        given=one.given,
+    )
+
+
+def _target_text(epsilon: float | None, delta: float) -> str:
+    return f"epsilon {plain(epsilon or 0.0)}" + (f" and delta {plain(delta)}" if delta else "")
+
+
+def _total_text(certificates: Sequence[Certificate]) -> str:
+    if not certificates:
+        return "nothing counts"
+    try:
+        found = together(certificates)
+    except CalibrationError as error:
+        return f"nothing is known of all together, from certificates alone: {error.got}"
+    return f"all together: {_target_text(found.epsilon, found.delta)}"

@@ -1,0 +1,1 @@
+"""What was decided: scales and channels with the laws that they rest on, their text, page, file and pictures."""

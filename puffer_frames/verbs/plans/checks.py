@@ -1,0 +1,305 @@
+"""Whether the parts of a plan from a file agree with one another: a plan is believed only where they do."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from puffer_frames.errors import PufferError
+from puffer_frames.frames.roles import Roles
+from puffer_frames.noise.channel import ChannelTable
+from puffer_frames.noise.postprocessing import Replacement, check_bounds
+from puffer_frames.numbers.arguments import check_count, check_word
+from puffer_frames.numbers.records import refused
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import check_theorem
+from puffer_frames.priors.apart import pairs_within
+from puffer_frames.priors.joint_counts import JointCounts
+from puffer_frames.priors.level_counts import LevelCounts
+from puffer_frames.priors.pairs import check_pairs
+from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.beliefs import ONLY, WORDS, check_components
+from puffer_frames.scales.channels.exact import fault
+from puffer_frames.scales.channels.options import Channel
+from puffer_frames.scales.choice import Choice, check_calibration
+from puffer_frames.scales.joint.columns import check_weights
+from puffer_frames.scales.learned import LearnedBelief
+from puffer_frames.scales.repeats import MOST_REPEATS
+from puffer_frames.scales.strata import StrataChoices
+from puffer_frames.verbs.plans.channel_plan import ChannelPlan
+from puffer_frames.verbs.plans.plan import Plan
+from puffer_frames.verbs.requests.checks import check_mechanism, check_merge
+from puffer_frames.verbs.requests.request import Request, can_compose, check_given, check_repeats
+
+_CHECKSUM = re.compile(r"(?:[0-9a-f]{64})+")
+
+
+def check_checksum(checksum: str, /) -> None:
+    """Raise PlanFileError for what is no checksum of counts."""
+    _require(_CHECKSUM.fullmatch(checksum) is not None, "a checksum that is none")
+
+
+def check_plan(plan: Plan, /) -> None:
+    """Raise PlanFileError unless the parts of a plan of noise agree."""
+    request = plan.request
+    _check_request(request)
+    _check_secrets(plan)
+    _require(set(plan.choices) == set(request.public), "scales of other columns than those that are released")
+    for name, choice in plan.choices.items():
+        _check_choice(choice, request.target, secrets=plan.rows_per_secret)
+        _require(set(choice.empirical) == set(plan.secrets), "frequencies of other secrets")
+        _check_bounds(name, choice, plan)
+    needed = any(choice.scale for choice in plan.choices.values()) or request.allow_zero_noise
+    _require(needed, "no noise that was not allowed by name")
+    _require(set(plan.levels) == set(request.labels), "levels of other columns than those of labels")
+    for levels in plan.levels.values():
+        _require(bool(levels) and len({(type(one), one) for one in levels}) == len(levels), "a level twice, or none")
+    _check_remaps(plan)
+    if plan.strata is None:
+        _require(request.given is None, "no strata beside given columns")
+    else:
+        _require(request.given is not None, "strata without given columns")
+        _check_strata(plan, plan.strata)
+
+
+def check_channel_plan(plan: ChannelPlan, /) -> None:
+    """Raise PlanFileError unless the parts of a plan of a channel agree, and the channel meets what it must.
+
+    That is verified in integers. **Cost**: of the last step of `best_channel`, a second for 256 levels.
+    """
+    request, column, found = plan.request, plan.column, plan.channel
+    _check_request(request)
+    asked = request.mechanism
+    _require(_same_options(asked, plan.options) if isinstance(asked, Channel) else asked == "auto", "another mechanism")
+    _require(request.given is None and request.unit is None, "given columns or units")
+    several = len(request.public) > 1
+    shaped = (len(level) if isinstance(level, tuple) else 1 for level in column.levels)
+    _require(all(parts == len(request.public) for parts in shaped), "levels of another number of columns")
+    whole = column.codes == {level: k for k, level in enumerate(column.levels)}
+    _require(whole or not several, "levels of several columns that are merged")
+    _check_secrets(plan)
+    inputs = len(column.levels)
+    typed = {(type(level), level) for level in column.levels}
+    _require(len(typed) == inputs and tuple(found.inputs) == tuple(column.levels), "levels that are others, or twice")
+    _require({(type(level), level) for level in found.outputs} <= typed, "an output that is no level")
+    _require(found.weights.shape == (inputs, len(found.outputs)), "weights of another number of levels")
+    _tried(lambda: ChannelTable(found.weights), "weights that are no probabilities")
+    _check_inputs(plan)
+    problem = found.problem
+    outputs = len(found.outputs)
+    _require(problem.target == request.target and problem.pairs == plan.pairs, "another target or pairs")
+    _require(problem.cap == plan.options.cap, "another cap")
+    _require(
+        column.cost.shape == (inputs, inputs) and problem.cost.shape == (inputs, outputs), "costs of another shape"
+    )
+    costs = bool(np.isfinite(column.cost).all() and np.isfinite(problem.cost).all() and (problem.cost >= 0).all())
+    _require(costs, "costs that are no numbers")
+    shares = problem.pooled.shape == (inputs,) and bool((problem.pooled >= 0).all())
+    _require(shares and abs(float(problem.pooled.sum()) - 1) < 1e-9, "shares that do not sum to 1")
+    _require(0 <= found.expected_error < math.inf and 0 <= found.lower_bound < math.inf, "an error that is none")
+    _check_laws(plan)
+    for measured in (plan.observed, plan.population):
+        _require(measured.epsilon > 0, "a loss at no epsilon")
+
+
+def _same_options(one: Channel, other: Channel) -> bool:
+    """Whether two channels are asked for the same; matrices of costs are not compared."""
+    return replace(one, cost="auto") == replace(other, cost="auto")
+
+
+def _check_laws(plan: ChannelPlan) -> None:
+    """The laws of the beliefs, and that the channel meets what it must under them."""
+    named, inputs = set(plan.secrets), len(plan.column.levels)
+    _require(bool(plan.beliefs), "no belief")
+    for one in plan.beliefs.values():
+        for laws in one.laws:
+            _require(set(laws) == named, "laws of other secrets")
+            for law in laws.values():
+                counts = all(count >= 0 for count in law.counts) and (not law.counts or sum(law.counts) > 0)
+                _require(counts and len(law.counts) in (0, inputs), "a law of other levels")
+                _require(0 <= law.replaced <= 1 and 0 <= law.moved <= 1, "a share beyond 1")
+        _require(one.confidence is None or 0 < one.confidence < 1, "a confidence that is none")
+    kept = [laws for one in plan.beliefs.values() for laws in one.laws if all(law.counts for law in laws.values())]
+    _require(plan.channel.problem.beliefs == tuple(kept), "laws of other beliefs")
+    empirical = plan.beliefs.get("empirical")
+    for laws in () if empirical is None else empirical.laws:
+        same = all(law.counts == tuple(plan.column.counts[secret].tolist()) for secret, law in laws.items())
+        _require(same, "observed frequencies that are not those of the rows")
+    _require(fault(plan.channel.weights.tolist(), plan.channel.problem) is None, "a channel that loses more than asked")
+
+
+def _check_inputs(plan: ChannelPlan) -> None:
+    """What belongs to each input."""
+    column, inputs = plan.column, len(plan.column.levels)
+    _require((column.edges is None) != (column.codes is None), "levels that are both labels and numbers, or neither")
+    if column.codes is not None:
+        codes = list(column.codes.values())
+        _require(all(0 <= code < inputs for code in codes), "a label without a level")
+        _require(not column.in_cells, "labels in cells")
+    if column.edges is not None:
+        edges = column.edges
+        rising = edges.shape == (inputs - 1,) and bool(np.isfinite(edges).all() and (np.diff(edges) > 0).all())
+        numbers = all(isinstance(level, (int, float)) and not isinstance(level, bool) for level in column.levels)
+        _require(rising and numbers, "numbers whose order is none")
+        _require(column.in_cells or list(column.levels[1:]) == edges.tolist(), "edges of other numbers")
+    _require(set(column.counts) == set(plan.rows_per_secret), "rows of other secrets")
+    for secret, counts in column.counts.items():
+        good = counts.shape == (inputs,) and bool((counts >= 0).all())
+        _require(good and int(counts.sum()) == plan.rows_per_secret[secret], "rows that do not add up")
+
+
+def _check_request(request: Request) -> None:
+    """As when it was made; raises PlanFileError."""
+    _tried(lambda: _check_words(request), "a request that is none")
+    _require(request.noise.scale == 1.0, "a noise that has a scale already")
+    _require((request.given is None) == (not request.given_columns), "given columns without their options")
+    merged = request.given is not None and request.given.merge
+    _require(not request.merged or merged, "strata that are merged without a word")
+    _require(all(len(z) == len(request.given_columns) for z in request.merged), "merged strata of other columns")
+    _require(set(request.labels) <= set(request.public), "columns of labels that are not released")
+    _require(set(request.declared) <= set(request.public), "levels of columns that are not released")
+    known = (Mapping, LearnedBelief, LevelCounts, JointCounts)
+    _require(bool(request.beliefs), "no belief")
+    for entry in request.beliefs:
+        _require(entry in WORDS if isinstance(entry, str) else isinstance(entry, known), "a belief that is none")
+    _require(any(entry != ONLY for entry in request.beliefs), "no belief")
+    repeats, unit = request.repeats, request.unit
+    assumed = "" if unit is None else unit.rows
+    _require(repeats.assumed == assumed, "another assumption about the rows of a unit")
+    _require(unit is not None or repeats.rows == 1, "rows of a unit without a unit")
+    _require(not repeats.composed or can_compose(request, repeats), "rows of a unit whose loss is not known together")
+    _require(unit is None or unit.most in (None, repeats.rows), "another number of rows of a unit")
+
+
+def _check_words(request: Request) -> None:
+    target = Target.of(request.target.epsilon, request.target.delta)
+    request.noise.check(target)
+    check_mechanism(request.mechanism)
+    check_theorem(request.theorem, noise=request.noise)
+    check_calibration(request.calibration)
+    check_components(request.components, theorem="gmm")
+    check_word(request.nulls, "nulls", ("raise", "drop", "level"))
+    domain: dict[Any, Any] = dict(request.domain)
+    check_bounds(domain, role="domain", columns=request.public, finite=True)
+    check_weights(request.weights or None, columns=request.public)
+    check_merge(request.merge_rare)
+    for count in (request.repeats.rows, request.repeats.releases):
+        check_count(count, "releases", at_least=1, at_most=MOST_REPEATS)
+    request.repeats.factor(request.noise)
+    check_given(request)
+    check_repeats(request)
+    roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
+    roles.check_names((*request.secret, *request.public, *request.given_columns))
+
+
+def _check_secrets(plan: Plan | ChannelPlan) -> None:
+    """Secrets are values of a column, tuples of those of several, or of each by itself a tuple of column and value."""
+    request, rows, pairs = plan.request, plan.rows_per_secret, plan.pairs
+    _require(all(count >= 1 for count in rows.values()), "a secret without rows")
+    several = len(request.secret)
+    parts = 2 if request.apart else several
+    shaped = all((len(secret) if isinstance(secret, tuple) else 1) == parts for secret in rows)
+    _require(shaped and (several > 1 or not request.apart), "secrets of another number of columns")
+    if request.apart:
+        columns = dict.fromkeys(request.secret, 0)
+        for key, count in rows.items():
+            column = cast(tuple[Any, ...], key)[0]
+            _require(column in columns, "secrets of another column")
+            columns[column] += count
+        _require(set(columns.values()) == {plan.rows}, "rows that do not add up")
+        groups: dict[Secret, list[Secret]] = {key: [] for key in rows}
+        _tried(lambda: _require(pairs_within(groups) == pairs, "pairs that are none"), "pairs that are none")
+        _require(request.pairs == "all", "other pairs than were asked for")
+        return
+    _require(sum(rows.values()) == plan.rows, "rows that do not add up")
+    _tried(lambda: _require(check_pairs(pairs, list(rows)) == pairs, "pairs that are none"), "pairs that are none")
+    _require(request.pairs == pairs, "other pairs than were asked for")
+
+
+def _check_choice(choice: Choice, target: Target, *, secrets: Collection[Secret]) -> None:
+    """A scale, and what was measured at it."""
+    needs = choice.scale_per_belief
+    _require(_is_scale(choice.scale) and all(map(_is_scale, needs.values())), "a scale that is none")
+    _require(choice.published_scale is None or _is_scale(choice.published_scale), "a published scale that is none")
+    _require(max(needs.values(), default=0.0) <= choice.scale, "a scale below that which a belief needs")
+    _require(not needs or choice.binding_belief in needs, "a binding belief that is none")
+    _require(bool(choice.verified), "a scale that nothing confirms")
+    _require(all(found.confirms(target) for found in choice.verified.values()), "a loss of more than was asked for")
+    _require(all(found.epsilon <= target.epsilon for found in choice.verified.values()), "a loss at another epsilon")
+    _require(choice.none_needed or choice.scale > 0, "no noise where some is needed")
+    _require(all(secret in secrets for secret in choice.worst_pair), "a pair of other secrets")
+    _require(set(choice.words) == set(choice.beliefs), "words for other beliefs")
+
+
+def _check_bounds(name: str, choice: Choice, plan: Plan) -> None:
+    """The domain, and what values are clipped to."""
+    bounds = choice.bounds
+    _require(bounds is not None and -math.inf < bounds[0] <= bounds[1] < math.inf, "bounds that are none")
+    assert bounds is not None
+    domain = plan.request.domain.get(name)
+    _require(domain is None or (domain == bounds and choice.clips), "other bounds than the domain")
+    asked = [entry for entry in plan.request.beliefs if isinstance(entry, LearnedBelief)] * (plan.strata is None)
+    wider = any(belief.clips for belief in (*choice.learned, *asked)) and name not in plan.levels
+    _require(choice.clips or not wider, "values that are not clipped beside a belief that needs it")
+    for prior in choice.empirical.values():
+        inside = bounds[0] <= prior.means[0] + prior.radius and prior.means[-1] - prior.radius <= bounds[1]
+        _require(inside or name in plan.levels, "observed values beyond the bounds")
+
+
+def _check_remaps(plan: Plan) -> None:
+    noisy = {name for name, scale in plan.scales.items() if scale}
+    wanted = noisy if plan.request.mechanism == "remap" else set()
+    _require(set(plan.remaps) == wanted, "other columns whose noisy values are replaced")
+    for remap in plan.remaps.values():
+        _require(_is_step(remap.step), "noisy values that are replaced by none")
+        _require(0 <= remap.expected_error < math.inf and 0 <= remap.unchanged <= 1, "an error that is none")
+        _require(remap.values_before >= remap.values.size, "fewer values than can be released")
+
+
+def _is_step(step: Replacement) -> bool:
+    values, thresholds = step.values, step.thresholds
+    shaped = values.ndim == 1 and values.size > 0 and thresholds.shape == (values.size - 1,)
+    finite = bool(np.isfinite(values).all() and np.isfinite(thresholds).all())
+    return shaped and finite and bool((np.diff(values) > 0).all() and (np.diff(thresholds) >= 0).all())
+
+
+def _check_strata(plan: Plan, strata: StrataChoices) -> None:
+    request = plan.request
+    assert request.given is not None
+    _require(strata.given == request.given_columns, "strata of other columns")
+    _require(strata.one_scale == (request.given.scale == "one"), "another number of scales")
+    _require(strata.minimum == request.given.minimum, "another least number of rows")
+    known = set(strata.choices)
+    _require(bool(known) and set(strata.rows) == known, "rows of other strata")
+    _require({*strata.small, *strata.unbound} <= known, "a stratum without a scale")
+    _require(all(len(z) == len(strata.given) for z in known), "strata of other columns")
+    _require(all(rows >= 1 for rows in strata.rows.values()), "a stratum without rows")
+    _require(sum(strata.rows.values()) == plan.rows, "rows that do not add up")
+    _require(strata.alone >= 0 and 0 <= strata.lacking <= len(known), "numbers of strata that are none")
+    for choices in strata.choices.values():
+        _require(set(choices) == set(plan.choices), "scales of other columns than those that are released")
+        for name, choice in choices.items():
+            _check_choice(choice, request.target, secrets=plan.rows_per_secret)
+            _require(choice.scale <= plan.choices[name].scale, "a scale of a stratum above the largest one")
+            _require(not strata.one_scale or choice.scale == plan.choices[name].scale, "several scales")
+
+
+def _is_scale(number: float) -> bool:
+    return 0 <= number < math.inf
+
+
+def _require(good: bool, got: str) -> None:
+    if not good:
+        raise refused(got)
+
+
+def _tried(check: Any, got: str) -> None:
+    try:
+        check()
+    except (PufferError, ArithmeticError, LookupError, TypeError, ValueError):
+        raise refused(got) from None

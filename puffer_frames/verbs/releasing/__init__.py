@@ -1,0 +1,1 @@
+"""From a plan to released rows, and to a refined release."""

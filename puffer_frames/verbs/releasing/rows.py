@@ -1,0 +1,290 @@
+"""From a plan and checked rows to a released frame with its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from puffer_frames.certificates.build import of_choices
+from puffer_frames.certificates.of_release import ReleaseFacts, release_statements, wider_losses
+from puffer_frames.certificates.record import MOST_VALUES, Certificate
+from puffer_frames.errors import PufferWarning, warn
+from puffer_frames.frames.coded import Change
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.table import CompleteRows
+from puffer_frames.noise.channel import ChannelTable, LabelChannel
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.mechanism import Mechanism
+from puffer_frames.noise.randomised import randomised_response
+from puffer_frames.noise.stratified import StratifiedMechanism
+from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.numbers.presentation import pairs_text, shown, shown_names
+from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.drift import Batch
+from puffer_frames.scales.strata import StrataChoices
+from puffer_frames.verbs.plans.plan import Plan
+from puffer_frames.verbs.releasing.refinable import check_refinable, note_rows
+from puffer_frames.verbs.requests.request import Drawing, RowsRequest
+
+
+def release_rows(
+    plan: Plan,
+    rows: CompleteRows,
+    asked: RowsRequest,
+    /,
+    *,
+    frame: NativeFrame,
+    rows_per_secret: Mapping[Secret, int],
+    batch: Batch | None = None,
+) -> NativeFrame:
+    """Release rows that have been checked against the plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    rows : CompleteRows
+    asked : RowsRequest
+    frame : NativeFrame
+        The whole table, for the limit of a ledger.
+    rows_per_secret : mapping of secret to int
+        Of the rows that are released.
+    batch : Batch, optional
+        What was measured on other rows than those that the plan was made from.
+    """
+    drawing = asked.drawing
+    check_refinable(plan, rows, asked)
+    key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
+    for warning in warnings:
+        warn(warning)
+    secrets = tuple(rows_per_secret) if plan.pairs == "all" else plan.secrets
+    count = sum(rows_per_secret.values())
+
+    def certificate(rows_released: int, levels: tuple[str, ...]) -> Certificate:
+        kept = tuple(name for name in asked.roles.keep if name not in asked.roles.given) + levels
+        facts = release_facts(plan, asked, kept, warnings, batch)
+        return release_certificate(plan, asked, facts, columns=rows.names, rows=rows_released, secrets=secrets)
+
+    reserved = drawing.reserve(certificate(count, ()), frame)
+    released = rows.release(_changes(plan, asked, key=key))
+    found = certificate(released.rows, released.levels).said(drawing.about)
+    note_rows(plan, rows, asked, released.fingerprint)
+    return reserved.put(found.of_values(released.fingerprint, released.sample), released.frame)
+
+
+def release_certificate(
+    plan: Plan,
+    asked: RowsRequest,
+    facts: ReleaseFacts,
+    /,
+    *,
+    columns: Sequence[str],
+    rows: int,
+    secrets: tuple[Secret, ...],
+) -> Certificate:
+    """The certificate of a release of rows of a frame with these columns, its values not known yet."""
+    request, given, batch, kept = plan.request, asked.roles.given, facts.batch, tuple(facts.keep)
+    return Certificate(
+        **_of_noise(plan, seeded=facts.seeded),
+        **_of_rows(plan),
+        processed=_processed(plan, asked),
+        subject=f"{shown_names(request.secret)} of each {_whose(plan)}, {pairs_text(plan.pairs, apart=request.apart)}",
+        answers=False,
+        secret=request.secret,
+        secret_values=secrets[:MOST_VALUES],
+        secret_count=len(secrets),
+        public=request.public,
+        kept=kept,
+        given=given,
+        withheld=tuple(name for name in columns if name not in (*request.public, *kept, *given)),
+        pairs="each" if request.apart else plan.pairs,
+        beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
+        observed=plan.observed if batch is None else batch.observed,
+        statements=release_statements(facts),
+        rows=rows,
+        fingerprint="",
+    )
+
+
+def rehearse(plan: Plan, /) -> None:
+    """All of a release but its rows: for a plan from a file, of which this may fail where its parts do not agree."""
+    request = plan.request
+    roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
+    drawing = Drawing(rng=0, about={})
+    asked = RowsRequest(roles=roles, layout=Layout(), bounds={}, to_integers=False, publish=(), drawing=drawing)
+    changes = _changes(plan, asked, key=drawing.key())
+    for change in changes.values() if plan.strata is None else ():
+        change.prepared()
+    release_statements(release_facts(plan, asked, (), [], None))
+    _of_noise(plan, seeded=True)
+    _of_rows(plan)
+
+
+def release_facts(
+    plan: Plan,
+    asked: RowsRequest,
+    kept: tuple[str, ...],
+    warnings: Sequence[PufferWarning],
+    batch: Batch | None,
+) -> ReleaseFacts:
+    """What its sentences depend on."""
+    request = plan.request
+    return ReleaseFacts(
+        choices=plan.choices,
+        target=request.target,
+        noise=request.noise,
+        pairs="each" if request.apart else plan.pairs,
+        domain=request.domain,
+        nulls=request.nulls,
+        secrets=len(plan.secrets),
+        batch=batch,
+        remapped=tuple(plan.remaps),
+        keep=kept,
+        warnings=warnings,
+        done=asked.done,
+        shuffled=asked.layout.shuffle,
+        seeded=asked.drawing.seeded,
+        responses={name: (len(found), *plan.changed_in_strata(name)) for name, found in plan.levels.items()},
+        repeats=request.repeats,
+        unit="" if request.unit is None else request.unit.column,
+        merged=len(request.merged),
+        sampled=request.unit is not None and request.unit.over == "sample",
+        strata=plan.strata,
+    )
+
+
+def _of_noise(plan: Plan, *, seeded: bool) -> dict[str, Any]:
+    """Fields that follow from the scales; a column of labels has none."""
+    fields = of_choices(
+        plan.choices,
+        plan.request.target,
+        noises={name: plan.noise(scale) for name, scale in plan.all_scales.items()},
+        family=plan.request.noise.title,
+        calibration=plan.calibration,
+        seeded=seeded,
+    )
+    if plan.strata is not None:
+        fields["expected_error"] = plan.expected_error
+    for name in ("scales", "published_scales", "expected_error") if plan.levels else ():
+        fields[name] = {column: value for column, value in fields[name].items() if column not in plan.levels}
+    fields["wider"] = {
+        name: wider_losses(choice, delta=plan.request.target.delta) for name, choice in plan.choices.items()
+    }
+    return fields
+
+
+def _of_rows(plan: Plan) -> dict[str, Any]:
+    """Fields about units, planned releases, strata and labels."""
+    request = plan.request
+    return {
+        "unit": None if request.unit is None else request.unit.column,
+        "unit_rows": request.repeats.rows,
+        "releases": request.repeats.releases,
+        "strata": _strata_scales(plan.strata, plan.levels),
+        "channels": _responses_said(plan),
+    }
+
+
+def _whose(plan: Plan) -> str:
+    return "record" if plan.request.unit is None else shown(plan.request.unit.column)
+
+
+def _strata_scales(strata: StrataChoices | None, labels: Collection[str]) -> tuple[Mapping[str, Any], ...]:
+    """What a certificate says of them: the strata are public."""
+    if strata is None or strata.one_scale:
+        return ()
+    found = []
+    for z, scales in strata.scales.items():
+        numbers = {name: scale for name, scale in scales.items() if name not in labels}
+        caps = {name: _cap(scale) for name, scale in scales.items() if name in labels}
+        found.append({"given": z, "scales": numbers} | ({"caps": caps} if caps else {}))
+    return tuple(found)
+
+
+def _changes(plan: Plan, asked: RowsRequest, *, key: ReleaseKey) -> Mapping[str, Change]:
+    """What is done to the values of each column: the same to all rows, or to those of each stratum."""
+    strata = plan.strata
+    if strata is None or strata.one_scale:
+        noises = {name: plan.noise(scale) for name, scale in plan.scales.items()}
+        return {**_mechanisms(plan, asked, noises, key=key), **_responses(plan, key)}
+    parts = [
+        _mechanisms(plan, asked, {name: plan.noise(scale) for name, scale in scales.items()}, key=key)
+        for scales in strata.scales.values()
+    ]
+    noisy = {
+        name: StratifiedMechanism(
+            column=name,
+            given=strata.given,
+            strata=tuple(strata.choices),
+            parts=tuple(part[name] for part in parts),
+        )
+        for name in plan.scales
+    }
+    return {**noisy, **_responses(plan, key)}
+
+
+def _responses(plan: Plan, key: ReleaseKey) -> dict[str, LabelChannel]:
+    """What is done to the labels of each column of them."""
+    strata = plan.strata
+    scales, each = [plan.all_scales], strata is not None and not strata.one_scale
+    if strata is not None and each:
+        scales = list(strata.scales.values())
+    return {
+        name: LabelChannel(
+            column=name,
+            key=key,
+            codes={level: code for code, level in enumerate(levels)},
+            outputs=levels,
+            tables=tuple(ChannelTable(randomised_response(len(levels), one[name])) for one in scales),
+            given=strata.given if strata is not None and each else (),
+            strata=tuple(strata.choices) if strata is not None and each else (),
+        )
+        for name, levels in plan.levels.items()
+    }
+
+
+def _responses_said(plan: Plan) -> dict[str, dict[str, Any]]:
+    """What a certificate says of them."""
+    scales = [plan.all_scales] if plan.strata is None else list(plan.strata.scales.values())
+    return {
+        name: {
+            "cost": "change",
+            "radius": None,
+            "cap": _cap(min(one[name] for one in scales)),
+            "preserve": None,
+            "count": len(levels),
+        }
+        for name, levels in plan.levels.items()
+    }
+
+
+def _processed(plan: Plan, asked: RowsRequest) -> dict[str, dict[str, Any]]:
+    """What is done to the noisy values of each column of numbers, where anything is."""
+    return {
+        name: {"round": asked.to_integers, "clip": asked.bounds.get(name)}
+        for name in plan.scales
+        if asked.to_integers or name in asked.bounds
+    }
+
+
+def _cap(scale: float) -> float | None:
+    """The largest loss of a label under any law; None of labels that stay as they are."""
+    return 1 / scale if scale else None
+
+
+def _mechanisms(
+    plan: Plan, asked: RowsRequest, noises: Mapping[str, Noise | None], *, key: ReleaseKey
+) -> dict[str, Mechanism]:
+    """What is done to the values of each column."""
+    return {
+        name: Mechanism(
+            column=name,
+            noise=noise,
+            key=key,
+            domain=plan.clipped.get(name),
+            remap=plan.remaps[name].step if name in plan.remaps else None,
+            bounds=asked.bounds.get(name),
+            to_integers=asked.to_integers,
+        )
+        for name, noise in noises.items()
+    }
