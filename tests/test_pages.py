@@ -79,7 +79,9 @@ def test_files_of_commands_exist():
 
 
 def test_folders_are_those_of_the_package_in_the_order_of_imports():
-    listed = re.findall(r"^\| `(\w+(?:/|\.py))` \|", prose("CONTRIBUTING.md").partition("Inside `verbs/`")[0], flags=re.M)
+    listed = re.findall(
+        r"^\| `(\w+(?:/|\.py))` \|", prose("CONTRIBUTING.md").partition("Inside `verbs/`")[0], flags=re.M
+    )
     modules = {path.name + "/" * path.is_dir() for path in PACKAGE.iterdir() if path.suffix not in (".typed", ".pyi")}
     assert set(listed) == modules - {"__pycache__/"}
     rank = {name.removesuffix("/").removesuffix(".py"): k for k, name in enumerate(listed)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -48,7 +49,7 @@ def largest_log_ratio(
     *,
     tolerance: float,
 ) -> tuple[float, float, int]:
-    r"""Bounds of :math:`\max_{(i, j)} \sup_y |\log f_i(y) - \log f_j(y)|`, and the pair with the upper one.
+    r"""Bounds of :math:`\max_{(i, j)} \sup_y |\log f_i(y) - \log f_j(y)|`, and the pair that reaches the lower one.
 
     Parameters
     ----------
@@ -62,8 +63,8 @@ def largest_log_ratio(
 
     Notes
     -----
-    On a cell every component lies between its values at the points nearest to and farthest from the atom, since the
-    density falls on both sides. On a cell of width h a difference of two log-densities is also at most the larger of
+    On a cell every component lies between its values at the two ends, since the density falls on both sides of its atom
+    and atoms are ends of cells. On a cell of width h a difference of two log-densities is also at most the larger of
     its ends + K h^2 / 8, where K bounds its second derivative beyond the distance of the atoms: that of a mixture is a
     mean of those of its components plus the variance of their slopes. And it is at most the span of the atoms times the
     steepest slope beyond their distance from the cell, since every atom can be moved to any other: that is what ends
@@ -75,33 +76,31 @@ def largest_log_ratio(
     wings = np.asarray((5.0 + high - low) * 2.0 ** np.arange(_DOUBLINGS), dtype=np.float64)
     edges = np.concatenate(((low - wings)[::-1], edges, high + wings))
     places = np.unique(atoms)
+    beyond = (high - low) * float(shape.steepest_beyond(wings[-1:])[0])
     fresh = np.stack((edges[:-1], edges[1:]))
-    waiting, bounds, pairs = np.empty((2, 0)), np.empty(0), np.empty(0, dtype=np.intp)
-    best, settled, tested, rounds = 0.0, (0.0, 0), 0, 0
+    waiting, bounds = np.empty((2, 0)), np.empty(0)
+    best, worst, settled, tested, rounds = 0.0, 0, 0.0, 0, 0
     while fresh.size:
         rounds += 1
-        lower, upper, pair, uncertain = _test(fresh, mixtures, ratios, shape, places)
-        best, tested = max(best, lower), tested + upper.size
+        (lower, reached), upper, uncertain = _test(fresh, mixtures, ratios, shape, places)
+        if lower > best:
+            best, worst = lower, reached
+        tested += upper.size
         goal = best + tolerance * max(best, _LEAST)
         final = uncertain & (upper > goal)  # narrower cells would not be known better
-        if final.any():
-            at = int(np.where(final, upper, -1.0).argmax())
-            settled = max(settled, (float(upper[at]), int(pair[at])))
+        settled = max(settled, float(upper[final].max(initial=0.0)))
         open_ = ~final & (upper > best + 0.5 * (goal - best))
         waiting = np.concatenate((waiting, fresh[:, open_]), axis=1)
-        bounds, pairs = np.concatenate((bounds, upper[open_])), np.concatenate((pairs, pair[open_]))
+        bounds = np.concatenate((bounds, upper[open_]))
         top = float(bounds.max(initial=0.0))
-        if top <= max(goal, settled[0]) or tested > _MOST_CELLS or rounds > _MOST_ROUNDS:
+        if top <= max(goal, settled) or tested > _MOST_CELLS or rounds > _MOST_ROUNDS:
             break
         chosen = bounds > best + _SHARE * (top - best)
         fresh = _split(waiting[:, chosen])
         kept = ~chosen & (bounds > best + 0.5 * (goal - best))
-        waiting, bounds, pairs = waiting[:, kept], bounds[kept], pairs[kept]
-    highest, worst = settled
-    if bounds.size and float(bounds.max()) > highest:
-        highest, worst = float(bounds.max()), int(pairs[bounds.argmax()])
-    beyond = (high - low) * float(shape.steepest_beyond(wings[-1:])[0])
-    return best, max(highest, beyond, best + tolerance * max(best, _LEAST)), worst
+        waiting, bounds = waiting[:, kept], bounds[kept]
+    goal = best + tolerance * max(best, _LEAST)
+    return best, max(float(bounds.max(initial=0.0)), settled, beyond, goal), worst
 
 
 def _test(
@@ -110,28 +109,31 @@ def _test(
     ratios: Sequence[tuple[int, int]],
     shape: Shape,
     atoms: FloatArray,
-) -> tuple[float, FloatArray, IndexArray, NDArray[np.bool_]]:
-    """A ratio that is reached, and for each cell an upper bound, its pair, and whether it is as sharp as the floats."""
+) -> tuple[tuple[float, int], FloatArray, NDArray[np.bool_]]:
+    """A ratio that is reached, its pair, and for each cell an upper bound and whether it is as sharp as the floats."""
     left, right = cells
-    values = [[_at(mixture, y, shape) for mixture in mixtures] for y in (left, right)]
+    ends, place = np.unique(cells, return_inverse=True)
+    place = place.reshape(cells.shape)
+    found = [_on_cells(mixture, ends, place, shape) for mixture in mixtures]
     away = _nearest(atoms, left, right)
     bend = shape.most_curved_beyond(away) + shape.steepest_beyond(away) ** 2
     with np.errstate(over="ignore"):
         arch = 0.25 * bend * np.square(right - left)
-    upper = np.full((len(ratios), left.size), -np.inf)
-    best, error = 0.0, np.zeros(left.size)
-    ends = [_between(mixture, left, right, shape) for mixture in mixtures]
+    upper, error = np.full(left.size, -np.inf), np.zeros(left.size)
+    best, reached = 0.0, 0
     for k, (i, j) in enumerate(ratios):
-        at = [(np.abs(log[i][0] - log[j][0]), log[i][1] + log[j][1]) for log in values]
-        best = max(best, *(float((size - error_).max()) for size, error_ in at))
-        error = np.maximum(error, np.maximum(*(error_ for _, error_ in at)))
-        smooth = np.maximum(*(size + error_ for size, error_ in at)) + arch
-        upper[k] = np.minimum(smooth, np.maximum(ends[i][1] - ends[j][0], ends[j][1] - ends[i][0]))
+        f, g = found[i], found[j]
+        size, doubt = np.abs(f.at_ends - g.at_ends), f.error + g.error
+        lower = float((size - doubt).max())
+        if lower > best:
+            best, reached = lower, k
+        error = np.maximum(error, doubt.max(axis=0))
+        smooth = (size + doubt).max(axis=0) + arch
+        upper = np.maximum(upper, np.minimum(smooth, np.maximum(f.most - g.least, g.most - f.least)))
     span = float(atoms[-1] - atoms[0])
     outside = np.maximum(atoms[0] - right, left - atoms[-1]).clip(0.0)
     upper = np.minimum(upper, span * shape.steepest_beyond(outside))
-    pair = upper.argmax(axis=0)
-    return best, upper.max(axis=0), pair, (arch < error) | (left >= right)
+    return (best, reached), upper, (arch < error) | (left >= right)
 
 
 def _split(cells: FloatArray) -> FloatArray:
@@ -152,24 +154,35 @@ def _nearest(atoms: FloatArray, left: FloatArray, right: FloatArray) -> FloatArr
     return nearest
 
 
-def _at(mixture: tuple[FloatArray, FloatArray], y: FloatArray, shape: Shape) -> tuple[FloatArray, FloatArray]:
-    """Log-density of a mixture at points, and a bound of its error."""
+@dataclass(frozen=True, slots=True)
+class _OnCells:
+    """Log-density of a mixture."""
+
+    at_ends: FloatArray
+    """At the two ends of every cell."""
+    error: FloatArray
+    """Bound of its error there."""
+    least: FloatArray
+    """Lower bound on every cell."""
+    most: FloatArray
+    """Upper bound on every cell."""
+
+
+def _on_cells(mixture: tuple[FloatArray, FloatArray], ends: FloatArray, place: IndexArray, shape: Shape) -> _OnCells:
+    """Log-density of a mixture on cells, `place` of `ends`, none of which has an atom inside."""
     weights, atoms = mixture
-    return _mix(weights, *shape.log_density(np.abs(y - atoms[:, None])))
+    terms, errors = shape.log_density(np.abs(ends - atoms[:, None]))
+    terms = terms + np.log(weights)[:, None]
+    at_ends, error = _sum(terms, errors)
+    left, right = terms[:, place[0]], terms[:, place[1]]
+    doubts = np.maximum(errors[:, place[0]], errors[:, place[1]])
+    least, least_error = _sum(np.minimum(left, right), doubts)
+    most, most_error = _sum(np.maximum(left, right), doubts)
+    return _OnCells(at_ends=at_ends[place], error=error[place], least=least - least_error, most=most + most_error)
 
 
-def _between(
-    mixture: tuple[FloatArray, FloatArray], left: FloatArray, right: FloatArray, shape: Shape
-) -> tuple[FloatArray, FloatArray]:
-    """Lower and upper bounds of the log-density of a mixture on cells."""
-    weights, atoms = mixture
-    x = atoms[:, None]
-    least, least_error = _mix(weights, *shape.log_density(np.maximum(np.abs(left - x), np.abs(right - x))))
-    nearest = np.maximum(np.maximum(left - x, x - right), 0.0)
-    most, most_error = _mix(weights, *shape.log_density(nearest))
-    return least - least_error, most + most_error
-
-
-def _mix(weights: FloatArray, terms: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    total = np.logaddexp.reduce(terms + np.log(weights)[:, None], axis=0)
-    return total, errors.max(axis=0) + UNIT_ROUNDOFF * (8.0 * weights.size + 64.0 + 8.0 * np.abs(total))
+def _sum(terms: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Logarithm of a sum, given those of its terms, and a bound of its error."""
+    largest = terms.max(axis=0)
+    total = largest + np.log(np.exp(terms - largest).sum(axis=0))
+    return total, errors.max(axis=0) + UNIT_ROUNDOFF * (8.0 * len(terms) + 64.0 + 8.0 * np.abs(total))

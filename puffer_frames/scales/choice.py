@@ -22,6 +22,8 @@ from puffer_frames.scales.search import is_private, loss_of, smallest_scale_of
 
 _ROUNDING_STEPS = 24
 """A scale at the very edge of privacy is raised by at most 2**(_ROUNDING_STEPS - 48) of itself."""
+_LEAST_STEP = 1.0 / 64
+"""Steps below this share of what the loss exceeds epsilon by are left out: they cannot mend it."""
 _EDGE = 2.0**-10
 """A loss that is proved to be beyond the request by more than this share is not at the edge."""
 
@@ -218,7 +220,10 @@ def confirmed(engine: Loss, published: float, target: Target, /) -> float:
         return published
     raised = published
     at_the_edge = found.lower <= target.most * (1 + _EDGE)
+    beyond = _LEAST_STEP * (found.upper / target.most - 1.0)
     for k in range(_ROUNDING_STEPS if published and at_the_edge else 0):
+        if 2.0 ** (k - 48) < beyond:
+            continue
         raised = math.nextafter(published * (1 + 2.0 ** (k - 48)), math.inf)
         if is_private(engine, raised, target):
             return raised
