@@ -5,11 +5,12 @@ import json
 import random
 import warnings
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
 from conftest import sweep
-from plan_cases import CASES, file_of, planned, table_of
+from plan_cases import CASES, file_of, table_of
 
 from puffer_frames import Calibration, PlanFileError, PufferError, load_plan
 from puffer_frames.verbs.plans.file import digest_of
@@ -80,13 +81,19 @@ def has_less_noise(plan, than):
     return any(found.get(name, 0.0) < scale for found, known in pairs for name, scale in known.items())
 
 
+@cache
+def kept(name):
+    """The plan of the file before it was changed; a scale found today may differ in its last digits."""
+    return load_plan(file_of(name))
+
+
 def outcome(path, name):
     """What becomes of a file: any error but those of the package goes on."""
     try:
         plan = load_plan(path)
     except PlanFileError:
         return "refused"
-    assert not has_less_noise(plan, planned(name))
+    assert not has_less_noise(plan, kept(name))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -143,4 +150,4 @@ def test_changed_bytes(count, tmp_path):
             plan = load_plan(path)
         except PlanFileError:
             continue
-        assert not has_less_noise(plan, planned(name))
+        assert not has_less_noise(plan, kept(name))
