@@ -22,14 +22,25 @@ def cells(name):
     return [cell for cell in book["cells"] if cell["cell_type"] == "code"]
 
 
-def test_there_are_three_notebooks():
-    assert NAMES == ["adult", "analyst", "nightly"]
+NEEDED = {
+    "adult": "adult.data",
+    "heart": "processed.hungarian.data",
+    "series": "electricity.csv",
+    "users": "bank-full.csv",
+}
+"""The file whose absence a notebook names."""
+
+
+def test_each_notebook_is_listed():
+    page = (FOLDER.parents[1] / "docs" / "notebooks.md").read_text(encoding="utf-8")
+    assert NAMES == ["adult", "analyst", "heart", "nightly", "series", "users"]
+    assert [name for name in NAMES if f"notebooks/{name}.ipynb)" in page and f"notebooks/{name}\n" in page] == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_cells_run(name, monkeypatch):
-    if name == "adult" and not (FOLDER.parents[2] / "shared" / "data" / "adult.data").exists():
-        pytest.skip("adult.data is not at hand")
+    if name in NEEDED and not (FOLDER.parents[2] / "shared" / "data" / NEEDED[name]).exists():
+        pytest.skip(f"{NEEDED[name]} is not at hand")
     monkeypatch.chdir(FOLDER)
     names = {"__name__": "__main__"}
     with warnings.catch_warnings(), threadpool_limits(1):
@@ -53,10 +64,11 @@ def test_outputs_are_stored_small(name):
         assert not [part for part in MACHINE if part in text]
 
 
-def test_the_notebook_of_adult_says_what_it_lacks(monkeypatch):
+@pytest.mark.parametrize("name", NEEDED)
+def test_a_notebook_says_what_it_lacks(monkeypatch, name):
     monkeypatch.setattr(Path, "exists", lambda path: False)
-    with pytest.raises(FileNotFoundError, match=r"shared/data/adult\.data"):
-        exec("".join(cells("adult")[0]["source"]), {})
+    with pytest.raises(FileNotFoundError, match=f"shared/data/{NEEDED[name]}"):
+        exec("".join(cells(name)[0]["source"]), {})
 
 
 def test_pictures_are_stored():

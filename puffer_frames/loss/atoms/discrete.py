@@ -194,6 +194,8 @@ class DiscreteLoss:
             lower = max(lower, low)
             if high > upper:
                 upper, worst = high, k
+            if low == math.inf:
+                break
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=self._pair(worst))
 
     def _pure_of_all(self, scale: float) -> WorstCase:
