@@ -43,7 +43,7 @@ class CoupledLoss:
     """
 
     def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs, noise: Noise) -> None:
-        self._priors, self._noise = dict(priors), noise
+        self._priors, self._noise, self._asked = dict(priors), noise, pairs
         self._pairs = list(combinations(priors, 2)) if pairs == "all" else list(pairs)
         self._exact = [pair for pair in self._pairs if self._is_exact(pair)]
         self._distance = {pair: self._coupled(pair) for pair in self._pairs if not self._is_exact(pair)}
@@ -93,7 +93,6 @@ class CoupledLoss:
         return w_infinity(p, q) if p.is_discrete and q.is_discrete else shift_distance(p, q)
 
     def _raw(self) -> DiscreteLoss | MixtureLoss:
-        pairs = tuple(self._pairs)
         if all(prior.is_discrete for prior in self._priors.values()):
-            return DiscreteLoss(self._priors, pairs=pairs)
-        return MixtureLoss(self._priors, pairs=pairs)
+            return DiscreteLoss(self._priors, pairs=self._asked)
+        return MixtureLoss(self._priors, pairs=self._asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -40,8 +41,12 @@ class StableNoiseLoss(CoupledLoss):
     """
 
     def _is_exact(self, pair: Pair) -> bool:
-        both = [self._priors[s] for s in pair]
-        return all(prior.is_discrete for prior in both) and sum(prior.means.size for prior in both) <= MOST_ATOMS
+        return sum(self._atoms[s] for s in pair) <= MOST_ATOMS
+
+    @cached_property
+    def _atoms(self) -> dict[Secret, float]:
+        """How many each prior has; infinitely many where it has widths."""
+        return {s: prior.means.size if prior.is_discrete else math.inf for s, prior in self._priors.items()}
 
     @cached_property
     def _binding(self) -> list[Pair]:
