@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # so that of the processes of tests only the first compiles the package
 SPARK = re.compile(r"test_spark|_spark_|_in_spark|\[spark[-\]]")
 """Tests that use a Spark session, by their names: one worker runs them all, in one session."""
 LOCAL_KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "polars-lazy", "pyarrow", "duckdb")
@@ -24,6 +25,11 @@ SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 def sweep(few, many):
     """For a test of `count` cases: few of them in the suite, many among the slow tests."""
     return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.slow)])
+
+
+def few(count):
+    """For a test of many cases: so many of them in the suite, evenly spread, the others among the slow tests."""
+    return pytest.mark.few(count)
 
 
 def thinned(*axes, often=1, few=None):
@@ -53,6 +59,7 @@ def pytest_collection_modifyitems(items):
 
     The first case leaves out two of the three kinds of pandas in turn. All that is left out is among the slow tests.
     """
+    spread_out(items)
     seen = {}
     for item in items:
         params = dict(item.callspec.params) if hasattr(item, "callspec") else {}
@@ -67,6 +74,20 @@ def pytest_collection_modifyitems(items):
         first = case == 0 and (name not in RARE_KINDS or RARE_KINDS.index(name) == turn % 3)
         if not (in_turn or first):
             item.add_marker(pytest.mark.slow)
+
+
+def spread_out(items):
+    """Mark as slow what `few` leaves out."""
+    cases = {}
+    for item in items:
+        if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
+            cases.setdefault((item.path, item.originalname), []).append(item)
+    for found in cases.values():
+        (count,) = found[0].get_closest_marker("few").args
+        kept = {len(found) * k // count for k in range(count)}
+        for k, item in enumerate(found):
+            if k not in kept:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -55,7 +55,7 @@ def test_outputs_are_stored_small(name):
     ran = cells(name)
     assert [cell["execution_count"] for cell in ran] == list(range(1, len(ran) + 1))
     outputs = [output for cell in ran for output in cell["outputs"]]
-    assert len(outputs) >= 6
+    assert len(outputs) >= 4
     for output in outputs:
         assert output["output_type"] in ("stream", "display_data", "execute_result")
         assert output.get("name") != "stderr"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import without_spark
+from conftest import few, without_spark
 
 import puffer_frames
 from puffer_frames import (
@@ -170,6 +170,7 @@ def test_columns_without_noise_have_their_own_figures():
     assert drawn.mean("rooms").standard_error == pytest.approx(rooms.std() / np.sqrt(ROWS))
 
 
+@few(2)
 @pytest.mark.parametrize(
     "done",
     [{"clip": (0, 12)}, {"round": True}, {"clip": (0.5, 11.2), "round": True}, {"noise": Stable(alpha=1.3)}],

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import build_frame
+from conftest import build_frame, few
 
 import puffer_frames
 from puffer_frames import (
@@ -101,6 +101,7 @@ REQUESTS = {
 }
 
 
+@few(2)
 @pytest.mark.filterwarnings("ignore::puffer_frames.PufferWarning")
 @pytest.mark.parametrize("name", REQUESTS)
 def test_requests(name, key):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import run
+from conftest import few, run
 
 from puffer_frames import (
     ArgumentError,
@@ -257,6 +257,7 @@ def test_side_knowledge_beyond_the_floats_is_refused():
             calibrate(small, secret="who", public="x", epsilon=1e-9, beliefs=["empirical", belief])
 
 
+@few(1)
 @pytest.mark.parametrize("ask", [{"noise": "gaussian", "delta": 1e-5}, {"noise": Stable(alpha=1.5)}, {}])
 def test_figures_never_refuse_a_request(ask, monkeypatch):
     """Any law at all is the same for every pair, however many are listed; that of the population may be left out."""

@@ -6,7 +6,7 @@ from functools import cache
 
 import pandas as pd
 import pytest
-from conftest import table, thinned
+from conftest import few, table, thinned
 
 from puffer_frames import Channel
 from puffer_frames.scales.channels import best
@@ -88,6 +88,7 @@ def options_of(name, epsilon, rows):
     return Channel(radius={s: min(0.5, round(int(name[1]) / math.sqrt(n), 6)) for s, n in rows.items()}, cap=cap)
 
 
+@few(9)
 @pytest.mark.parametrize(("column", "epsilon", "name"), thinned(COLUMNS, EPSILONS, GUARANTEES, often=3), ids=str)
 def test_least_error(column, epsilon, name):
     """Six printed digits: half of the last one, and a millionth."""

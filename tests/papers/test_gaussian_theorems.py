@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import few
 
 import puffer_frames
 from puffer_frames import (
@@ -30,6 +31,7 @@ def gaussians(mean_i, std_i, mean_j, std_j):
     return {"i": Prior.gaussian(mean_i, std_i), "j": Prior.gaussian(mean_j, std_j)}
 
 
+@few(2)
 @pytest.mark.parametrize(
     ("parameters", "epsilon", "delta", "published", "exact"),
     [

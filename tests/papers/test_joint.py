@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import table
+from conftest import few, table
 from scipy.special import logsumexp
 
 from puffer_frames import calibrate
@@ -63,6 +63,7 @@ def test_on_fewer_lines_than_coordinates():
     assert found.upper - found.lower < 2e-4
 
 
+@few(1)
 @pytest.mark.parametrize(
     ("name", "secret", "total"),
     [

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import sweep, table
+from conftest import few, sweep, table
 from scipy.integrate import dblquad, quad
 from scipy.stats import norm
 
@@ -88,6 +88,7 @@ def test_gaussian_noise_against_a_fine_grid(noise_over_step):
     assert found.width < 0.01 * trapezoid
 
 
+@few(2)
 @pytest.mark.parametrize(
     ("secret", "delta", "total"),
     [

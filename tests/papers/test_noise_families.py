@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import table, thinned
+from conftest import few, table, thinned
 
 from puffer_frames import (
     ArgumentError,
@@ -32,6 +32,7 @@ EPSILONS = (0.1, 0.5, 1.0, 2.0)
 POINTS = {"s": Prior.empirical([0.0]), "t": Prior.empirical([1.0])}
 
 
+@few(2)
 @pytest.mark.parametrize("alpha", C)
 def test_table_of_c(alpha):
     for epsilon, expected in zip(EPSILONS, C[alpha]):
@@ -173,6 +174,7 @@ def test_alpha_must_be_said(bad):
         privatize(frame, secret="s", public="x", epsilon=1.0, noise=Stable(alpha=bad))
 
 
+@few(2)
 @pytest.mark.parametrize(("alpha", "k", "epsilon"), thinned([1.0, 1.3, 1.7, 1.95], [2, 5], [2.0, 0.3]))
 def test_several_coordinates_of_stable_noise(alpha, k, epsilon):
     """gamma = D c(eps/k, alpha)/k hides every way to share a change D among k coordinates; D c(eps, alpha) does not."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import table
+from conftest import few, table
 
 from puffer_frames import (
     MarkovChain,
@@ -124,6 +124,7 @@ def test_the_scan_over_the_alphabet():
         assert all((x - shift >= j) <= (x >= i) <= (x + shift >= j) for x in (a, b))
 
 
+@few(2)
 @pytest.mark.parametrize("row", tables(5)[0], ids=lambda row: "; ".join(row[:3]))
 def test_theorem_1_beside_the_exact_scale(row):
     cell, epsilon, delta, published, exact, ratio = row

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import thinned
+from conftest import few, thinned
 from summaries import summary_of
 
 from puffer_frames import (
@@ -72,6 +72,7 @@ def test_the_published_scale_covers_the_exact_distance(table):
     assert "in cells" in " ".join(plan.release(pl.DataFrame(table)).puffer.certificate.assumptions)
 
 
+@few(1)
 @pytest.mark.parametrize("family", [LAPLACE, GAUSSIAN, Stable(alpha=1.5)], ids=lambda family: family.name)
 def test_a_radius_is_paid_for(family):
     """Atoms moved within the radius in the worst way: the bracket holds their loss."""

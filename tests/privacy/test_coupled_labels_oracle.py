@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import run, sweep, thinned
+from conftest import few, run, sweep, thinned
 from scipy.optimize import linprog
 
 import puffer_frames
@@ -56,6 +56,7 @@ def people(seed, rows=240):
     )
 
 
+@few(1)
 @pytest.mark.parametrize("public", [["x", "job"], ["job", "pet"], ["x", "job", "y"]])
 def test_rows_can_be_paired_within_epsilon(public):
     frame = people(1)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import few
 from sequence_oracle import (
     count_loss,
     gapped_count_loss,
@@ -117,6 +118,7 @@ def has_gaps(case):
     return any(times != list(range(1 if known else times[0], times[-1] + 1)) for times in case.observed())
 
 
+@few(2)
 @pytest.mark.parametrize("gaps", ["bridge", "independent"])
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_no_release_loses_more_than_epsilon(mechanism, gaps):

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import thinned
+from conftest import few, thinned
 from scipy import stats
 
 from puffer_frames.noise import adding
@@ -65,6 +65,7 @@ def test_far_noise_has_uniform_residues(alpha, modulus):
     assert stats.chisquare(np.bincount([n % modulus for n in far], minlength=modulus)).pvalue > 1e-4
 
 
+@few(1)
 @pytest.mark.parametrize(
     "exponent", [17, 19, 21, pytest.param(18, marks=pytest.mark.slow), pytest.param(20, marks=pytest.mark.slow)]
 )
@@ -138,6 +139,7 @@ class _Fixed:
         return self._sampler
 
 
+@few(1)
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_far_noise_does_not_depend_on_chunks_order_or_threads(alpha, monkeypatch):
     sampler = Stable(scale=2.3, alpha=alpha).sampler(resolution=FINE)
@@ -154,6 +156,7 @@ def test_far_noise_does_not_depend_on_chunks_order_or_threads(alpha, monkeypatch
         assert grid_noise(sampler, rows, stream=stream()) == exact
 
 
+@few(1)
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_far_noise_has_the_law(alpha):
     noise = Stable(scale=1.0, alpha=alpha)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import few
 from scipy.stats import laplace, norm
 
 from puffer_frames import Prior, hockey_stick, pure_loss
@@ -39,6 +40,7 @@ def test_the_pure_loss_on_the_grid_is_at_most_the_continuous_one_and_its_cost(re
     assert closest < 0.2 * 2.0**-resolution  # the cost is needed: some pair comes near
 
 
+@few(2)
 @pytest.mark.parametrize("resolution", [3, 5])
 @pytest.mark.parametrize(("family", "law"), [(LAPLACE, laplace), (GAUSSIAN, norm)], ids=["laplace", "gaussian"])
 def test_the_hockey_stick_on_the_grid_is_at_most_that_of_the_rounded_values(family, law, resolution):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import sweep, thinned
+from conftest import few, sweep, thinned
 from joint_oracle import (
     best_climb,
     best_ray,
@@ -235,6 +235,7 @@ def strange_tables():
     }
 
 
+@few(6)
 @pytest.mark.parametrize(("name", "epsilon"), thinned(strange_tables(), [0.01, 1.0, 20.0]))
 def test_strange_values(name, epsilon):
     check(strange_tables()[name], ["x", "y"], epsilon=epsilon)

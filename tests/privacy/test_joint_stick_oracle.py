@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import sweep
+from conftest import few, sweep
 from scipy.stats import laplace
 
 from puffer_frames import Unit, calibrate
@@ -137,6 +137,7 @@ def rows_of(frame, public):
     return laws
 
 
+@few(1)
 @pytest.mark.parametrize("delta", [1e-5, 1e-3, 0.05])
 @sweep(2, 30)
 def test_scales_of_a_plan(count, delta):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import sweep
+from conftest import few, sweep
 from oracle import hockey_stick as oracle_hockey_stick
 from oracle import pure_loss as oracle_pure_loss
 
@@ -80,6 +80,7 @@ def test_brackets_are_narrow(count):
         assert stick.width <= max(1e-4 * stick.upper, 5e-14)  # the rounding of differences of masses
 
 
+@few(1)
 @sweep(6, 36)
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 1e-2])
 def test_scales_are_private_and_the_smallest(delta, count):

@@ -6,7 +6,7 @@ import math
 import noise_oracle as oracle
 import numpy as np
 import pytest
-from conftest import sweep, thinned
+from conftest import few, sweep, thinned
 from mpmath import mp, mpf
 
 from puffer_frames import Prior, Stable, hockey_stick, pure_loss, smallest_scale
@@ -205,6 +205,7 @@ def test_the_upper_bound_for_thousands_of_atoms_is_at_least_the_truth(epsilon):
 CALIBRATED = ("one Gaussian each", "few atoms", "atoms and Gaussians", "mixtures", "near-equal")
 
 
+@few(2)
 @pytest.mark.parametrize(("style", "target"), thinned(CALIBRATED, [(0.2, 1e-6), (1.0, 1e-2)]), ids=str)
 @sweep(1, 2)
 def test_gaussian_scales_are_private_and_nearly_the_smallest(style, target, count):
@@ -234,6 +235,7 @@ def test_stable_brackets_are_narrow():
         assert bracket.upper - bracket.lower <= 1e-4 * bracket.upper
 
 
+@few(2)
 @pytest.mark.parametrize(("far", "place"), thinned([0, 1], range(len(ALPHAS))))
 def test_stable_scales_are_private_and_nearly_the_smallest(far, place):
     case = place + len(ALPHAS) * far

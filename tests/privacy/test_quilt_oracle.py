@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import sweep
+from conftest import few, sweep
 from scipy.stats import norm
 from sequence_oracle import count_loss as brute_count_loss
 from sequence_oracle import (
@@ -307,6 +307,7 @@ def quilts_of(table, node, length):
     yield from ((a + b - 1, (table.left[a - 1] + table.right[b - 1]).max()) for a in left for b in right)
 
 
+@few(10)
 @pytest.mark.parametrize("stay", [0.8, 0.999, 1e-9])
 @pytest.mark.parametrize("initial", [[0.5, 0.5], [1.0, 0.0], "estimated", "stationary", "any"])
 @pytest.mark.parametrize("mechanism", ["quilt", "quilt-approx"])

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import few
 from mpmath import mp, mpf
 
 from puffer_frames import MarkovChain, Prior
@@ -95,6 +96,7 @@ def binomial(copies, p):
         return [mp.binomial(copies, j) * p**j * (1 - p) ** (copies - j) for j in range(copies + 1)]
 
 
+@few(1)
 @pytest.mark.parametrize(
     ("transition", "length", "epsilon"),
     [

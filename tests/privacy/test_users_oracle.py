@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import thinned
+from conftest import few, thinned
 from oracle import pure_loss as oracle_loss
 
 from puffer_frames import Prior, smallest_scale
@@ -94,6 +94,7 @@ LAWS = [
 ]
 
 
+@few(2)
 @pytest.mark.parametrize(("law", "epsilon"), thinned(LAWS, [0.2, 1.0, 3.0]))
 def test_the_closed_form_of_presence_is_the_loss_of_the_pair(law, epsilon):
     """max(log E e^(D/b), log E e^(-D/b), -log E e^(-|D|/b)), against the engine of pairs and the oracle."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import sweep
+from conftest import few, sweep
 from scipy.optimize import linprog
 from scipy.stats import beta
 
@@ -230,6 +230,7 @@ def test_a_maximum_between_the_values():
     assert found.upper == pytest.approx(1.323, abs=1e-3)
 
 
+@few(2)
 @pytest.mark.parametrize("seed", range(6))
 def test_the_hockey_stick_holds_that_of_drawn_laws(seed):
     rng = np.random.default_rng(seed)
@@ -274,6 +275,7 @@ def test_cells_that_are_positive_throughout_count(scale, epsilon, share):
     assert found.lower <= found.upper
 
 
+@few(1)
 @pytest.mark.filterwarnings("ignore::puffer_frames.WeakGuaranteeWarning")
 @pytest.mark.parametrize("delta", [0.04, 0.05, 0.08])
 def test_no_superset_of_the_frequencies_needs_less_noise(delta):
@@ -289,6 +291,7 @@ def test_no_superset_of_the_frequencies_needs_less_noise(delta):
         assert rows.loc["population", "loss"] >= rows.loc["empirical", "loss"] * (1 - 1e-6)
 
 
+@few(13)
 @pytest.mark.parametrize("seed", range(40))
 def test_sets_lose_at_least_what_their_laws_do(seed):
     """Intervals of any kind, with a delta: laws at the ends, which a set holds, against the upper bound."""

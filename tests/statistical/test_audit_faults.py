@@ -12,7 +12,7 @@ import puffer_frames
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from audit_kinds import FAULTS, KINDS, SHOWN_BY, fault, people, release
-from conftest import thinned
+from conftest import few, thinned
 
 LEVEL = 1 - 1e-6
 """Releases are not from a seed: so many runs of the tests pass without a false alarm."""
@@ -37,6 +37,7 @@ QUICK = (
 )
 
 
+@few(2)
 @pytest.mark.parametrize("kind", thinned(list(KINDS), few=QUICK))
 def test_correct_releases_pass(kind):
     original, released = release(kind, people(np.random.default_rng(), rows=600))
@@ -44,6 +45,7 @@ def test_correct_releases_pass(kind):
     assert report.passed, str(report)
 
 
+@few(2)
 @pytest.mark.parametrize("kind", FAULTS)
 def test_planted_faults_are_found(kind):
     rng = np.random.default_rng()
@@ -65,6 +67,7 @@ def base():
     return frame, released, replace(released.puffer.certificate, reproducible=False)
 
 
+@few(1)
 @pytest.mark.parametrize(("factor", "passes"), [(1.0, True), (0.7, False), (1.3, False)])
 def test_the_law_is_that_of_the_scale(base, factor, passes):
     frame, released, certificate = base
@@ -73,6 +76,7 @@ def test_the_law_is_that_of_the_scale(base, factor, passes):
     assert (found["noise law"].result == "passed") is passes
 
 
+@few(2)
 @pytest.mark.parametrize(
     ("change", "name"),
     [

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from conftest import few
 from scipy import stats
 
 from puffer_frames import Channel, calibrate
@@ -72,6 +73,7 @@ def p_values(inputs, outputs, weights):
     return np.array(found)
 
 
+@few(2)
 @pytest.mark.parametrize("rows", COUNTS)
 @pytest.mark.parametrize("name", REQUESTS)
 def test_levels_have_the_law_of_the_weights(name, rows):

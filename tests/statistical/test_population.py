@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import sweep
+from conftest import few, sweep
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from population import POPULATIONS, misses
 
 
+@few(1)
 @pytest.mark.parametrize("name", ["ties, n = 20", "two atoms, n = 20", "a rare far value, n = 200"])
 @sweep(60, 2000)
 def test_at_most_one_table_in_twenty_is_missed(name, count):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import few
 
 from puffer_frames import calibrate
 
@@ -22,6 +23,7 @@ def people():
     return pd.DataFrame({"group": group, "score": rng.binomial(12, 0.3 + 0.1 * (group == "a")), "wage": wage})
 
 
+@few(1)
 @pytest.mark.parametrize("name", REQUESTS)
 def test_mean_error(people, name):
     asked = {"secret": "group", "public": "score", "epsilon": 0.4} | REQUESTS[name]

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import thinned
+from conftest import few, thinned
 from scipy import stats
 
 import puffer_frames
@@ -57,6 +57,7 @@ def p_value(noise, sample, factor=1.0):
     return stats.kstest(sample[:SOME] / factor, cdf(noise)).pvalue
 
 
+@few(2)
 def test_distribution(case):
     noise, sample = case
     assert p_value(noise, sample) > UNLIKELY
@@ -129,6 +130,7 @@ def chi_square(counted, expected):
     return stats.chisquare(counted, expected * counted.sum() / expected.sum()).pvalue
 
 
+@few(3)
 @pytest.mark.parametrize(
     ("resolution", "law", "scale"), thinned([6, 7, 8, 10, 12], [Laplace, Gaussian], [1.0, 1.37, 1.9999], often=2)
 )
@@ -169,6 +171,7 @@ def test_places_within_the_cells_of_the_table(kind):
 # ----------------------------------------------------------------------------------------- a release
 
 
+@few(1)
 @pytest.mark.parametrize(
     "request_",
     [{}, {"noise": "gaussian", "delta": 1e-5}, {"noise": Stable(alpha=1.6)}],

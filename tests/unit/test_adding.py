@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import run
+from conftest import few, run
 
 from puffer_frames import CalibrationError
 from puffer_frames.noise import adding
@@ -100,6 +100,7 @@ def test_noise_of_tiny_and_huge_scales_is_the_same_but_for_its_unit(kind, scale,
     assert np.array_equal(add_noise(np.zeros(2000), kind(scale=scale).sampler(), stream=stream), near * unit)
 
 
+@few(1)
 def test_little_memory_beside_the_result(noise, stream):
     values = np.zeros(1_000_000)
     sampler = noise.sampler()
@@ -113,6 +114,7 @@ def test_little_memory_beside_the_result(noise, stream):
     assert peak - released.nbytes < 8 * 2**20
 
 
+@few(1)
 @pytest.mark.parametrize("request_", [{}, {"noise": "gaussian", "delta": 1e-4}, {"noise": Stable(alpha=1.5)}])
 def test_one_key_gives_every_library_the_same_noise(request_):
     secrets = np.random.default_rng(0).permutation(["a", "b"] * 100).tolist()

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from conftest import few
 from fitted_columns import COLUMNS, counted, scikit_learn
 from scipy.stats import norm
 
@@ -18,6 +19,7 @@ def bic(prior, values, counts):
 # BIC
 
 
+@few(1)
 @pytest.mark.parametrize(("name", "tolerance"), [("overlapping", 0.5), ("normal", 0.5), ("separated", 10)])
 def test_bic_differs_from_scikit_learns_by_a_constant(name, tolerance):
     column = COLUMNS[name]
@@ -48,6 +50,7 @@ def test_bic_is_finite_where_the_prior_says_impossible():
     assert math.isfinite(bic(Prior.gaussian(0, 1), [0, 1e9], [10, 1]))
 
 
+@few(2)
 @pytest.mark.parametrize(
     ("parts", "expected"),
     [

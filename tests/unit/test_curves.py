@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from conftest import few
 
 from puffer_frames import Calibration, Channel, Prior, Unit, hockey_stick
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
@@ -32,6 +33,7 @@ WORDS = [
 ]
 
 
+@few(2)
 @pytest.mark.parametrize("words", WORDS, ids=str)
 def test_a_curve_is_that_of_plans(words):
     words = {**words, "allow_zero_noise": True}

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from conftest import few
 
 from puffer_frames import Gaussian, Laplace, Stable
 from puffer_frames.verbs.estimating.moments import covariance_of, mean_of, variance_of
@@ -129,6 +130,7 @@ def biased(found):
     return np.abs(found.mean(axis=0) - TRUTH) / (found.std(axis=0) / math.sqrt(len(found)))
 
 
+@few(2)
 @pytest.mark.parametrize("y", [(None,), (Laplace(scale=2.0),), NOISES["strata"]], ids=["kept", "noisy", "strata"])
 @pytest.mark.parametrize("on", [LITTLE, ((Laplace(scale=0.4), None), (None,))], ids=["noisy", "some noisy"])
 def test_regressions(y, on):

@@ -3,7 +3,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import thinned
+from conftest import few, thinned
 from fitted_columns import COLUMNS, N, counted, scikit_learn
 from scipy.stats import norm
 
@@ -48,6 +48,7 @@ def test_gaussian_of_tiny_and_huge_values(unit):
 # Mixture
 
 
+@few(2)
 @pytest.mark.parametrize(("name", "components"), thinned(COLUMNS, [2, 3, 4]))
 def test_mixture_agrees_with_scikit_learn_on_the_rows(name, components):
     column = COLUMNS[name]
@@ -159,6 +160,7 @@ def test_component_of_no_weight_is_dropped():
 # Invariances
 
 
+@few(1)
 @pytest.mark.parametrize("name", ["separated", "skewed", "integers"])
 def test_equal_seeds_give_equal_priors(name):
     data = counted(COLUMNS[name])
@@ -201,6 +203,7 @@ def test_large_offset():
     assert prior.stds == pytest.approx([column[:3000].std(), column[3000:].std()], rel=1e-3)
 
 
+@few(2)
 @pytest.mark.parametrize("seed", [0, 1, 2, 4, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (3, 5, 6, 7))])
 def test_awkward_data_give_a_prior_within_the_range_without_a_warning(seed):
     rng = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ from itertools import combinations, combinations_with_replacement
 
 import numpy as np
 import pytest
-from conftest import sweep, thinned
+from conftest import few, sweep, thinned
 
 import puffer_frames.priors.bands
 from puffer_frames import Prior, fit_gaussian, smallest_scale
@@ -63,6 +63,7 @@ def test_pure_loss_is_that_of_the_pairs_one_by_one(style, scale, count):
             assert pair.bracket.upper == pytest.approx(expected.bracket.upper, rel=1e-7, abs=1e-13)
 
 
+@few(3)
 @pytest.mark.parametrize(("style", "point"), thinned(STYLES, [(0.3, 0.1), (1.0, 1.0), (5.0, 0.5)]), ids=str)
 @sweep(2, 12)
 def test_hockey_stick_is_that_of_the_pairs_one_by_one(style, point, count):
@@ -73,6 +74,7 @@ def test_hockey_stick_is_that_of_the_pairs_one_by_one(style, point, count):
         assert_alike(many.hockey_stick(scale, epsilon=epsilon), one_by_one.hockey_stick(scale, epsilon=epsilon))
 
 
+@few(3)
 @pytest.mark.parametrize(("style", "point"), thinned(STYLES, [(0.3, 0.1), (1.0, 1.0), (30.0, 0.2)]), ids=str)
 @sweep(2, 9)
 def test_under_gaussian_noise_too(style, point, count):
@@ -133,6 +135,7 @@ def test_huge_and_tiny_units():
         assert ManyGaussiansLoss(other).pure(unit).bracket == ManyGaussiansLoss(plain).pure(1.0).bracket
 
 
+@few(2)
 @pytest.mark.parametrize(
     ("style", "delta"),
     [

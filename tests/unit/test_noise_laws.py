@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import few
 from scipy import stats
 from scipy.special import log_ndtr
 
@@ -70,6 +71,7 @@ def test_shares_of_contributors_sum_to_the_noise():
         noise.share(5, drop_outs=5)
 
 
+@few(2)
 @pytest.mark.parametrize(("shift", "epsilon"), [(0.1, 1.0), (1.0, 1.0), (3.0, 0.5), (8.0, 2.0)])
 def test_hockey_stick_of_a_shift_is_the_integral(shift, epsilon):
     y = np.linspace(-40, 40, 4_000_001)
@@ -127,6 +129,7 @@ def test_rounding_to_the_grid_is_paid_for(family, epsilon, delta):
         assert log_d + np.log1p(np.exp(epsilon)) <= np.log(delta) + np.log1p(-np.exp(2.0**-35) * (share / delta))
 
 
+@few(1)
 @pytest.mark.parametrize(
     ("family", "step", "epsilon"),
     [

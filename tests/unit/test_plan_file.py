@@ -7,6 +7,7 @@ import pickle
 import stat
 
 import pytest
+from conftest import few
 from plan_cases import file_of, planned
 
 from puffer_frames import ArgumentError, ArgumentTypeError, Calibration, PlanFileError, load_plan
@@ -196,6 +197,7 @@ def test_every_bit_of_the_content_is_authenticated(locked, tmp_path):
         content[place] ^= 1
 
 
+@few(2)
 @pytest.mark.parametrize(
     ("name", "entry"),
     [("keep private", "it is public"), ("schema", "1.7"), ("version", "9"), ("version", None)],

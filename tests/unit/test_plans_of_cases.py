@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import pytest
 from certificate_cases import CASES
-from conftest import thinned
+from conftest import few, thinned
 
 from puffer_frames import calibrate, load_plan
 from puffer_frames.verbs.requests.arguments import CalibrateArguments
@@ -14,6 +14,7 @@ ASKED = {each.name for each in fields(CalibrateArguments)}
 NAMES = [name for name, case in CASES.items() if case["verb"] in ("privatize", "release")]
 
 
+@few(3)
 @pytest.mark.parametrize("name", thinned(NAMES, few=NAMES[::3]))
 def test_a_file_gives_back_the_plan(name, tmp_path):
     case, path = CASES[name], tmp_path / "plan"

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import sweep
+from conftest import few, sweep
 from scipy import stats
 from scipy.integrate import quad
 
@@ -140,6 +140,7 @@ def test_values_at_the_ends_of_the_floats(family, scale):
     assert (np.diff(remap.thresholds) > 0).all()
 
 
+@few(2)
 @pytest.mark.parametrize("scale", [0.003, 0.1, 1.0, 30.0])
 def test_many_atoms_against_direct_sums(family, scale):
     rng = np.random.default_rng(4)
@@ -212,6 +213,7 @@ def test_noise_alone_has_none(people, mechanism):
     assert "remap" not in str(plan)
 
 
+@few(1)
 @pytest.mark.parametrize("options", [{}, {"noise": "gaussian", "delta": 1e-6}, {"public": ["score", "age"]}])
 def test_a_release_is_a_function_of_the_noisy_values_alone(people, options):
     asked = ASKED | options

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from conftest import few
 from scipy import stats
 
 from puffer_frames import Gaussian, Laplace, Stable
@@ -68,6 +69,7 @@ def test_a_wrong_kernel_is_found(fault):
     assert stats.chi2.sf(excess, enough.sum() - 1) < 1e-9
 
 
+@few(2)
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("done", [{}, {"bounds": (0.0, 7.0), "to_integers": True}], ids=["as drawn", "processed"])
 def test_the_law_is_found_again(law, done):
