@@ -125,6 +125,21 @@ class UnitLaws:
             given=self.given[k : k + 1],
         )
 
+    def first(self, count: int, /) -> UnitLaws:
+        """The laws of the first units, or of all where there are fewer."""
+        starts = self.starts[: count + 1]
+        stop = int(starts[-1])
+        return replace(
+            self,
+            units=self.units[:count],
+            weights=self.weights[:stop],
+            means=self.means[:stop],
+            stds=self.stds[:stop],
+            starts=starts,
+            copies=self.copies[:count],
+            given=self.given[:count],
+        )
+
     def different(self) -> UnitLaws:
         """The laws without those of an earlier unit, where they are observed frequencies of few different values."""
         sizes, rows = np.diff(self.starts), self.means.size

@@ -98,8 +98,9 @@ def of_presence(laws: UnitLaws, /, *, noise: Noise) -> Protection:
             distance=distance,
             upper_bound=not engine.is_exact,
         )
-    if len(laws) <= MOST_UNITS:
-        priors = laws.priors()
+    different = laws.different()
+    if len(different) <= MOST_UNITS:
+        priors = different.priors()
     else:  # a coupling within the largest contribution holds for every noise
         priors = {"the largest contribution": Prior.gaussian(_finite(distance, noise), 0.0)}
     pairs = tuple((unit, ABSENT) for unit in priors)
@@ -113,8 +114,10 @@ def of_presence(laws: UnitLaws, /, *, noise: Noise) -> Protection:
 
 def of_replacement(laws: UnitLaws, pairs: Pairs, /, *, noise: Noise) -> Protection:
     """The law of one unit or that of another."""
-    if pairs == "all" and len(laws) > MOST_UNITS:
-        return _of_many(laws, noise)
+    if pairs == "all":
+        laws = _at_least_two(laws)
+        if len(laws) > MOST_UNITS:
+            return _of_many(laws, noise)
     named = list(laws.units) if pairs == "all" else list(dict.fromkeys(unit for pair in pairs for unit in pair))
     numbers = {unit: k for k, unit in enumerate(laws.units)}
     priors = {unit: laws.prior(numbers[unit]) for unit in named}
@@ -151,14 +154,20 @@ def of_sets(sets: Mapping[Secret, LawSet], pairs: Pairs | None, /, *, noise: Noi
     )
 
 
+def _at_least_two(laws: UnitLaws) -> UnitLaws:
+    """Each law once, as the pairs of equal laws have no loss; or the first two units, where all laws are equal."""
+    different = laws.different()
+    return different if len(different) > 1 else laws.first(2)
+
+
 def _of_many(laws: UnitLaws, noise: Noise) -> Protection:
-    """All pairs of so many units that they are not compared one by one."""
+    """All pairs of so many different laws that they are not compared one by one."""
     rows = laws.is_discrete and not laws.given and bool((laws.copies == 1).all())
     if not (rows and noise == PUBLISHED_FOR):
         raise ArgumentError(
             "the units whose laws must be indistinguishable",
-            rule=f"at most {MOST_UNITS}, unless their laws are observed frequencies of one row each and the noise is "
-            "Laplace",
+            rule=f"of at most {MOST_UNITS} different laws, unless these are observed frequencies of one row each and "
+            "the noise is Laplace",
             got=f"{len(laws):,}",
             hint='List the pairs that matter, or take laws="empirical" with contribution="draw".',
         )

@@ -3,6 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from puffer_frames.loss.atoms.rows import RowsLoss
@@ -90,3 +91,28 @@ def test_quantile_of_stable_noise_scales():
         assert Stable(scale=scale, alpha=1.5).quantile(0.975) == scale * unit
         assert Stable(scale=scale, alpha=1.5).quantile(0.025) == pytest.approx(-scale * unit, rel=1e-12)
     assert float(Stable(scale=1.0, alpha=1.5).survival(np.array([unit]))[0]) == pytest.approx(0.025, rel=1e-9)
+
+
+NOISES = {"laplace": {}, "laplace with delta": {"delta": 1e-3}, "gaussian": {"noise": "gaussian", "delta": 1e-5}}
+
+
+@pytest.mark.parametrize("protect", ["presence", "replacement"])
+@pytest.mark.parametrize("noise", [*NOISES, "stable"])
+def test_many_users_need_the_noise_of_their_different_laws(protect, noise):
+    """Beyond 400 units too, where pairs of units were not compared, or not with this noise."""
+    asked = {"value": "value", "query": "sum", "protect": protect, "epsilon": 1.0, "unit": "user", "rng": 1}
+    asked |= NOISES.get(noise, {"noise": Stable(alpha=1.5)})
+    rows = np.array([[1, 1], [1, 4], [2, 5], [5, 5], [3, 3]])
+    found = []
+    for repeats in (2, 150):
+        users = np.tile(rows, (repeats, 1))
+        table = pd.DataFrame({"user": np.repeat(np.arange(len(users)), 2), "value": users.ravel()})
+        found.append(table.puffer.aggregate(**asked, contribution="rows").puffer.certificate.scales["sum"])
+    assert found[0] == found[1] > 0
+
+
+def test_users_of_one_law_need_no_noise():
+    table = pd.DataFrame({"user": np.arange(500), "value": 3})
+    asked = {"value": "value", "query": "sum", "protect": "replacement", "epsilon": 1.0, "unit": "user"}
+    released = table.puffer.aggregate(**asked, allow_zero_noise=True)
+    assert released.puffer.certificate.scales["sum"] == 0

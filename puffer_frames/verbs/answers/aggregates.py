@@ -107,9 +107,10 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     **Guarantee**: for every unit and pair, :math:`P(\text{answers} \in B \mid s) \le e^\varepsilon
     P(\text{answers} \in B \mid t) + \delta`, both orders, whatever the laws of the other units are. The exact scale is
     that of the unit alone: adding what the others add is data processing. One scale serves all groups. **Cost**: one
-    sort of the rows; some passes over the laws. **Limits**: beyond 400 units, replacement takes observed frequencies of
-    one row each and Laplace noise (or listed pairs), and presence with other noise is held to the largest contribution;
-    a unit's rows have at most 65,536 different sums, where their law is needed; values lie within 1e301 of 0.
+    sort of the rows; some passes over the laws. **Limits**: beyond 400 different laws, replacement takes observed
+    frequencies of one row each and Laplace noise (or listed pairs), and presence with other noise is held to the
+    largest contribution; a unit's rows have at most 65,536 different sums, where their law is needed; values lie within
+    1e301 of 0.
 
     References
     ----------
