@@ -27,6 +27,8 @@ _FAR, _BEYOND_FAR = 38.0, 1e-300
 """The log-ratio of Gaussians a shift s apart exceeds s (x + s/2) with probability Phi(-x), and Phi(-38) < 1e-300."""
 _LEAST_DELTA = 1e-290
 _LARGEST_EPSILON = 700.0
+_SMALLEST_SHIFT, _TINIEST = 1e-150, 1e-300
+"""What smaller shifts and hockey sticks are rounded up to."""
 _INVISIBLE = -40.0
 """So many standard deviations out, a Gaussian tail is below the smallest float."""
 
@@ -207,6 +209,20 @@ def shift_hockey_stick(shift: float, /, *, epsilon: float) -> float:
         return 0.5 * math.exp(-0.5 * near**2) * (mills[0] - mills[1] + rounding)
     lost = math.exp(epsilon + float(log_ndtr(far)))
     return min(1.0, float(ndtr(near)) - lost * (1 - UNIT_ROUNDOFF * (16.0 + 8 * epsilon)) + 8 * UNIT_ROUNDOFF)
+
+
+def shift_hockey_sticks(shifts: FloatArray, /, *, epsilon: float) -> FloatArray:
+    """`shift_hockey_stick` of many shifts at once, rounded up."""
+    shifts = np.maximum(shifts, _SMALLEST_SHIFT)
+    near, far = 0.5 * shifts - epsilon / shifts, -0.5 * shifts - epsilon / shifts
+    with np.errstate(over="ignore", under="ignore"):
+        tails = [erfcx(-np.minimum(x, 0.0) / math.sqrt(2)) for x in (near, far)]
+        rounding = UNIT_ROUNDOFF * (16.0 + 2 * near**2) * tails[0]
+        below = 0.5 * np.exp(-0.5 * near**2) * (tails[0] - tails[1] + rounding)
+        lost = np.exp(epsilon + log_ndtr(far)) * (1 - UNIT_ROUNDOFF * (16.0 + 8 * epsilon))
+        above = np.minimum(1.0, ndtr(near) - lost + 8 * UNIT_ROUNDOFF)
+    sticks: FloatArray = np.where(near < 0, np.maximum(below, _TINIEST), above)
+    return sticks
 
 
 def unit_scale(*, epsilon: float, delta: float) -> float:

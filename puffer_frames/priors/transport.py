@@ -74,6 +74,27 @@ def shift_distance(p: Prior, q: Prior, /) -> float:
     return subtract_up(*sorted((float(p.means[0]), float(q.means[0])), reverse=True))
 
 
+def monotone_shifts(p: Prior, q: Prior, /) -> tuple[FloatArray, FloatArray]:
+    """How far the monotone plan of two discrete priors moves each share of their mass, and the shares.
+
+    Returns
+    -------
+    tuple of arrays, shapes (n,)
+        Distances, rounded up, and shares. The plan is one of two laws that differ from p and q by rounding, of at most
+        2 UNIT_ROUNDOFF times their numbers of atoms in total variation.
+    """
+    levels = [np.minimum(np.cumsum(prior.weights), 1.0) for prior in (p, q)]
+    for own in levels:
+        own[-1] = 1.0
+    merged = np.unique(np.concatenate(levels))
+    ends = [
+        prior.means[np.minimum(np.searchsorted(own, merged), own.size - 1)]
+        for prior, own in zip((p, q), levels, strict=True)
+    ]
+    size = np.abs(ends[0]) + np.abs(ends[1])
+    return np.abs(ends[0] - ends[1]) + 2.0 * UNIT_ROUNDOFF * size, np.diff(merged, prepend=0.0)
+
+
 def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
     r"""Largest W-infinity distance over all pairs of the priors, without a loop over pairs.
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -19,11 +20,12 @@ from puffer_frames.loss.mixtures.refine import first_points, positive_mass
 from puffer_frames.loss.mixtures.shared_width import SharedWidthCurve
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.loss.ratio_cells import RatioCells
-from puffer_frames.noise.gaussian import shift_hockey_stick
+from puffer_frames.noise.gaussian import shift_hockey_stick, shift_hockey_sticks
 from puffer_frames.numbers.progress import watched
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.pairs import Pair, Pairs
-from puffer_frames.priors.prior import Prior, Secret
-from puffer_frames.priors.transport import w_infinity, w_infinity_bounds
+from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
+from puffer_frames.priors.transport import monotone_shifts, w_infinity_bounds
 
 MOST_ATOMS = 4096
 """Priors with more atoms are measured on this many cells, which the result pays for."""
@@ -33,6 +35,8 @@ _TOLERANCE = 1e-8
 _SHIFTS = 9.0
 """A shift of mu standard deviations is (9 mu, d)-private with d near 1e-19."""
 _ROUND_UP = 1 + 1e-9
+_MOST_STEPS = 2_000_000
+"""Of the plans of all pairs together; beyond it pairs are bounded by their distances."""
 NO_NOISE = 1e-100
 """Below this fraction of the span of the priors the noise is bounded by none at all: squares leave the floats."""
 
@@ -84,8 +88,8 @@ class GaussianNoiseLoss:
         listed = list(combinations(priors, 2) if pairs == "all" else pairs)
         if self._discrete:
             bounds = _distance_bounds(self._priors, listed)
+            self._known: dict[Pair, tuple[float, float, float]] = {}
             self._distances = dict(sorted(bounds.items(), key=lambda item: -item[1]))
-            self._exact: dict[Pair, float] = {}
 
     def only(self, pair: Pair, /) -> GaussianNoiseLoss:
         """The same for one of the pairs, on the same cells."""
@@ -93,7 +97,8 @@ class GaussianNoiseLoss:
             return GaussianNoiseLoss({s: self._given[s] for s in pair}, pairs=(pair,))
         two = copy(self)
         two._given, two._priors = ({s: priors[s] for s in pair} for priors in (self._given, self._priors))
-        two._pairs, two._distances = (pair,), {pair: self._distances[pair]}
+        two._pairs, two._distances, two._known = (pair,), {pair: self._distances[pair]}, {}
+        vars(two).pop("_plans", None)  # of all pairs
         return two
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
@@ -144,27 +149,59 @@ class GaussianNoiseLoss:
         return found
 
     def _of_atoms(self, scale: float, epsilon: float) -> WorstCase:
-        """Pairs by falling distance; a pair can have no more than the shift by its distance."""
+        """Pairs by falling bounds."""
         lower, upper, worst = 0.0, 0.0, next(iter(self._distances))
         curves: dict[Secret, Curve] = {}
-        for pair, distance in watched(self._distances.items(), label="pairs of secrets"):
-            if _of_shift(distance / scale, epsilon) <= lower:
-                break
-            if pair not in self._exact:
-                self._exact[pair] = w_infinity(*(self._priors[s] for s in pair))
-            most = _of_shift(self._exact[pair] / scale, epsilon)
+        bounds = self._plan_bounds(scale, epsilon)
+        for pair in watched(bounds or self._distances, label="pairs of secrets"):
+            most = bounds[pair] if bounds else _of_shift(self._distances[pair] / scale, epsilon)
             if most <= lower:
+                break
+            if self._known_bound(pair, scale, epsilon) <= lower:
                 continue
             for s in pair:
                 curves[s] = curves.get(s) or self._curve(self._priors[s], scale)
             a, b = (curves[s] for s in pair)
             at_a, at_b = first_points(a, b)
+            largest = 0.0
             for p, q, first in ((a, b, (at_a, at_b)), (b, a, (at_b, at_a))):
                 low, high = positive_mass(p, q, epsilon=epsilon, tolerance=_TOLERANCE, floor=lower, first=first)
                 lower = max(lower, low)
-                if min(high, most) > upper:
-                    upper, worst = min(high, most), pair
+                largest = max(largest, min(high, most))
+            self._known[pair] = scale, epsilon, largest
+            if largest > upper:
+                upper, worst = largest, pair
         return WorstCase(bracket=Bracket(lower=min(lower, upper), upper=upper), pair=worst)
+
+    def _known_bound(self, pair: Pair, scale: float, epsilon: float) -> float:
+        """What the last look at a pair says of more noise or a larger epsilon: the hockey stick grows with neither."""
+        at, asked, upper = self._known.get(pair, (math.inf, math.inf, math.inf))
+        return upper if at <= scale and asked <= epsilon else math.inf
+
+    def _plan_bounds(self, scale: float, epsilon: float) -> dict[Pair, float]:
+        """Upper bounds of the hockey sticks of all pairs, the largest first; nothing for very many pairs.
+
+        The hockey stick is convex in both laws together: it is at most the mean of those of the shifts of a plan.
+        """
+        if self._plans is None:
+            return {}
+        shifts, shares, starts, rounding = self._plans
+        sticks = shift_hockey_sticks(shifts * (_ROUND_UP / scale), epsilon=epsilon)
+        means = np.add.reduceat(sticks * shares, starts) * _ROUND_UP + rounding * (1.0 + math.exp(epsilon))
+        pairs = list(self._distances)
+        return {pairs[k]: float(means[k]) for k in np.argsort(-means, kind="stable").tolist()}
+
+    @cached_property
+    def _plans(self) -> tuple[FloatArray, FloatArray, IndexArray, FloatArray] | None:
+        """Shifts and shares of the monotone plan of every pair, where each begins, and the rounding of its shares."""
+        sizes = {s: prior.means.size for s, prior in self._priors.items()}
+        steps = np.array([sizes[a] + sizes[b] for a, b in self._distances])
+        if steps.sum() > _MOST_STEPS:
+            return None
+        plans = [monotone_shifts(self._priors[a], self._priors[b]) for a, b in self._distances]
+        starts = np.append(0, np.cumsum([shares.size for _, shares in plans])[:-1])
+        shifts, shares = (np.concatenate(parts) for parts in zip(*plans, strict=True))
+        return shifts, shares, starts, 2.0 * UNIT_ROUNDOFF * steps
 
     def _curve(self, prior: Prior, scale: float) -> Curve:
         if prior.means.size > _FEW:
