@@ -54,6 +54,44 @@ class SeriesRows:
         """How many gaps the chain runs on through; those before the first state of a unit only with `from_start`."""
         return int(((self.skipped > 0) & (from_start | ~self._begins)).sum()) if self.bridged else 0
 
+    def most_within(self, spans: IndexArray, /) -> NDArray[np.int64]:
+        """The largest number of rows of a unit within so many consecutive times, an entry per span.
+
+        As many are in a window that begins where a piece does: any other one can be moved there without losing a row.
+        """
+        far = int(spans.max()) + 1
+        apart = np.where(self._begins, far, np.minimum(self.skipped, far))
+        begins = np.cumsum(apart + np.append(0, self.lengths[:-1]))
+        knots = np.stack((begins, begins + self.lengths), axis=1).ravel()
+        before = np.stack((self.starts[:-1], self.starts[1:]), axis=1).ravel()
+        most = [np.interp(begins + span, knots, before) - self.starts[:-1] for span in spans.tolist()]
+        found: NDArray[np.int64] = np.array([int(rows.max()) for rows in most])
+        return found
+
+    @property
+    def times(self) -> float:
+        """How many times there are from the first to the last row of all units together, with and without a row."""
+        return float(self.lengths.sum()) + float(np.where(self._begins, 0, self.skipped).astype(float).sum())
+
+    def timeline(self, *, apart: int) -> tuple[IndexArray, IndexArray]:
+        """All times from the first to the last row of every unit on one line, and the number of rows before each place.
+
+        Units lie `apart` from one another and from both ends of the line.
+        """
+        gaps = np.where(self._begins, apart, self.skipped)
+        begins = np.cumsum(gaps + np.append(0, self.lengths[:-1]))
+        ends = begins + self.lengths
+        held = np.zeros(int(ends[-1]) + apart + 1, dtype=np.int64)
+        held[begins] += 1
+        held[ends] -= 1
+        before = np.append(0, np.cumsum(np.cumsum(held[:-1])))
+        first = begins[self._begins]
+        last = ends[np.append(np.flatnonzero(self._begins)[1:] - 1, ends.size - 1)]
+        inside = np.zeros(held.size, dtype=np.int64)
+        inside[first] += 1
+        inside[last] -= 1
+        return np.flatnonzero(np.cumsum(inside)), before
+
     def transitions(self) -> NDArray[np.int64]:
         """How often each state was followed by each, within pieces."""
         inside = np.ones(self.codes.size - 1, dtype=bool)

@@ -15,6 +15,7 @@ from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.rounding import divide_up
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import EXACT_COUNT, MECHANISMS, PUBLISHED_FOR, QUILT_CLASS
+from puffer_frames.papers.quilt.gaps import Windows, gap_influence, gap_quilt, node_quilts
 from puffer_frames.papers.quilt.nodes import Quilt, QuiltScale
 from puffer_frames.papers.quilt.scales import Chain, approx_quilts, exact_quilts, largest_over
 from puffer_frames.priors.chain_box import ChainBox
@@ -83,11 +84,14 @@ def choose_noise(
         asked = noise.unrounded(asked)
     extents = rows.extents(from_start=_has_law(chains))
     noise_of = partial(_scale, bins=counts.bins, noise=noise, target=asked)
-    quilts = _quilts(chains, extents, noise_of, mechanism=mechanism, epsilon=asked.epsilon)
+    quilts = printed = _quilts(chains, extents, noise_of, mechanism=mechanism, epsilon=asked.epsilon)
     scale = max(map(noise_of, quilts))
+    if mechanism == "quilt":
+        held = _of_observed(chains, rows, epsilon=asked.epsilon)
+        if held and max(map(noise_of, held)) < scale:
+            quilts, scale = held, max(map(noise_of, held))
     loss, published = math.inf if noise.needs_delta else target.epsilon, None
     if noise == PUBLISHED_FOR:
-        printed = quilts
         if mechanism == "quilt-approx":
             as_printed = partial(approx_quilts, epsilon=target.epsilon, rule="published", factor=2.0)
             printed = _over_extents(chains, extents, as_printed, epsilon=target.epsilon)
@@ -136,6 +140,27 @@ def _quilts(
     if noise_of(whole) <= max(map(noise_of, quilts)):  # quilts are chosen for Laplace noise
         return (whole,)
     return quilts
+
+
+def _of_observed(chains: list[Chain], rows: SeriesRows, *, epsilon: float) -> tuple[Quilt, ...]:
+    """A quilt per chain that serves every node of series with gaps; none where there are no gaps, or for a box."""
+    known = [chain for chain in chains if isinstance(chain, MarkovChain)]
+    if not rows.bridges(from_start=False) or len(known) < len(chains):
+        return ()
+    length = max(times for times, _ in rows.extents())
+    windows = Windows.of(rows, length=length)
+    found: list[Quilt] = []
+    for chain in known:
+        influence = gap_influence(chain, windows, epsilon=epsilon, length=length)
+        own = node_quilts(influence, rows, epsilon=epsilon)
+        if own is not None:
+            found += own.quilts
+            continue
+        quilt = gap_quilt(influence, windows, epsilon=epsilon)
+        if quilt is None:
+            return ()
+        found.append(quilt)
+    return tuple(dict.fromkeys(found))
 
 
 def _scale(quilt: Quilt, *, bins: int, noise: Noise, target: Target) -> float:
