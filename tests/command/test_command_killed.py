@@ -9,7 +9,7 @@ import warnings
 import polars as pl
 import pytest
 from command_line import ASKED, people, run
-from conftest import sweep
+from conftest import sweep, thinned
 
 import puffer_frames
 
@@ -32,7 +32,7 @@ def ended(process):
     return code
 
 
-@pytest.mark.parametrize("target", ["out.parquet", "out.csv"])
+@pytest.mark.parametrize("target", thinned(["out.parquet", "out.csv"], few=["out.parquet"]))
 @sweep(3, 20)
 def test_killed(folder, target, count):
     people(400_000).with_columns(age=pl.col("age") + (pl.col("race") == "a") * 20).write_parquet("big.parquet")

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from cases import CASES
+from conftest import few
 from kinds import entries, make_columns, release
 from spark_rows import few_cells
 from test_own import ASKED, KEPT, MARKS, bare, memory
@@ -66,6 +67,7 @@ def answer_of(verb, frame, options):
 
 
 @pytest.mark.filterwarnings("ignore::puffer_frames.RowOrderWarning", "ignore::puffer_frames.KeptColumnWarning")
+@few(15)
 @pytest.mark.parametrize("case", IN_POLARS)
 def test_every_table_has_the_same_answer_as_in_arrow(connection, case):
     make, options = CASES[case]

@@ -330,6 +330,7 @@ STATISTICS = {
 OF_ROWS = [name for name, asked in CASES.items() if asked["verb"] in ("privatize", "release")]
 
 
+@few(40)
 @pytest.mark.parametrize("name", [*OF_ROWS, "sum", "series"])
 def test_every_kind_of_certificate_has_a_number_or_a_refusal(name):
     """Numbers are finite with standard errors, and at least one statistic is there or the refusal says why."""
