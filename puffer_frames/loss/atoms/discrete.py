@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.loss.atoms.positive_part import positive_part, raw_positive_part
+from puffer_frames.loss.atoms.positive_part import positive_part, raw_of_integers, raw_positive_part
 from puffer_frames.loss.atoms.ratio import ratio_cells
 from puffer_frames.loss.atoms.recursion import AtomDensities, log_densities
 from puffer_frames.loss.atoms.scaled import LEAST, NOTHING, filled, fits_floats, scaled_weights
@@ -25,6 +26,8 @@ _CHUNK = 1 << 21
 """Entries of the largest temporary table."""
 _PAIRS_CHUNK = 1 << 17
 """The same for pairs, whose many passes should stay in the cache."""
+_MOST_EXACT_PAIRS, _MOST_EXACT_ATOMS = 64, 1 << 16
+"""Up to here the raw hockey stick is that of whole numbers: a delta may be the very mass that one secret has alone."""
 
 MOST_PAIRS_IN_CELLS = 200
 """The laws of the losses of more are not held at once."""
@@ -58,7 +61,11 @@ class DiscreteLoss:
     docs/theory.md, section 3, "Atoms only"; docs/theory.md, section 3, "All pairs at once".
     """
 
+    _exact: Mapping[Secret, Prior] = MappingProxyType({})
+    """The priors, where they were given: with their weights as whole numbers."""
+
     def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs) -> None:
+        self._exact = priors
         means = np.concatenate([prior.means for prior in priors.values()])
         given = np.concatenate([prior.weights for prior in priors.values()])
         sizes = np.array([prior.means.size for prior in priors.values()])
@@ -174,7 +181,7 @@ class DiscreteLoss:
         table = np.concatenate([self._weights(row) for row in rows])
         exponents = [found[0] for row in rows if (found := self._exponents(row)) is not None]
         held = table.any(axis=0)
-        return DiscreteLoss.of_table(
+        alone = DiscreteLoss.of_table(
             pair,
             self._positions[held],
             table[:, held],
@@ -182,6 +189,8 @@ class DiscreteLoss:
             pairs=(pair,),
             error=self._error,
         )
+        alone._exact = {s: self._exact[s] for s in pair if s in self._exact}
+        return alone
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over y; with scale 0, of the weights themselves."""
@@ -229,7 +238,19 @@ class DiscreteLoss:
                 lower = max(lower, float(low.max()))
                 if high.max() > upper:
                     upper, worst = float(high.max()), chunk.start + int(high.argmax())
+        if scale == 0 and self._exact and first.size <= _MOST_EXACT_PAIRS and self._positions.size <= _MOST_EXACT_ATOMS:
+            return self._raw_of_integers(epsilon, lower)
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=self._pair(worst))
+
+    def _raw_of_integers(self, epsilon: float, lower: float) -> WorstCase:
+        """The raw hockey stick with the mass that one secret alone has as an exact fraction, rounded up once."""
+        upper, worst = -math.inf, 0
+        for k, pair in enumerate(zip(*self._pair_numbers(), strict=True)):
+            p, q = (self._exact[self._secrets[int(i)]] for i in pair)
+            high = max(raw_of_integers(p, q, epsilon=epsilon), raw_of_integers(q, p, epsilon=epsilon))
+            if high > upper:
+                upper, worst = high, k
+        return WorstCase(bracket=Bracket(lower=min(lower, upper), upper=upper), pair=self._pair(worst))
 
     def ratio_cells(self, scale: float, /) -> list[tuple[Pair, RatioCells]] | None:
         """The law of the loss of every pair, in both orders; None for more pairs than 200, and for hardly any noise."""

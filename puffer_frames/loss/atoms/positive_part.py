@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
 from puffer_frames.loss.atoms.recursion import AtomDensities
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
-from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.priors.prior import FloatArray, IndexArray, Prior
 
 LARGEST_EPSILON = 500.0
 """Beyond it e^epsilon leaves the range of floats; the hockey stick at this epsilon is then an upper bound."""
@@ -111,6 +112,19 @@ def raw_positive_part(
     upper = np.minimum(total + rounding, 1.0)
     lower = np.clip(total - rounding, 0.0, upper)
     return (lower if level == epsilon else np.zeros_like(lower)), upper
+
+
+def raw_of_integers(p: Prior, q: Prior, /, *, epsilon: float) -> float:
+    """Sum of [p - e^epsilon q]_+, rounded up: what p has and q lacks is a fraction of the levels of p, rounded once."""
+    shared = np.isin(p.means, q.means)
+    levels, total = p.levels
+    lonely = levels[~shared]
+    alone = Fraction(int(lonely.sum() if total < 2**62 else sum(lonely.tolist())), int(total))
+    mass = float(alone)
+    mass = mass if Fraction(mass) >= alone else math.nextafter(mass, math.inf)
+    other = q.weights[np.searchsorted(q.means, p.means[shared])]
+    rest = float(raw_positive_part(p.weights[shared], other, epsilon=epsilon)[1]) if shared.any() else 0.0
+    return min(1.0, math.nextafter(mass + rest, math.inf) if rest else mass)
 
 
 def _difference(
