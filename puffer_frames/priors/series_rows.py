@@ -58,15 +58,19 @@ class SeriesRows:
         """The largest number of rows of a unit within so many consecutive times, an entry per span.
 
         As many are in a window that begins where a piece does: any other one can be moved there without losing a row.
+        The number of pieces times the longest span has to be below 2**62.
         """
         far = int(spans.max()) + 1
         apart = np.where(self._begins, far, np.minimum(self.skipped, far))
-        begins = np.cumsum(apart + np.append(0, self.lengths[:-1]))
+        begins = np.cumsum(apart + np.append(0, self.lengths[:-1]), dtype=np.int64)
         knots = np.stack((begins, begins + self.lengths), axis=1).ravel()
         before = np.stack((self.starts[:-1], self.starts[1:]), axis=1).ravel()
-        most = [np.interp(begins + span, knots, before) - self.starts[:-1] for span in spans.tolist()]
-        found: NDArray[np.int64] = np.array([int(rows.max()) for rows in most])
-        return found
+        most = np.empty(spans.size, dtype=np.int64)
+        for k, span in enumerate(spans.tolist()):
+            place = np.searchsorted(knots, begins + span, side="right") - 1
+            rows = before[place] + np.where(place % 2 == 0, begins + span - knots[place], 0)  # inside a piece, or after
+            most[k] = (rows - self.starts[:-1]).max()
+        return most
 
     @property
     def times(self) -> float:

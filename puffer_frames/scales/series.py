@@ -24,6 +24,9 @@ from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.search import smallest_scale_of
 
+_LARGEST_PLACE = 2**62
+"""Pieces times the longest series, beyond which times have no number of 64 bits."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleasedCounts:
@@ -87,8 +90,8 @@ def choose_noise(
     quilts = printed = _quilts(chains, extents, noise_of, mechanism=mechanism, epsilon=asked.epsilon)
     scale = max(map(noise_of, quilts))
     if mechanism == "quilt":
-        held = _of_observed(chains, rows, epsilon=asked.epsilon)
-        if held and max(map(noise_of, held)) < scale:
+        held = _of_observed(chains, rows, noise_of, scale, epsilon=asked.epsilon)
+        if held:
             quilts, scale = held, max(map(noise_of, held))
     loss, published = math.inf if noise.needs_delta else target.epsilon, None
     if noise == PUBLISHED_FOR:
@@ -142,24 +145,29 @@ def _quilts(
     return quilts
 
 
-def _of_observed(chains: list[Chain], rows: SeriesRows, *, epsilon: float) -> tuple[Quilt, ...]:
-    """A quilt per chain that serves every node of series with gaps; none where there are no gaps, or for a box."""
+def _of_observed(
+    chains: list[Chain], rows: SeriesRows, noise_of: Callable[[Quilt], float], scale: float, *, epsilon: float
+) -> tuple[Quilt, ...]:
+    """Quilts of which only the observed nodes count, for series with gaps; none where they need no less than a scale.
+
+    Nor are there any for a box of chains, and for times too far apart to be numbered.
+    """
     known = [chain for chain in chains if isinstance(chain, MarkovChain)]
     if not rows.bridges(from_start=False) or len(known) < len(chains):
         return ()
     length = max(times for times, _ in rows.extents())
+    if rows.starts.size * (length + 1) >= _LARGEST_PLACE:
+        return ()
     windows = Windows.of(rows, length=length)
     found: list[Quilt] = []
     for chain in known:
         influence = gap_influence(chain, windows, epsilon=epsilon, length=length)
         own = node_quilts(influence, rows, epsilon=epsilon)
-        if own is not None:
-            found += own.quilts
-            continue
-        quilt = gap_quilt(influence, windows, epsilon=epsilon)
-        if quilt is None:
+        one = None if own else gap_quilt(influence, windows, epsilon=epsilon)
+        quilts = own.quilts if own else (one,) if one else ()
+        if not quilts or max(map(noise_of, quilts)) >= scale:
             return ()
-        found.append(quilt)
+        found += quilts
     return tuple(dict.fromkeys(found))
 
 

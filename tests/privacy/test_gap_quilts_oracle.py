@@ -1,5 +1,7 @@
 """Quilts of series with gaps, of which only the observed nodes near a value count, against brute force."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -116,3 +118,42 @@ def test_windows_hold_the_most_observed_times():
         nodes, before = rows.timeline(apart=5)
         assert nodes.size == rows.times == sum(u[-1] - u[0] + 1 for u in units)
         assert (np.diff(before)[nodes] == np.concatenate([np.isin(np.arange(u[0], u[-1] + 1), u) for u in units])).all()
+
+
+@pytest.mark.parametrize("power", [40, 53, 56, 60])
+def test_times_far_apart_are_numbered_exactly(power):
+    """As floats they would fall together beyond 2**53: a scale of 2.25 and a loss of 2.9 for 1."""
+    times = np.append([0, 1], 2**power + np.arange(1000))
+    frame = pd.DataFrame({"t": times, "s": np.arange(1002) % 2})
+    released = frame.puffer.histogram(
+        state="s", time="t", epsilon=1.0, chain=STAY, initial="stationary", bins=[1], rng=1
+    )
+    assert released["scale"].iloc[0] == pytest.approx(31.737789, rel=1e-6)
+
+
+@pytest.mark.parametrize(("units", "power"), [(100, 40), (1000, 44), (3000, 50)])
+def test_so_are_those_of_many_units(units, power):
+    short = [0, 1, 2**power, 2**power + 1]
+    names = np.repeat(np.arange(units), 4)
+    long = np.append([0, 1], 2**power + np.arange(1000))
+    frame = pd.DataFrame(
+        {"u": np.append(names, np.full(1002, units)), "t": np.append(np.tile(short, units), long), "s": 0}
+    )
+    frame["s"] = np.arange(len(frame)) % 2
+    asked = {"state": "s", "time": "t", "unit": "u", "epsilon": 1.0, "chain": STAY, "bins": [1], "rng": 1}
+    assert frame.puffer.histogram(**asked)["scale"].iloc[0] == pytest.approx(31.737789, rel=1e-6)
+
+
+def test_many_short_units_and_a_slow_chain_take_little_memory():
+    units, length, stay = 20_000, 50_000, 1 - 1e-6
+    short = pd.DataFrame({"u": np.repeat(np.arange(units), 3), "t": np.tile([0, 1, 3], units)})
+    long = pd.DataFrame({"u": units, "t": [0, 1, length - 3, length - 2, length - 1]})
+    frame = pd.concat([short, long], ignore_index=True)
+    frame["s"] = np.arange(len(frame)) % 2
+    chain = [[stay, 1 - stay], [1 - stay, stay]]
+    tracemalloc.start()
+    released = frame.puffer.histogram(state="s", time="t", unit="u", epsilon=1.0, chain=chain, bins=[1], rng=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert released["scale"].iloc[0] == pytest.approx(5.0, rel=1e-6)
+    assert peak < 400e6

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from puffer_frames import Prior, w_infinity
+from puffer_frames import Prior, smallest_scale, w_infinity
 from puffer_frames.loss.noises import gaussian_noise
 from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss
 from puffer_frames.noise.gaussian import shift_hockey_stick, shift_hockey_sticks
@@ -40,7 +40,7 @@ def test_a_monotone_plan_moves_one_law_to_the_other():
 def test_no_pair_is_left_out_that_has_the_largest_hockey_stick(monkeypatch, most):
     monkeypatch.setattr(gaussian_noise, "_MOST_STEPS", most)
     rng = np.random.default_rng(11)
-    priors = {k: random_prior(rng) for k in range(9)}
+    priors = {k: random_prior(rng) for k in range(5)}
     loss = GaussianNoiseLoss(priors, pairs="all")
     pairs = [(a, b) for a in priors for b in priors if a < b]
     for scale, epsilon in [(0.5, 1.0), (2.0, 1.0), (2.0, 0.3), (7.0, 0.3), (7.0, 2.0), (1.0, 0.1), (40.0, 0.01)]:
@@ -63,3 +63,10 @@ def test_bounds_by_plans_hold():
             exact = GaussianNoiseLoss(priors, pairs=(pair,)).hockey_stick(scale, epsilon=epsilon).bracket
             assert bound >= exact.lower
             assert bound <= shift_hockey_stick(w_infinity(*(priors[s] for s in pair)) / scale, epsilon=epsilon) * 1.001
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "scale"), [(20.0, 1e-30, 0.60546), (1.0, 1e-200, 29.996)])
+def test_tiny_deltas_are_bounded_by_the_distance(epsilon, delta, scale):
+    """The bound by a plan has rounding of its shares in it, that by the distance has not."""
+    points = {"s": Prior.empirical([0.0]), "t": Prior.empirical([1.0])}
+    assert smallest_scale(points, epsilon=epsilon, delta=delta, noise="gaussian") == pytest.approx(scale, rel=2e-5)

@@ -25,7 +25,7 @@ from puffer_frames.numbers.progress import watched
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
-from puffer_frames.priors.transport import monotone_shifts, w_infinity_bounds
+from puffer_frames.priors.transport import monotone_shifts, w_infinity, w_infinity_bounds
 
 MOST_ATOMS = 4096
 """Priors with more atoms are measured on this many cells, which the result pays for."""
@@ -88,6 +88,7 @@ class GaussianNoiseLoss:
         listed = list(combinations(priors, 2) if pairs == "all" else pairs)
         if self._discrete:
             bounds = _distance_bounds(self._priors, listed)
+            self._exact: dict[Pair, float] = {}
             self._known: dict[Pair, tuple[float, float, float]] = {}
             self._distances = dict(sorted(bounds.items(), key=lambda item: -item[1]))
 
@@ -157,7 +158,10 @@ class GaussianNoiseLoss:
             most = bounds[pair] if bounds else _of_shift(self._distances[pair] / scale, epsilon)
             if most <= lower:
                 break
-            if self._known_bound(pair, scale, epsilon) <= lower:
+            if pair not in self._exact:
+                self._exact[pair] = w_infinity(*(self._priors[s] for s in pair))
+            most = min(most, _of_shift(self._exact[pair] / scale, epsilon))
+            if min(most, self._known_bound(pair, scale, epsilon)) <= lower:
                 continue
             for s in pair:
                 curves[s] = curves.get(s) or self._curve(self._priors[s], scale)

@@ -18,6 +18,8 @@ _MOST_SUMS = 2e7
 """Sums of two sides' influences that are looked at: distances on the left times on the right times pairs of states."""
 _MOST_NODES, _FEWEST_STEPS = 1e8, 8
 """Of nodes with quilts of their own: nodes times distances squared, and distances."""
+_MOST_PLACES = 1e7
+"""Times of all units, and the room between these."""
 _FEWEST_SPANS, _MOST_SPANS, _MOST_LOOKS = 64, 8192, 20_000_000
 """Of windows: lengths that are looked at, and lengths times pieces."""
 _ROUND_UP = 1 + 2**-50
@@ -87,8 +89,11 @@ def node_quilts(influence: Influence, rows: SeriesRows, /, *, epsilon: float) ->
 
     A side that does not fit is left out, as in `gap_quilt`. **Cost**: distances squared times nodes.
     """
-    count = int(math.sqrt(_MOST_NODES / rows.times))
     reach = int(influence.steps[-1])
+    places = rows.times + (len(rows.units) + 1) * reach
+    if places > _MOST_PLACES:
+        return None
+    count = int(math.sqrt(_MOST_NODES / places))
     if reach > count and count < _FEWEST_STEPS:
         return None
     kept = np.arange(influence.steps.size)
