@@ -109,3 +109,18 @@ def test_the_page_of_changes_names_what_is_public():
     for name in re.findall(r"`(\w+)`", moved):
         assert name in papers.__all__
         assert name not in puffer_frames.__all__
+
+
+def test_the_tutorial_links_each_word_of_the_glossary_where_it_first_stands():
+    """But for headings, and words that are explained there in a sentence of their own."""
+    words = re.findall(r"^\*\*(.+?)\.\*\*", prose("docs/glossary.md"), flags=re.M)
+    text = re.sub(
+        r"^(?:```.*?^```|---.*?^---|#.*?$)", "", (ROOT / "docs" / "tutorial.md").read_text(), flags=re.M | re.S
+    )
+    linked = re.sub(r"\[[^\]]*\]\((?!glossary)[^)]*\)|`[^`]*`", "", text)  # links to other pages, and code
+    found = []
+    for word in (re.escape(part.strip().lower()) for each in words for part in re.sub(r" \(.*\)", "", each).split(",")):
+        first = re.search(rf"\b{word}\b", linked.lower())
+        if first and not re.search(rf"\[[^\]]*\b{word}\b[^\]]*\]\(glossary\.md\)", linked.lower()[: first.end() + 20]):
+            found.append(word)
+    assert not found
