@@ -24,7 +24,7 @@ from channel_requests import (
     planned_elsewhere,
     release,
 )
-from conftest import FRAME_KINDS, LOCAL_KINDS, run, thinned, without_spark
+from conftest import FRAME_KINDS, LOCAL_KINDS, few, run, thinned, without_spark
 from kinds import entries, other_kind
 
 from puffer_frames import (
@@ -73,6 +73,7 @@ def test_same_plan(kind, frame, rare, name):
     assert (ours.inputs, ours.outputs) == (other.inputs, other.outputs)
 
 
+@few(10)
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_plan_releases_what_privatize_does(name):
     frame = pd.DataFrame(columns_of(name))

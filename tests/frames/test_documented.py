@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from cases import CASES, answer
+from conftest import few
 from uses import USES, answers
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -18,6 +19,7 @@ def rows(name):
     return {first: rest for first, *rest in cells[2:]}
 
 
+@few(25)
 @pytest.mark.parametrize("case", CASES)
 def test_table_of_cases(case):
     assert rows("tables.md")[case] == [answer(case)]

@@ -45,6 +45,7 @@ def column(frame, name):
     return np.asarray(frame[name].to_numpy(), dtype=float)
 
 
+@few(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_frame_in_memory(kind, key, tmp_path):
     frame = build_frame(kind, COLUMNS)

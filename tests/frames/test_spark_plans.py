@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from conftest import sweep, thinned
+from conftest import few, sweep, thinned
 from kinds import release
 from spark_rows import few_cells, make_frame, make_table, released_rows
 
@@ -116,6 +116,7 @@ def changing(frame, flag, change):
     return frame.mapInArrow(run, frame.schema)
 
 
+@few(1)
 @pytest.mark.parametrize("names", thinned([tuple(CHANGES), *((name,) for name in CHANGES)], few=[tuple(CHANGES)]))
 @pytest.mark.parametrize("cells", [False, True])
 def test_a_pass_of_other_rows_is_an_error_whichever_it_is(frame, tmp_path, monkeypatch, names, cells):

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import sweep
+from conftest import few, sweep
 from scipy.stats import laplace, norm
 
 import puffer_frames
@@ -87,6 +87,7 @@ def log_density(y, law, scale, noise):
     return np.log(noise.pdf((y[..., None] - atoms) / scale) @ (counts / counts.sum()))
 
 
+@few(2)
 @pytest.mark.parametrize("name", NOISES)
 @pytest.mark.parametrize("rows", [3, 12, 60])
 def test_many_rows_against_random_draws(rows, name):

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from conftest import sweep
+from conftest import few, sweep
 from scipy.stats import chisquare
 
 from puffer_frames.noise.discrete_laplace import DiscreteLaplace
@@ -30,6 +30,7 @@ def p_value(draws, scale):
     return chisquare(seen, draws.size * np.array([tail, *mass, tail])).pvalue
 
 
+@few(2)
 @sweep(4_000, ROWS)
 @pytest.mark.parametrize("scale", [0.3, 1.0, 2.5, 17.3])
 def test_mass_function(scale, count):

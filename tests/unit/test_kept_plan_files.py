@@ -5,7 +5,7 @@ import warnings
 
 import polars as pl
 import pytest
-from conftest import thinned
+from conftest import few, thinned
 from plan_cases import CASES, FOLDER, file_of, planned, table_of
 
 from puffer_frames import Calibration, CalibrationError, ChannelCalibration, certificate_of, load_plan
@@ -37,6 +37,7 @@ def test_every_kept_file_is_that_of_a_case():
     assert {path.name for path in FOLDER.iterdir()} == {file_of(name).name for name in CASES}
 
 
+@few(27)
 @pytest.mark.parametrize(("name", "library"), thinned(list(CASES), ["pandas", "polars"]))
 def test_a_file_gives_back_its_plan(name, library, tmp_path):
     """For a seed the release is the same bit for bit, and so are its certificate and the text of the plan."""

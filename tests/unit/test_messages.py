@@ -4,6 +4,7 @@ import functools
 import re
 
 import pytest
+from conftest import few
 from message_tables import MARK
 from messages import CALLS, ask, met
 from request_messages import REQUESTS
@@ -38,6 +39,7 @@ def test_message_of_the_core(name):
     assert FORM.fullmatch(str(message))
 
 
+@few(60)
 @pytest.mark.parametrize("name", CALLS)
 def test_its_hint_works_in_the_core(name):
     assert met(CALLS[name][1]) == []
