@@ -166,7 +166,7 @@ def test_gaussian_noise():
     asked = {"epsilon": float(epsilon), "delta": float(delta)}
     assert agrees(wide[0], math.sqrt(2) * smallest_scale(POINTS, **asked))
     assert agrees(wide[1], smallest_scale(POINTS, **asked, noise="gaussian"))
-    assert int(said(6, r"Priors of more than ([\d,]+) atoms").replace(",", "")) == gaussian_noise.MOST_ATOMS
+    assert int(said(6, r"More than ([\d,]+) atoms").replace(",", "")) == gaussian_noise.MOST_ATOMS
 
 
 def test_presence_of_both_signs():
