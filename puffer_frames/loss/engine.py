@@ -236,7 +236,6 @@ def hockey_stick(p: Prior, q: Prior, /, *, epsilon: float, scale: float, noise: 
         Laplace scale b, Gaussian scale (standard deviation) or stable scale gamma, in units of the column; 0 for the
         raw column.
     noise : "laplace", "gaussian" or a noise such as Stable(alpha=1.7)
-        "gaussian": for priors of more than 4,096 atoms an upper bound alone.
 
     Returns
     -------

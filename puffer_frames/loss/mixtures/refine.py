@@ -15,6 +15,8 @@ from puffer_frames.priors.prior import FloatArray, IndexArray
 _MOST_LEVELS = 90
 _MOST_CELLS = 1 << 18
 _TAIL_ERROR = 1e-17
+_NARROW = 1 / 128
+"""Half the width of the cell about an estimated crossing, in widths of the cell that it was in."""
 _HOPELESS = 0.999
 """A bound below this share of the floor is not made tighter."""
 
@@ -53,6 +55,47 @@ class Cells:
             q_right=q_middle.join(self.q_right),
         )
         return halves, p_middle, q_middle
+
+    def around(self, roots: FloatArray, p: Curve, q: Curve, /) -> Cells:
+        """Every cell in four, by its middle and by a narrow cell about its root: none is wider than half of it."""
+        width = self.width
+        near = width * _NARROW
+        roots = np.clip(roots, self.p_left.y + 2.0 * near, self.p_right.y - 2.0 * near)
+        middle = 0.5 * (self.p_left.y + self.p_right.y)
+        cuts = np.sort(np.stack((roots - near, roots + near, middle)), axis=0)
+        p_cuts, q_cuts = [p.at(cut) for cut in cuts], [q.at(cut) for cut in cuts]
+        p_points, q_points = (self.p_left, *p_cuts, self.p_right), (self.q_left, *q_cuts, self.q_right)
+        first, *others = (
+            Cells(p_left=p_points[k], p_right=p_points[k + 1], q_left=q_points[k], q_right=q_points[k + 1])
+            for k in range(4)
+        )
+        for other in others:
+            first = first.join(other)
+        return first
+
+    def join(self, other: Cells, /) -> Cells:
+        """These cells and others."""
+        return Cells(
+            p_left=self.p_left.join(other.p_left),
+            p_right=self.p_right.join(other.p_right),
+            q_left=self.q_left.join(other.q_left),
+            q_right=self.q_right.join(other.q_right),
+        )
+
+    def split_at(self, level: float, p: Curve, q: Curve, /) -> Cells:
+        """Every cell in four where the log-ratio crosses the level between its ends, else in halves."""
+        left, right = self.p_left.log_f - self.q_left.log_f - level, self.p_right.log_f - self.q_right.log_f - level
+        width = self.width
+        crossed = (left < 0) != (right < 0)
+        crossed &= width * _NARROW > 64.0 * UNIT_ROUNDOFF * (np.abs(self.p_left.y) + np.abs(self.p_right.y))
+        if not crossed.any():
+            return self.halves(p, q)[0]
+        inner = self.take(np.flatnonzero(crossed))
+        share = left[crossed] / (left[crossed] - right[crossed])
+        parts = inner.around(inner.p_left.y + share * width[crossed], p, q)
+        if crossed.all():
+            return parts
+        return parts.join(self.take(np.flatnonzero(~crossed)).halves(p, q)[0])
 
     @property
     def width(self) -> FloatArray:
@@ -162,7 +205,8 @@ def positive_mass(
     -----
     Cells where the sign is certain contribute their exact mass (neighbours are joined first). An undecided cell
     contributes at most :math:`P_p(cell)(1 - e^{\varepsilon - \sup \log f_p/f_q})`, which falls with the square of its
-    width, and is halved until the sum of these is within the tolerance or rounding hides the sign.
+    width, and is split until the sum of these is within the tolerance or rounding hides the sign: about the crossing
+    that a straight line between its ends has, and in halves.
     """
     at_p, at_q = first or first_points(p, q)
     if _is_lost(at_p.error + at_q.error):
@@ -195,7 +239,7 @@ def positive_mass(
         undecided += float(most[open_ & ~split].sum())
         if not split.any():
             break
-        cells, _, _ = cells.take(np.flatnonzero(split)).halves(p, q)
+        cells = cells.take(np.flatnonzero(split)).split_at(epsilon, p, q)
     a, b = _joined(np.concatenate(starts), np.concatenate(ends))
     p_mass, q_mass = p.mass(a, b), factor * q.mass(a, b)
     integral = float((p_mass - q_mass).sum())

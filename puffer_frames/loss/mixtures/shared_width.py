@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TypeAlias
+
 import numpy as np
+from scipy.special import ndtr
 
 from puffer_frames.loss.mixtures.curve import CellBounds, Curve, Points
+from puffer_frames.loss.mixtures.ragged import ragged
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
-from puffer_frames.priors.prior import FloatArray
+from puffer_frames.priors.prior import FloatArray, IndexArray
 
 _MARKS = 160
 _CHUNK = 256
+MANY_ATOMS = 4096
+"""With more, each point and each interval has the atoms near it alone."""
+_NEGLIGIBLE = 46.0
+"""Atoms whose shares of a density are together below e to minus this are left out: less than rounding."""
+_FAR, _BEYOND = 9.5, 1.1e-21
+"""The mass of a Gaussian beyond so many standard deviations."""
+_LEAST_TAIL = 1e-300
+
+_Found: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 
 
 class SharedWidthCurve(Curve):
@@ -41,7 +55,27 @@ class SharedWidthCurve(Curve):
 
     def at(self, y: FloatArray, /) -> Points:
         """Evaluate the curve; `terms` has the row log f, the slopes those of f."""
-        log_f, error, low, high = (np.empty_like(y) for _ in range(4))
+        log_f, error, mean = (np.empty_like(y) for _ in range(3))
+        parts = self._all_atoms if self.means.size <= MANY_ATOMS else self._near_atoms
+        for points, found in parts(y):
+            log_f[points], error[points], mean[points] = found
+        slack = (2.0 * error + self._displaced / self._std) * self._span + self._displaced
+        error += 16.0 * UNIT_ROUNDOFF * np.abs(log_f)
+        slope = self._std**-2
+        log_f -= np.log(self._std)
+        error += self._displaced * slope * (np.abs(mean - y) + slack)
+        return Points(
+            y=y,
+            log_f=log_f,
+            error=error,
+            terms=log_f[None],
+            steepest=(mean + slack)[None],
+            flattest=(mean - slack)[None],
+            log_sharpness=log_f[None],
+        )
+
+    def _all_atoms(self, y: FloatArray) -> Iterator[tuple[slice | IndexArray, _Found]]:
+        """Log-density, the rounding error of what it is the logarithm of, and posterior mean, from all atoms."""
         for start in range(0, y.size, _CHUNK):
             part = slice(start, start + _CHUNK)
             terms = self._log_weights - 0.5 * np.square((y[part] - self.means) / self._std)
@@ -49,24 +83,60 @@ class SharedWidthCurve(Curve):
             shares = np.exp(terms - largest)
             total = shares.sum(axis=0)
             shares /= total
-            log_f[part] = largest + np.log(total)
-            rounding = UNIT_ROUNDOFF * (64.0 + 16.0 * np.einsum("ij,ij->j", shares, np.abs(terms)))
-            error[part] = rounding + 16.0 * UNIT_ROUNDOFF * np.abs(log_f[part])
-            mean = np.einsum("ij,ik->j", shares, self.means)
-            slack = (2.0 * rounding + self._displaced / self._std) * self._span + self._displaced
-            low[part], high[part] = mean - slack, mean + slack
-        slope = self._std**-2
-        log_f -= np.log(self._std)
-        error += self._displaced * slope * np.maximum(np.abs(low - y), np.abs(high - y))
-        return Points(
-            y=y,
-            log_f=log_f,
-            error=error,
-            terms=log_f[None],
-            steepest=high[None],
-            flattest=low[None],
-            log_sharpness=log_f[None],
+            lost = 64.0 + terms.shape[0] + 16.0 * np.einsum("ij,ij->j", shares, np.abs(terms))
+            yield part, (largest + np.log(total), UNIT_ROUNDOFF * lost, np.einsum("ij,ik->j", shares, self.means))
+
+    def _near_atoms(self, y: FloatArray) -> Iterator[tuple[slice | IndexArray, _Found]]:
+        """The same from all atoms but those that have next to no share of the density at the point.
+
+        An atom at the distance d has the weighted density w exp(-d^2 / 2 theta^2), so that all beyond
+        theta (d^2 / theta^2 - 2 log w + 2 x)^.5 have less than e^-x of it together.
+        """
+        means, log_weights = self.means[:, 0], self._log_weights[:, 0]
+        after = np.clip(np.searchsorted(means, y), 1, means.size - 1)
+        squares = np.minimum(
+            *(np.square((y - means[atom]) / self._std) - 2.0 * log_weights[atom] for atom in (after - 1, after))
         )
+        radius = self._std * np.sqrt(squares + 2.0 * _NEGLIGIBLE) * (1.0 + 1e-12)
+        for points, near in ragged(means, y - radius, y + radius):
+            places = means[near.atoms]
+            terms = log_weights[near.atoms] - 0.5 * np.square((y[points][near.rows] - places) / self._std)
+            largest = np.maximum.reduceat(terms, near.starts)
+            shares = np.exp(terms - largest[near.rows])
+            total = np.add.reduceat(shares, near.starts)
+            shares /= total[near.rows]
+            lost = 65.0 + near.sizes + 16.0 * np.add.reduceat(shares * np.abs(terms), near.starts)
+            mean = np.add.reduceat(shares * places, near.starts)
+            yield points, (largest + np.log(total), UNIT_ROUNDOFF * lost, mean)
+
+    def mass(self, a: FloatArray, b: FloatArray, /) -> FloatArray:
+        """P(a < Y < b) of intervals, infinite ends included; a tail is not computed from its complement."""
+        return self._masses(a, b)[0] if self.means.size > MANY_ATOMS else super().mass(a, b)
+
+    def _mass_errors(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """As of `Curve`, and what a sum of so many terms loses."""
+        if self.means.size > MANY_ATOMS:
+            return self._masses(a, b)[1][None]
+        lost = UNIT_ROUNDOFF * self.means.size * super().mass(a, b)
+        return np.concatenate((super()._mass_errors(a, b), lost[None]))
+
+    def _masses(self, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Masses and bounds of their rounding errors, from the atoms that are not far from the interval."""
+        means, weights = self.means[:, 0], self.weights[:, 0]
+        total, error = np.zeros_like(a), np.full_like(a, _BEYOND)
+        for intervals, near in ragged(means, a - _FAR * self._std, b + _FAR * self._std):
+            atoms = near.atoms
+            lower, upper = ((ends[intervals][near.rows] - means[atoms]) / self._std for ends in (a, b))
+            beyond_a, beyond_b = ndtr(-np.abs(lower)), ndtr(-np.abs(upper))
+            inside = np.where(upper <= 0, beyond_b - beyond_a, 1.0 - beyond_a - beyond_b)
+            masses = weights[atoms] * np.where(lower >= 0, beyond_a - beyond_b, inside)
+            lost = 4.0 * weights[atoms] * ((lower < 0) & (upper > 0))
+            for tails in (beyond_a, beyond_b):
+                logs = np.log(np.maximum(tails, _LEAST_TAIL))
+                lost += weights[atoms] * tails * (16.0 - 8.0 * logs)
+            total[intervals] = np.add.reduceat(masses, near.starts)
+            error[intervals] += UNIT_ROUNDOFF * (np.add.reduceat(lost, near.starts) + near.sizes * total[intervals])
+        return total, error
 
     def bounds(self, left: Points, right: Points, /) -> CellBounds:
         """Slope and curvature between neighbouring points."""

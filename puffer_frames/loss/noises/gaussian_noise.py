@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import combinations
@@ -14,6 +13,7 @@ import numpy as np
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.mixtures.curve import Curve
+from puffer_frames.loss.mixtures.fewer_atoms import FewerAtoms, fewer_atoms
 from puffer_frames.loss.mixtures.mixture import MOST_PAIRS_IN_CELLS, MixtureLoss
 from puffer_frames.loss.mixtures.ratio import ratio_cells
 from puffer_frames.loss.mixtures.refine import first_points, positive_mass
@@ -22,18 +22,16 @@ from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.loss.ratio_cells import RatioCells
 from puffer_frames.noise.gaussian import shift_hockey_stick, shift_hockey_sticks
 from puffer_frames.numbers.progress import watched
-from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, subtraction_error
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.priors.transport import monotone_shifts, w_infinity, w_infinity_bounds
 
 MOST_ATOMS = 4096
-"""Priors with more atoms are measured on this many cells, which the result pays for."""
+"""In the place of more atoms stand fewer with the same moments, for whose distance the brackets pay."""
 _FEW = 24
 """Up to this many atoms each has bounds of its own."""
 _TOLERANCE = 1e-8
-_SHIFTS = 9.0
-"""A shift of mu standard deviations is (9 mu, d)-private with d near 1e-19."""
 _ROUND_UP = 1 + 1e-9
 _MOST_STEPS = 2_000_000
 """Of the plans of all pairs together; beyond it pairs are bounded by their distances."""
@@ -54,11 +52,10 @@ class GaussianNoiseLoss:
 
     Notes
     -----
-    **Cost** per evaluation of one pair: some hundred cells, O(K) each for K components. A prior of more than 4,096
-    atoms is replaced by one on the centres of as many cells of width h. The shift of h/2 is :math:`(\eta, d)`-private
-    by the analytic Gaussian mechanism, so that (epsilon, delta) of the cells gives
-    :math:`(\varepsilon + 2\eta, e^\eta \delta + d (1 + e^{\varepsilon + \eta}))` of the values: the upper bound pays
-    for that, the lower one is 0.
+    **Cost** per evaluation of one pair: some hundred cells, O(K) each for K components. Of more than 4,096 atoms those
+    in a cell of the width of the noise are replaced by ten with the same first moments (`FewerAtoms`). Where the two
+    laws of s are within d_s of one another for every set, and those of t within d_t, so are their hockey sticks within
+    :math:`d_s + e^\varepsilon d_t`, near 1e-15: both ends of the bracket pay for that.
 
     References
     ----------
@@ -74,17 +71,14 @@ class GaussianNoiseLoss:
         gaps = np.diff(np.unique(means))
         finest = float(min(gaps.min(initial=self.span), widths[widths > 0].min(initial=self.span)))
         self.resolution = max(finest, self.span * NO_NOISE)
-        self._cell, self._unit = 0.0, math.ldexp(1.0, math.frexp(self.span)[1])
-        low, high = low / self._unit, high / self._unit
-        self._centre = low
+        self._unit = math.ldexp(1.0, math.frexp(self.span)[1])
+        self._centre = low / self._unit
         self._priors = {
             s: replace(p, means=p.means / self._unit, stds=p.stds / self._unit) for s, p in self._given.items()
         }
         self._discrete = all(prior.is_discrete for prior in priors.values())
-        largest = max(prior.means.size for prior in priors.values())
-        if self._discrete and largest > MOST_ATOMS:
-            self._cell = (high - low) / MOST_ATOMS
-            self._priors = {s: _on_cells(p, low=low, width=self._cell) for s, p in self._priors.items()}
+        self._few = max(prior.means.size for prior in priors.values()) <= MOST_ATOMS
+        self._fewer: dict[tuple[Secret, int], FewerAtoms] = {}
         listed = list(combinations(priors, 2) if pairs == "all" else pairs)
         if self._discrete:
             bounds = _distance_bounds(self._priors, listed)
@@ -93,14 +87,8 @@ class GaussianNoiseLoss:
             self._distances = dict(sorted(bounds.items(), key=lambda item: -item[1]))
 
     def only(self, pair: Pair, /) -> GaussianNoiseLoss:
-        """The same for one of the pairs, on the same cells."""
-        if not self._cell:
-            return GaussianNoiseLoss({s: self._given[s] for s in pair}, pairs=(pair,))
-        two = copy(self)
-        two._given, two._priors = ({s: priors[s] for s in pair} for priors in (self._given, self._priors))
-        two._pairs, two._distances, two._known = (pair,), {pair: self._distances[pair]}, {}
-        vars(two).pop("_plans", None)  # of all pairs
-        return two
+        """The same for one of the pairs."""
+        return GaussianNoiseLoss({s: self._given[s] for s in pair}, pairs=(pair,))
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def pure(self, scale: float, /) -> WorstCase:
@@ -121,22 +109,13 @@ class GaussianNoiseLoss:
         scale = scale / self._unit
         if not self._discrete:
             return self._widened(scale).hockey_stick(0.0, epsilon=epsilon)
-        if not self._cell:
-            return self._of_atoms(scale, epsilon)
-        shift = 0.5 * self._cell / scale * _ROUND_UP
-        eta = _SHIFTS * shift
-        if 2 * eta >= epsilon:
-            return WorstCase(bracket=Bracket(lower=0.0, upper=1.0), pair=next(iter(self._distances)))
-        on_cells = self._of_atoms(scale, epsilon - 2 * eta)
-        lost = shift_hockey_stick(shift, epsilon=eta) * (1 + math.exp(epsilon - eta))
-        upper = min(1.0, (math.exp(eta) * on_cells.bracket.upper + lost) * _ROUND_UP)
-        return replace(on_cells, bracket=Bracket(lower=0.0, upper=upper))
+        return self._of_atoms(scale, epsilon)
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def ratio_cells(self, scale: float, /) -> list[tuple[Pair, RatioCells]] | None:
-        """The law of the loss of every pair, in both orders; None for many pairs, and for atoms on cells."""
+        """The law of the loss of every pair, in both orders; None for many pairs, and for many atoms."""
         listed = list(combinations(self._priors, 2) if self._pairs == "all" else self._pairs)
-        if scale <= self.span * NO_NOISE or self._cell or len(listed) > MOST_PAIRS_IN_CELLS:
+        if scale <= self.span * NO_NOISE or not self._few or len(listed) > MOST_PAIRS_IN_CELLS:
             return None
         scale = scale / self._unit
         if not self._discrete:
@@ -152,7 +131,7 @@ class GaussianNoiseLoss:
     def _of_atoms(self, scale: float, epsilon: float) -> WorstCase:
         """Pairs by falling bounds."""
         lower, upper, worst = 0.0, 0.0, next(iter(self._distances))
-        curves: dict[Secret, Curve] = {}
+        curves: dict[Secret, tuple[Curve, float]] = {}
         bounds = self._plan_bounds(scale, epsilon)
         for pair in watched(bounds or self._distances, label="pairs of secrets"):
             most = bounds[pair] if bounds else _of_shift(self._distances[pair] / scale, epsilon)
@@ -164,14 +143,17 @@ class GaussianNoiseLoss:
             if min(most, self._known_bound(pair, scale, epsilon)) <= lower:
                 continue
             for s in pair:
-                curves[s] = curves.get(s) or self._curve(self._priors[s], scale)
-            a, b = (curves[s] for s in pair)
+                curves[s] = curves.get(s) or self._curve(s, scale)
+            (a, near_a), (b, near_b) = (curves[s] for s in pair)
             at_a, at_b = first_points(a, b)
-            largest = 0.0
-            for p, q, first in ((a, b, (at_a, at_b)), (b, a, (at_b, at_a))):
+            largest, growth = 0.0, math.exp(epsilon)
+            for p, q, first, apart in (
+                (a, b, (at_a, at_b), near_a + growth * near_b),
+                (b, a, (at_b, at_a), near_b + growth * near_a),
+            ):
                 low, high = positive_mass(p, q, epsilon=epsilon, tolerance=_TOLERANCE, floor=lower, first=first)
-                lower = max(lower, low)
-                largest = max(largest, min(high, most))
+                lower = max(lower, low - apart)
+                largest = max(largest, min(high + apart, most))
             self._known[pair] = scale, epsilon, largest
             if largest > upper:
                 upper, worst = largest, pair
@@ -207,10 +189,21 @@ class GaussianNoiseLoss:
         shifts, shares = (np.concatenate(parts) for parts in zip(*plans, strict=True))
         return shifts, shares, starts, 2.0 * UNIT_ROUNDOFF * steps
 
-    def _curve(self, prior: Prior, scale: float) -> Curve:
-        if prior.means.size > _FEW:
-            return self._shared(prior, scale)
-        return Curve(prior.weights, prior.means, np.full_like(prior.means, scale), scale=0.0, centre=self._centre)
+    def _curve(self, secret: Secret, scale: float) -> tuple[Curve, float]:
+        """The curve of a prior, or of fewer atoms, and how far the two are apart."""
+        prior = self._priors[secret]
+        if prior.means.size <= _FEW:
+            curve = Curve(prior.weights, prior.means, np.full_like(prior.means, scale), scale=0.0, centre=self._centre)
+            return curve, 0.0
+        if prior.means.size <= MOST_ATOMS:
+            return self._shared(prior, scale), 0.0
+        octave = math.frexp(scale)[1] - 1  # cells at most as wide as the noise, the same for all scales up to twice it
+        if (secret, octave) not in self._fewer:
+            means = prior.means - self._centre
+            self._fewer[secret, octave] = fewer_atoms(prior.weights, means, width=math.ldexp(1.0, octave))
+        fewer = self._fewer[secret, octave]
+        displaced = subtraction_error(prior.means, self._centre) / scale
+        return SharedWidthCurve(fewer.weights, fewer.means, std=scale, centre=0.0), fewer.distance(scale) + displaced
 
     def _shared(self, prior: Prior, scale: float) -> SharedWidthCurve:
         return SharedWidthCurve(prior.weights, prior.means, std=scale, centre=self._centre)
@@ -235,10 +228,3 @@ def _distance_bounds(priors: Mapping[Secret, Prior], pairs: Sequence[Pair]) -> d
     number = {secret: k for k, secret in enumerate(priors)}
     bounds = w_infinity_bounds(list(priors.values()))
     return {(a, b): float(bounds[number[a], number[b]]) for a, b in pairs}
-
-
-def _on_cells(prior: Prior, *, low: float, width: float) -> Prior:
-    """The prior with every mean moved to the centre of its cell."""
-    places = np.minimum(np.floor((prior.means - low) / width), MOST_ATOMS - 1)
-    levels, total = prior.levels
-    return Prior._assemble(low + (places + 0.5) * width, prior.stds, np.asarray(levels), total)
