@@ -20,7 +20,8 @@ RELATIVE_TOLERANCE = 1e-8
 """The scale returned is at most this fraction above one that the engine does not confirm."""
 
 _FINEST = 1e-3
-"""Below this fraction of the distance of two atoms, noise leaves the loss as it is without noise."""
+"""Below this fraction of the distance of two atoms, noise leaves the loss as it is without noise, up to an epsilon of
+100; of larger ones the fraction is as much smaller."""
 
 _SMALLEST = 1e-300
 _RAISES = 8
@@ -144,7 +145,7 @@ def _search(loss: Loss, target: Target) -> float:
     low, high = _bracket(
         beyond,
         start=min(math.log(max(loss.span / target.epsilon, _SMALLEST)), _LARGEST_LOG),
-        floor=math.log(max(loss.resolution * _FINEST, _SMALLEST)),
+        floor=math.log(max(loss.resolution * _FINEST / max(1.0, target.epsilon / 100.0), _SMALLEST)),
     )
     return math.exp(_tighten(beyond, low, high))
 

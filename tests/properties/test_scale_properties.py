@@ -59,3 +59,9 @@ def test_loss_never_grows_with_the_scale(p, q, scale):
 def test_published_scale_is_rounded_outward(p, q, epsilon):
     scale = kantorovich_scale({0: p, 1: q}, epsilon=epsilon)
     assert Fraction(scale) * Fraction(epsilon) >= Fraction(w_infinity(p, q))
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 50.0, 1530.0, 1e5])
+def test_a_shift_by_one_needs_one_over_epsilon(epsilon):
+    scale = smallest_scale({0: Prior.empirical([0.0]), 1: Prior.empirical([1.0])}, epsilon=epsilon)
+    assert scale == pytest.approx(1 / epsilon, rel=1e-7)
