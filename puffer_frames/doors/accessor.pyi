@@ -155,7 +155,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         protect: ProtectWord = "presence",
         pairs: PairsArgument = "all",
         laws: Literal["empirical", "gaussian", "population"] | Mapping[Secret, Prior] | LearnedBelief = "empirical",
-        contribution: Literal["draw", "rows"] = "draw",
+        contribution: Literal["rows", "draw"] = "rows",
         by: Name | Iterable[Name] = (),
         domain: Sequence[float] | None = None,
         divisor: float | None = None,

@@ -118,7 +118,8 @@ def test_other_columns_may_have_the_names_of_answers():
     """An input column called "scale" has no say in the dtype of the answers."""
     for make in (pd.DataFrame, pl.DataFrame):
         frame = make({**VISITS, "scale": list("abcdefgh"), "query": [1] * 8})
-        released = frame.puffer.aggregate(unit="patient", value="visits", epsilon=1.0, rng=1)
+        asked = {"unit": "patient", "value": "visits", "contribution": "draw"}
+        released = frame.puffer.aggregate(**asked, epsilon=1.0, rng=1)
         assert float(released["scale"][0]) == pytest.approx(5.0)
         assert released["query"].to_list() == ["sum"]
 
@@ -141,7 +142,7 @@ def test_a_unit_adds_one_of_its_rows():
     """contribution="draw": each row of a unit is drawn equally often."""
     units = np.repeat(np.arange(10), 4)
     frame = pd.DataFrame({"who": units, "group": units, "what": [0.0, 1000.0, 2000.0, 3000.0] * 10})
-    asked = {"unit": "who", "value": "what", "by": "group", "epsilon": 500.0}
+    asked = {"unit": "who", "value": "what", "by": "group", "epsilon": 500.0, "contribution": "draw"}
     drawn = np.concatenate([frame.puffer.aggregate(**asked, rng=k)["answer"] for k in range(40)])
     counts = np.bincount((drawn / 1000).round().astype(int), minlength=4)
     assert np.abs(counts - 100).max() < 40
@@ -160,14 +161,22 @@ def test_counts_of_rows_and_of_units():
 
 def test_every_row_is_a_unit_without_one():
     frame = pd.DataFrame({"what": [1.0, 5.0, 2.0]})
-    assert frame.puffer.aggregate(value="what", epsilon=0.5)["scale"].iloc[0] == pytest.approx(10)
+    for ends in ((0, 8), (-8, 3)):  # the domain decides, whatever the largest value of the table is
+        asked = {"value": "what", "domain": ends, "epsilon": 0.5}
+        for query in ("sum", "mean"):
+            released = frame.puffer.aggregate(**asked, query=query)
+            assert released["scale"].iloc[0] == pytest.approx(16 * (1 + (query == "mean")), rel=1e-7)
+    with pytest.raises(ArgumentError, match="tell the largest value of the table"):
+        frame.puffer.aggregate(value="what", epsilon=0.5)
+    assert frame.puffer.aggregate(query="count", epsilon=0.5)["scale"].iloc[0] == pytest.approx(2, rel=1e-7)
     assert frame.puffer.aggregate(value="what", epsilon=0.5, protect="replacement")["scale"].iloc[0] == pytest.approx(8)
 
 
 def test_sum_and_count_share_epsilon():
     frame = pd.DataFrame(VISITS)
-    joint = frame.puffer.aggregate(unit="patient", value="visits", query="mean", epsilon=1.0, rng=3)
-    alone = frame.puffer.aggregate(unit="patient", value="visits", query="sum", epsilon=0.5, rng=3)
+    asked = {"unit": "patient", "value": "visits", "contribution": "draw", "rng": 3}
+    joint = frame.puffer.aggregate(**asked, query="mean", epsilon=1.0)
+    alone = frame.puffer.aggregate(**asked, query="sum", epsilon=0.5)
     assert joint["query"].tolist() == ["sum", "count", "mean"]
     assert joint["scale"].iloc[0] == pytest.approx(alone["scale"].iloc[0], rel=1e-9)
     assert joint["scale"].iloc[1] == pytest.approx(2, rel=1e-7)
@@ -177,7 +186,7 @@ def test_sum_and_count_share_epsilon():
 
 def test_a_count_that_cannot_change_takes_no_epsilon():
     frame = pd.DataFrame(VISITS)
-    asked = {"unit": "patient", "value": "visits", "epsilon": 1.0, "protect": "replacement"}
+    asked = {"unit": "patient", "value": "visits", "contribution": "draw", "epsilon": 1.0, "protect": "replacement"}
     both = frame.puffer.aggregate(**asked, query=("sum", "count"), allow_zero_noise=True)
     assert both["scale"].tolist() == [frame.puffer.aggregate(**asked)["scale"].iloc[0], 0.0]
     assert both["answer"].iloc[1] == 5
@@ -198,7 +207,13 @@ def test_a_mean_by_a_count_that_is_not_positive_is_missing():
 
 def test_values_and_absence_in_either_order():
     frame = pd.DataFrame(VISITS)
-    asked = {"unit": "patient", "value": "visits", "epsilon": 1.0, "protect": "value-or-absence"}
+    asked = {
+        "unit": "patient",
+        "value": "visits",
+        "contribution": "draw",
+        "epsilon": 1.0,
+        "protect": "value-or-absence",
+    }
     scales = [frame.puffer.aggregate(**asked, pairs=pairs)["scale"].iloc[0] for pairs in ([(5, None)], [(None, 5)])]
     assert scales == pytest.approx([5, 5], rel=1e-8)
     given = frame.puffer.aggregate(**{**asked, "protect": "value"}, pairs=np.array([[1, 3], [0, 4]]))
@@ -217,7 +232,7 @@ def test_given_laws():
 
 def test_which_releases_add_up():
     frame = pd.DataFrame(VISITS).query("patient in ['a', 'c']")  # the others have one value only
-    asked = {"unit": "patient", "value": "visits", "epsilon": 1.0}
+    asked = {"unit": "patient", "value": "visits", "contribution": "draw", "epsilon": 1.0}
     assert not frame.puffer.aggregate(**asked).puffer.certificate.adds_up
     assert frame.puffer.aggregate(**asked, protect="value", domain=(0, 5)).puffer.certificate.adds_up
     published = frame.puffer.aggregate(**asked, protect="replacement", calibration="theorem")
@@ -226,7 +241,8 @@ def test_which_releases_add_up():
 
 
 def test_the_class_as_a_unit_says_what_it_protects():
-    released = pd.DataFrame(VISITS).puffer.aggregate(unit="town", value="visits", protect="replacement", epsilon=1.0)
+    asked = {"value": "visits", "contribution": "draw", "protect": "replacement", "epsilon": 1.0}
+    released = pd.DataFrame(VISITS).puffer.aggregate(unit="town", **asked)
     said = " ".join(released.puffer.certificate.assumptions)
     assert "The removal of a whole class of rows, where that is the unit: only the row that is drawn" in said
 

@@ -17,7 +17,7 @@ def test_a_name_with_nul(kind):
     for verb, options in (
         (privatize, {"secret": "group", "public": "x"}),
         (calibrate, {"secret": "group", "public": "x"}),
-        (aggregate, {"value": "x"}),
+        (aggregate, {"value": "x", "domain": (0, 1)}),
         (histogram, {"state": "group", "time": "t"}),
     ):
         with pytest.raises(ArgumentError, match="without the character NUL"):

@@ -204,7 +204,7 @@ def test_certificate_has_the_figures_rounded_up_to_two_digits():
 
 
 def test_sums_over_classes():
-    ask = {"unit": "who", "value": "x", "epsilon": 0.1, "domain": (0, 8)}
+    ask = {"unit": "who", "value": "x", "contribution": "draw", "epsilon": 0.1, "domain": (0, 8)}
     for protect in ("presence", "replacement"):
         scales = {
             str(laws): certificate_of(aggregate(PEOPLE, **ask, protect=protect, laws=laws)).scales["sum"]
@@ -214,7 +214,7 @@ def test_sums_over_classes():
     same = calibrate(PEOPLE, **ASK | {"epsilon": 0.1}, beliefs="population", domain={"x": (0, 8)}).scale
     assert scales["population"] == pytest.approx(same, rel=1e-7)
     with pytest.raises(ArgumentError, match="contribution"):
-        aggregate(PEOPLE, **ask, laws="population", contribution="rows")
+        aggregate(PEOPLE, **ask | {"contribution": "rows"}, laws="population")
 
 
 def test_all_chains_that_the_series_do_not_refute():
@@ -274,6 +274,10 @@ def test_figures_never_refuse_a_request(ask, monkeypatch):
 def test_sums_over_many_units_or_too_far_values():
     many = pd.DataFrame({"who": np.arange(500), "x": np.arange(500) % 7})
     with pytest.raises(ArgumentError, match="500 units"):
-        aggregate(many, unit="who", value="x", epsilon=1.0, laws="population", protect="replacement")
+        aggregate(
+            many, unit="who", value="x", epsilon=1.0, laws="population", contribution="draw", protect="replacement"
+        )
     with pytest.raises(ArgumentError, match="far apart"):
-        aggregate(PEOPLE, unit="who", value="x", epsilon=1.0, laws="population", domain=(-1e300, 1e300))
+        aggregate(
+            PEOPLE, unit="who", value="x", epsilon=1.0, laws="population", contribution="draw", domain=(-1e300, 1e300)
+        )

@@ -45,7 +45,7 @@ def test_presence_in_the_whole_sum(signed):
     rng = np.random.default_rng(3)
     for _ in range(12):
         table = users(rng, count=3, signed=signed)
-        scale = float(aggregate(table, protect="presence", epsilon=0.7)["scale"].iloc[0])
+        scale = float(aggregate(table, protect="presence", contribution="draw", epsilon=0.7)["scale"].iloc[0])
         losses = []
         for k in table:
             others = [table[j] for j in table if j != k]
@@ -77,7 +77,7 @@ def test_replacement():
     rng = np.random.default_rng(5)
     for _ in range(12):
         table = users(rng, count=3, signed=True)
-        scale = float(aggregate(table, protect="replacement", epsilon=0.7)["scale"].iloc[0])
+        scale = float(aggregate(table, protect="replacement", contribution="draw", epsilon=0.7)["scale"].iloc[0])
         if not scale:
             continue
         pairs = list(itertools.combinations(table, 2))

@@ -272,13 +272,14 @@ ANSWERS = {
         ask(protect="value", pairs=[(1, 300)], domain=(0, 300)),
     ),
     "laws beyond the domain": (
-        ask(laws=dict.fromkeys("abc", Prior.empirical([0, 30])), domain=(0, 10)),
-        ask(laws=dict.fromkeys("abc", Prior.empirical([0, 10])), domain=(0, 10)),
+        ask(laws=dict.fromkeys("abc", Prior.empirical([0, 30])), domain=(0, 10), contribution="draw"),
+        ask(laws=dict.fromkeys("abc", Prior.empirical([0, 10])), domain=(0, 10), contribution="draw"),
     ),
     "a count that cannot change": (
         ask(query=("sum", "count"), protect="replacement"),
         ask(query=("sum", "count"), protect="replacement", allow_zero_noise=True),
     ),
+    "absence of rows without a domain": (ask(unit=None), ask(unit=None, domain=(0, 10))),
     "a word for no noise": (ask(allow_zero_noise="yes"), ask(allow_zero_noise=True)),
     "several states at once": (show(state=["state", "who"]), show(state="state")),
 }

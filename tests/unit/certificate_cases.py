@@ -83,7 +83,8 @@ COLUMNS = ROWS | {"theorem": "bounded"}
 LABELS = RELEASE | {"public": "hobby"}
 LABEL_PLAN = PLAN | {"public": "hobby"}
 CELLS = RELEASE | {"frame": LARGE.head(3000), "mechanism": "channel"}
-SUM = {"unit": "patient", "value": "visits", "epsilon": 1.0, "frame": VISITS, "verb": "aggregate"}
+WHOLE = {"unit": "patient", "value": "visits", "epsilon": 1.0, "frame": VISITS, "verb": "aggregate"}
+SUM = WHOLE | {"contribution": "draw"}
 SERIES = {"state": "state", "time": "minute", "epsilon": 1.0, "frame": BINARY, "chain": TWO, "verb": "histogram"}
 
 CASES = {
@@ -230,14 +231,14 @@ CASES = {
     "batch of labels that lacks a secret": LABEL_PLAN
     | {"batch": OTHER[OTHER["group"] != "c"].reset_index(drop=True), "allow_drift": True},
     "sum": SUM,
-    "sum, all rows": SUM | {"contribution": "rows"},
-    "sum, all rows of both signs": SUM | {"contribution": "rows", "value": "change", "epsilon": 0.2},
+    "sum, all rows": WHOLE,
+    "sum, all rows of both signs": WHOLE | {"value": "change", "epsilon": 0.2},
     "sum of a value": SUM | {"protect": "value", "domain": (0, 9)},
-    "sum of a value, all rows": SUM | {"protect": "value", "domain": (0, 9), "contribution": "rows"},
+    "sum of a value, all rows": WHOLE | {"protect": "value", "domain": (0, 9)},
     "sum of listed values": SUM | {"protect": "value", "pairs": [(3, 5)]},
-    "count of all rows": SUM | {"query": "count", "contribution": "rows"},
+    "count of all rows": WHOLE | {"query": "count"},
     "sum of a value or nothing": SUM | {"protect": "value-or-absence", "domain": (0, 9)},
-    "sum, rows as units": SUM | {"unit": None, "value": "visits"},
+    "sum, rows as units": WHOLE | {"unit": None, "domain": (0, 9)},
     "sum, replacement": SUM | {"protect": "replacement"},
     "sum, Gaussian laws": SUM | {"laws": "gaussian"},
     "sum, given laws": SUM | {"laws": {k: Prior.empirical([0, 9]) for k in range(60)}},

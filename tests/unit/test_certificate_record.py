@@ -154,7 +154,7 @@ def test_created_is_in_utc(zone):
     frame = PEOPLE.rename(columns={"town": "place"})
     assert privatize(frame, secret="group", public="score", epsilon=1.0, about={"created": moment}).attrs
     for answer in (
-        aggregate(PEOPLE, value="age", epsilon=1.0, about={"created": moment}),
+        aggregate(PEOPLE, value="age", domain=(0, 100), epsilon=1.0, about={"created": moment}),
         histogram(PEOPLE.assign(t=range(len(PEOPLE))), state="group", time="t", epsilon=1.0, about={"created": moment}),
     ):
         assert answer.puffer.certificate.created == "2026-01-31T12:00:00Z"

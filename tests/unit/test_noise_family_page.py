@@ -190,7 +190,8 @@ def test_it_refuses_a_delta_and_a_scale(page):
 
 def test_the_other_verbs_take_it(page):
     visits = pd.DataFrame({"patient": list("aabbcc"), "visits": [1, 2, 2, 4, 0, 3]})
-    answer = aggregate(visits, unit="patient", value="visits", epsilon=1.0, noise=page.Logistic())
+    asked = {"unit": "patient", "value": "visits", "contribution": "draw"}
+    answer = aggregate(visits, **asked, epsilon=1.0, noise=page.Logistic())
     assert 3 < answer["scale"][0] <= 4 * (1 + 1e-6)
     day = pd.DataFrame({"minute": range(300), "activity": ["sleep", "sleep", "eat", "work", "work", "eat"] * 50})
     chain = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,8 @@ class AggregateRequest:
         target, noise = check_guarantee(arguments)
         protect = check_word(arguments.protect, "protect", PROTECTIONS)
         queries = check_queries(arguments.query, protect=protect, divisor=arguments.divisor)
-        added = check_word(arguments.contribution, "contribution", ("draw", "rows")) == "rows"
+        added = check_word(arguments.contribution, "contribution", ("rows", "draw")) == "rows"
+        added = added and arguments.unit is not None  # a row is a unit's only one
         given = arguments.pairs
         pairs = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else given
         names = {
@@ -88,7 +89,7 @@ class AggregateRequest:
         domain = _domain(arguments.domain)
         absence = protect == "value-or-absence"
         declared = protect in ("value", "value-or-absence")
-        return cls(
+        found = cls(
             unit=next(iter(names["unit"]), None),
             value=next(iter(names["value"]), None),
             by=names["by"],
@@ -108,8 +109,19 @@ class AggregateRequest:
             allow_zero_noise=check_flag(arguments.allow_zero_noise, "allow_zero_noise"),
             drawing=Drawing.of(arguments),
         )
+        if not found.by_extremes or domain is None:
+            return found
+        return replace(found, values=tuple((end, None) for end in domain))
 
     def __post_init__(self) -> None:
+        if self.by_extremes and self.domain is None:
+            raise ArgumentError(
+                "domain",
+                rule="the public bounds of the value, where each row is a unit that may be absent",
+                got="none",
+                hint="The scale is published, and would tell the largest value of the table. Write domain=(low, high), "
+                "or name a unit.",
+            )
         if not self.allow_zero_noise:
             check_count(self.queries, protect=self.protect, added=self.added)
         if self.integer:
@@ -142,9 +154,15 @@ class AggregateRequest:
         return math.inf if self.domain is None else self.domain[1]
 
     @property
+    def by_extremes(self) -> bool:
+        """Whether a row may be absent, and the largest value in the domain decides how much noise hides that."""
+        known = isinstance(self.laws, str) and self.laws == "empirical"
+        return self.protect == "presence" and self.unit is None and known and self.queries != ("count",)
+
+    @property
     def by_law(self) -> bool:
         """Whether what is protected has the law of a unit's rows."""
-        return self.protect in ("presence", "replacement")
+        return self.protect in ("presence", "replacement") and not self.by_extremes
 
     @property
     def belief(self) -> str:
@@ -165,7 +183,7 @@ def _laws(laws: LawsArgument, domain: Bounds | None, *, added: bool) -> LawsArgu
             "laws",
             rule='"empirical", "gaussian" or a mapping of unit to Prior with contribution="rows"',
             got=f"a {type(laws).__name__}",
-            hint="Leave contribution out: one row of each unit is drawn.",
+            hint='Say contribution="draw": one row of each unit is drawn.',
         )
     if isinstance(laws, Mapping) and domain is not None and not added:
         check_support(laws, low=domain[0], high=domain[1])

@@ -56,12 +56,14 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
         The law of one row of the unit (of its whole contribution, where given): its observed frequencies, the Gaussian
         of its mean and standard deviation, any that its rows do not refute, its frequencies with a share of wrong
         rows, or your own.
-    contribution : "draw" or "rows"
-        "draw": each unit adds one of its rows, drawn at random. "rows": all its k rows, taken as k independent draws.
+    contribution : "rows" or "draw"
+        "rows": each unit adds all its k rows, taken as k independent draws from its law. "draw": one of them, drawn at
+        random.
     by : column name or several
         One answer per group of rows. All rows of a unit lie in one group. The groups are public.
     domain : (low, high), optional
-        Public bounds of the value, to which it is clipped first.
+        Public bounds of the value, to which it is clipped first. Where each row is a unit that may be absent, the scale
+        is that of the larger bound, and the domain must be given: without it the scale would tell the largest value.
     divisor : float, optional
         Public divisor of a mean, independent of what is protected.
     calibration : "exact" or "theorem"
@@ -122,7 +124,7 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     >>> visits = pd.DataFrame({"patient": list("aabbcc"), "visits": [1, 2, 2, 4, 0, 3]})
     >>> answer = visits.puffer.aggregate(unit="patient", value="visits", query="sum", epsilon=1.0, rng=7)
     >>> list(answer.columns), round(float(answer["scale"].iloc[0]), 3)
-    (['query', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 3.156)
+    (['query', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 6.162)
     """
     table = open_table(frame).in_memory()
     request = AggregateRequest.of(arguments, table.labels)
