@@ -41,7 +41,7 @@ def least_squares(frame):
     return np.linalg.lstsq(design, frame["hours"].to_numpy(float), rcond=None)[0]
 
 
-@sweep(40, 400)
+@sweep(25, 400)
 def test_regressions_are_those_of_the_raw_rows(count):
     values, errors, naive = slopes(count)
     truth = least_squares(people())

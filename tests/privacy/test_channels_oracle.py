@@ -122,7 +122,7 @@ def check_least(found, task, seed):
         assert found.lower_bound <= found.expected_error + 1e-12, seed
 
 
-@sweep(40, 300)
+@sweep(25, 300)
 def test_random_tables(count):
     for seed in range(count):
         counts, asked = random_request(seed)
