@@ -13,6 +13,10 @@ from puffer_frames.priors.pairs import Pair
 _ROUND_UP = 1 + 16 * UNIT_ROUNDOFF
 
 
+_SPENT = 1e-3
+"""Share of a hockey stick that is spent on the displacement, where noise of unbounded loss needs some."""
+
+
 class DisplacedLoss:
     r"""Bounds of the loss for every true position of the atoms within the radius.
 
@@ -55,15 +59,19 @@ class DisplacedLoss:
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """Largest hockey stick over the pairs."""
         eta, beyond = self._cost(scale)
-        if eta > 0.5 * epsilon:
-            found = self._loss.hockey_stick(scale, epsilon=epsilon)
-            return WorstCase(bracket=Bracket(lower=0.0, upper=1.0), pair=found.pair)
-        found = self._loss.hockey_stick(scale, epsilon=epsilon - 2 * eta)
+        if beyond:  # a part of the hockey stick itself is spent, which costs far less epsilon
+            found = self._loss.hockey_stick(scale, epsilon=epsilon).bracket
+            share = _SPENT * found.upper / (1 + math.exp(epsilon))
+            eta, beyond = self._noise.cost_of_shift_at(self._radius / scale if scale else math.inf, delta=share)
+        if not eta <= 0.5 * epsilon:
+            pair = self._loss.hockey_stick(scale, epsilon=epsilon).pair
+            return WorstCase(bracket=Bracket(lower=0.0, upper=1.0), pair=pair)
+        worst = self._loss.hockey_stick(scale, epsilon=epsilon - 2 * eta)
         growth = math.exp(eta)
-        upper = (growth * found.bracket.upper + beyond * (1 + math.exp(epsilon))) * _ROUND_UP
+        upper = (growth * worst.bracket.upper + beyond * (1 + math.exp(epsilon))) * _ROUND_UP
         at_least = self._loss.hockey_stick(scale, epsilon=epsilon + 2 * eta).bracket.lower
         lower = max(0.0, (at_least - beyond * (1 + math.exp(epsilon + 2 * eta))) / growth) * (2 - _ROUND_UP)
-        return WorstCase(bracket=Bracket(lower=lower, upper=max(upper, lower)), pair=found.pair)
+        return WorstCase(bracket=Bracket(lower=lower, upper=max(upper, lower)), pair=worst.pair)
 
     def _cost(self, scale: float) -> tuple[float, float]:
         shift = self._radius / scale if scale else math.inf

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.loss.outcome import Loss, WorstCase
+from puffer_frames.loss.units.sum_law import MOST_PLACES, SumLaw
 from puffer_frames.numbers.progress import watched
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.lattice import most_sums
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import FloatArray, Prior
 from puffer_frames.priors.unit_laws import UnitLaws
@@ -27,6 +30,15 @@ ABSENT = Absent()
 NOTHING = Prior.gaussian(0.0, 0.0)
 """What an absent unit contributes."""
 
+_MOST_PLACES = 1 << 23
+"""Grid points of the laws of sums that are worked out, of all units together."""
+
+_MOST_ENGINES = 64
+"""Units whose engine is kept for the next scale."""
+
+_SOON_ADDED, _MOST_SLOW = 1e7, 4
+"""Steps of work that the law of a sum takes where it is worked out for every unit, and units where it may take more."""
+
 
 class PresenceLoss:
     r"""Loss of "present with law P" against "absent", for every unit: P * Laplace(b) against Laplace(b).
@@ -36,15 +48,17 @@ class PresenceLoss:
 
     .. math:: \varepsilon^*(b) = \max\{\log E e^{D/b},\; \log E e^{-D/b},\; -\log E e^{-|D|/b}\}
 
-    For k draws added, the first two are k times as large, and k times the third is at least its own value
-    (:math:`|D_1 + \dots + D_k| \le |D_1| + \dots + |D_k|`), with equality for values of one sign.
+    For k draws added, S, the first two are k times as large, and the third is at most k times as large
+    (:math:`|D_1 + \dots + D_k| \le |D_1| + \dots + |D_k|`), with equality for values of one sign, and at most
+    :math:`E|S|/b \le \sqrt{E S^2}/b` (Jensen). Where it decides, the law of S is worked out.
 
     Notes
     -----
-    **Guarantee**: exact for one draw, for sums of values of one sign, and wherever the third term is not the largest;
-    otherwise an upper bound, and the first two terms are the lower one. **Cost** per
-    evaluation: one exponential per component and term, whatever the number of units. The hockey stick is that of the
-    engine of a pair, for the units whose pure loss leaves it open.
+    **Guarantee**: exact for one draw, for sums of values of one sign, wherever the third term is not the largest, and
+    up to the grid of `SumLaw` for the units that decide, while there is room for their laws; otherwise an upper bound,
+    and the first two terms are the lower one. **Cost** per evaluation: one exponential per component and term, whatever
+    the number of units, and one per grid point of a sum that is worked out. The hockey stick is that of the engine of a
+    pair, for the units whose pure loss leaves it open.
 
     References
     ----------
@@ -59,6 +73,11 @@ class PresenceLoss:
         low, high = (ufunc.reduceat(laws.means, laws.starts[:-1]) for ufunc in (np.minimum, np.maximum))
         atoms = np.maximum.reduceat(laws.stds, laws.starts[:-1]) == 0
         self._closed = (laws.copies == 1) | (atoms & ((low >= 0) | (high <= 0)))
+        self._spread = self._root_mean_square()
+        self._sums: dict[int, SumLaw] = {}
+        self._room = _MOST_PLACES
+        self._engines: dict[int, Loss] = {}
+        self._slow = 0
 
     @property
     def span(self) -> float:
@@ -75,10 +94,11 @@ class PresenceLoss:
         return PresenceLoss(self._laws.only(list(self._laws.units).index(pair[0])))
 
     def losses(self, scale: float, /) -> tuple[FloatArray, FloatArray]:
-        """Pure loss of every unit and a bound of its rounding error, shape (units,) each."""
+        """Pure loss of every unit, or an upper bound, and a bound of its rounding error, shape (units,) each."""
         t, laws = 1.0 / scale, self._laws
-        up, down, centre = laws.log_moment(t), laws.log_moment(-t), -laws.log_absolute_moment(-t)
-        largest = np.maximum(np.maximum(up, down), np.maximum(centre, 0.0))
+        centre = -laws.log_absolute_moment(-t)
+        centre = np.where(self._closed, centre, np.minimum(centre, self._spread * t / laws.copies))
+        largest = np.maximum(self._ends(scale) / laws.copies, centre)
         exponents = self._magnitude * t * (1.0 + self._magnitude * t * bool(laws.stds.any()))
         error = UNIT_ROUNDOFF * (self._sizes + 16.0 + 16.0 * exponents)
         return laws.copies * largest, laws.copies * (error + 4 * UNIT_ROUNDOFF * largest)
@@ -88,9 +108,15 @@ class PresenceLoss:
         if scale == 0 or not math.isfinite(1.0 / scale):
             return self._without_noise()
         loss, error = self.losses(scale)
-        worst = int(np.argmax(loss + error))
-        high = float(loss[worst] + error[worst])
-        low = float((self._at_least(scale, loss) - error).max())
+        ends, doubtful = self._ends(scale), ~self._closed
+        lower, upper = np.where(doubtful, np.minimum(ends, loss), loss) - error, loss + error
+        doubtful &= loss > ends
+        while doubtful[worst := int(np.argmax(upper))]:
+            lower[worst], upper[worst] = self._closer(
+                worst, scale, lower[worst], upper[worst], ends[worst] + error[worst]
+            )
+            doubtful[worst] = False
+        low, high = float(lower.max()), float(upper[worst])
         return WorstCase(bracket=Bracket(lower=max(0.0, min(low, high)), upper=high), pair=self._pair(worst))
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
@@ -98,19 +124,26 @@ class PresenceLoss:
         if scale == 0:
             return self._without_noise(limit=1.0)
         loss, error = self.losses(scale)
-        bounds = -np.expm1(np.minimum(epsilon - (loss + error), 0.0)) * (1 + 4 * UNIT_ROUNDOFF)
+        ends, upper_loss = self._ends(scale), loss + error
+        bounds = _most_delta(upper_loss, epsilon)
         lower = upper = 0.0
         order = np.argsort(-bounds, kind="stable")
         worst = int(order[0])
-        for k in watched(order[bounds[order] > 0], label="units"):
+        for k in watched(order[bounds[order] > 0].tolist(), label="units"):
             if bounds[k] <= upper:
                 break
-            law = self._laws.prior(int(k))
-            engine = privacy_loss({0: law, 1: NOTHING}, pairs=((0, 1),))
-            found = engine.hockey_stick(scale, epsilon=epsilon).bracket
+            if not self._closed[k] and loss[k] > ends[k]:
+                _, closer = self._closer(k, scale, 0.0, upper_loss[k], ends[k] + error[k])
+                bounds[k] = _most_delta(closer, epsilon)
+                if bounds[k] <= upper:
+                    continue
+            engine = self._engine(k)
+            found = (
+                engine.hockey_stick(scale, epsilon=epsilon).bracket if engine else Bracket(lower=0.0, upper=bounds[k])
+            )
             lower = max(lower, found.lower)
             if found.upper > upper:
-                upper, worst = found.upper, int(k)
+                upper, worst = found.upper, k
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=self._pair(worst))
 
     @property
@@ -118,12 +151,51 @@ class PresenceLoss:
         """Whether the pure loss is that of every unit at every scale, and not an upper bound of some."""
         return bool(self._closed.all())
 
-    def _at_least(self, scale: float, loss: FloatArray) -> FloatArray:
-        """The losses, of the units that have an upper bound only what the limits at both ends say."""
-        if self.is_exact:
-            return loss
+    def _ends(self, scale: float) -> FloatArray:
+        """Logs of the ratio at both ends, the larger one of every unit, shape (units,); at least 0."""
         ends = np.maximum(self._laws.log_moment(1.0 / scale), self._laws.log_moment(-1.0 / scale))
-        return np.where(self._closed, loss, self._laws.copies * ends)
+        return self._laws.copies * np.maximum(ends, 0.0)
+
+    def _root_mean_square(self) -> FloatArray:
+        """Root of E S^2 of the sum S of a unit, rounded up; no term is negative, so none cancels."""
+        laws, starts = self._laws, self._laws.starts[:-1]
+        unit = self._magnitude + (self._magnitude == 0)  # of squares that neither overflow nor vanish
+        means, stds = (part / np.repeat(unit, self._sizes) for part in (laws.means, laws.stds))
+        square = np.add.reduceat(laws.weights * (means**2 + stds**2), starts)
+        mean = np.abs(np.add.reduceat(laws.weights * means, starts)) + UNIT_ROUNDOFF * (self._sizes + 4.0)
+        k, rounded_up = laws.copies, 1.0 + UNIT_ROUNDOFF * (self._sizes + 16.0)
+        root: FloatArray = unit * np.sqrt(k * square + k * (k - 1.0) * mean**2) * rounded_up
+        return root
+
+    def _closer(self, k: int, scale: float, lower: float, upper: float, ends: float) -> tuple[float, float]:
+        """Bounds of the pure loss of unit number k by the law of its sum, where there is room for one more."""
+        law = self._sums.get(k)
+        if law is None:
+            part = slice(self._laws.starts[k], self._laws.starts[k + 1])
+            copies = int(self._laws.copies[k])
+            if copies >= MOST_PLACES or self._laws.stds[part].any() or self._room <= 0:
+                return lower, upper
+            values, weights = self._laws.means[part], self._laws.weights[part]
+            law = self._sums[k] = SumLaw.of_rows(values, weights, copies, spread=float(self._spread[k]))
+            self._room -= law.weights.size
+        least, most = law.mean_decay(scale)
+        if least > 0:
+            upper = min(upper, max(ends, -math.log(least) * (1 + 4 * UNIT_ROUNDOFF)))
+        return max(lower, -math.log(most) * (1 - 4 * UNIT_ROUNDOFF)), upper
+
+    def _engine(self, k: int) -> Loss | None:
+        """Engine of unit number k against nothing; none where its sum takes long, but for the first of these."""
+        if (known := self._engines.get(k)) is not None:
+            return known
+        values = self._laws.means[self._laws.starts[k] : self._laws.starts[k + 1]]
+        copies = int(self._laws.copies[k])
+        if copies > 1 and most_sums(values, copies) * values.size * copies > _SOON_ADDED:
+            if self._slow == _MOST_SLOW:
+                return None
+            self._slow += 1
+        elif len(self._engines) >= _MOST_ENGINES:
+            return privacy_loss({0: self._laws.prior(k), 1: NOTHING}, pairs=((0, 1),))
+        return self._engines.setdefault(k, privacy_loss({0: self._laws.prior(k), 1: NOTHING}, pairs=((0, 1),)))
 
     def _pair(self, k: int) -> Pair:
         return self._laws.units[k], ABSENT
@@ -133,3 +205,8 @@ class PresenceLoss:
         worst = int(np.argmax(self._laws.copies * self._magnitude))
         upper = 0.0 if self._nothing else limit
         return WorstCase(bracket=Bracket(lower=0.0, upper=upper), pair=self._pair(worst))
+
+
+def _most_delta(loss: Any, epsilon: float) -> Any:
+    r"""Largest hockey stick of a pure loss L: :math:`1 - e^{\varepsilon - L}`, rounded up."""
+    return -np.expm1(np.minimum(epsilon - loss, 0.0)) * (1 + 4 * UNIT_ROUNDOFF)

@@ -121,6 +121,10 @@ class Noise(ABC):
     def cost_of_shift(self, shift: float, /) -> tuple[float, float]:
         """Epsilon and delta that hide a shift of this many scales, rounded up."""
 
+    def cost_of_shift_at(self, shift: float, /, *, delta: float) -> tuple[float, float]:  # noqa: ARG002 - for others
+        """The same with about this delta, where another one costs less epsilon."""
+        return self.cost_of_shift(shift)
+
     def shift_loss(self, shift: float, /) -> float:
         """Upper bound of the pure loss of a shift of this many scales."""
         epsilon, delta = self.cost_of_shift(shift)

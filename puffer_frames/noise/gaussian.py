@@ -123,6 +123,12 @@ class Gaussian(Noise):
         """Epsilon and delta that hide a shift of this many scales, rounded up."""
         return shift * (_FAR + 0.5 * shift) * ROUND_UP, _BEYOND_FAR
 
+    def cost_of_shift_at(self, shift: float, /, *, delta: float) -> tuple[float, float]:
+        """Noise beyond t scales has the probability delta; the log-ratio up to there is at most s (t + s/2)."""
+        if not _BEYOND_FAR < delta < 0.5:
+            return self.cost_of_shift(shift)
+        return shift * (-float(ndtri(delta)) + 0.5 * shift) * _ROUND_UP, delta * _ROUND_UP**4
+
     def check(self, target: Target, /) -> None:
         """Raise ArgumentError for what this noise cannot meet."""
         Noise.check(self, target)

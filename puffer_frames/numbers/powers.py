@@ -77,15 +77,29 @@ def _one_by_one(steps: Sequence[int], levels: Sequence[int], copies: int, *, mos
     """One draw after the other, equal sums merged."""
     small = steps[-1] * copies < 1 << 62
     moves = np.array(steps, dtype=np.int64 if small else object)
+    if not _are_few(moves, copies, most=most):
+        return None
     factors: NDArray[Any] = np.array(levels, dtype=object)
     places, weights = moves, factors
     for _ in range(copies - 1):
-        if places.size * moves.size > 64 * most:
-            return None
         places, at = np.unique(np.add.outer(places, moves).ravel(), return_inverse=True)
         merged = np.zeros(places.size, dtype=object)
         np.add.at(merged, at, np.multiply.outer(weights, factors).ravel())
         weights = merged
-        if places.size > most:
-            return None
     return places.tolist(), weights.tolist()
+
+
+def _are_few(moves: NDArray[Any], copies: int, *, most: int) -> bool:
+    """Whether the sums can be added up one draw after the other; modulo 2**64, where they are no more than they are."""
+    steps = (moves % (1 << 64) if moves.dtype == object else moves).astype(np.uint64)
+    places = steps
+    for _ in range(copies - 1):
+        if places.size * steps.size > 64 * most:
+            return False
+        some = places[: 2 * most // steps.size + 1]
+        if some.size < places.size and np.unique(np.add.outer(some, steps)).size > most:
+            return False
+        places = np.unique(np.add.outer(places, steps))
+        if places.size > most:
+            return False
+    return True

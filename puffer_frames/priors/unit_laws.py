@@ -14,12 +14,19 @@ from scipy.special import log_ndtr
 from puffer_frames.errors import ArgumentError
 from puffer_frames.numbers.powers import power
 from puffer_frames.priors.equal_rows import first_of_equals, rows_of
+from puffer_frames.priors.lattice import most_sums
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 
 _ROUND_UP = 1 + 2.0**-50
 _LEAST_NORMAL = 2.0**-1022
 LARGEST_CONVOLUTION = 1 << 16
-"""Atoms of the largest sum of several rows that is worked out."""
+"""Atoms of the largest sum of several rows that is worked out exactly; others are worked out on a grid of so many."""
+
+_ALL_SUMS, _FEWEST_SUMS = 1 << 22, 1 << 13
+"""Points of the grid of the sums of all units, for each of them; and the fewest."""
+
+_FEWEST_CELLS = 8
+"""Steps of the grid over the range of one row, at the least."""
 
 _SAMPLE = 1 << 12
 """Laws are compared where half of so many rows at the most differ from one another."""
@@ -161,13 +168,13 @@ class UnitLaws:
             copies=self.copies[first],
         )
 
-    def prior(self, k: int, /) -> Prior:
-        """The law of unit number k as a prior.
+    def prior(self, k: int, /, *, width: float | None = None) -> Prior:
+        """The law of unit number k as a prior; of a sum of rows with its values on a grid of this width, where given.
 
         Raises
         ------
         ArgumentError
-            For a sum of rows of too many different values.
+            For a sum of too many rows of different values.
         """
         if self.given:
             return self.given[k]
@@ -175,11 +182,29 @@ class UnitLaws:
         if self.stds[part].any():
             return Prior.mixture(self.weights[part], self.means[part], self.stds[part])
         rows = Prior.empirical(self.means[part], self.weights[part] / self.weights[part].min())
-        return sum_of_draws(rows, int(self.copies[k]))
+        return sum_of_draws(rows, int(self.copies[k]), width=width)
 
-    def priors(self) -> dict[Secret, Prior]:
-        """The law of every unit as a prior."""
-        return {unit: self.prior(k) for k, unit in enumerate(self.units)}
+    def priors(self, units: Sequence[int] | None = None, /) -> dict[Secret, Prior]:
+        """The laws of units as priors, of all or of those with these numbers.
+
+        Sums of too many different values lie on one grid, the same for all units.
+        """
+        numbers = range(len(self)) if units is None else units
+        width = self._common_width(numbers)
+        return {self.units[k]: self.prior(k, width=width) for k in numbers}
+
+    def _common_width(self, numbers: Sequence[int]) -> float | None:
+        """Distance of the points of a grid for the sums of units; None where all sums are few enough without."""
+        if self.given or not self.is_discrete or (self.copies == 1).all():
+            return None
+        rows = [self.means[self.starts[k] : self.starts[k + 1]] for k in numbers]
+        copies = [int(self.copies[k]) for k in numbers]
+        if sum(map(most_sums, rows, copies)) <= 2 * LARGEST_CONVOLUTION:
+            return None
+        lowest = min(k * float(values[0]) for k, values in zip(copies, rows, strict=True))
+        highest = max(k * float(values[-1]) for k, values in zip(copies, rows, strict=True))
+        most = max(_FEWEST_SUMS, _ALL_SUMS // len(rows), 64 * max(copies))
+        return grid_width(highest - lowest, min(most, LARGEST_CONVOLUTION) - max(copies), rows=max(copies))
 
     def largest(self) -> FloatArray:
         """Largest possible |D| of each unit, shape (units,); infinite for a Gaussian component."""
@@ -215,20 +240,23 @@ class UnitLaws:
         return log_mean
 
 
-def sum_of_draws(prior: Prior, copies: int, /) -> Prior:
+def sum_of_draws(prior: Prior, copies: int, /, *, width: float | None = None) -> Prior:
     """Law of the sum of independent draws of a discrete prior, in exact integer weights.
 
     Values are read as the decimal fractions that they print as, so that 0.1 + 0.3 and 0.2 + 0.2 are one sum. Where that
     or the rounding of a sum moves it, the radius of the law says by how much at most: the k values by k max|v| 2**-53,
-    and the sum by as much again.
+    and the sum by as much again. With a width, and where there are more than 65,536 different sums, each value is first
+    moved to the nearest multiple of the width, and the radius says that too.
 
     Raises
     ------
     ArgumentError
-        For more than 65,536 different sums.
+        For so many draws that the grid would have fewer than eight points over the range of the values.
     """
-    if copies == 1:
+    if copies == 1 and width is None:
         return prior
+    if width is not None:
+        return _sum_on_grid(prior, copies, width)
     values = prior.means.tolist()
     decimals = [Fraction(str(value)) for value in values]
     denominator = math.lcm(*(decimal.denominator for decimal in decimals))
@@ -237,19 +265,54 @@ def sum_of_draws(prior: Prior, copies: int, /) -> Prior:
     steps = [(number - whole[0]) // divisor for number in whole]
     found = power(steps, prior.levels[0].tolist(), copies, most=LARGEST_CONVOLUTION)
     if found is None:
-        raise ArgumentError(
-            "the rows that a unit adds up",
-            rule=f"of at most {LARGEST_CONVOLUTION:,} different sums",
-            got="more",
-            hint='Say contribution="draw" for one row per unit, or laws="gaussian".',
-        )
+        return _sum_on_grid(prior, copies, grid_width(values[-1] - values[0], LARGEST_CONVOLUTION // copies - 2))
     numerators = [copies * whole[0] + divisor * place for place in found[0]]
     sums = np.array([number / denominator for number in numerators])
     law = Prior.of_levels(sums, np.array(found[1], dtype=object))
     integral = denominator == 1 and max(abs(numerators[0]), abs(numerators[-1])) < 2**53
     if integral or (decimals == values and all(map(_is_exact, sums.tolist(), numerators, repeat(denominator)))):
         return law
-    return replace(law, radius=copies * max(map(abs, values)) * 2.0**-52 * _ROUND_UP + _LEAST_NORMAL)
+    return replace(law, radius=_rounding(values, copies))
+
+
+def grid_width(reach: float, cells: int, /, *, rows: int = 1) -> float:
+    """A width of few bits with at most so many cells in a reach of the sum of so many rows.
+
+    Raises
+    ------
+    ArgumentError
+        For fewer than eight cells.
+    """
+    if cells < _FEWEST_CELLS * rows:
+        raise ArgumentError(
+            "the rows that a unit adds up",
+            rule=f"at most {LARGEST_CONVOLUTION // (_FEWEST_CELLS + 2):,} or have at most {LARGEST_CONVOLUTION:,} sums",
+            got="more",
+            hint='Say contribution="draw" for one row per unit, or laws="gaussian".',
+        )
+    mantissa, exponent = math.frexp(reach / cells)
+    return math.ldexp(math.ceil(mantissa * 64), exponent - 6)
+
+
+def _sum_on_grid(prior: Prior, copies: int, width: float) -> Prior:
+    """Law of the sum of values that are moved to a grid first: by at most k times the farthest move of one value."""
+    step, values = Fraction(width), prior.means.tolist()
+    places = [round(Fraction(value) / step) for value in values]
+    moved = max(abs(Fraction(value) - place * step) for place, value in zip(places, values, strict=True))
+    levels = dict.fromkeys(sorted(set(places)), 0)
+    for place, level in zip(places, prior.levels[0].tolist(), strict=True):
+        levels[place] += level
+    found = power([place - places[0] for place in levels], list(levels.values()), copies, most=2 * LARGEST_CONVOLUTION)
+    assert found is not None  # the grid of the sum has no more points
+    first = copies * places[0]
+    sums = np.array([(first + place) * step.numerator / step.denominator for place in found[0]])
+    radius = float(copies * moved) + _rounding(values, copies)
+    return replace(Prior.of_levels(sums, np.array(found[1], dtype=object)), radius=radius * _ROUND_UP)
+
+
+def _rounding(values: Sequence[float], copies: int) -> float:
+    """How far reading the values as decimals and rounding their sum can move it."""
+    return copies * max(map(abs, values)) * 2.0**-52 * _ROUND_UP + _LEAST_NORMAL
 
 
 def _is_exact(number: float, numerator: int, denominator: int) -> bool:

@@ -193,7 +193,7 @@ def require_noise(scale: float, beliefs: Iterable[str], target: Target, /, *, al
         raise CalibrationError(
             "the request",
             rule="one that needs noise",
-            got=f"a column that is already private at epsilon {target.epsilon:g} and delta {target.delta:g} for these "
+            got=f"values that are already private at epsilon {target.epsilon:g} and delta {target.delta:g} for these "
             f"pairs, under the belief: {', '.join(beliefs)}",
             hint="Try a smaller epsilon or delta, or say allow_zero_noise=True to release the values as they are.",
         )

@@ -120,7 +120,7 @@ def of_replacement(laws: UnitLaws, pairs: Pairs, /, *, noise: Noise) -> Protecti
             return _of_many(laws, noise)
     named = list(laws.units) if pairs == "all" else list(dict.fromkeys(unit for pair in pairs for unit in pair))
     numbers = {unit: k for k, unit in enumerate(laws.units)}
-    priors = {unit: laws.prior(numbers[unit]) for unit in named}
+    priors = laws.priors([numbers[unit] for unit in named])
     engine = privacy_loss(priors, pairs=pairs, noise=noise)
     if all(prior.is_discrete for prior in priors.values()):
         distance = (

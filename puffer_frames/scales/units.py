@@ -132,6 +132,13 @@ def _choose(
 def _checked_pairs(pairs: str | Iterable[Sequence[Any]], units: Sequence[Secret], *, protect: str) -> Pairs:
     """Pairs of units, for "replacement" alone."""
     if protect == "replacement":
+        if len(units) < 2:
+            raise ArgumentError(
+                "the units",
+                rule="at least two where each may be replaced by another",
+                got=f"{len(units)}",
+                hint='Say protect="presence" to hide whether the one unit is there.',
+            )
         return check_pairs(pairs, units)
     if protect == "presence" and not (isinstance(pairs, str) and pairs == "all"):
         raise ArgumentError(

@@ -79,7 +79,7 @@ WRONG = {
     "bounds in the wrong order": ({"clip": (2, 1)}, ArgumentError, "(2, 1)"),
     "a theorem of two values": ({"theorem": "bernoulli"}, PriorError, "7 values"),
     "a theorem of one column": ({"public": ["score", "height"], "theorem": "gmm"}, ArgumentError, "'gmm'"),
-    "already private": ({"epsilon": 50.0, "delta": 0.9}, CalibrationError, "a column that is already private"),
+    "already private": ({"epsilon": 50.0, "delta": 0.9}, CalibrationError, "values that are already private"),
     "a seed that is none": ({"rng": "seed"}, ArgumentTypeError, "a str"),
 }
 

@@ -29,7 +29,8 @@ VISITS = pd.DataFrame(
 HALVES = VISITS.assign(visits=VISITS["visits"] / 2)
 GAPS = VISITS.assign(patient=VISITS["patient"].where(VISITS.index > 0))
 MANY = pd.DataFrame({"patient": np.repeat(range(500), 2), "visits": np.arange(1000) % 7})
-LONG = pd.DataFrame({"patient": ["a"] * 60 + ["b"], "visits": np.random.default_rng(0).normal(size=61)})
+LONG = pd.DataFrame({"patient": ["a"] * 8200 + ["b"], "visits": np.random.default_rng(0).normal(size=8201)})
+ONE = pd.DataFrame({"patient": ["a"] * 3, "visits": [1, 2, 3]})
 SERIES = pd.DataFrame({"time": range(12), "state": list("aabbabbbaabb"), "who": list("pq") * 6})
 TWICE = pd.DataFrame({"time": [0, 1, 2] * 2, "state": list("aababb"), "who": list("pppqqq")})
 NO_TIME = SERIES.assign(time=SERIES["time"].where(SERIES.index > 0))
@@ -109,6 +110,7 @@ ANSWERS = {
         ask(MANY, laws=dict.fromkeys(range(500), NORMAL), noise="gaussian", delta=1e-6),
         ask(MANY, noise="gaussian", delta=1e-6),
     ),
+    "one unit that is replaced": (ask(ONE, protect="replacement"), ask(ONE, protect="presence")),
     "too many sums of rows": (
         ask(LONG, contribution="rows", protect="replacement"),
         ask(LONG, contribution="draw", protect="replacement"),

@@ -60,7 +60,7 @@ VISITS = pd.DataFrame(
         "patient": np.repeat(np.arange(60), 5),
         "visits": RNG.integers(0, 9, 300).astype(float),
         "ward": np.repeat(RNG.choice(["n", "s"], 60), 5),
-        "change": np.tile([-2.0, 1.0, 1.0, -2.0, 1.0], 60),
+        "change": np.tile([-np.sqrt(5.0), 1.0, np.sqrt(2.0), -2.0, 1.0], 60),
         "gap": [None if k == 9 else 1.0 for k in range(300)],
     }
 )

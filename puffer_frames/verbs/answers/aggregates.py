@@ -111,8 +111,8 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     that of the unit alone: adding what the others add is data processing. One scale serves all groups. **Cost**: one
     sort of the rows; some passes over the laws. **Limits**: beyond 400 different laws, replacement takes observed
     frequencies of one row each and Laplace noise (or listed pairs), and presence with other noise is held to the
-    largest contribution; a unit's rows have at most 65,536 different sums, where their law is needed; values lie within
-    1e301 of 0.
+    largest contribution; a unit adds at most 6,553 rows, or rows of at most 65,536 different sums, where the law of its
+    sum is needed; values lie within 1e301 of 0.
 
     References
     ----------

@@ -322,6 +322,6 @@ def _require_change(channel: FoundChannel, request: Request, *, in_cells: bool) 
         raise CalibrationError(
             "the request",
             rule="one that needs a channel",
-            got=f"a column that is already private at epsilon {target.epsilon:g} and delta {target.delta:g}",
+            got=f"values that are already private at epsilon {target.epsilon:g} and delta {target.delta:g}",
             hint="Try a smaller epsilon, or say allow_zero_noise=True to release the values as they are.",
         )

@@ -1,0 +1,149 @@
+"""Sums of a unit's rows: bounds against every sum one by one, and laws on a grid against the exact ones."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import sweep
+
+from puffer_frames import Prior, w_infinity
+from puffer_frames.loss.presence import PresenceLoss
+from puffer_frames.loss.units import sum_law
+from puffer_frames.loss.units.sum_law import SumLaw
+from puffer_frames.noise.gaussian import Gaussian
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors import unit_laws
+from puffer_frames.priors.unit_laws import UnitLaws, sum_of_draws
+
+
+def random_rows(rng):
+    rows = int(rng.integers(2, 6))
+    kinds = (
+        lambda: rng.normal(size=rows),
+        lambda: rng.integers(-9, 10, rows).astype(float),
+        lambda: rng.standard_cauchy(rows) * 1e3,
+        lambda: rng.normal(size=rows) * 1e-9 + 1e-7,
+        lambda: np.round(rng.normal(size=rows), 1),
+    )
+    return np.sort(kinds[rng.integers(len(kinds))]())
+
+
+def every_sum(rows):
+    return np.array([math.fsum(one) for one in itertools.product(rows.tolist(), repeat=rows.size)])
+
+
+def law_of(rows, copies=None):
+    copies = rows.size if copies is None else copies
+    square = copies * np.mean(rows**2) + copies * (copies - 1) * np.mean(rows) ** 2
+    return SumLaw.of_rows(rows, np.full(rows.size, 1 / rows.size), copies, spread=math.sqrt(square) or 1.0)
+
+
+@sweep(40, 1000)
+def test_the_mean_lies_between_its_bounds(count):
+    rng = np.random.default_rng(1)
+    for case in range(count):
+        rows = random_rows(rng)
+        sums = every_sum(rows)
+        law = law_of(rows)
+        for scale in np.abs(sums).mean() * 10.0 ** rng.uniform(-0.7, 2, size=3) + 1e-300:
+            exact = np.exp(-np.abs(sums) / scale).mean()
+            low, high = law.mean_decay(scale)
+            assert low <= exact * (1 + 1e-14), case
+            assert exact <= high * (1 + 1e-14), case
+            assert low >= exact - 1e-4, case
+
+
+def test_on_a_coarse_grid_the_bound_is_needed(monkeypatch):
+    """Without it the sums that were moved would be too near to 0 for some rows."""
+    monkeypatch.setattr(sum_law, "MOST_PLACES", 64)
+    rng = np.random.default_rng(2)
+    too_high = 0
+    for case in range(40):
+        rows = rng.normal(size=4)
+        rows.sort()
+        sums = every_sum(rows)
+        law, scale = law_of(rows), np.abs(sums).mean()
+        exact, found = (
+            np.exp(-np.abs(sums) / scale).mean(),
+            law.weights @ np.exp(-np.abs(law.lowest + law.step * np.arange(law.weights.size)) / scale),
+        )
+        low, high = law.mean_decay(scale)
+        assert low <= exact <= high, case
+        too_high += found > exact
+    assert too_high > 0
+
+
+@sweep(30, 1000)
+def test_presence_of_rows_of_both_signs(count):
+    rng = np.random.default_rng(3)
+    for case in range(count):
+        units = [random_rows(rng) for _ in range(int(rng.integers(1, 4)))]
+        starts = np.cumsum([0, *map(len, units)])
+        laws = UnitLaws.of_rows(range(len(units)), np.concatenate(units), starts, added=True)
+        scale = max(np.abs(every_sum(rows)).mean() for rows in units) * 10.0 ** rng.uniform(-0.3, 1.5) + 1e-300
+        worst = max(largest_loss(every_sum(rows), scale) for rows in units)
+        bracket = PresenceLoss(laws).pure(scale).bracket
+        assert bracket.lower * (1 - 1e-12) - 1e-12 <= worst <= bracket.upper * (1 + 1e-12), case
+        assert bracket.upper <= worst * 1.001 + 1e-7, case
+
+
+def largest_loss(sums, scale):
+    """Over outputs beside every sum, beside 0 and far away."""
+    outputs = np.unique(np.concatenate([sums, [0.0], np.array([-2, 2]) * np.abs(sums).max()]))
+    return max(abs(math.log(np.exp((abs(y) - np.abs(y - sums)) / scale).mean())) for y in outputs)
+
+
+def test_many_rows_need_the_noise_of_their_sum():
+    """A hundred rows of both signs: the bound by their magnitudes needs five times the noise."""
+    rows = np.sort(np.random.default_rng(0).normal(size=100))
+    laws = UnitLaws.of_rows(["a"], rows, np.array([0, 100]), added=True)
+    found = PresenceLoss(laws).pure(8.0).bracket
+    assert found.upper < 1.0005 * found.lower + 0.005
+    assert 100 * -math.log(np.exp(-np.abs(rows) / 8.0).mean()) > 5 * found.upper
+
+
+@sweep(25, 400)
+def test_sums_on_a_grid_are_within_the_radius(count):
+    rng = np.random.default_rng(4)
+    with pytest.MonkeyPatch.context() as patch:
+        for case in range(count):
+            rows = random_rows(rng)
+            prior = Prior.empirical(rows)
+            exact = sum_of_draws(prior, rows.size)
+            patch.setattr(unit_laws, "LARGEST_CONVOLUTION", 64)
+            found = sum_of_draws(prior, rows.size)
+            patch.undo()
+            assert found.means.size <= 2 * 64
+            apart = w_infinity(replace(exact, radius=0.0), replace(found, radius=0.0))
+            assert apart <= found.radius + exact.radius, case
+            reach = rows.size * (rows[-1] - rows[0]) / (64 // rows.size - 2) * (1 + 1 / 32)
+            assert found.radius <= 0.5 * reach + 1e-9 * np.abs(found.means).max(), case
+
+
+def test_the_cost_of_a_shift_is_that_of_the_noise():
+    """The curve of Gaussian noise at the epsilon asked for is at most the delta asked for; with less no epsilon is."""
+    noise = Gaussian()
+    for shift in (1e-6, 0.01, 0.3, 2.0):
+        for delta in (0.4, 1e-3, 1e-9, 1e-200):
+            epsilon, spent = noise.cost_of_shift_at(shift, delta=delta)
+            assert spent <= delta * (1 + 1e-9)
+            assert noise.unit(Target(epsilon=epsilon, delta=spent)) * shift <= 1 + 1e-9
+            assert epsilon <= noise.cost_of_shift(shift)[0]
+    assert noise.cost_of_shift_at(0.01, delta=0.0) == noise.cost_of_shift(0.01)
+
+
+def test_units_share_one_grid():
+    """So that their sums are the same points, and all pairs of units are compared at these alone."""
+    rng = np.random.default_rng(5)
+    starts = np.arange(0, 401, 20)
+    rows = np.concatenate([np.sort(rng.normal(size=20)) for _ in range(20)])
+    laws = UnitLaws.of_rows(range(20), rows, starts, added=True).priors()
+    points = np.unique(np.concatenate([law.means for law in laws.values()]))
+    assert points.size <= 1 << 16
+    assert max(law.radius for law in laws.values()) < 0.02
+    for unit, law in laws.items():
+        own = sum_of_draws(Prior.empirical(rows[20 * unit : 20 * unit + 20]), 20)
+        apart = w_infinity(replace(law, radius=0.0), replace(own, radius=0.0))
+        assert apart <= law.radius + own.radius
