@@ -11,6 +11,8 @@ from puffer_frames.noise.postprocessing import Bounds
 
 FEWEST_CELLS, MOST_CELLS = 1 << 12, 1 << 16
 """A column of many rows and values is counted in so many cells, between its extremes."""
+MOST_PASSES = 3
+"""Where the values lie in few of the cells, they are counted again in narrower ones, so often at the most."""
 FINENESS = 256
 """A cell is at most this part of the column's standard deviation, as far as `MOST_CELLS` allows."""
 _BELOW = 0.9
@@ -21,12 +23,28 @@ _LARGEST = sys.float_info.max
 def cell_width(low: float, high: float, /, *, std: float) -> float:
     """Width of the cells between the extremes of a column: a power of two, so that cells and centres are exact.
 
-    It is at least 2**-51 of the largest value and 2**-1000.
+    It is at least `least_width`.
     """
     span = min(high - low, _LARGEST)
     fine = min(_BELOW * std / FINENESS if std > 0 else _LARGEST, span / FEWEST_CELLS)
-    few = max(span / (MOST_CELLS - 2), 2.0**-51 * max(abs(low), abs(high)), 2.0**-1000)
+    few = max(span / (MOST_CELLS - 2), least_width(low, high))
     return max(2.0 ** (math.frexp(few)[1]), 2.0 ** (math.frexp(fine)[1] - 1) if fine else 0.0)
+
+
+def least_width(low: float, high: float, /) -> float:
+    """Cells are no narrower: 2**-51 of the largest value and 2**-1000."""
+    return max(2.0**-51 * max(abs(low), abs(high)), 2.0**-1000)
+
+
+def finer_width(width: float, /, *, full: int, least: float) -> float:
+    """A width at which values that lie in fewer cells than half of `FEWEST_CELLS` lie in up to twice as many as that.
+
+    Values in clusters, with heavy tails or beside an outlier fill few of the cells between their extremes.
+    """
+    if full >= FEWEST_CELLS // 2:
+        return width
+    finer = 2.0 ** (math.frexp(width * full / (2 * FEWEST_CELLS))[1])
+    return finer if least < finer < width else width
 
 
 def cell_of(width: float, domain: Bounds | None, /) -> nw.Expr:

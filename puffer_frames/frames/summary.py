@@ -71,11 +71,16 @@ def count_values(values_of: Values, /, *, groups: Sequence[str], public: str, do
 
 
 def _in_cells(values_of: Values, *, groups: Sequence[str], public: str, domain: Bounds | None) -> Summary:
-    """Counts on a grid, which its centres stand for."""
+    """Counts on a grid, which its centres stand for; on a finer one while the values lie in few of its cells."""
     ends = values_of.ends(public)
-    low, high = ends if domain is None else ends.clip(*domain)
-    width = cells.cell_width(float(low), float(high), std=values_of.std())
+    low, high = (ends if domain is None else ends.clip(*domain)).tolist()
+    width = cells.cell_width(low, high, std=values_of.std())
     counted = values_of.in_cells(width, domain)
+    for _ in range(cells.MOST_PASSES):
+        finer = cells.finer_width(width, full=int(counted["value"].n_unique()), least=cells.least_width(low, high))
+        if finer == width:
+            break
+        width, counted = finer, values_of.in_cells(finer, domain)
     counts = counted["count"].to_numpy().astype(np.int64)
     values = (counted["value"].to_numpy().astype(np.float64) + 0.5) * width
     if domain is not None:

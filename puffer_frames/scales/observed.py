@@ -29,6 +29,8 @@ def _merged(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[Mappi
     low = min(float(values[0]) for values, _ in counts.values())
     high = max(float(values[-1]) for values, _ in counts.values())
     cells = (high - low) / (2 * radius) if radius else 0.0
+    if len(counts) * cells > MOST_ENTRIES:  # of which a column in clusters or with an outlier fills few
+        cells = min(cells, np.unique(np.concatenate([values for values, _ in counts.values()])).size)
     times = math.ceil(len(counts) * cells / MOST_ENTRIES)
     if times <= 1:
         return counts, radius

@@ -187,3 +187,37 @@ def test_zeros_of_both_signs_are_one_value():
     sums = {summary_of(frame, secret=["group"], public="value").checksum() for frame in frames}
     plain = pl.DataFrame(data).with_columns(pl.col("value").abs())
     assert sums == {summary_of(plain, secret=["group"], public="value").checksum()}
+
+
+def in_clusters(rng, group):
+    return rng.integers(0, 5, ROWS) * 1e4 + 0.01 * (rng.normal(size=ROWS) + 0.3 * group)
+
+
+def with_an_outlier(rng, group):
+    values = rng.normal(size=ROWS) + 0.3 * group
+    values[(7, 8, 9),] = 1e6, 1e6, 1e6
+    return values
+
+
+def heavy_tailed(rng, group):
+    return rng.standard_cauchy(ROWS) + 0.3 * group
+
+
+@pytest.mark.parametrize("make", [in_clusters, with_an_outlier, heavy_tailed])
+def test_values_that_fill_few_cells_are_counted_in_narrower_ones(make):
+    """In cells of equal width between the extremes the noise for clusters was 2,394 times as large."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, ROWS)
+    values = make(rng, group)
+    found = summary_of(pd.DataFrame({"group": group, "value": values}), secret=["group"], public="value")
+    assert len(set().union(*(there.tolist() for there, _ in found.counts.values()))) >= cells.FEWEST_CELLS // 2
+    ours = {k: Prior.empirical(*found.counts[k], radius=found.radius) for k in (0, 1)}
+    exact = {k: Prior.empirical(values[group == k]) for k in (0, 1)}
+    assert smallest_scale(ours, epsilon=1.0) == pytest.approx(smallest_scale(exact, epsilon=1.0), rel=0.05)
+
+
+def test_clusters_far_apart_stop_at_the_narrowest_cells():
+    """Values that no width separates are counted in so many passes at the most."""
+    values = np.repeat([0.0, 1e300], ROWS // 2) + np.random.default_rng(0).normal(size=ROWS)
+    found = summary_of(pd.DataFrame({"group": 1, "value": values}), secret=["group"], public="value")
+    assert found.radius >= 0.5 * cells.least_width(0.0, 1e300)
