@@ -12,6 +12,7 @@ from puffer_frames.loss.atoms.rows import RowsLoss
 from puffer_frames.loss.engine import belief_loss, privacy_loss
 from puffer_frames.loss.outcome import Loss
 from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss
+from puffer_frames.loss.pure_only import PureOnly
 from puffer_frames.loss.sets.coupled_sets import set_distance
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.target import Target
@@ -34,6 +35,9 @@ from puffer_frames.priors.unit_laws import UnitLaws
 
 MOST_UNITS = 400
 """Units up to here have a prior each, and their pairs are compared one by one."""
+
+MOST_SUMS = 1500
+"""Up to here units that add all their rows have a prior each, and are compared all at once, for pure privacy."""
 
 Condition = Callable[[Target], float | None]
 """The scale that a theorem asks for; None where it has no condition."""
@@ -162,12 +166,19 @@ def _at_least_two(laws: UnitLaws) -> UnitLaws:
 
 def _of_many(laws: UnitLaws, noise: Noise) -> Protection:
     """All pairs of so many different laws that they are not compared one by one."""
-    rows = laws.is_discrete and not laws.given and bool((laws.copies == 1).all())
-    if not (rows and noise == PUBLISHED_FOR):
+    observed = laws.is_discrete and not laws.given and noise == PUBLISHED_FOR
+    if observed and (laws.copies > 1).any() and len(laws) <= MOST_SUMS:
+        priors = laws.priors()
+        distance = w_infinity_diameter(list(priors.values()))
+        engine: Loss = PureOnly(privacy_loss(priors, pairs="all", noise=noise))
+        return Protection(
+            engine=engine, theorem=REPLACEMENT, published=_hide(distance, noise), distance=distance, pure_only=True
+        )
+    if not (observed and (laws.copies == 1).all()):
         raise ArgumentError(
             "the units whose laws must be indistinguishable",
-            rule=f"of at most {MOST_UNITS} different laws, unless these are observed frequencies of one row each and "
-            "the noise is Laplace",
+            rule=f"of at most {MOST_UNITS} different laws, or with Laplace noise and observed frequencies of {MOST_SUMS:,} "
+            "where all rows are added and of any number for one row each",
             got=f"{len(laws):,}",
             hint='List the pairs that matter, or take laws="empirical" with contribution="draw".',
         )

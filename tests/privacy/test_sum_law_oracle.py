@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import sweep
 
@@ -147,3 +148,17 @@ def test_units_share_one_grid():
         own = sum_of_draws(Prior.empirical(rows[20 * unit : 20 * unit + 20]), 20)
         apart = w_infinity(replace(law, radius=0.0), replace(own, radius=0.0))
         assert apart <= law.radius + own.radius
+
+
+@pytest.mark.parametrize("delta", [0.0, 1e-9])
+def test_many_units_are_replaced_at_the_pure_loss_of_all_pairs(delta):
+    """More than 400 different laws: their densities at every sum are compared all at once."""
+    rng = np.random.default_rng(6)
+    rows = rng.integers(0, 30, (450, 3))
+    frame = pd.DataFrame({"unit": np.repeat(np.arange(450), 3), "value": rows.ravel()})
+    asked = {"unit": "unit", "value": "value", "protect": "replacement", "epsilon": 0.7, "delta": delta}
+    scale = frame.puffer.aggregate(**asked)["scale"].iloc[0]
+    sums = rows[:, :, None, None] + rows[:, None, :, None] + rows[:, None, None, :]
+    outputs = np.arange(-5, 100)[:, None]
+    logs = np.array([np.log(np.exp(-np.abs(outputs - own.ravel()) / scale).sum(axis=1)) for own in sums])
+    assert (logs.max(axis=0) - logs.min(axis=0)).max() == pytest.approx(0.7, rel=1e-6)

@@ -109,10 +109,10 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     **Guarantee**: for every unit and pair, :math:`P(\text{answers} \in B \mid s) \le e^\varepsilon
     P(\text{answers} \in B \mid t) + \delta`, both orders, whatever the laws of the other units are. The exact scale is
     that of the unit alone: adding what the others add is data processing. One scale serves all groups. **Cost**: one
-    sort of the rows; some passes over the laws. **Limits**: beyond 400 different laws, replacement takes observed
-    frequencies of one row each and Laplace noise (or listed pairs), and presence with other noise is held to the
-    largest contribution; a unit adds at most 6,553 rows, or rows of at most 65,536 different sums, where the law of its
-    sum is needed; values lie within 1e301 of 0.
+    sort of the rows; some passes over the laws. **Limits**: beyond 400 different laws (1,500 where all rows are added)
+    replacement takes observed frequencies of one row each and Laplace noise, or listed pairs, and presence with other
+    noise is held to the largest contribution. Where the law of its sum is needed, a unit adds at most 6,553 rows, or
+    rows of at most 65,536 different sums. Values lie within 1e301 of 0.
 
     References
     ----------
