@@ -177,7 +177,7 @@ def _of_many(laws: UnitLaws, noise: Noise) -> Protection:
     if not (observed and (laws.copies == 1).all()):
         raise ArgumentError(
             "the units whose laws must be indistinguishable",
-            rule=f"of at most {MOST_UNITS} different laws, or with Laplace noise and observed frequencies of {MOST_SUMS:,} "
+            rule=f"of at most {MOST_UNITS} different laws, or with Laplace noise and observed laws of {MOST_SUMS:,} "
             "where all rows are added and of any number for one row each",
             got=f"{len(laws):,}",
             hint='List the pairs that matter, or take laws="empirical" with contribution="draw".',
