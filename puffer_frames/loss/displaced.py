@@ -24,15 +24,16 @@ class DisplacedLoss:
     as close: :math:`P(B) \le e^\eta \hat P(B) + d`, and the other way round. So
     :math:`(\hat\varepsilon, \hat\delta)` for the given positions is
     :math:`(\hat\varepsilon + 2\eta, e^\eta \hat\delta + d(1 + e^{\hat\varepsilon + \eta}))` for
-    the true ones. For Laplace noise eta is radius/b and d is 0.
+    the true ones. For Laplace noise eta is radius/b and d is 0. Outcomes of the probability `lost` that the given laws
+    leave out add to d.
 
     References
     ----------
     docs/theory.md, section 13.
     """
 
-    def __init__(self, loss: Loss, /, *, radius: float, noise: Noise) -> None:
-        self._loss, self._radius, self._noise = loss, radius, noise
+    def __init__(self, loss: Loss, /, *, radius: float, noise: Noise, lost: float = 0.0) -> None:
+        self._loss, self._radius, self._noise, self._lost = loss, radius, noise, lost
 
     @property
     def span(self) -> float:
@@ -46,12 +47,13 @@ class DisplacedLoss:
 
     def only(self, pair: Pair, /) -> DisplacedLoss:
         """The same for one of the pairs."""
-        return DisplacedLoss(self._loss.only(pair), radius=self._radius, noise=self._noise)
+        return DisplacedLoss(self._loss.only(pair), radius=self._radius, noise=self._noise, lost=self._lost)
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest pure loss over the pairs."""
         found = self._loss.pure(scale)
         eta, beyond = self._cost(scale)
+        beyond += self._lost
         upper = math.inf if beyond else (found.bracket.upper + 2 * eta) * _ROUND_UP
         lower = 0.0 if beyond else max(0.0, (found.bracket.lower - 2 * eta) * (2 - _ROUND_UP))
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=found.pair)
@@ -63,6 +65,7 @@ class DisplacedLoss:
             found = self._loss.hockey_stick(scale, epsilon=epsilon).bracket
             share = _SPENT * found.upper / (1 + math.exp(epsilon))
             eta, beyond = self._noise.cost_of_shift_at(self._radius / scale if scale else math.inf, delta=share)
+        beyond += self._lost
         if not eta <= 0.5 * epsilon:
             pair = self._loss.hockey_stick(scale, epsilon=epsilon).pair
             return WorstCase(bracket=Bracket(lower=0.0, upper=1.0), pair=pair)
@@ -74,5 +77,7 @@ class DisplacedLoss:
         return WorstCase(bracket=Bracket(lower=lower, upper=max(upper, lower)), pair=worst.pair)
 
     def _cost(self, scale: float) -> tuple[float, float]:
+        if not self._radius:
+            return 0.0, 0.0
         shift = self._radius / scale if scale else math.inf
         return self._noise.cost_of_shift(shift) if math.isfinite(shift) else (math.inf, 1.0)

@@ -16,6 +16,7 @@ from puffer_frames.numbers.powers import power
 from puffer_frames.priors.equal_rows import first_of_equals, rows_of
 from puffer_frames.priors.lattice import most_sums
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
+from puffer_frames.priors.transport import w_infinity_diameter
 
 _ROUND_UP = 1 + 2.0**-50
 _LEAST_NORMAL = 2.0**-1022
@@ -27,6 +28,9 @@ _ALL_SUMS, _FEWEST_SUMS = 1 << 22, 1 << 13
 
 _FEWEST_CELLS = 8
 """Steps of the grid over the range of one row, at the least."""
+
+_SPECK_BITS, SPECKS = 1000, 1e-290
+"""Weights below about 2**-1000 count as none with noise that needs a delta; and the sum of all these, at the most."""
 
 _SAMPLE = 1 << 12
 """Laws are compared where half of so many rows at the most differ from one another."""
@@ -206,6 +210,20 @@ class UnitLaws:
         most = max(_FEWEST_SUMS, _ALL_SUMS // len(rows), 64 * max(copies))
         return grid_width(highest - lowest, min(most, LARGEST_CONVOLUTION) - max(copies), rows=max(copies))
 
+    @property
+    def coupled_distance(self) -> float:
+        """Bound of the W-infinity distance of the contributions of any two units, from that of one row each.
+
+        The rows that both have are drawn together: a rest of so many rows more is what it is at the most.
+        """
+        if self.given or not self.is_discrete:
+            return math.inf
+        most, least = float(self.copies.max()), float(self.copies.min())
+        one = replace(self, copies=np.ones(len(self))).priors()
+        largest = float(np.abs(self.means).max())
+        rest = (most - least) * largest + 2 * _rounding([largest], int(most))
+        return (most * w_infinity_diameter(list(one.values())) + rest) * _ROUND_UP
+
     def largest(self) -> FloatArray:
         """Largest possible |D| of each unit, shape (units,); infinite for a Gaussian component."""
         reach = np.where(self.stds > 0, np.inf, np.abs(self.means))
@@ -313,6 +331,15 @@ def _sum_on_grid(prior: Prior, copies: int, width: float) -> Prior:
 def _rounding(values: Sequence[float], copies: int) -> float:
     """How far reading the values as decimals and rounding their sum can move it."""
     return copies * max(map(abs, values)) * 2.0**-52 * _ROUND_UP + _LEAST_NORMAL
+
+
+def without_specks(prior: Prior, /) -> Prior:
+    """A discrete prior without the atoms whose weight no float holds; their probability is at most `SPECKS`."""
+    levels, total = prior.levels
+    held = np.array([level.bit_length() + _SPECK_BITS > total.bit_length() for level in map(int, levels)])
+    if held.all():
+        return prior
+    return replace(Prior.of_levels(prior.means[held], levels[held]), radius=prior.radius)
 
 
 def _is_exact(number: float, numerator: int, denominator: int) -> bool:

@@ -9,12 +9,15 @@ from itertools import combinations
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.atoms.rows import RowsLoss
+from puffer_frames.loss.displaced import DisplacedLoss
 from puffer_frames.loss.engine import belief_loss, privacy_loss
+from puffer_frames.loss.nearby import NearbyLoss
 from puffer_frames.loss.outcome import Loss
 from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss
 from puffer_frames.loss.pure_only import PureOnly
 from puffer_frames.loss.sets.coupled_sets import set_distance
 from puffer_frames.noise.family import Noise
+from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import (
     GAUSSIAN_UNITS,
@@ -31,7 +34,7 @@ from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.transport import rows_diameter, w_infinity, w_infinity_diameter
-from puffer_frames.priors.unit_laws import UnitLaws
+from puffer_frames.priors.unit_laws import SPECKS, UnitLaws, without_specks
 
 MOST_UNITS = 400
 """Units up to here have a prior each, and their pairs are compared one by one."""
@@ -109,7 +112,7 @@ def of_presence(laws: UnitLaws, /, *, noise: Noise) -> Protection:
         priors = {"the largest contribution": Prior.gaussian(_finite(distance, noise), 0.0)}
     pairs = tuple((unit, ABSENT) for unit in priors)
     return Protection(
-        engine=privacy_loss({**priors, ABSENT: NOTHING}, pairs=pairs, noise=noise),
+        engine=_of_priors({**priors, ABSENT: NOTHING}, pairs, noise=noise),
         theorem=LARGEST_CONTRIBUTION,
         published=_hide(distance, noise),
         distance=distance,
@@ -125,13 +128,16 @@ def of_replacement(laws: UnitLaws, pairs: Pairs, /, *, noise: Noise) -> Protecti
     named = list(laws.units) if pairs == "all" else list(dict.fromkeys(unit for pair in pairs for unit in pair))
     numbers = {unit: k for k, unit in enumerate(laws.units)}
     priors = laws.priors([numbers[unit] for unit in named])
-    engine = privacy_loss(priors, pairs=pairs, noise=noise)
+    engine = _of_priors(priors, pairs, noise=noise)
     if all(prior.is_discrete for prior in priors.values()):
         distance = (
             w_infinity_diameter(list(priors.values()))
             if pairs == "all"
             else max(w_infinity(priors[a], priors[b]) for a, b in pairs)
         )
+        if any(prior.radius for prior in priors.values()):
+            distance = min(distance, laws.coupled_distance)
+            engine = NearbyLoss(engine, distance=distance, noise=noise)
         return Protection(engine=engine, theorem=REPLACEMENT, published=_hide(distance, noise), distance=distance)
     return Protection(
         engine=engine,
@@ -169,10 +175,14 @@ def _of_many(laws: UnitLaws, noise: Noise) -> Protection:
     observed = laws.is_discrete and not laws.given and noise == PUBLISHED_FOR
     if observed and (laws.copies > 1).any() and len(laws) <= MOST_SUMS:
         priors = laws.priors()
-        distance = w_infinity_diameter(list(priors.values()))
-        engine: Loss = PureOnly(privacy_loss(priors, pairs="all", noise=noise))
+        distance = min(w_infinity_diameter(list(priors.values())), laws.coupled_distance)
+        near = NearbyLoss(privacy_loss(priors, pairs="all", noise=noise), distance=distance, noise=noise)
         return Protection(
-            engine=engine, theorem=REPLACEMENT, published=_hide(distance, noise), distance=distance, pure_only=True
+            engine=PureOnly(near),
+            theorem=REPLACEMENT,
+            published=_hide(distance, noise),
+            distance=distance,
+            pure_only=True,
         )
     if not (observed and (laws.copies == 1).all()):
         raise ArgumentError(
@@ -190,6 +200,16 @@ def _of_many(laws: UnitLaws, noise: Noise) -> Protection:
         distance=distance,
         pure_only=True,
     )
+
+
+def _of_priors(priors: Mapping[Secret, Prior], pairs: Pairs, *, noise: Noise) -> Loss:
+    """The engine; Gaussian noise needs a delta, which what no float holds is a part of."""
+    if not isinstance(noise, Gaussian):
+        return privacy_loss(priors, pairs=pairs, noise=noise)
+    held = {secret: without_specks(prior) if prior.is_discrete else prior for secret, prior in priors.items()}
+    engine = privacy_loss(held, pairs=pairs, noise=noise)
+    whole = all(held[secret] is priors[secret] for secret in priors)
+    return engine if whole else DisplacedLoss(engine, radius=0.0, noise=noise, lost=SPECKS)
 
 
 def _hide(distance: float, noise: Noise) -> Condition:

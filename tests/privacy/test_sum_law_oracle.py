@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import sweep
+from scipy import stats
 
 from puffer_frames import Prior, w_infinity
 from puffer_frames.loss.presence import PresenceLoss
@@ -162,3 +163,46 @@ def test_many_units_are_replaced_at_the_pure_loss_of_all_pairs(delta):
     outputs = np.arange(-5, 100)[:, None]
     logs = np.array([np.log(np.exp(-np.abs(outputs - own.ravel()) / scale).sum(axis=1)) for own in sums])
     assert (logs.max(axis=0) - logs.min(axis=0)).max() == pytest.approx(0.7, rel=1e-6)
+
+
+@pytest.mark.parametrize("outlier", [1e3, 1e9])
+def test_units_that_share_an_outlier_need_what_their_rows_differ_by(outlier):
+    """The outlier widens the grid of the sums; rows that are drawn together differ by W-infinity at the most."""
+    rng = np.random.default_rng(1)
+    one = rng.normal(size=12)
+    other = one + 0.1 * rng.normal(size=12)
+    one[0] = other[0] = outlier
+    frame = pd.DataFrame({"unit": np.repeat([0, 1], 12), "value": np.append(one, other)})
+    asked = {"unit": "unit", "value": "value", "protect": "replacement", "epsilon": 1.0}
+    most = 12 * w_infinity(Prior.empirical(one), Prior.empirical(other))
+    assert frame.puffer.aggregate(**asked)["scale"].iloc[0] <= most * (1 + 1e-5)
+    normal = frame.puffer.aggregate(**asked, noise="gaussian", delta=1e-6)["scale"].iloc[0]
+    assert normal <= Gaussian().unit(Target(epsilon=1.0, delta=1e-6)) * most * (1 + 1e-5)
+
+
+@sweep(10, 200)
+def test_units_of_unlike_sizes_lie_within_the_coupled_distance(count):
+    rng = np.random.default_rng(7)
+    for case in range(count):
+        units = [random_rows(rng) for _ in range(3)]
+        starts = np.cumsum([0, *map(len, units)])
+        laws = UnitLaws.of_rows(range(3), np.concatenate(units), starts, added=True)
+        sums = [np.sort(every_sum(rows)) for rows in units]
+        for one, other in itertools.combinations(sums, 2):
+            apart = w_infinity(Prior.empirical(one), Prior.empirical(other))
+            assert apart <= laws.coupled_distance * (1 + 1e-12), case
+
+
+@pytest.mark.parametrize("rows", [142, 143, 2000])
+def test_gaussian_noise_for_weights_that_no_float_holds(rows):
+    """One row of 1 among zeros: the sum is binomial, and weights below every float are a part of delta."""
+    frame = pd.DataFrame({"unit": 0, "value": np.append(np.zeros(rows), 1.0)})
+    asked = {"unit": "unit", "value": "value", "epsilon": 1.0, "delta": 1e-6, "noise": "gaussian"}
+    scale = frame.puffer.aggregate(**asked)["scale"].iloc[0]
+    count = np.arange(60)
+    weights = stats.binom.pmf(count, rows + 1, 1 / (rows + 1))
+    outputs = np.linspace(-60, 120, 60_001)
+    present = (weights[:, None] * stats.norm.pdf(outputs, count[:, None], scale)).sum(axis=0)
+    absent = stats.norm.pdf(outputs, 0, scale)
+    sticks = [np.trapezoid(np.maximum(p - math.e * q, 0), outputs) for p, q in ((present, absent), (absent, present))]
+    assert max(sticks) == pytest.approx(1e-6, rel=0.02)
