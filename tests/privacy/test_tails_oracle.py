@@ -8,7 +8,7 @@ import pytest
 from conftest import few
 from mpmath import mp, mpf
 
-from puffer_frames import MarkovChain, Prior
+from puffer_frames import MarkovChain, Prior, Stable
 from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.atoms.counts import count_loss
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
@@ -159,7 +159,7 @@ def test_the_aggregate_of_many_binary_rows():
     laws = [binomial(1300, Fraction(n, 1300)) for n in (650, 663)]
     assert 3.0 * (1 - 1e-6) < loss_of(laws, scale) <= 3.0
     with pytest.raises(ArgumentError, match="2\\*\\*-1022"):
-        frame.puffer.aggregate(epsilon=3.0, delta=1e-6, noise="gaussian", **options)
+        frame.puffer.aggregate(epsilon=3.0, noise=Stable(alpha=1.5), **options)
 
 
 def test_hockey_sticks_of_scaled_weights_are_those_of_plain_ones():
