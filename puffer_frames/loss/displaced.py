@@ -25,15 +25,18 @@ class DisplacedLoss:
     :math:`(\hat\varepsilon, \hat\delta)` for the given positions is
     :math:`(\hat\varepsilon + 2\eta, e^\eta \hat\delta + d(1 + e^{\hat\varepsilon + \eta}))` for
     the true ones. For Laplace noise eta is radius/b and d is 0. Outcomes of the probability `lost` that the given laws
-    leave out add to d.
+    leave out add to d. Values that are moved at random besides, with mean 0, cost less than their farthest move: `blur`
+    is the spread of the move and the farthest one (`Noise.cost_of_blur`).
 
     References
     ----------
     docs/theory.md, section 13.
     """
 
-    def __init__(self, loss: Loss, /, *, radius: float, noise: Noise, lost: float = 0.0) -> None:
-        self._loss, self._radius, self._noise, self._lost = loss, radius, noise, lost
+    def __init__(
+        self, loss: Loss, /, *, radius: float, noise: Noise, lost: float = 0.0, blur: tuple[float, float] = (0.0, 0.0)
+    ) -> None:
+        self._loss, self._radius, self._noise, self._lost, self._blur = loss, radius, noise, lost, blur
 
     @property
     def span(self) -> float:
@@ -47,13 +50,14 @@ class DisplacedLoss:
 
     def only(self, pair: Pair, /) -> DisplacedLoss:
         """The same for one of the pairs."""
-        return DisplacedLoss(self._loss.only(pair), radius=self._radius, noise=self._noise, lost=self._lost)
+        return DisplacedLoss(
+            self._loss.only(pair), radius=self._radius, noise=self._noise, lost=self._lost, blur=self._blur
+        )
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest pure loss over the pairs."""
         found = self._loss.pure(scale)
-        eta, beyond = self._cost(scale)
-        beyond += self._lost
+        eta, beyond = self._blurred(scale, *self._cost(scale))
         upper = math.inf if beyond else (found.bracket.upper + 2 * eta) * _ROUND_UP
         lower = 0.0 if beyond else max(0.0, (found.bracket.lower - 2 * eta) * (2 - _ROUND_UP))
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=found.pair)
@@ -65,7 +69,7 @@ class DisplacedLoss:
             found = self._loss.hockey_stick(scale, epsilon=epsilon).bracket
             share = _SPENT * found.upper / (1 + math.exp(epsilon))
             eta, beyond = self._noise.cost_of_shift_at(self._radius / scale if scale else math.inf, delta=share)
-        beyond += self._lost
+        eta, beyond = self._blurred(scale, eta, beyond)
         if not eta <= 0.5 * epsilon:
             pair = self._loss.hockey_stick(scale, epsilon=epsilon).pair
             return WorstCase(bracket=Bracket(lower=0.0, upper=1.0), pair=pair)
@@ -81,3 +85,13 @@ class DisplacedLoss:
             return 0.0, 0.0
         shift = self._radius / scale if scale else math.inf
         return self._noise.cost_of_shift(shift) if math.isfinite(shift) else (math.inf, 1.0)
+
+    def _blurred(self, scale: float, eta: float, beyond: float) -> tuple[float, float]:
+        """The cost of the radius with that of what is lost and of what is moved at random."""
+        beyond += self._lost
+        if not any(self._blur):
+            return eta, beyond
+        found = self._noise.cost_of_blur(self._blur[0] / scale, self._blur[1] / scale) if scale else None
+        if found is None or not math.isfinite(found[0]):
+            return math.inf, 1.0
+        return eta + found[0], (beyond + found[1]) * math.exp(min(eta + found[0], 700.0))

@@ -125,6 +125,14 @@ class Noise(ABC):
         """The same with about this delta, where another one costs less epsilon."""
         return self.cost_of_shift(shift)
 
+    def cost_of_blur(self, spread: float, most: float, /) -> tuple[float, float] | None:  # noqa: ARG002 - for others
+        r"""Epsilon and delta that hide a random move of the value, in scales; None where no bound is known.
+
+        The move is a sum of independent ones, each with mean 0 whatever the value: `most` is the sum of their ranges
+        :math:`h_i`, `spread` the root of :math:`\sum_i h_i^2/4`.
+        """
+        return None
+
     def shift_loss(self, shift: float, /) -> float:
         """Upper bound of the pure loss of a shift of this many scales."""
         epsilon, delta = self.cost_of_shift(shift)

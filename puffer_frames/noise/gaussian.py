@@ -129,6 +129,11 @@ class Gaussian(Noise):
             return self.cost_of_shift(shift)
         return shift * (-float(ndtri(delta)) + 0.5 * shift) * _ROUND_UP, delta * _ROUND_UP**4
 
+    def cost_of_blur(self, spread: float, most: float, /) -> tuple[float, float]:
+        """Half of the square of t spreads (Hoeffding) wherever the noise and the move are within t = 38 and `most`."""
+        farthest = (_FAR + most) * spread
+        return 0.5 * farthest * farthest * _ROUND_UP, _BEYOND_FAR
+
     def check(self, target: Target, /) -> None:
         """Raise ArgumentError for what this noise cannot meet."""
         Noise.check(self, target)

@@ -109,6 +109,10 @@ class Laplace(Noise):
         """The log-ratio of a shift is at most the shift."""
         return shift * ROUND_UP, 0.0
 
+    def cost_of_blur(self, spread: float, most: float, /) -> tuple[float, float]:  # noqa: ARG002 - of the range alone
+        """At most E|Z| (Jensen) below, and half of the square of the spread above (Hoeffding)."""
+        return max(spread, 0.5 * spread * spread) * ROUND_UP, 0.0
+
     def inverse_characteristic(self, t: FloatArray, /) -> FloatArray:
         """1 + t^2."""
         return 1 + t**2

@@ -31,8 +31,10 @@ def most_sums(values: FloatArray, copies: int, /) -> float:
     """Bound of the number of different sums of so many draws of ascending values."""
     if copies == 1:
         return float(values.size)
+    size = 1 + int(np.count_nonzero(np.diff(values)))
+    if size == 1:
+        return 1.0
     on_lattice = float(lattice_places(values)[-1]) * copies + 1.0
-    size = values.size
     if size + copies >= 100:
         return on_lattice
     return min(

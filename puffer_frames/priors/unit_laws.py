@@ -26,6 +26,9 @@ LARGEST_CONVOLUTION = 1 << 16
 _ALL_SUMS, _FEWEST_SUMS = 1 << 22, 1 << 13
 """Points of the grid of the sums of all units, for each of them; and the fewest."""
 
+PARTS = 16
+"""Parts of a step of the grid, to the nearest of which a value is moved before it is split between two points."""
+
 _FEWEST_CELLS = 8
 """Steps of the grid over the range of one row, at the least."""
 
@@ -172,8 +175,8 @@ class UnitLaws:
             copies=self.copies[first],
         )
 
-    def prior(self, k: int, /, *, width: float | None = None) -> Prior:
-        """The law of unit number k as a prior; of a sum of rows with its values on a grid of this width, where given.
+    def prior(self, k: int, /, *, width: float | None = None, parts: int = 1) -> Prior:
+        """The law of unit number k as a prior; of a sum of rows as `sum_of_draws` with the width and parts.
 
         Raises
         ------
@@ -186,16 +189,28 @@ class UnitLaws:
         if self.stds[part].any():
             return Prior.mixture(self.weights[part], self.means[part], self.stds[part])
         rows = Prior.empirical(self.means[part], self.weights[part] / self.weights[part].min())
-        return sum_of_draws(rows, int(self.copies[k]), width=width)
+        return sum_of_draws(rows, int(self.copies[k]), width=width, parts=parts)
 
     def priors(self, units: Sequence[int] | None = None, /) -> dict[Secret, Prior]:
         """The laws of units as priors, of all or of those with these numbers.
 
         Sums of too many different values lie on one grid, the same for all units.
         """
+        return self.blurred_priors(units, parts=1)[0]
+
+    def blurred_priors(
+        self, units: Sequence[int] | None = None, /, *, parts: int = PARTS
+    ) -> tuple[dict[Secret, Prior], tuple[float, float]]:
+        """The same, with rows that are split between the two grid points beside them where there is a grid.
+
+        Besides the radius of the priors, this moves a sum at random with mean 0: by how much is the second result, as
+        in `Noise.cost_of_blur`.
+        """
         numbers = range(len(self)) if units is None else units
         width = self._common_width(numbers)
-        return {self.units[k]: self.prior(k, width=width) for k in numbers}
+        most = 0.0 if width is None or parts == 1 else float(max(self.copies[k] for k in numbers))
+        blur = (math.sqrt(most) * 0.5 * (width or 0.0) * _ROUND_UP, most * (width or 0.0) * _ROUND_UP)
+        return {self.units[k]: self.prior(k, width=width, parts=parts) for k in numbers}, blur
 
     def _common_width(self, numbers: Sequence[int]) -> float | None:
         """Distance of the points of a grid for the sums of units; None where all sums are few enough without."""
@@ -258,13 +273,15 @@ class UnitLaws:
         return log_mean
 
 
-def sum_of_draws(prior: Prior, copies: int, /, *, width: float | None = None) -> Prior:
+def sum_of_draws(prior: Prior, copies: int, /, *, width: float | None = None, parts: int = 1) -> Prior:
     """Law of the sum of independent draws of a discrete prior, in exact integer weights.
 
     Values are read as the decimal fractions that they print as, so that 0.1 + 0.3 and 0.2 + 0.2 are one sum. Where that
     or the rounding of a sum moves it, the radius of the law says by how much at most: the k values by k max|v| 2**-53,
     and the sum by as much again. With a width, and where there are more than 65,536 different sums, each value is first
-    moved to the nearest multiple of the width, and the radius says that too.
+    moved to the nearest multiple of the width, and the radius says that too. With several parts it is moved to the
+    nearest such part of a width, and from there to the points on both sides, with probabilities that keep its mean: the
+    radius says the first move alone.
 
     Raises
     ------
@@ -274,7 +291,7 @@ def sum_of_draws(prior: Prior, copies: int, /, *, width: float | None = None) ->
     if copies == 1 and width is None:
         return prior
     if width is not None:
-        return _sum_on_grid(prior, copies, width)
+        return _sum_on_grid(prior, copies, width, parts=parts)
     values = prior.means.tolist()
     decimals = [Fraction(str(value)) for value in values]
     denominator = math.lcm(*(decimal.denominator for decimal in decimals))
@@ -312,14 +329,19 @@ def grid_width(reach: float, cells: int, /, *, rows: int = 1) -> float:
     return math.ldexp(math.ceil(mantissa * 64), exponent - 6)
 
 
-def _sum_on_grid(prior: Prior, copies: int, width: float) -> Prior:
+def _sum_on_grid(prior: Prior, copies: int, width: float, *, parts: int = 1) -> Prior:
     """Law of the sum of values that are moved to a grid first: by at most k times the farthest move of one value."""
     step, values = Fraction(width), prior.means.tolist()
-    places = [round(Fraction(value) / step) for value in values]
-    moved = max(abs(Fraction(value) - place * step) for place, value in zip(places, values, strict=True))
-    levels = dict.fromkeys(sorted(set(places)), 0)
-    for place, level in zip(places, prior.levels[0].tolist(), strict=True):
-        levels[place] += level
+    fine = [round(Fraction(value) / step * parts) for value in values]
+    moved = max(abs(Fraction(value) - place * step / parts) for place, value in zip(fine, values, strict=True))
+    split: dict[int, int] = {}
+    for place, level in zip(fine, prior.levels[0].tolist(), strict=True):
+        below, part = divmod(place, parts)
+        split[below] = split.get(below, 0) + level * (parts - part)
+        if part:
+            split[below + 1] = split.get(below + 1, 0) + level * part
+    places = sorted(split)
+    levels = {place: split[place] for place in places}
     found = power([place - places[0] for place in levels], list(levels.values()), copies, most=2 * LARGEST_CONVOLUTION)
     assert found is not None  # the grid of the sum has no more points
     first = copies * places[0]

@@ -34,7 +34,7 @@ from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.transport import rows_diameter, w_infinity, w_infinity_diameter
-from puffer_frames.priors.unit_laws import SPECKS, UnitLaws, without_specks
+from puffer_frames.priors.unit_laws import PARTS, SPECKS, UnitLaws, without_specks
 
 MOST_UNITS = 400
 """Units up to here have a prior each, and their pairs are compared one by one."""
@@ -106,13 +106,14 @@ def of_presence(laws: UnitLaws, /, *, noise: Noise) -> Protection:
             upper_bound=not engine.is_exact,
         )
     different = laws.different()
+    blur = (0.0, 0.0)
     if len(different) <= MOST_UNITS:
-        priors = different.priors()
+        priors, blur = _sums(different, range(len(different)), noise=noise)
     else:  # a coupling within the largest contribution holds for every noise
         priors = {"the largest contribution": Prior.gaussian(_finite(distance, noise), 0.0)}
     pairs = tuple((unit, ABSENT) for unit in priors)
     return Protection(
-        engine=_of_priors({**priors, ABSENT: NOTHING}, pairs, noise=noise),
+        engine=_of_priors({**priors, ABSENT: NOTHING}, pairs, noise=noise, blur=blur),
         theorem=LARGEST_CONTRIBUTION,
         published=_hide(distance, noise),
         distance=distance,
@@ -127,8 +128,8 @@ def of_replacement(laws: UnitLaws, pairs: Pairs, /, *, noise: Noise) -> Protecti
             return _of_many(laws, noise)
     named = list(laws.units) if pairs == "all" else list(dict.fromkeys(unit for pair in pairs for unit in pair))
     numbers = {unit: k for k, unit in enumerate(laws.units)}
-    priors = laws.priors([numbers[unit] for unit in named])
-    engine = _of_priors(priors, pairs, noise=noise)
+    priors, blur = _sums(laws, [numbers[unit] for unit in named], noise=noise)
+    engine = _of_priors(priors, pairs, noise=noise, blur=blur)
     if all(prior.is_discrete for prior in priors.values()):
         distance = (
             w_infinity_diameter(list(priors.values()))
@@ -136,7 +137,7 @@ def of_replacement(laws: UnitLaws, pairs: Pairs, /, *, noise: Noise) -> Protecti
             else max(w_infinity(priors[a], priors[b]) for a, b in pairs)
         )
         if any(prior.radius for prior in priors.values()):
-            distance = min(distance, laws.coupled_distance)
+            distance = min(distance + 2 * blur[1], laws.coupled_distance)
             engine = NearbyLoss(engine, distance=distance, noise=noise)
         return Protection(engine=engine, theorem=REPLACEMENT, published=_hide(distance, noise), distance=distance)
     return Protection(
@@ -174,9 +175,9 @@ def _of_many(laws: UnitLaws, noise: Noise) -> Protection:
     """All pairs of so many different laws that they are not compared one by one."""
     observed = laws.is_discrete and not laws.given and noise == PUBLISHED_FOR
     if observed and (laws.copies > 1).any() and len(laws) <= MOST_SUMS:
-        priors = laws.priors()
-        distance = min(w_infinity_diameter(list(priors.values())), laws.coupled_distance)
-        near = NearbyLoss(privacy_loss(priors, pairs="all", noise=noise), distance=distance, noise=noise)
+        priors, blur = _sums(laws, range(len(laws)), noise=noise)
+        distance = min(w_infinity_diameter(list(priors.values())) + 2 * blur[1], laws.coupled_distance)
+        near = NearbyLoss(_of_priors(priors, "all", noise=noise, blur=blur), distance=distance, noise=noise)
         return Protection(
             engine=PureOnly(near),
             theorem=REPLACEMENT,
@@ -202,14 +203,20 @@ def _of_many(laws: UnitLaws, noise: Noise) -> Protection:
     )
 
 
-def _of_priors(priors: Mapping[Secret, Prior], pairs: Pairs, *, noise: Noise) -> Loss:
+def _sums(laws: UnitLaws, numbers: Sequence[int], *, noise: Noise) -> tuple[dict[Secret, Prior], tuple[float, float]]:
+    """Laws of units as priors, and how far a sum on a grid is moved at random, where the noise hides that."""
+    hidden = noise.cost_of_blur(0.0, 0.0) is not None
+    return laws.blurred_priors(numbers, parts=PARTS if hidden else 1)
+
+
+def _of_priors(priors: Mapping[Secret, Prior], pairs: Pairs, *, noise: Noise, blur: tuple[float, float]) -> Loss:
     """The engine; Gaussian noise needs a delta, which what no float holds is a part of."""
-    if not isinstance(noise, Gaussian):
-        return privacy_loss(priors, pairs=pairs, noise=noise)
-    held = {secret: without_specks(prior) if prior.is_discrete else prior for secret, prior in priors.items()}
+    held = dict(priors)
+    if isinstance(noise, Gaussian):
+        held = {secret: without_specks(prior) if prior.is_discrete else prior for secret, prior in priors.items()}
     engine = privacy_loss(held, pairs=pairs, noise=noise)
-    whole = all(held[secret] is priors[secret] for secret in priors)
-    return engine if whole else DisplacedLoss(engine, radius=0.0, noise=noise, lost=SPECKS)
+    lost = 0.0 if all(held[secret] is priors[secret] for secret in priors) else SPECKS
+    return DisplacedLoss(engine, radius=0.0, noise=noise, lost=lost, blur=blur) if lost or any(blur) else engine
 
 
 def _hide(distance: float, noise: Noise) -> Condition:

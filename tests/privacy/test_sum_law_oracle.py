@@ -10,10 +10,13 @@ import pytest
 from conftest import sweep
 from scipy import stats
 
-from puffer_frames import Prior, w_infinity
-from puffer_frames.loss.presence import PresenceLoss
+from puffer_frames import Prior, Stable, smallest_scale, w_infinity
+from puffer_frames.loss.displaced import DisplacedLoss
+from puffer_frames.loss.engine import privacy_loss
+from puffer_frames.loss.presence import NOTHING, PresenceLoss
 from puffer_frames.loss.units import sum_law
 from puffer_frames.loss.units.sum_law import SumLaw
+from puffer_frames.noise.families import GAUSSIAN, LAPLACE
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors import unit_laws
@@ -206,3 +209,55 @@ def test_gaussian_noise_for_weights_that_no_float_holds(rows):
     absent = stats.norm.pdf(outputs, 0, scale)
     sticks = [np.trapezoid(np.maximum(p - math.e * q, 0), outputs) for p, q in ((present, absent), (absent, present))]
     assert max(sticks) == pytest.approx(1e-6, rel=0.02)
+
+
+@pytest.mark.parametrize("noise", [LAPLACE, GAUSSIAN], ids=lambda noise: noise.name)
+@sweep(20, 400)
+def test_what_is_moved_at_random_is_paid_for(noise, count):
+    """Rows on a grid of few steps, split between two points: the loss of the exact sums lies within the bounds."""
+    rng = np.random.default_rng(8)
+    too_low = 0
+    for case in range(count):
+        rows = random_rows(rng)
+        prior, k = Prior.empirical(rows), rows.size
+        width = float(rows[-1] - rows[0] or 1.0) / int(rng.integers(2, 30))
+        law = sum_of_draws(prior, k, width=width, parts=int(rng.choice([2, 16])))
+        exact = privacy_loss({0: sum_of_draws(prior, k), 1: NOTHING}, pairs=((0, 1),), noise=noise)
+        split = privacy_loss({0: law, 1: NOTHING}, pairs=((0, 1),), noise=noise)
+        found = DisplacedLoss(split, radius=0.0, noise=noise, blur=(math.sqrt(k) * width / 2, k * width))
+        scales = float(np.abs(every_sum(rows)).mean()) * 10.0 ** rng.uniform(-0.5, 1.5, size=2) + 1e-300
+        for scale in scales.tolist():
+            for epsilon in (0.05, 0.5, 2.0):
+                true = exact.hockey_stick(scale, epsilon=epsilon).bracket
+                bounds = found.hockey_stick(scale, epsilon=epsilon).bracket
+                assert true.lower <= bounds.upper, case
+                assert bounds.lower <= true.upper, case
+                bare = privacy_loss({0: replace(law, radius=0.0), 1: NOTHING}, pairs=((0, 1),), noise=noise)
+                too_low += bare.hockey_stick(scale, epsilon=epsilon).bracket.upper < true.lower
+            true, bounds = exact.pure(scale).bracket, found.pure(scale).bracket
+            assert true.lower <= bounds.upper, case
+            assert bounds.lower <= true.upper, case
+    assert too_low > 0  # the split laws alone say too little
+
+
+def test_gaussian_noise_needs_hardly_more_on_a_grid_than_for_a_gaussian_sum():
+    """A hundred rows: 33.256 would do for the law on the grid as it is."""
+    values = np.random.default_rng(0).normal(size=160)[60:]
+    frame = pd.DataFrame({"unit": 0, "value": values})
+    asked = {"unit": "unit", "value": "value", "epsilon": 1.0, "delta": 1e-6, "noise": "gaussian"}
+    assert frame.puffer.aggregate(**asked)["scale"].iloc[0] == pytest.approx(33.39, abs=0.01)
+
+
+@pytest.mark.parametrize("protect", ["presence", "replacement"])
+@pytest.mark.parametrize("noise", [{}, {"noise": "gaussian", "delta": 1e-6}, {"noise": Stable(alpha=1.5)}])
+def test_rows_that_are_all_alike(protect, noise):
+    """Sums of 80 equal irrational numbers are one number, which no grid is needed for."""
+    frame = pd.DataFrame({"unit": np.repeat([0, 1], 80), "value": np.repeat([math.sqrt(2), -math.pi], 80)})
+    scale = frame.puffer.aggregate(unit="unit", value="value", epsilon=1.0, protect=protect, **noise)["scale"].iloc[0]
+    assert scale == pytest.approx(
+        80 * (math.pi + (protect == "replacement") * math.sqrt(2)) * scale_of(**noise), rel=1e-3
+    )
+
+
+def scale_of(noise="laplace", delta=0.0):
+    return smallest_scale({0: Prior.empirical([0.0]), 1: Prior.empirical([1.0])}, epsilon=1.0, delta=delta, noise=noise)
