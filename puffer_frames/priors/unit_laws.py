@@ -225,17 +225,17 @@ class UnitLaws:
         most = max(_FEWEST_SUMS, _ALL_SUMS // len(rows), 64 * max(copies))
         return grid_width(highest - lowest, min(most, LARGEST_CONVOLUTION) - max(copies), rows=max(copies))
 
-    @property
-    def coupled_distance(self) -> float:
-        """Bound of the W-infinity distance of the contributions of any two units, from that of one row each.
+    def coupled_distance(self, units: Sequence[int], /) -> float:
+        """Bound of the W-infinity distance of the contributions of any two of these units, from that of one row each.
 
         The rows that both have are drawn together: a rest of so many rows more is what it is at the most.
         """
         if self.given or not self.is_discrete:
             return math.inf
-        most, least = float(self.copies.max()), float(self.copies.min())
-        one = replace(self, copies=np.ones(len(self))).priors()
-        largest = float(np.abs(self.means).max())
+        copies = self.copies[list(units)]
+        most, least = float(copies.max()), float(copies.min())
+        one = replace(self, copies=np.ones(len(self))).priors(units)
+        largest = max(float(np.abs(prior.means).max()) for prior in one.values())
         rest = (most - least) * largest + 2 * _rounding([largest], int(most))
         return (most * w_infinity_diameter(list(one.values())) + rest) * _ROUND_UP
 

@@ -128,7 +128,8 @@ def of_replacement(laws: UnitLaws, pairs: Pairs, /, *, noise: Noise) -> Protecti
             return _of_many(laws, noise)
     named = list(laws.units) if pairs == "all" else list(dict.fromkeys(unit for pair in pairs for unit in pair))
     numbers = {unit: k for k, unit in enumerate(laws.units)}
-    priors, blur = _sums(laws, [numbers[unit] for unit in named], noise=noise)
+    chosen = [numbers[unit] for unit in named]
+    priors, blur = _sums(laws, chosen, noise=noise)
     engine = _of_priors(priors, pairs, noise=noise, blur=blur)
     if all(prior.is_discrete for prior in priors.values()):
         distance = (
@@ -136,8 +137,8 @@ def of_replacement(laws: UnitLaws, pairs: Pairs, /, *, noise: Noise) -> Protecti
             if pairs == "all"
             else max(w_infinity(priors[a], priors[b]) for a, b in pairs)
         )
-        if any(prior.radius for prior in priors.values()):
-            distance = min(distance + 2 * blur[1], laws.coupled_distance)
+        if any(blur) or any(prior.radius for prior in priors.values()):
+            distance = min(distance + 2 * blur[1], laws.coupled_distance(chosen))
             engine = NearbyLoss(engine, distance=distance, noise=noise)
         return Protection(engine=engine, theorem=REPLACEMENT, published=_hide(distance, noise), distance=distance)
     return Protection(
@@ -175,8 +176,9 @@ def _of_many(laws: UnitLaws, noise: Noise) -> Protection:
     """All pairs of so many different laws that they are not compared one by one."""
     observed = laws.is_discrete and not laws.given and noise == PUBLISHED_FOR
     if observed and (laws.copies > 1).any() and len(laws) <= MOST_SUMS:
-        priors, blur = _sums(laws, range(len(laws)), noise=noise)
-        distance = min(w_infinity_diameter(list(priors.values())) + 2 * blur[1], laws.coupled_distance)
+        everyone = range(len(laws))
+        priors, blur = _sums(laws, everyone, noise=noise)
+        distance = min(w_infinity_diameter(list(priors.values())) + 2 * blur[1], laws.coupled_distance(everyone))
         near = NearbyLoss(_of_priors(priors, "all", noise=noise, blur=blur), distance=distance, noise=noise)
         return Protection(
             engine=PureOnly(near),
