@@ -12,7 +12,6 @@ from puffer_frames.priors.pairs import Pair
 
 _ROUND_UP = 1 + 16 * UNIT_ROUNDOFF
 
-
 _SPENT = 1e-3
 """Share of a hockey stick that is spent on the displacement, where noise of unbounded loss needs some."""
 

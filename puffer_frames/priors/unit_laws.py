@@ -326,7 +326,7 @@ def grid_width(reach: float, cells: int, /, *, rows: int = 1) -> float:
             hint='Say contribution="draw" for one row per unit, or laws="gaussian".',
         )
     mantissa, exponent = math.frexp(reach / cells)
-    return math.ldexp(math.ceil(mantissa * 64), exponent - 6)
+    return max(math.ldexp(math.ceil(mantissa * 64), exponent - 6), _LEAST_NORMAL)
 
 
 def _sum_on_grid(prior: Prior, copies: int, width: float, *, parts: int = 1) -> Prior:
