@@ -1,5 +1,6 @@
 """Fixtures: the same data as every kind of frame, and the real tables of the papers."""
 
+import gc
 import itertools
 import os
 import re
@@ -51,6 +52,18 @@ def thinned(*axes, often=1, few=None):
         )
         for places in itertools.product(*map(range, lengths))
     ]
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(call):
+    """Nothing is collected while a traceback is made: Python 3.11 cannot parse a file within the parsing of another."""
+    if call.excinfo is None:
+        return (yield)
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

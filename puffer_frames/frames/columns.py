@@ -175,6 +175,17 @@ def _bad(role: str, name: str, rule: str, got: str, hint: str) -> PriorError:
     return PriorError(f"the {role} column {name!r}", rule=rule, got=got, hint=hint)
 
 
+def check_labelled(name: str, missing: int, /) -> None:
+    """Raise PriorError for rows without a label in a column, so many."""
+    if missing:
+        raise PriorError(
+            f"the column {name!r}",
+            rule="without nulls",
+            got=rows_text(missing) + " with one",
+            hint='Say nulls="drop" to leave those rows out, or give them a label of their own such as "unknown".',
+        )
+
+
 def rows_text(n: int, /) -> str:
     """A number of rows in words."""
     return f"{n} row{'s' * (n > 1)}"

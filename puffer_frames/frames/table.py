@@ -16,12 +16,14 @@ from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles
-from puffer_frames.frames.unit_sizes import UnitSizes
+from puffer_frames.frames.units.asked import UnitColumns
+from puffer_frames.frames.units.sizes import UnitSizes
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import check_word
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.unit_rows import UnitRows
 
 
 class CompleteRows(Protocol):
@@ -85,6 +87,18 @@ class Table(Protocol):
         """How many rows the units have, and in which of the columns their rows differ. Rows without a unit, or with a
         missing group, are left out for `nulls="drop"`; else a missing unit is a PriorError.
         """
+
+    def read_units(self, asked: UnitColumns, /) -> UnitRows:
+        """What units add; of a plan each different contribution once, unless units are asked for by name.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError, PriorError
+            For dtypes, missing values, an empty frame, and a unit in two groups.
+        """
+
+    def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
+        """A small frame in memory, with columns of labels, each like the column of that name, and of numbers."""
 
     def run(self) -> Table:
         """The same rows, in memory for a plan: they are asked for more than once."""

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
+import numpy as np
+
 from puffer_frames.errors import PriorError
 from puffer_frames.noise.adding import grid_noise
 from puffer_frames.noise.discrete_laplace import DiscreteLaplace
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.stream import Stream
 from puffer_frames.numbers.rounding import divide_up, nearest
+from puffer_frames.priors.prior import FloatArray, IndexArray
 
 COLUMNS = ("answer", "scale", "expected_error", "lower_95", "upper_95")
 _UPPER = 0.975
@@ -22,22 +25,35 @@ AnswerNoise: TypeAlias = Noise | DiscreteLaplace
 AnswerRow: TypeAlias = tuple[float | None, ...]
 
 
-def exact_sum(values: Sequence[float], /) -> Fraction:
+def exact_sum(values: FloatArray, often: IndexArray, /) -> Fraction:
     """Sum without rounding error that could depend on the other values (twice a correctly rounded sum).
+
+    Each value is added so many times, shape of both (values,).
 
     Raises
     ------
     PriorError
         For a sum beyond the range of floats.
     """
+    terms = values.tolist() if (often == 1).all() else _multiples(values, often).tolist()
     try:
-        rounded = math.fsum(values)
-        rest = math.fsum([*values, -rounded])
-    except OverflowError:
+        rounded = math.fsum(terms)
+        rest = math.fsum([*terms, -rounded])
+    except (OverflowError, ValueError):  # a partial sum, or terms, beyond the range
         raise PriorError(
             "the sum", rule="in the range of floats", got="a larger one", hint="Divide the column by a constant first."
         ) from None
     return Fraction(rounded) + Fraction(rest)
+
+
+def _multiples(values: FloatArray, often: IndexArray) -> FloatArray:
+    """Products without rounding error, several of each value: halves of a value have at most 27 bits."""
+    high = (values.view(np.int64) & ~np.int64(2**27 - 1)).view(np.float64)
+    some = often & (2**26 - 1)
+    parts = [(values - high, some), (high, some), (values - high, often - some), (high, often - some)]
+    with np.errstate(over="ignore"):
+        products: FloatArray = np.concatenate([part * number for part, number in parts if number.any()])
+    return products
 
 
 def with_noise(exact: Sequence[Fraction], noise: AnswerNoise | None, /, *, stream: Stream) -> list[Fraction]:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import LOCAL_KINDS, build_frame, thinned, without_spark
+from conftest import FRAME_KINDS, LOCAL_KINDS, build_frame, thinned, without_spark
 from kinds import entries, other_kind
 
 import puffer_frames
@@ -35,9 +35,9 @@ def checked(released):
 
 
 def library(frame):
-    """Where a frame of answers comes from; those of a relation are an Arrow table."""
+    """Where a frame of answers comes from; those of a relation are an Arrow table, and in Spark a pandas frame."""
     found = type(frame).__module__.partition(".")[0].lstrip("_")
-    return "pyarrow" if found == "duckdb" else found
+    return {"duckdb": "pyarrow", "pyspark": "pandas"}.get(found, found)
 
 
 AGGREGATES = [
@@ -52,7 +52,7 @@ AGGREGATES = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "options"), thinned(LOCAL_KINDS, AGGREGATES, often=2), indirect=["kind"], ids=str)
+@pytest.mark.parametrize(("kind", "options"), thinned(FRAME_KINDS, AGGREGATES, often=2), indirect=["kind"], ids=str)
 def test_aggregates_are_the_same_on_every_frame(kind, make_frame, options):
     frame, other = make_frame(VISITS), build_frame(other_kind(kind), VISITS)
     released, expected = (

@@ -16,6 +16,7 @@ from puffer_frames.errors import ArgumentTypeError, CalibrationError, PufferWarn
 from puffer_frames.frames import summary
 from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
+from puffer_frames.frames.counted_units import count_units
 from puffer_frames.frames.duckdb.looks import warn_of_kept_in_relation, warn_of_order_in_relation
 from puffer_frames.frames.duckdb.sql import (
     cell_sql,
@@ -28,6 +29,7 @@ from puffer_frames.frames.duckdb.sql import (
     read_table,
     selected,
 )
+from puffer_frames.frames.duckdb.units import DuckUnits
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.found import Extent, FoundValues, check_estimate, other_rows
 from puffer_frames.frames.local.of_arrow import ArrowTable
@@ -37,12 +39,14 @@ from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.strata import strata_columns
 from puffer_frames.frames.summary import count_levels, count_rows, count_values, levels_of
-from puffer_frames.frames.unit_sizes import UNIT, UnitSizes, plain_names, unit_sizes
+from puffer_frames.frames.units.asked import UnitColumns
+from puffer_frames.frames.units.sizes import UNIT, UnitSizes, plain_names, unit_sizes
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.usefulness import evenly
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.unit_rows import UnitRows
 
 Relation: TypeAlias = Any
 """A duckdb.DuckDBPyRelation."""
@@ -90,9 +94,21 @@ class DuckTable:
     def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
         """By one group-by, as `unit_sizes.unit_sizes`."""
         of_groups, of_values = plain_names(groups, values)
-        named = {UNIT: unit, **of_groups, **of_values}
-        rows = selected(self.relation, {alias: f"#{self.names.index(name) + 1}" for alias, name in named.items()})
+        rows = self.plain({UNIT: unit, **of_groups, **of_values})
         return unit_sizes(rows, unit=unit, groups=of_groups, values=of_values, nulls=nulls)
+
+    def read_units(self, asked: UnitColumns, /) -> UnitRows:
+        """By SQL, as `counted_units.count_units`."""
+        check_process()
+        return count_units(self, asked, DuckUnits())
+
+    def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
+        """An Arrow table."""
+        return ArrowTable(read_table(self.relation.limit(0))).answers(labels=labels, numbers=numbers)
+
+    def plain(self, named: Mapping[str, str], /) -> Relation:
+        """As `counted_units.PlainColumns`."""
+        return selected(self.relation, {alias: f"#{self.names.index(name) + 1}" for alias, name in named.items()})
 
     def fingerprint(self, *, like: str = "") -> str:
         """Of the rows as they come."""

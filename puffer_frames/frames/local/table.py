@@ -26,7 +26,8 @@ from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.stamps.fingerprint import fingerprint
 from puffer_frames.frames.strata import numbers_of_strata
 from puffer_frames.frames.summary import count_levels, count_rows, count_values
-from puffer_frames.frames.unit_sizes import UnitSizes
+from puffer_frames.frames.units.asked import UnitColumns
+from puffer_frames.frames.units.sizes import UnitSizes
 from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stratified import StratifiedMechanism
@@ -159,11 +160,9 @@ class LocalTable(ABC):
             numbers=row_numbers(frame, roles),
         )
 
-    def read_units(
-        self, *, unit: str | None, value: str | None, by: Sequence[str], nulls: str, low: float, high: float
-    ) -> UnitRows:
+    def read_units(self, asked: UnitColumns, /) -> UnitRows:
         """The rows of every unit, as `units.read_units`."""
-        return read_units(self.opened(), unit=unit, value=value, by=by, nulls=nulls, low=low, high=high)
+        return read_units(self.opened(), asked)
 
     def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
         """From the rows of the units, as `units.local_unit_sizes`."""

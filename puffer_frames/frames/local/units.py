@@ -7,23 +7,21 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
-from puffer_frames.frames.columns import Frame, check_rows, column, rows_text, to_floats
+from puffer_frames.errors import ArgumentTypeError, PriorError
+from puffer_frames.frames.columns import Frame, check_labelled, check_rows, column, to_floats
 from puffer_frames.frames.local.numbered import by_unit, numbered
 from puffer_frames.frames.local.prepare import missing
 from puffer_frames.frames.roles import check_labels, check_numbers, is_of_labels
-from puffer_frames.frames.unit_sizes import UnitSizes
+from puffer_frames.frames.units.asked import UnitColumns, check_one_group, group_units
+from puffer_frames.frames.units.sizes import UnitSizes
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.unit_rows import UnitRows
 
 
-def read_units(
-    frame: Frame, /, *, unit: str | None, value: str | None, by: Sequence[str], nulls: str, low: float, high: float
-) -> UnitRows:
-    """Read the rows of every unit, with values clipped to [low, high].
+def read_units(frame: Frame, asked: UnitColumns, /) -> UnitRows:
+    """Read the rows of every unit.
 
     Raises
     ------
@@ -31,17 +29,23 @@ def read_units(
         For dtypes, missing values, an empty frame, and a unit in two groups.
     """
     check_rows(len(frame))
-    named = [*([unit] if unit is not None else []), *by]
-    complete = frame if nulls == "raise" else complete_rows(frame, [*named, *([value] if value is not None else [])])
+    complete = frame if asked.nulls == "raise" else complete_rows(frame, asked.all)
     n = len(complete)
-    values = np.zeros(n) if value is None else _values(complete, value).clip(low, high)
-    if unit is None:
+    values = np.zeros(n) if asked.value is None else _values(complete, asked.value).clip(asked.low, asked.high)
+    if asked.unit is None:
         codes, units = np.arange(n), list[Secret](range(n))
     else:
-        codes, units = factorise(complete, unit)
+        codes, units = factorise(complete, asked.unit)
     order, starts = by_unit(codes, values, units=len(units))
-    groups, group_of = _groups(complete, by, order, starts)
-    return UnitRows(units=units, values=values[order], starts=starts, groups=groups, group_of=group_of)
+    groups, group_of = _groups(complete, asked.by, order, starts)
+    return UnitRows(
+        units=units,
+        values=values[order],
+        starts=starts,
+        groups=groups,
+        group_of=group_of,
+        often=np.ones(len(units), dtype=np.intp),
+    )
 
 
 def local_unit_sizes(
@@ -91,14 +95,7 @@ def factorise(frame: Frame, name: str, /) -> tuple[IndexArray, list[Secret]]:
     """
     check_labels(frame.schema[name], f"the column {name!r}")
     entries = column(frame, name)
-    null = missing(entries)
-    if null.any():
-        raise PriorError(
-            f"the column {name!r}",
-            rule="without nulls",
-            got=rows_text(int(null.sum())) + " with one",
-            hint='Say nulls="drop" to leave those rows out, or give them a label of their own such as "unknown".',
-        )
+    check_labelled(name, int(missing(entries).sum()))
     if entries.dtype.is_float():
         entries = _whole(entries, name)
     return numbered(entries)
@@ -138,20 +135,13 @@ def complete_rows(frame: Frame, names: Sequence[str], /) -> Frame:
 
 def _groups(
     frame: Frame, by: Sequence[str], order: IndexArray, starts: IndexArray
-) -> tuple[list[tuple[Secret, ...]], NDArray[np.intp]]:
+) -> tuple[list[tuple[Secret, ...]], IndexArray]:
     """Labels of the groups, and the group of every unit, which must be one."""
-    if not by:
-        return [()], np.zeros(starts.size - 1, dtype=np.intp)
-    parts = [factorise(frame, name) for name in by]
-    keys = np.stack([codes[order] for codes, _ in parts], axis=1)
-    found, group = np.unique(keys, axis=0, return_inverse=True)
-    group = group.reshape(-1)
-    first = group[starts[:-1]]
-    if (np.repeat(first, np.diff(starts)) != group).any():
-        raise ArgumentError(
-            "by",
-            rule="columns in which all rows of a unit agree",
-            got="a unit with rows in two groups",
-            hint="A unit may be counted once: give it the group of its first row, or leave by out.",
-        )
-    return [tuple(labels[c] for c, (_, labels) in zip(row, parts, strict=True)) for row in found], first
+    parts = []
+    for name in by:
+        codes, labels = factorise(frame, name)
+        ordered = codes[order]
+        first = ordered[starts[:-1]]
+        check_one_group(differ=bool((np.repeat(first, np.diff(starts)) != ordered).any()))
+        parts.append((first, labels))
+    return group_units(parts, units=starts.size - 1)

@@ -14,6 +14,7 @@ from puffer_frames.errors import ArgumentError, PufferWarning
 from puffer_frames.frames import summary
 from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
+from puffer_frames.frames.counted_units import count_units
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.found import FoundValues
 from puffer_frames.frames.local.looks import order_warnings, warn_of_kept_in_plan
@@ -23,16 +24,19 @@ from puffer_frames.frames.plans.blocks import NUMBER
 from puffer_frames.frames.plans.compared import Compared
 from puffer_frames.frames.plans.source import Source, Watch
 from puffer_frames.frames.plans.survey import Survey, survey
+from puffer_frames.frames.plans.units import PolarsUnits
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
 from puffer_frames.frames.strata import strata_columns
 from puffer_frames.frames.summary import check_few_levels, count_levels, count_rows, count_values, levels_of
-from puffer_frames.frames.unit_sizes import UNIT, UnitSizes, plain_names, unit_sizes
+from puffer_frames.frames.units.asked import UnitColumns
+from puffer_frames.frames.units.sizes import UNIT, UnitSizes, plain_names, unit_sizes
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.unit_rows import UnitRows
 
 _UNORDERED = re.compile(
     r"^\s*(UNIQUE\[maintain_order: false|AGGREGATE\[maintain_order: false|UNION\[maintain_order: false|MERGE.SORTED"
@@ -78,9 +82,20 @@ class LazyTable:
     def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
         """By one group-by, as `unit_sizes.unit_sizes`."""
         of_groups, of_values = plain_names(groups, values)
-        named = {UNIT: unit, **of_groups, **of_values}
-        rows = self.plan.select(pl.nth(self.names.index(name)).alias(alias) for alias, name in named.items())
+        rows = self.plain({UNIT: unit, **of_groups, **of_values})
         return unit_sizes(rows, unit=unit, groups=of_groups, values=of_values, nulls=nulls)
+
+    def read_units(self, asked: UnitColumns, /) -> UnitRows:
+        """By group-bys of the streaming engine, as `counted_units.count_units`."""
+        return count_units(self, asked, PolarsUnits())
+
+    def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
+        """A Polars frame in memory."""
+        return PolarsTable(self.plan.collect_schema().to_frame()).answers(labels=labels, numbers=numbers)
+
+    def plain(self, named: Mapping[str, str], /) -> pl.LazyFrame:
+        """As `counted_units.PlainColumns`."""
+        return self.plan.select(pl.nth(self.names.index(name)).alias(alias) for alias, name in named.items())
 
     def fingerprint(self, *, like: str = "") -> str:
         """Of the collected rows."""

@@ -12,28 +12,34 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
-from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import DoubleType, LongType, StructField, StructType
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PufferWarning
-from puffer_frames.frames.coded import Change, fits, known_levels, natural, other_levels
+from puffer_frames.frames.coded import Change, known_levels, other_levels
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows, rows_text
+from puffer_frames.frames.counted_units import count_units
 from puffer_frames.frames.found import Extent, FoundValues, check_estimate, other_rows
+from puffer_frames.frames.local.of_pandas import PandasTable
 from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.noisy import NUMBER, PLACE_BITS, NoiseStep
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.spark.batches import CHECK, SumStep, totals
 from puffer_frames.frames.spark.kept import warn_of_kept_in_spark
+from puffer_frames.frames.spark.schema import released_schema
+from puffer_frames.frames.spark.units import SparkUnits
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
 from puffer_frames.frames.stamps.unordered import RowSums
 from puffer_frames.frames.strata import strata_columns
 from puffer_frames.frames.summary import count_levels, count_rows, count_values, levels_of
-from puffer_frames.frames.unit_sizes import UNIT, UnitSizes, plain_names, unit_sizes
+from puffer_frames.frames.units.asked import UnitColumns
+from puffer_frames.frames.units.sizes import UNIT, UnitSizes, plain_names, unit_sizes
 from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.unit_rows import UnitRows
 
 SparkFrame: TypeAlias = Any
 """A pyspark.sql.DataFrame, classic or Connect."""
@@ -92,9 +98,20 @@ class SparkTable:
     def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:
         """By one group-by, as `unit_sizes.unit_sizes`."""
         of_groups, of_values = plain_names(groups, values)
-        named = {UNIT: unit, **of_groups, **of_values}
-        rows = self.frame.select(*(self._native(name).alias(alias) for alias, name in named.items()))
+        rows = self.plain({UNIT: unit, **of_groups, **of_values})
         return unit_sizes(rows, unit=unit, groups=of_groups, values=of_values, nulls=nulls)
+
+    def read_units(self, asked: UnitColumns, /) -> UnitRows:
+        """By the executors, as `counted_units.count_units`."""
+        return count_units(self, asked, SparkUnits())
+
+    def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
+        """A pandas frame."""
+        return PandasTable(self.native.limit(0).toArrow().to_pandas()).answers(labels=labels, numbers=numbers)
+
+    def plain(self, named: Mapping[str, str], /) -> SparkFrame:
+        """As `counted_units.PlainColumns`."""
+        return self.frame.select(*(self._native(name).alias(alias) for alias, name in named.items()))
 
     def run(self) -> SparkTable:
         """It is compared where it lies."""
@@ -332,7 +349,7 @@ def _hash(columns: Sequence[str], seed: int) -> Any:
 
 def _noisy(rows: SparkFrame, step: NoiseStep) -> SparkFrame:
     """The rows with noise, without their numbers."""
-    return rows.mapInArrow(step.noise, _released_schema(rows, step.mechanisms))
+    return rows.mapInArrow(step.noise, released_schema(rows, step.mechanisms))
 
 
 def _check_numbers(rows: SparkFrame, roles: Roles, *, seed: int, check: int) -> None:
@@ -373,20 +390,3 @@ def _firsts(rows: SparkFrame) -> tuple[int, ...]:
     counted = rows.groupBy(partition).agg(F.count(F.lit(1)).alias("rows")).toArrow().to_pylist()
     sizes = {part["partition"]: part["rows"] for part in counted}
     return tuple(accumulate((sizes.get(k, 0) for k in range(max(sizes))), initial=0))
-
-
-def _released_schema(rows: SparkFrame, changes: Mapping[str, Change]) -> StructType:
-    """Noisy columns are 64-bit floats, labels as they were where that can hold the outputs, the others as they were."""
-    dtypes = nw.from_native(rows).collect_schema()
-
-    def released(field: StructField) -> StructField:
-        change = changes.get(field.name)
-        if isinstance(change, LabelChannel):
-            held = fits(dtypes[field.name], change.outputs)
-            return StructField(field.name, field.dataType if held else _NATURAL[natural(change)]())
-        return StructField(field.name, DoubleType() if change else field.dataType)
-
-    return StructType([released(field) for field in rows.schema.fields if field.name != NUMBER])
-
-
-_NATURAL = {str: StringType, bool: BooleanType, int: LongType, float: DoubleType}

@@ -12,6 +12,7 @@ import numpy as np
 from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.frames.columns import LARGEST_VALUE, Name, as_name, as_names
 from puffer_frames.frames.local.answers import check_free_names
+from puffer_frames.frames.units.asked import UnitColumns
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds, check_bounds
 from puffer_frames.noise.totals import COLUMNS
@@ -144,14 +145,18 @@ class AggregateRequest:
         return [] if isinstance(self.pairs, str) else list(self.pairs)
 
     @property
-    def low(self) -> float:
-        """Values are clipped to at least this."""
-        return -math.inf if self.domain is None else self.domain[0]
-
-    @property
-    def high(self) -> float:
-        """Values are clipped to at most this."""
-        return math.inf if self.domain is None else self.domain[1]
+    def columns(self) -> UnitColumns:
+        """What the rows of units are read by; units have names where they are listed, or have laws of their own."""
+        low, high = (-math.inf, math.inf) if self.domain is None else self.domain
+        return UnitColumns(
+            unit=self.unit,
+            value=self.value,
+            by=self.by,
+            nulls=self.nulls,
+            low=low,
+            high=high,
+            named=bool(self.listed) or not isinstance(self.laws, str),
+        )
 
     @property
     def by_extremes(self) -> bool:

@@ -126,18 +126,11 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     >>> list(answer.columns), round(float(answer["scale"].iloc[0]), 3)
     (['query', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 6.162)
     """
-    table = open_table(frame).in_memory()
+    table = open_table(frame)
     request = AggregateRequest.of(arguments, table.labels)
-    rows = table.read_units(
-        unit=request.unit,
-        value=request.value,
-        by=request.by,
-        nulls=request.nulls,
-        low=request.low,
-        high=request.high,
-    )
+    rows = table.read_units(request.columns)
     request.check_values(rows.values)
-    warn_of_weakness(request.target, rows=len(rows.units), of="units")
+    warn_of_weakness(request.target, rows=rows.count, of="units")
     choices = choose_scales(
         rows,
         request.target,

@@ -41,28 +41,30 @@ def noisy_answers(
 
 
 def _counts(rows: UnitRows, *, added: bool) -> list[Fraction]:
-    weights = np.diff(rows.starts) if added else np.ones(len(rows.units), dtype=np.intp)
     counts = np.zeros(len(rows.groups), dtype=np.int64)
-    np.add.at(counts, rows.group_of, weights)
+    np.add.at(counts, rows.group_of, rows.often * np.diff(rows.starts) if added else rows.often)
     return [Fraction(int(count)) for count in counts]
 
 
 def _sums(rows: UnitRows, *, added: bool, key: ReleaseKey) -> list[Fraction]:
     """Sum of what the units of each group add, without rounding error that could depend on the others."""
     if added:
-        contributions, group = rows.values, np.repeat(rows.group_of, np.diff(rows.starts))
+        sizes = np.diff(rows.starts)
+        contributions, group, often = rows.values, np.repeat(rows.group_of, sizes), np.repeat(rows.often, sizes)
     else:
-        contributions, group = rows.values[rows.starts[:-1] + _drawn(rows, key=key)], rows.group_of
+        unit = np.repeat(np.arange(len(rows.units)), rows.often)
+        contributions, group = rows.values[rows.starts[unit] + _drawn(rows, unit, key=key)], rows.group_of[unit]
+        often = np.ones(unit.size, dtype=np.intp)
     order = np.argsort(group, kind="stable")
     ends = np.searchsorted(group[order], np.arange(len(rows.groups) + 1))
-    ordered = contributions[order]
-    return [exact_sum(ordered[ends[k] : ends[k + 1]].tolist()) for k in range(len(rows.groups))]
+    parts = [order[ends[k] : ends[k + 1]] for k in range(len(rows.groups))]
+    return [exact_sum(contributions[part], often[part]) for part in parts]
 
 
-def _drawn(rows: UnitRows, *, key: ReleaseKey) -> IndexArray:
+def _drawn(rows: UnitRows, unit: IndexArray, *, key: ReleaseKey) -> IndexArray:
     """One row of each unit: a random word times the number of rows, its high half; uniform up to rows / 2**64."""
-    words = key.stream(Purpose.ROW_OF_A_UNIT).words(range(len(rows.units)))
-    sizes = np.diff(rows.starts).astype(np.uint64)
+    words = key.stream(Purpose.ROW_OF_A_UNIT).words(range(unit.size))
+    sizes = np.diff(rows.starts).astype(np.uint64)[unit]
     half = np.uint64(32)
     low = (words & np.uint64(0xFFFFFFFF)) * sizes >> half
     return (((words >> half) * sizes + low) >> half).astype(np.intp)

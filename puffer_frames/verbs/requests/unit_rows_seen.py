@@ -5,7 +5,7 @@ from __future__ import annotations
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import Table
-from puffer_frames.frames.unit_sizes import UnitSizes
+from puffer_frames.frames.units.sizes import UnitSizes
 from puffer_frames.verbs.requests.request import Request
 
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 
-from puffer_frames.errors import ArgumentTypeError, PriorError
-from puffer_frames.frames.columns import rows_text
-from puffer_frames.frames.roles import check_labels
+from puffer_frames.frames.columns import check_labelled
+from puffer_frames.frames.units.asked import check_unit
 
 UNIT = "unit"
 
@@ -52,17 +51,10 @@ def unit_sizes(
     """
     frame = nw.from_native(rows)
     schema = frame.collect_schema()
-    _check_unit(schema[UNIT], unit)
+    check_unit(schema[UNIT], f"the unit column {unit!r}")
     if nulls != "drop":
         counted = _one(frame.select(rows=nw.len(), known=nw.col(UNIT).count()))
-        missing = int(counted["rows"]) - int(counted["known"])
-        if missing:
-            raise PriorError(
-                f"the column {unit!r}",
-                rule="without nulls",
-                got=rows_text(missing) + " with one",
-                hint='Say nulls="drop" to leave those rows out, or give them a label of their own such as "unknown".',
-            )
+        check_labelled(unit, int(counted["rows"]) - int(counted["known"]))
     for alias in (UNIT, *groups):
         frame = frame.filter(~nw.col(alias).is_null())
         if schema[alias].is_float():
@@ -89,17 +81,6 @@ def unit_sizes(
 def plain_names(groups: Sequence[str], values: Sequence[str], /) -> tuple[dict[str, str], dict[str, str]]:
     """Plain names of columns, in which no engine finds a pattern, with what they stand for."""
     return {f"group_{k}": name for k, name in enumerate(groups)}, {f"value_{k}": name for k, name in enumerate(values)}
-
-
-def _check_unit(dtype: nw.dtypes.DType, name: str) -> None:
-    check_labels(dtype, f"the unit column {name!r}")
-    if dtype.is_float():
-        raise ArgumentTypeError(
-            f"the unit column {name!r}",
-            rule="of strings, categories, booleans or integers",
-            got=f"dtype {type(dtype).__name__}",
-            hint="Convert it to integers first.",
-        )
 
 
 def _one(frame: Any) -> dict[str, Any]:

@@ -1,0 +1,31 @@
+"""Units of a DuckDB relation: what each adds, by SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from puffer_frames.frames.counted_units import ROWS, UNIT, VALUE, VALUES, largest, least
+from puffer_frames.frames.duckdb.sql import opened, read_table
+
+
+class DuckUnits:
+    """As `counted_units.UnitEngine`."""
+
+    def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
+        """One group-by."""
+        asked = {VALUES: f"list({VALUE} ORDER BY {VALUE}) FILTER (WHERE {VALUE} IS NOT NULL)", ROWS: "count(*)"}
+        asked |= {least(name): f"min({name})" for name in groups}
+        asked |= {largest(name): f"max({name})" for name in groups}
+        return rows.aggregate(", ".join([UNIT, *(f"{sql} AS {name}" for name, sql in asked.items())]), UNIT)
+
+    def parts(self, rows: Any, _count: int, /) -> Sequence[Any]:
+        """DuckDB has its own way with more rows than memory holds."""
+        return [rows]
+
+    def read(self, counts: Any, /) -> pl.DataFrame:
+        """As an Arrow table."""
+        found: pl.DataFrame = opened(read_table(counts)).to_native()
+        return found

@@ -1,0 +1,38 @@
+"""Units of a Polars plan: what each adds, by the streaming engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from puffer_frames.frames.counted_units import ROWS, UNIT, VALUE, VALUES, largest, least
+
+_PART = 1 << 24
+"""About so many rows are in memory together."""
+
+
+class PolarsUnits:
+    """As `counted_units.UnitEngine`."""
+
+    def lists(self, rows: pl.LazyFrame, groups: Sequence[str], /) -> pl.LazyFrame:
+        """One group-by."""
+        return rows.group_by(UNIT).agg(
+            pl.col(VALUE).drop_nulls().sort().alias(VALUES),
+            pl.len().cast(pl.Int64).alias(ROWS),
+            *(pl.col(name).min().alias(least(name)) for name in groups),
+            *(pl.col(name).max().alias(largest(name)) for name in groups),
+        )
+
+    def parts(self, rows: pl.LazyFrame, count: int, /) -> Sequence[pl.LazyFrame]:
+        """By a hash of the units, or of the values where each row is a unit."""
+        parts = -(-count // _PART)
+        names = rows.collect_schema().names()
+        key = next((name for name in (UNIT, VALUE) if name in names), None)
+        if parts == 1 or key is None:
+            return [rows]
+        return [rows.filter(pl.col(key).hash() % parts == k) for k in range(parts)]
+
+    def read(self, counts: pl.LazyFrame, /) -> pl.DataFrame:
+        """By the streaming engine."""
+        return counts.collect(engine="streaming")

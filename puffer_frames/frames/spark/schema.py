@@ -1,0 +1,29 @@
+"""Types of the columns of a release in Spark. This module imports pyspark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import narwhals.stable.v2 as nw
+from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
+
+from puffer_frames.frames.coded import Change, fits, natural
+from puffer_frames.frames.noisy import NUMBER
+from puffer_frames.noise.channel import LabelChannel
+
+_NATURAL = {str: StringType, bool: BooleanType, int: LongType, float: DoubleType}
+
+
+def released_schema(rows: Any, changes: Mapping[str, Change], /) -> StructType:
+    """Noisy columns are 64-bit floats, labels as they were where that can hold the outputs, the others as they were."""
+    dtypes = nw.from_native(rows).collect_schema()
+
+    def released(field: StructField) -> StructField:
+        change = changes.get(field.name)
+        if isinstance(change, LabelChannel):
+            held = fits(dtypes[field.name], change.outputs)
+            return StructField(field.name, field.dataType if held else _NATURAL[natural(change)]())
+        return StructField(field.name, DoubleType() if change else field.dataType)
+
+    return StructType([released(field) for field in rows.schema.fields if field.name != NUMBER])

@@ -1,0 +1,34 @@
+"""Units of a Spark frame: what each adds, by the executors. This module imports pyspark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
+
+from puffer_frames.frames.counted_units import ROWS, UNIT, VALUE, VALUES, largest, least
+
+
+class SparkUnits:
+    """As `counted_units.UnitEngine`."""
+
+    def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
+        """One group-by."""
+        return rows.groupBy(UNIT).agg(
+            F.sort_array(F.collect_list(VALUE)).alias(VALUES),
+            F.count(F.lit(1)).alias(ROWS),
+            *(F.min(name).alias(least(name)) for name in groups),
+            *(F.max(name).alias(largest(name)) for name in groups),
+        )
+
+    def parts(self, rows: Any, _count: int, /) -> Sequence[Any]:
+        """The executors share them."""
+        return [rows]
+
+    def read(self, counts: Any, /) -> pl.DataFrame:
+        """As an Arrow table."""
+        found: Any = pl.from_arrow(counts.toArrow())
+        frame: pl.DataFrame = found
+        return frame
