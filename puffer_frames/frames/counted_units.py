@@ -44,6 +44,9 @@ class UnitEngine(Protocol):
     def parts(self, rows: Any, count: int, /) -> Sequence[Any]:
         """The rows, so many, in parts that fit into memory: all rows of a `UNIT`, or of a `VALUE`, are in one."""
 
+    def moments(self, rows: Any, name: str, /) -> Any:
+        """The rows with a column of dates or datetimes as integers: microseconds, or nanoseconds where it has these."""
+
     def read(self, counts: Any, /) -> pl.DataFrame:
         """The rows of a plan."""
 

@@ -16,12 +16,14 @@ from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.units.asked import UnitColumns
 from puffer_frames.frames.units.sizes import UnitSizes
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import check_word
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
+from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.priors.summary import Summary
 from puffer_frames.priors.unit_rows import UnitRows
 
@@ -95,6 +97,16 @@ class Table(Protocol):
         ------
         ArgumentError, ArgumentTypeError, PriorError
             For dtypes, missing values, an empty frame, and a unit in two groups.
+        """
+
+    def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
+        """The pieces of the series of all units, and counts of their states.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError, PriorError
+            For dtypes, missing entries, an empty frame, a time that occurs twice, times without a usual step or
+            between two of its multiples, and a state that is not listed.
         """
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:

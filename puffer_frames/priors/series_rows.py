@@ -13,28 +13,38 @@ from puffer_frames.priors.prior import IndexArray, Secret
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesRows:
-    """States in the order of time, piece after piece."""
+    """What is known of the rows of series: their pieces, unit after unit in the order of time, and counts of states."""
 
     states: Sequence[Secret]
     """Names of the states, ascending."""
-    codes: IndexArray
-    """Number of the state of each row, shape (rows,)."""
-    starts: IndexArray
-    """Where each piece begins, and the end of the last, shape (pieces + 1,)."""
     units: Sequence[Secret]
     """Names of the units; one, None, without a column of units."""
+    lengths: IndexArray
+    """Number of rows of each piece, shape (pieces,)."""
     unit_of: IndexArray
     """Number of the unit of each piece."""
+    first: IndexArray
+    """Number of the first state of each piece."""
     skipped: IndexArray
     """Times without a state before each piece, shape (pieces,): since the piece before it; for the first of a unit
     since the unit's first row, with or without a state."""
     bridged: bool
     """Whether the chain runs on through the gaps; otherwise each piece starts anew, independent of the others."""
+    counts: NDArray[np.int64]
+    """How often each state occurs in each unit, shape (units, states); in all together, where a plan was not asked for
+    more, shape (1, states)."""
+    transitions: NDArray[np.int64]
+    """How often each state was followed by each, within pieces, shape (states, states)."""
 
     @property
-    def lengths(self) -> IndexArray:
-        """Number of rows of each piece."""
-        return np.diff(self.starts)
+    def rows(self) -> int:
+        """Number of rows with a state."""
+        return int(self.lengths.sum())
+
+    @property
+    def starts(self) -> IndexArray:
+        """Number of the row that each piece begins with, and the number of rows, shape (pieces + 1,)."""
+        return np.append(0, np.cumsum(self.lengths))
 
     def extents(self, *, from_start: bool = False) -> list[tuple[int, int]]:
         """The different (times from first to last, rows) of stretches that depend on no other, longest first.
@@ -64,12 +74,13 @@ class SeriesRows:
         apart = np.where(self._begins, far, np.minimum(self.skipped, far))
         begins = np.cumsum(apart + np.append(0, self.lengths[:-1]), dtype=np.int64)
         knots = np.stack((begins, begins + self.lengths), axis=1).ravel()
-        before = np.stack((self.starts[:-1], self.starts[1:]), axis=1).ravel()
+        starts = self.starts
+        before = np.stack((starts[:-1], starts[1:]), axis=1).ravel()
         most = np.empty(spans.size, dtype=np.int64)
         for k, span in enumerate(spans.tolist()):
             place = np.searchsorted(knots, begins + span, side="right") - 1
             rows = before[place] + np.where(place % 2 == 0, begins + span - knots[place], 0)  # inside a piece, or after
-            most[k] = (rows - self.starts[:-1]).max()
+            most[k] = (rows - starts[:-1]).max()
         return most
 
     @property
@@ -96,30 +107,13 @@ class SeriesRows:
         inside[last] -= 1
         return np.flatnonzero(np.cumsum(inside)), before
 
-    def transitions(self) -> NDArray[np.int64]:
-        """How often each state was followed by each, within pieces."""
-        inside = np.ones(self.codes.size - 1, dtype=bool)
-        inside[self.starts[1:-1] - 1] = False
-        counts = np.zeros((len(self.states), len(self.states)), dtype=np.int64)
-        np.add.at(counts, (self.codes[:-1][inside], self.codes[1:][inside]), 1)
-        return counts
-
     def first_states(self) -> NDArray[np.int64]:
         """How often each state begins a stretch that depends on no other.
 
         Where the chain runs on through gaps, a unit whose first row has no state begins with none.
         """
-        starts = self.starts[:-1]
-        if self.bridged:
-            starts = starts[self._begins & (self.skipped == 0)]
-        return np.bincount(self.codes[starts], minlength=len(self.states))
-
-    def counts(self) -> NDArray[np.int64]:
-        """How often each state occurs in each unit, shape (units, states)."""
-        unit = np.repeat(self.unit_of, self.lengths)
-        table = np.zeros((len(self.units), len(self.states)), dtype=np.int64)
-        np.add.at(table, (unit, self.codes), 1)
-        return table
+        first = self.first[self._begins & (self.skipped == 0)] if self.bridged else self.first
+        return np.bincount(first, minlength=len(self.states))
 
     @property
     def _begins(self) -> NDArray[np.bool_]:

@@ -83,7 +83,7 @@ def as_population(chain: object, /) -> Population | None:
 
 def _transitions(rows: SeriesRows) -> IndexArray:
     """How often each transition was seen; raises PriorError where none was."""
-    transitions = rows.transitions()
+    transitions = rows.transitions
     if not transitions.any() and any(seen > 1 for _, seen in rows.extents()):
         raise PriorError(
             "a chain that is learned from the table",

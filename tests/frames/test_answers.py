@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import FRAME_KINDS, LOCAL_KINDS, build_frame, thinned, without_spark
+from conftest import FRAME_KINDS, build_frame, thinned, without_spark
 from kinds import entries, other_kind
 
 import puffer_frames
@@ -75,7 +75,7 @@ HISTOGRAMS = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "options"), thinned(LOCAL_KINDS, HISTOGRAMS, often=2), indirect=["kind"], ids=str)
+@pytest.mark.parametrize(("kind", "options"), thinned(FRAME_KINDS, HISTOGRAMS, often=2), indirect=["kind"], ids=str)
 def test_histograms_are_the_same_on_every_frame(kind, make_frame, options):
     frame, other = make_frame(DAYS), build_frame(other_kind(kind), DAYS)
     released, expected = (

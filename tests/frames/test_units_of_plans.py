@@ -69,17 +69,17 @@ def random_request(rng):
 
 
 @sweep(60, 600)
-@pytest.mark.parametrize("kind", PLANS)
+@pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning")
-def test_the_same_as_in_memory(kind, count, monkeypatch, request):
+def test_the_same_as_in_memory(plan, count, monkeypatch, request):
     rng = np.random.default_rng(11)
     errors = 0
-    spark = request.getfixturevalue("spark") if kind == "spark" else None
+    spark = request.getfixturevalue("spark") if plan == "spark" else None
     for _ in range(count // 10 if spark else count):
         monkeypatch.setattr(units, "_PART", int(rng.choice([3, 1 << 24])))
         data, options = random_table(rng), random_request(rng)
         plain = {name: list(column) for name, column in data.items()} if spark else data
-        found = ask(build_frame(kind, plain, spark), **options)
+        found = ask(build_frame(plan, plain, spark), **options)
         expected = ask(build_frame("polars", plain), **options)
         if isinstance(expected[0], type):  # of two faults either may be found first
             errors += 1
@@ -89,11 +89,11 @@ def test_the_same_as_in_memory(kind, count, monkeypatch, request):
     assert errors < 0.8 * count
 
 
-@pytest.mark.parametrize("kind", ["polars-lazy", "duckdb"])
-def test_units_that_add_the_same_are_drawn_apart(kind):
+@pytest.mark.parametrize("plan", ["polars-lazy", "duckdb"])
+def test_units_that_add_the_same_are_drawn_apart(plan):
     """contribution="draw": 400 units with the same four rows, of which each is drawn by 100 or so."""
     who = np.repeat(np.arange(400), 4)
-    frame = build_frame(kind, {"who": who.tolist(), "what": [0.0, 1.0, 1000.0, 1e6] * 400})
+    frame = build_frame(plan, {"who": who.tolist(), "what": [0.0, 1.0, 1000.0, 1e6] * 400})
     asked = {"unit": "who", "value": "what", "contribution": "draw", "protect": "replacement", "rng": 4}
     released = puffer_frames.aggregate(frame, epsilon=1.0, allow_zero_noise=True, **asked)
     assert dict(entries(released))["scale"] == [0.0]
@@ -102,24 +102,24 @@ def test_units_that_add_the_same_are_drawn_apart(kind):
     assert all(60 < count < 140 for count in drawn)
 
 
-@pytest.mark.parametrize("kind", ["polars-lazy", "duckdb"])
-def test_units_by_name_have_the_rows_of_their_own(kind, monkeypatch):
+@pytest.mark.parametrize("plan", ["polars-lazy", "duckdb"])
+def test_units_by_name_have_the_rows_of_their_own(plan, monkeypatch):
     monkeypatch.setattr(units, "_PART", 2)
     data = {"who": ["a", "a", "b", "b", "c", "c"], "what": [0, 4, 0, 4, 1, 9]}
     asked = {"unit": "who", "value": "what", "protect": "replacement"}
     for pairs in ([("a", "b")], [("b", "c")]):
-        plan, rows = (ask(build_frame(k, data), **asked, pairs=pairs, allow_zero_noise=True) for k in (kind, "polars"))
-        assert plan == rows
+        found, expected = (ask(build_frame(k, data), **asked, pairs=pairs, allow_zero_noise=True) for k in (plan, "polars"))
+        assert found == expected
     laws = {name: puffer_frames.Prior.empirical([0.0, 1.0]) for name in "abc"}
-    plan, rows = (
+    found, expected = (
         ask(build_frame(k, data), unit="who", value="what", laws=laws, contribution="draw", domain=(0, 9))
-        for k in (kind, "polars")
+        for k in (plan, "polars")
     )
-    assert plan == rows
-    assert ask(build_frame(kind, data), unit="who", value="what", laws={"a": laws["a"]})[0] is ArgumentError
+    assert found == expected
+    assert ask(build_frame(plan, data), unit="who", value="what", laws={"a": laws["a"]})[0] is ArgumentError
 
 
-@pytest.mark.parametrize("kind", ["polars-lazy", "duckdb"])
+@pytest.mark.parametrize("plan", ["polars-lazy", "duckdb"])
 @pytest.mark.parametrize(
     ("data", "error", "said"),
     [
@@ -130,8 +130,8 @@ def test_units_by_name_have_the_rows_of_their_own(kind, monkeypatch):
         ({"who": [1, 1], "what": [1, 2]}, ArgumentError, "at least two"),
     ],
 )
-def test_errors_of_plans(kind, data, error, said):
-    found = ask(build_frame(kind, data), unit="who", value="what", protect="replacement")
+def test_errors_of_plans(plan, data, error, said):
+    found = ask(build_frame(plan, data), unit="who", value="what", protect="replacement")
     assert found[0] is error
     assert said in found[1]
 

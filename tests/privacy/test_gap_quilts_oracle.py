@@ -90,14 +90,16 @@ def rows_of(units):
     """Rows of units that are observed at these times; the most usual step has to be 1."""
     return SeriesRows(
         states=["a"],
-        codes=np.zeros(sum(u.size for u in units), dtype=np.intp),
-        starts=np.append(0, np.cumsum([run.size for u in units for run in runs(u)])),
         units=list(range(len(units))),
+        lengths=np.array([run.size for u in units for run in runs(u)]),
+        first=np.zeros(sum(len(runs(u)) for u in units), dtype=np.intp),
         unit_of=np.array([k for k, u in enumerate(units) for _ in runs(u)]),
         skipped=np.array(
             [gap for u in units for gap in (0, *(run[0] - 1 - u[u < run[0]].max() for run in runs(u)[1:]))]
         ),
         bridged=True,
+        counts=np.array([[sum(u.size for u in units)]]),
+        transitions=np.array([[0]]),
     )
 
 

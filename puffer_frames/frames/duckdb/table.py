@@ -16,6 +16,7 @@ from puffer_frames.errors import ArgumentTypeError, CalibrationError, PufferWarn
 from puffer_frames.frames import summary
 from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
+from puffer_frames.frames.counted_series import count_series
 from puffer_frames.frames.counted_units import count_units
 from puffer_frames.frames.duckdb.looks import warn_of_kept_in_relation, warn_of_order_in_relation
 from puffer_frames.frames.duckdb.sql import (
@@ -37,6 +38,7 @@ from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.noisy import NUMBER, NoiseStep
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
+from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.strata import strata_columns
 from puffer_frames.frames.summary import count_levels, count_rows, count_values, levels_of
 from puffer_frames.frames.units.asked import UnitColumns
@@ -45,6 +47,7 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.usefulness import evenly
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
+from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.priors.summary import Summary
 from puffer_frames.priors.unit_rows import UnitRows
 
@@ -101,6 +104,11 @@ class DuckTable:
         """By SQL, as `counted_units.count_units`."""
         check_process()
         return count_units(self, asked, DuckUnits())
+
+    def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
+        """By windows, as `counted_series.count_series`."""
+        check_process()
+        return count_series(self, asked, DuckUnits())
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
         """An Arrow table."""

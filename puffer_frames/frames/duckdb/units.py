@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from puffer_frames.frames.counted_units import ROWS, UNIT, VALUE, VALUES, largest, least
-from puffer_frames.frames.duckdb.sql import opened, read_table
+from puffer_frames.frames.duckdb.sql import opened, read_table, selected
 
 
 class DuckUnits:
@@ -24,6 +24,12 @@ class DuckUnits:
     def parts(self, rows: Any, _count: int, /) -> Sequence[Any]:
         """DuckDB has its own way with more rows than memory holds."""
         return [rows]
+
+    def moments(self, rows: Any, name: str, /) -> Any:
+        """Nanoseconds where the column has these."""
+        nanoseconds = str(rows.types[rows.columns.index(name)]).upper() == "TIMESTAMP_NS"
+        moment = f"epoch_ns({name})" if nanoseconds else f"epoch_us({name})"
+        return selected(rows, {own: moment if own == name else own for own in rows.columns})
 
     def read(self, counts: Any, /) -> pl.DataFrame:
         """As an Arrow table."""

@@ -23,6 +23,7 @@ from puffer_frames.frames.local.units import capped, local_unit_sizes, read_unit
 from puffer_frames.frames.local.write import build_release, check_index, real_values
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
+from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.stamps.fingerprint import fingerprint
 from puffer_frames.frames.strata import numbers_of_strata
 from puffer_frames.frames.summary import count_levels, count_rows, count_values
@@ -35,7 +36,7 @@ from puffer_frames.noise.stream import Numbers
 from puffer_frames.noise.usefulness import evenly
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
-from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
+from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.priors.summary import Summary
 from puffer_frames.priors.unit_rows import UnitRows
@@ -168,11 +169,9 @@ class LocalTable(ABC):
         """From the rows of the units, as `units.local_unit_sizes`."""
         return local_unit_sizes(self.opened(), unit=unit, groups=groups, values=values, nulls=nulls)
 
-    def read_series(
-        self, *, state: str, time: str, unit: str | None, states: Sequence[Secret] | None, nulls: str, gaps: str
-    ) -> SeriesRows:
+    def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
         """The series of every unit, as `series.read_series`."""
-        return read_series(self.opened(), state=state, time=time, unit=unit, states=states, nulls=nulls, gaps=gaps)
+        return read_series(self.opened(), asked)
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
         """A small frame of this kind, with columns of labels, each like the column of that name, and of numbers."""

@@ -14,6 +14,7 @@ from puffer_frames.errors import ArgumentError, PufferWarning
 from puffer_frames.frames import summary
 from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
+from puffer_frames.frames.counted_series import count_series
 from puffer_frames.frames.counted_units import count_units
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.found import FoundValues
@@ -27,6 +28,7 @@ from puffer_frames.frames.plans.survey import Survey, survey
 from puffer_frames.frames.plans.units import PolarsUnits
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
+from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
 from puffer_frames.frames.strata import strata_columns
 from puffer_frames.frames.summary import check_few_levels, count_levels, count_rows, count_values, levels_of
@@ -35,6 +37,7 @@ from puffer_frames.frames.units.sizes import UNIT, UnitSizes, plain_names, unit_
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
+from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.priors.summary import Summary
 from puffer_frames.priors.unit_rows import UnitRows
 
@@ -88,6 +91,10 @@ class LazyTable:
     def read_units(self, asked: UnitColumns, /) -> UnitRows:
         """By group-bys of the streaming engine, as `counted_units.count_units`."""
         return count_units(self, asked, PolarsUnits())
+
+    def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
+        """By windows, as `counted_series.count_series`."""
+        return count_series(self, asked, PolarsUnits())
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
         """A Polars frame in memory."""

@@ -33,6 +33,12 @@ class PolarsUnits:
             return [rows]
         return [rows.filter(pl.col(key).hash() % parts == k) for k in range(parts)]
 
+    def moments(self, rows: pl.LazyFrame, name: str, /) -> pl.LazyFrame:
+        """In the unit of the column."""
+        dtype = rows.collect_schema()[name]
+        exact = isinstance(dtype, pl.Datetime) and dtype.time_unit == "ns"
+        return rows.with_columns(pl.col(name).dt.timestamp("ns" if exact else "us"))
+
     def read(self, counts: pl.LazyFrame, /) -> pl.DataFrame:
         """By the streaming engine."""
         return counts.collect(engine="streaming")

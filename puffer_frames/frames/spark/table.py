@@ -17,6 +17,7 @@ from pyspark.sql.types import DoubleType, LongType, StructField, StructType
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PufferWarning
 from puffer_frames.frames.coded import Change, known_levels, other_levels
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows, rows_text
+from puffer_frames.frames.counted_series import count_series
 from puffer_frames.frames.counted_units import count_units
 from puffer_frames.frames.found import Extent, FoundValues, check_estimate, other_rows
 from puffer_frames.frames.local.of_pandas import PandasTable
@@ -24,6 +25,7 @@ from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.noisy import NUMBER, PLACE_BITS, NoiseStep
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
+from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.spark.batches import CHECK, SumStep, totals
 from puffer_frames.frames.spark.kept import warn_of_kept_in_spark
 from puffer_frames.frames.spark.schema import released_schema
@@ -38,6 +40,7 @@ from puffer_frames.noise.channel import LabelChannel
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
+from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.priors.summary import Summary
 from puffer_frames.priors.unit_rows import UnitRows
 
@@ -104,6 +107,10 @@ class SparkTable:
     def read_units(self, asked: UnitColumns, /) -> UnitRows:
         """By the executors, as `counted_units.count_units`."""
         return count_units(self, asked, SparkUnits())
+
+    def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
+        """By windows, as `counted_series.count_series`."""
+        return count_series(self, asked, SparkUnits())
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
         """A pandas frame."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
+from pyspark.sql.types import DateType
 
 from puffer_frames.frames.counted_units import ROWS, UNIT, VALUE, VALUES, largest, least
 
@@ -26,6 +27,13 @@ class SparkUnits:
     def parts(self, rows: Any, _count: int, /) -> Sequence[Any]:
         """The executors share them."""
         return [rows]
+
+    def moments(self, rows: Any, name: str, /) -> Any:
+        """Days as numbers, times as microseconds; a time without a zone is read in that of the session."""
+        dtype = rows.schema[name].dataType
+        if isinstance(dtype, DateType):
+            return rows.withColumn(name, F.unix_date(name).cast("long"))
+        return rows.withColumn(name, F.unix_micros(F.col(name).cast("timestamp")))
 
     def read(self, counts: Any, /) -> pl.DataFrame:
         """As an Arrow table."""

@@ -124,18 +124,11 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     >>> list(found.columns), round(float(found["scale"].iloc[0]), 3)
     (['activity', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 3.572)
     """
-    table = open_table(frame).in_memory()
+    table = open_table(frame)
     request = SeriesRequest.of(arguments, table.labels)
-    rows = table.read_series(
-        state=request.state,
-        time=request.time,
-        unit=request.unit,
-        states=arguments.states,
-        nulls=request.nulls,
-        gaps=arguments.gaps,
-    )
+    rows = table.read_series(request.columns)
     released = ReleasedCounts.of(rows, check_bins(arguments.bins, rows.states))
-    warn_of_weakness(request.target, rows=rows.codes.size)
+    warn_of_weakness(request.target, rows=rows.rows)
     chains = []
     if request.chained:
         chains = believed_chains(arguments.chain, rows, initial=arguments.initial, floor=arguments.floor)
@@ -156,7 +149,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         start_estimated=isinstance(arguments.initial, str) and arguments.initial == "estimated",
         counts=request.counts,
         both=request.both,
-        nulls=request.nulls,
+        nulls=request.columns.nulls,
         seeded=request.drawing.seeded,
     )
     certificate = Certificate(
@@ -169,14 +162,14 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
             calibration="exact" if request.mechanism == "exact" else "mechanism",
             seeded=request.drawing.seeded,
         ),
-        subject=series_subject(request.state, unit=request.unit),
-        secret=(request.state,),
+        subject=series_subject(request.columns.state, unit=request.columns.unit),
+        secret=(request.columns.state,),
         secret_values=tuple(rows.states)[:MOST_VALUES],
         secret_count=len(rows.states),
         pairs="all",
         beliefs=(request.belief,),
         statements=series_statements(facts),
-        rows=len(labels[request.state]),
+        rows=len(labels[request.columns.state]),
         fingerprint="",
     ).said(request.drawing.about)
     reserved = request.drawing.reserve(certificate, frame)
@@ -187,10 +180,13 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
 def _labels(request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts) -> dict[str, list[Any]]:
     """A row per histogram and state."""
     states = [rows.states[k] for k in released.released]
-    if request.per == "pooled" or request.unit is None:
-        return {request.state: states}
+    if request.per == "pooled" or request.columns.unit is None:
+        return {request.columns.state: states}
     owners = ([None] if request.both else []) + list(rows.units)
-    return {request.unit: [owner for owner in owners for _ in states], request.state: states * len(owners)}
+    return {
+        request.columns.unit: [owner for owner in owners for _ in states],
+        request.columns.state: states * len(owners),
+    }
 
 
 def _numbers(rows: list[AnswerRow]) -> dict[str, list[Any]]:
@@ -199,7 +195,7 @@ def _numbers(rows: list[AnswerRow]) -> dict[str, list[Any]]:
 
 def _histograms(request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts, noise: Noise) -> list[AnswerRow]:
     """Noisy counts or frequencies, histogram by histogram."""
-    per_unit = rows.counts()
+    per_unit = rows.counts
     pooled = per_unit.sum(axis=0, keepdims=True)
     exact = np.concatenate({"pooled": [pooled], "unit": [per_unit], "both": [pooled, per_unit]}[request.per])
     flat = [Fraction(int(count)) for count in exact[:, list(released.released)].ravel()]

@@ -9,6 +9,7 @@ from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Name, as_name
 from puffer_frames.frames.local.answers import check_free_names
 from puffer_frames.frames.roles import check_distinct
+from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.stamps.spelling import is_null
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.totals import COLUMNS
@@ -27,9 +28,6 @@ from puffer_frames.verbs.requests.request import Drawing
 class SeriesRequest:
     """What `histogram` is asked for, apart from the frame and what only its rows can check."""
 
-    state: str
-    time: str
-    unit: str | None
     target: Target
     noise: Noise
     mechanism: str
@@ -38,7 +36,7 @@ class SeriesRequest:
     per: str
     counts: bool
     """Counts, not frequencies."""
-    nulls: str
+    columns: SeriesColumns
     drawing: Drawing
     population: Population | None
     """Where the chains are all that the series do not refute."""
@@ -70,16 +68,21 @@ class SeriesRequest:
         belief = "estimated chain" if isinstance(arguments.chain, str) else "given chains"
         belief = belief if population is None else "population"
         return cls(
-            state=names["state"][0],
-            time=names["time"][0],
-            unit=next(iter(names["unit"]), None),
             target=target,
             noise=noise,
             mechanism=mechanism,
             belief="any dependence" if mechanism == "group" else belief,
             per=per,
             counts=check_flag(arguments.counts, "counts"),
-            nulls=arguments.nulls,
+            columns=SeriesColumns(
+                state=names["state"][0],
+                time=names["time"][0],
+                unit=next(iter(names["unit"]), None),
+                states=arguments.states,
+                nulls=arguments.nulls,
+                bridged=arguments.gaps == "bridge",
+                each=per != "pooled",
+            ),
             drawing=Drawing.of(arguments),
             population=None if mechanism == "group" else population,
         )

@@ -1,0 +1,1 @@
+"""What is read of series of states, and the steps of their times."""

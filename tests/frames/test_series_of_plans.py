@@ -1,0 +1,115 @@
+"""Series of plans are counted by windows where their rows lie: the same as for the rows in memory."""
+
+import datetime
+
+import numpy as np
+import polars as pl
+import pytest
+from conftest import build_frame, sweep
+from kinds import entries
+
+import puffer_frames
+from puffer_frames import PufferError, certificate_of
+from puffer_frames.frames.plans import units
+
+PLANS = ["polars-lazy", "duckdb", pytest.param("spark", marks=pytest.mark.slow)]
+START = datetime.datetime(2026, 3, 1, 12)
+
+
+def ask(frame, **options):
+    """What comes back of a release, or the error."""
+    try:
+        found = puffer_frames.histogram(frame, rng=3, epsilon=1.0, **options)
+    except PufferError as error:
+        return type(error), str(error)
+    return entries(found), str(certificate_of(found))
+
+
+def random_table(rng):
+    """Series of one or several units, with gaps, in random order, with times of every dtype."""
+    rows, states = [], rng.choice(["a", "b", "c"], size=2 + int(rng.integers(2)), replace=False)
+    for who in range(int(rng.integers(1, 6))):
+        times = np.flatnonzero(rng.random(int(rng.integers(2, 60))) < rng.choice([0.7, 0.95, 1.0]))
+        rows += [(who, int(t) + 7 * who, str(rng.choice(states))) for t in times]
+    rows = [rows[k] for k in rng.permutation(len(rows))] or [(0, 0, "a")]
+    who, time, state = (list(column) for column in zip(*rows, strict=True))
+    step = int(rng.choice([1, 5, 60, 10**6]))
+    times = [
+        [step * t for t in time],
+        [0.1 * t for t in time],
+        [START + datetime.timedelta(minutes=t * (step % 7 + 1)) for t in time],
+        [(START + datetime.timedelta(days=t)).date() for t in time],
+        [2**59 + step * t for t in time],
+    ][rng.integers(5)]
+    if rng.random() < 0.1:
+        times[rng.integers(len(times))] = times[rng.integers(len(times))]
+    if rng.random() < 0.1 and isinstance(times[0], int):
+        times[rng.integers(len(times))] += 3
+    data = {"who": [f"n{k}" for k in who] if rng.random() < 0.5 else who, "time": times, "state": state}
+    for name, chance in (("who", 0.03), ("time", 0.03), ("state", 0.5)):
+        for k in range(len(rows)):
+            if rng.random() < chance / 5 and rng.random() < chance:
+                data[name][k] = None
+    if rng.random() < 0.2:
+        data["state"] = [None if s is None else s == "a" for s in data["state"]]
+    return data
+
+
+def random_request(rng):
+    found = {"state": "state", "time": "time", "nulls": rng.choice(["raise", "drop"], p=[0.3, 0.7])}
+    if rng.random() < 0.8:
+        found |= {"unit": "who", "per": rng.choice(["pooled", "unit", "both"])}
+    found["gaps"] = rng.choice(["bridge", "independent"])
+    found["mechanism"] = rng.choice(["quilt", "group"])
+    if rng.random() < 0.3:
+        found["floor"] = 0.01
+    if rng.random() < 0.1:
+        found["states"] = ["c", "a", "b"]
+    if rng.random() < 0.2:
+        found["initial"] = "estimated"
+    return found
+
+
+@sweep(40, 400)
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning")
+def test_the_same_as_in_memory(plan, count, monkeypatch, request):
+    rng = np.random.default_rng(3)
+    errors = 0
+    spark = request.getfixturevalue("spark") if plan == "spark" else None
+    for _ in range(count // 10 if spark else count):
+        monkeypatch.setattr(units, "_PART", int(rng.choice([9, 1 << 24])))
+        data, options = random_table(rng), random_request(rng)
+        found = ask(build_frame(plan, data, spark), **options)
+        expected = ask(build_frame("polars", data), **options)
+        if isinstance(expected[0], type):  # of two faults either may be found first
+            errors += 1
+            assert isinstance(found[0], type), options
+        else:
+            assert found == expected, options
+    assert errors < 0.6 * count
+
+
+@pytest.mark.parametrize("plan", ["polars-lazy", "duckdb"])
+@pytest.mark.parametrize("power", [40, 53, 56, 60])
+@pytest.mark.parametrize("step", [1, 3])
+def test_times_far_apart(plan, power, step):
+    """Places beyond 2**53 are exact, whatever the engine divides by."""
+    times = [0, step, *(2**power // step * step + step * k for k in range(500))]
+    data = {"time": times, "state": [k % 2 for k in range(502)]}
+    asked = {"state": "state", "time": "time", "chain": [[0.9, 0.1], [0.1, 0.9]], "bins": [1]}
+    assert ask(build_frame(plan, data), **asked) == ask(build_frame("polars", data), **asked)
+
+
+def test_nanoseconds_are_told_apart():
+    times = np.arange(0, 70, 7).astype("datetime64[ns]")
+    frame = pl.LazyFrame({"time": times, "state": list("ab") * 5})
+    found = ask(frame, state="state", time="time", chain=[[0.5, 0.5], [0.5, 0.5]])
+    assert "without gaps" in " ".join(found[1].split())
+
+
+def test_labels_of_a_kind_of_their_own():
+    """Categories keep their dtype in the answers."""
+    frame = pl.LazyFrame({"time": range(6), "state": pl.Series(list("abaabb"), dtype=pl.Enum(["b", "a"]))})
+    released = puffer_frames.histogram(frame, state="state", time="time", epsilon=1.0)
+    assert released.schema["state"] == pl.Enum(["b", "a"])
