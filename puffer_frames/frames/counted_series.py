@@ -10,6 +10,7 @@ import polars as pl
 
 from puffer_frames.frames.columns import check_labelled, check_rows
 from puffer_frames.frames.counted_units import UNIT, PlainColumns, UnitEngine
+from puffer_frames.frames.found import other_rows
 from puffer_frames.frames.local.numbered import numbered
 from puffer_frames.frames.local.prepare import no_complete_row
 from puffer_frames.frames.series.asked import SeriesColumns, check_placed, numbers_of_states
@@ -31,18 +32,18 @@ def count_series(table: PlainColumns, asked: SeriesColumns, engine: UnitEngine, 
     **Cost**: a pass that counts missing entries, one window over the rows of each unit for the steps of its times, and
     three more for the pieces and transitions. **Memory**: a row per piece, and per state and the one before it.
     """
-    frame, floats, count = _checked(table, asked, engine)
+    frame, floats, count, stated = _checked(table, asked, engine)
     parts = engine.parts(nw.to_native(frame), count)
     step = _usual_step(parts, asked, engine)
     found = pl.concat([engine.read(_pieces(part, step, floats=floats)) for part in parts])
-    if not len(found):
-        raise no_complete_row()
     each = pl.concat([engine.read(_by_unit(part)) for part in parts]) if asked.each else None
+    if any(int(table[_ROWS].sum()) != stated for table in (found, each) if table is not None):
+        raise other_rows("the windows", hint="Write the frame to a table first")
     return _series_rows(found, each, asked)
 
 
-def _checked(table: PlainColumns, asked: SeriesColumns, engine: UnitEngine) -> tuple[Any, bool, int]:
-    """The rows, with times as numbers; whether these are floats; and how many rows there are."""
+def _checked(table: PlainColumns, asked: SeriesColumns, engine: UnitEngine) -> tuple[Any, bool, int, int]:
+    """The rows, with times as numbers; whether these are floats; and how many rows there are, and with a state."""
     labels = {STATE: asked.state} | ({} if asked.unit is None else {UNIT: asked.unit})
     frame = nw.from_native(table.plain({TIME: asked.time, **labels}))
     schema = frame.collect_schema()
@@ -71,7 +72,7 @@ def _checked(table: PlainColumns, asked: SeriesColumns, engine: UnitEngine) -> t
         frame = frame.with_columns(nw.col(TIME).cast(nw.Int64))
     elif not floats:
         frame = nw.from_native(engine.moments(nw.to_native(frame), TIME))
-    return frame, floats, found[_ROWS]
+    return frame, floats, found[_ROWS], found[STATE]
 
 
 def _look(frame: Any, *, floats: bool) -> dict[str, Any]:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
+import pyarrow as pa
 
 from puffer_frames.frames.columns import check_labelled, check_rows, to_floats
+from puffer_frames.frames.found import other_rows
 from puffer_frames.frames.local.numbered import numbered
 from puffer_frames.frames.local.prepare import no_complete_row
 from puffer_frames.frames.roles import check_numbers
 from puffer_frames.frames.units.asked import UnitColumns, check_one_group, check_unit, group_units
+from puffer_frames.priors.equal_rows import rows_of
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 from puffer_frames.priors.unit_rows import UnitRows
 
@@ -83,11 +87,14 @@ def count_units(table: PlainColumns, asked: UnitColumns, engine: UnitEngine, /) 
     for name in (*labels, *(values if asked.nulls == "drop" else {})):
         frame = frame.filter(_present(frame, name))
     parts = engine.parts(nw.to_native(frame), count)
-    found = [engine.read(_counts(part, asked, list(groups), engine)) for part in parts]
-    counted = pl.concat(found) if asked.named or len(found) == 1 else _merged(pl.concat(found))
-    if not len(counted):
+    found = _Found.together(
+        [_Found.of(engine.read(_counts(part, asked, list(groups), engine)), asked) for part in parts]
+    )
+    if not len(found.entries):
         raise no_complete_row()
-    return _unit_rows(counted, asked, list(groups))
+    if asked.nulls == "raise" and found.count != count:
+        raise other_rows("the units", hint="Write the frame to a table first")
+    return found.as_two().rows(asked, list(groups))
 
 
 def _checked(frame: Any, labels: dict[str, str], asked: UnitColumns) -> Any:
@@ -140,68 +147,120 @@ def _counts(rows: Any, asked: UnitColumns, groups: list[str], engine: UnitEngine
     )
 
 
-def _merged(found: pl.DataFrame) -> pl.DataFrame:
-    """The counts of several parts together."""
-    names = [pl.col(UNIT).min(), pl.col(LAST).max()] if LAST in found.columns else []
-    return found.group_by(pl.exclude(UNITS, UNIT, LAST)).agg(pl.col(UNITS).sum(), *names)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What was found in a part: an entry for each different contribution, or for each unit."""
 
+    entries: pl.DataFrame
+    """Without the lists of values."""
+    values: pl.Series
+    """The different values of each entry, ascending, entry after entry."""
+    times: IndexArray
+    """In how many rows each is."""
+    sizes: IndexArray
+    """How many values each entry has."""
 
-def _unit_rows(found: pl.DataFrame, asked: UnitColumns, groups: list[str]) -> UnitRows:
-    if len(found) == 1 and found[UNITS].item() > 1:
-        found = _as_two(found)
-    names, order = _in_order(found, asked, groups)
-    found = found[order]
-    often = found[UNITS].cast(pl.Int64).to_numpy()
-    values, sizes = _values(found, asked, often)
-    starts = np.append(0, np.cumsum(sizes))
-    parts = []
-    for name in groups:
-        own = name if asked.unit is None else least(name)
-        check_one_group(differ=asked.unit is not None and bool((found[own] != found[largest(name)]).any()))
-        parts.append(numbered(nw.from_native(found[own], series_only=True)))
-    group_names, group_of = group_units(parts, units=len(found))
-    return UnitRows(
-        units=names,
-        values=values.clip(asked.low, asked.high),
-        starts=starts,
-        groups=group_names,
-        group_of=group_of,
-        often=often,
-    )
-
-
-def _as_two(found: pl.DataFrame) -> pl.DataFrame:
-    """The first of units that all add the same, and the others: that there are two is not lost."""
-    first = found.with_columns(pl.lit(1, dtype=found.schema[UNITS]).alias(UNITS))
-    others = found.with_columns(pl.col(UNITS) - 1)
-    if LAST in found.columns:
-        others = others.with_columns(pl.col(LAST).alias(UNIT))
-    return pl.concat([first, others])
-
-
-def _in_order(found: pl.DataFrame, asked: UnitColumns, groups: list[str]) -> tuple[list[Secret], IndexArray]:
-    """Names of the units, or of the first of some that add the same, and their places in the order of the names."""
-    if asked.unit is not None:
-        codes, names = numbered(nw.from_native(found[UNIT], series_only=True))
-        return names, np.argsort(codes)
-    keys = [numbered(nw.from_native(found[name], series_only=True))[0] for name in groups]
-    if asked.value is not None:
-        keys.append(found[VALUE].to_numpy())
-    return list(range(len(found))), np.lexsort(keys[::-1]) if keys else np.arange(len(found))
-
-
-def _values(found: pl.DataFrame, asked: UnitColumns, often: IndexArray) -> tuple[FloatArray, IndexArray]:
-    """The values of all rows of each entry, and how many it has."""
-    if asked.value is None:
-        sizes = np.ones(len(found), dtype=np.int64) if asked.unit is None else found[ROWS].to_numpy()
-        return np.broadcast_to(np.float64(0.0), int(sizes.sum())), sizes
-    if asked.unit is None:
-        entries, counts, sizes = found[VALUE], often, np.ones(len(found), dtype=np.int64)
-    else:
+    @classmethod
+    def of(cls, found: pl.DataFrame, asked: UnitColumns, /) -> _Found:
+        """Equal values of a list are counted, so that a part is as small as it can be."""
+        ones = np.ones(len(found), dtype=np.int64)
+        if asked.value is None:
+            times = ones if asked.unit is None else found[ROWS].to_numpy()
+            return cls(entries=found, values=pl.Series(np.zeros(len(found))), times=times, sizes=ones)
+        if asked.unit is None:
+            return cls(entries=found.drop(VALUE), values=found[VALUE], times=ones, sizes=ones)
         lists: Any = found[VALUES].fill_null([]).to_arrow(compat_level=pl.CompatLevel.oldest())
-        sizes = np.diff(lists.offsets.to_numpy())
-        entries, counts = pl.Series(lists.flatten()), np.repeat(often, sizes)
-        missing = int(((found[ROWS].to_numpy() - sizes) * often).sum())
+        ends, flat = lists.offsets.to_numpy() - lists.offsets[0].as_py(), lists.flatten()
+        given = flat.to_numpy(zero_copy_only=False)
+        fresh = np.ones(given.size, dtype=bool)
+        fresh[1:] = given[1:] != given[:-1]
+        fresh[ends[:-1][np.diff(ends) > 0]] = True
+        places = np.flatnonzero(fresh)
+        return cls(
+            entries=found.drop(VALUES),
+            values=pl.Series(flat.take(pa.array(places))),
+            times=np.diff(places, append=given.size),
+            sizes=np.diff(np.searchsorted(places, ends)),
+        )
+
+    @classmethod
+    def together(cls, parts: Sequence[_Found], /) -> _Found:
+        """Several parts as one."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            entries=pl.concat([part.entries for part in parts]),
+            values=pl.concat([part.values for part in parts]),
+            times=np.concatenate([part.times for part in parts]),
+            sizes=np.concatenate([part.sizes for part in parts]),
+        )
+
+    def as_two(self) -> _Found:
+        """The first of units that all add the same, and the others: that there are two is not lost."""
+        if len(self.entries) > 1 or self.entries[UNITS].item() == 1:
+            return self
+        others = replace(self, entries=self.entries.with_columns(pl.col(UNITS) - 1))
+        if LAST in self.entries.columns:
+            others = replace(others, entries=others.entries.with_columns(pl.col(LAST).alias(UNIT)))
+        dtype = self.entries.schema[UNITS]
+        first = replace(self, entries=self.entries.with_columns(pl.lit(1, dtype=dtype).alias(UNITS)))
+        return _Found.together([first, others])
+
+    @property
+    def often(self) -> IndexArray:
+        """How many units each entry stands for."""
+        found: IndexArray = self.entries[UNITS].cast(pl.Int64).to_numpy()
+        return found
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return (
+            int(self.often @ self.entries[ROWS].to_numpy()) if ROWS in self.entries.columns else int(self.often.sum())
+        )
+
+    def rows(self, asked: UnitColumns, groups: list[str], /) -> UnitRows:
+        """In the order of the names of the units, or of the first of some that add the same."""
+        values = self._floats(asked)
+        names, order = self._in_order(asked, groups, values)
+        held, starts = rows_of(order, np.append(0, np.cumsum(self.sizes)))
+        group_names, group_of = self._groups(asked, groups)
+        return UnitRows.of(
+            names,
+            values[held],
+            starts,
+            times=self.times[held],
+            groups=group_names,
+            group_of=group_of[order],
+            often=self.often[order],
+        )
+
+    def _floats(self, asked: UnitColumns) -> FloatArray:
+        if asked.value is None:
+            return np.zeros(self.times.size)
+        values, counts = self.values, self.times * np.repeat(self.often, self.sizes)
+        missing = self.count - int(counts.sum())
         if missing:
-            entries, counts = entries.extend_constant(None, 1), np.append(counts, missing)
-    return to_floats(nw.from_native(entries, series_only=True), counts, name=asked.value, role="value"), sizes
+            values, counts = values.extend_constant(None, 1), np.append(counts, missing)
+        floats = to_floats(nw.from_native(values, series_only=True), counts, name=asked.value, role="value")
+        return floats.clip(asked.low, asked.high)
+
+    def _in_order(self, asked: UnitColumns, groups: list[str], values: FloatArray) -> tuple[list[Secret], IndexArray]:
+        if asked.unit is not None:
+            codes, names = _numbered(self.entries[UNIT])
+            return names, np.argsort(codes)
+        keys = [values, *(_numbered(self.entries[name])[0] for name in reversed(groups))]
+        return list(range(len(values))), np.lexsort(keys)
+
+    def _groups(self, asked: UnitColumns, groups: list[str]) -> tuple[list[tuple[Secret, ...]], IndexArray]:
+        parts = []
+        for name in groups:
+            own = name if asked.unit is None else least(name)
+            if asked.unit is not None:
+                check_one_group(differ=bool((self.entries[own] != self.entries[largest(name)]).any()))
+            parts.append(_numbered(self.entries[own]))
+        return group_units(parts, units=len(self.entries))
+
+
+def _numbered(entries: pl.Series) -> tuple[IndexArray, list[Secret]]:
+    return numbered(nw.from_native(entries, series_only=True))

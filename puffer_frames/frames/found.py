@@ -116,11 +116,13 @@ def check_estimate(different: float, /, *, name: str) -> None:
     check_few_levels(different / _MARGIN, name=name)
 
 
-def other_rows(where: str, /, *, hint: str) -> CalibrationError:
-    """The error of rows that change between two passes with a `row_id`; the hint says where to write them first."""
+def other_rows(where: str, /, *, hint: str, named: bool = False) -> CalibrationError:
+    """The error of rows that change between two passes, with a `row_id` or without any; the hint says where to write
+    them first.
+    """
     return CalibrationError(
         "the rows",
         rule="the same in every pass",
         got=f"other rows in the pass of {where}",
-        hint=f"{hint}, or leave out row_id: then the rows are read once.",
+        hint=f"{hint}, or leave out row_id: then the rows are read once." if named else f"{hint}.",
     )

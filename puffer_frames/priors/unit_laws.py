@@ -60,6 +60,8 @@ class UnitLaws:
     """How many independent draws a unit adds up, shape (units,)."""
     given: tuple[Prior, ...] = ()
     """The priors, where the laws were given as such."""
+    times: IndexArray | None = None
+    """How many rows of a unit have each value, shape (components,), where the laws are observed frequencies."""
 
     @classmethod
     def of_priors(cls, priors: Mapping[Secret, Prior], /) -> UnitLaws:
@@ -76,37 +78,57 @@ class UnitLaws:
         )
 
     @classmethod
-    def of_rows(cls, units: Sequence[Secret], values: FloatArray, starts: IndexArray, /, *, added: bool) -> UnitLaws:
+    def of_rows(
+        cls,
+        units: Sequence[Secret],
+        values: FloatArray,
+        starts: IndexArray,
+        /,
+        *,
+        times: IndexArray | None = None,
+        added: bool,
+    ) -> UnitLaws:
         """The observed frequencies of each unit's rows; of one row, or of all its rows added.
 
         Parameters
         ----------
         units : sequence, shape (units,)
-        values : array, shape (rows,)
+        values : array, shape (values,)
             Ascending within a unit.
         starts : array, shape (units + 1,)
+        times : array, shape (values,), optional
+            In how many rows each value is; in one without it.
         added : bool
         """
-        sizes = np.diff(starts)
+        times = np.ones(values.size, dtype=np.intp) if times is None else times
+        sizes = np.add.reduceat(times, starts[:-1])
         return cls(
             units=units,
-            weights=np.repeat(1.0 / sizes, sizes),
+            weights=times / np.repeat(sizes, np.diff(starts)),
             means=values,
             stds=np.zeros(values.size),
             starts=starts,
             copies=sizes.astype(float) if added else np.ones(sizes.size),
+            times=times,
         )
 
     @classmethod
     def of_gaussians(
-        cls, units: Sequence[Secret], values: FloatArray, starts: IndexArray, /, *, added: bool
+        cls,
+        units: Sequence[Secret],
+        values: FloatArray,
+        starts: IndexArray,
+        /,
+        *,
+        times: IndexArray,
+        added: bool,
     ) -> UnitLaws:
         """The Gaussian of each unit's mean and standard deviation (population form); of one row, or of all added."""
-        sizes = np.diff(starts)
-        centre = np.repeat(values[starts[:-1]], sizes)
-        means = np.add.reduceat(values - centre, starts[:-1]) / sizes
-        deviations = values - centre - np.repeat(means, sizes)
-        stds = np.sqrt(np.add.reduceat(deviations**2, starts[:-1]) / sizes)
+        sizes, own = np.add.reduceat(times, starts[:-1]), np.diff(starts)
+        centre = np.repeat(values[starts[:-1]], own)
+        means = np.add.reduceat(times * (values - centre), starts[:-1]) / sizes
+        deviations = values - centre - np.repeat(means, own)
+        stds = np.sqrt(np.add.reduceat(times * deviations**2, starts[:-1]) / sizes)
         k = sizes.astype(float) if added else np.ones(sizes.size)
         return cls(
             units=units,
@@ -125,6 +147,12 @@ class UnitLaws:
         """True where every component is an atom."""
         return not self.stds.any()
 
+    def rows(self) -> tuple[FloatArray, IndexArray]:
+        """The value of each row, and where each unit's rows begin, and the end of the last."""
+        assert self.times is not None  # of observed frequencies alone
+        starts = np.append(0, np.cumsum(self.times))[self.starts]
+        return np.repeat(self.means, self.times), starts
+
     def only(self, k: int, /) -> UnitLaws:
         """The law of unit number k alone."""
         part = slice(self.starts[k], self.starts[k + 1])
@@ -137,6 +165,7 @@ class UnitLaws:
             starts=np.array([0, part.stop - part.start], dtype=np.intp),
             copies=self.copies[k : k + 1],
             given=self.given[k : k + 1],
+            times=None if self.times is None else self.times[part],
         )
 
     def first(self, count: int, /) -> UnitLaws:
@@ -152,18 +181,17 @@ class UnitLaws:
             starts=starts,
             copies=self.copies[:count],
             given=self.given[:count],
+            times=None if self.times is None else self.times[:stop],
         )
 
     def different(self) -> UnitLaws:
         """The laws without those of an earlier unit, where they are observed frequencies of few different values."""
-        sizes, rows = np.diff(self.starts), self.means.size
-        if self.given or not self.is_discrete or np.unique(self.means[:_SAMPLE]).size > min(rows, _SAMPLE) // 2:
+        rows = self.means.size
+        if self.times is None or np.unique(self.means[:_SAMPLE]).size > min(rows, _SAMPLE) // 2:
             return self
-        alike = (self.copies == 1).all() or (self.copies == sizes).all()
-        if not (alike and (self.weights == np.repeat(1.0 / sizes, sizes)).all()):
-            return self
-        values = np.unique(self.means)
-        first = first_of_equals(np.searchsorted(values, self.means), self.starts, values.size)
+        values, most = np.unique(self.means), int(self.times.max())
+        cells = np.searchsorted(values, self.means) * most + self.times - 1
+        first = first_of_equals(cells, self.starts, values.size * most)
         held, starts = rows_of(first, self.starts)
         return replace(
             self,
@@ -173,6 +201,7 @@ class UnitLaws:
             stds=self.stds[held],
             starts=starts,
             copies=self.copies[first],
+            times=self.times[held],
         )
 
     def prior(self, k: int, /, *, width: float | None = None, parts: int = 1) -> Prior:
@@ -188,7 +217,7 @@ class UnitLaws:
         part = slice(self.starts[k], self.starts[k + 1])
         if self.stds[part].any():
             return Prior.mixture(self.weights[part], self.means[part], self.stds[part])
-        rows = Prior.empirical(self.means[part], self.weights[part] / self.weights[part].min())
+        rows = Prior.empirical(self.means[part], self.weights[part] if self.times is None else self.times[part])
         return sum_of_draws(rows, int(self.copies[k]), width=width, parts=parts)
 
     def priors(self, units: Sequence[int] | None = None, /) -> dict[Secret, Prior]:

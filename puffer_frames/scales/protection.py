@@ -195,9 +195,10 @@ def _of_many(laws: UnitLaws, noise: Noise) -> Protection:
             got=f"{len(laws):,}",
             hint='List the pairs that matter, or take laws="empirical" with contribution="draw".',
         )
-    distance = rows_diameter(laws.means, laws.starts)
+    values, starts = laws.rows()
+    distance = rows_diameter(values, starts)
     return Protection(
-        engine=RowsLoss(laws.units, laws.means, laws.starts),
+        engine=RowsLoss(laws.units, values, starts),
         theorem=REPLACEMENT,
         published=_hide(distance, noise),
         distance=distance,

@@ -72,7 +72,7 @@ def choose_scales(
     checked = _checked_pairs(pairs, list(laws) if isinstance(laws, Mapping) else rows.units, protect=protect)
     for statistic in statistics:
         if values is not None and statistic == "sum":
-            most = float(np.diff(rows.starts).max()) if added else 1.0
+            most = float(rows.sizes.max()) if added else 1.0
             protection = of_values(values, rows=most, noise=noise)
         elif isinstance(laws, LearnedBelief) and statistic == "sum":
             sets = _sets(rows, laws, domain=domain)
@@ -161,14 +161,14 @@ def _sets(rows: UnitRows, belief: LearnedBelief, *, domain: Bounds | None) -> Ma
             hint="Take classes of rows as units, or leave laws out.",
         )
     ends = zip(rows.units, rows.starts[:-1], rows.starts[1:], strict=True)
-    counts = {unit: np.unique(rows.values[a:b], return_counts=True) for unit, a, b in ends}
+    counts = {unit: (rows.values[a:b], rows.times[a:b]) for unit, a, b in ends}
     return cast(Mapping[Secret, LawSet], belief.laws(counts, bounds=bounds, radius=0.0))
 
 
 def _laws(rows: UnitRows, laws: LawsArgument, *, statistic: str, added: bool) -> UnitLaws:
     """Law of every unit's contribution to a sum, or to a count (a point mass)."""
     if statistic == "count":
-        sizes = np.diff(rows.starts).astype(float) if added else np.ones(len(rows.units))
+        sizes = rows.sizes.astype(float) if added else np.ones(len(rows.units))
         return UnitLaws.of_rows(rows.units, sizes, np.arange(sizes.size + 1), added=False)
     if isinstance(laws, Mapping):
         unknown = next((unit for unit in rows.units if unit not in laws), None)
@@ -188,4 +188,4 @@ def _laws(rows: UnitRows, laws: LawsArgument, *, statistic: str, added: bool) ->
             )
         return UnitLaws.of_priors(laws)
     make = UnitLaws.of_rows if laws == "empirical" else UnitLaws.of_gaussians
-    return make(rows.units, rows.values, rows.starts, added=added)
+    return make(rows.units, rows.values, rows.starts, times=rows.times, added=added)

@@ -108,7 +108,9 @@ def test_units_by_name_have_the_rows_of_their_own(plan, monkeypatch):
     data = {"who": ["a", "a", "b", "b", "c", "c"], "what": [0, 4, 0, 4, 1, 9]}
     asked = {"unit": "who", "value": "what", "protect": "replacement"}
     for pairs in ([("a", "b")], [("b", "c")]):
-        found, expected = (ask(build_frame(k, data), **asked, pairs=pairs, allow_zero_noise=True) for k in (plan, "polars"))
+        found, expected = (
+            ask(build_frame(k, data), **asked, pairs=pairs, allow_zero_noise=True) for k in (plan, "polars")
+        )
         assert found == expected
     laws = {name: puffer_frames.Prior.empirical([0.0, 1.0]) for name in "abc"}
     found, expected = (

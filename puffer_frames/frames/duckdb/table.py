@@ -363,4 +363,4 @@ def _look(rows: Relation, roles: Roles, schema: Mapping[str, nw.dtypes.DType], *
 
 
 def _changed(where: str) -> CalibrationError:
-    return other_rows(where, hint="Write the relation to a table first (relation.to_table)")
+    return other_rows(where, hint="Write the relation to a table first (relation.to_table)", named=True)

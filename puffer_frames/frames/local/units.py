@@ -38,14 +38,8 @@ def read_units(frame: Frame, asked: UnitColumns, /) -> UnitRows:
         codes, units = factorise(complete, asked.unit)
     order, starts = by_unit(codes, values, units=len(units))
     groups, group_of = _groups(complete, asked.by, order, starts)
-    return UnitRows(
-        units=units,
-        values=values[order],
-        starts=starts,
-        groups=groups,
-        group_of=group_of,
-        often=np.ones(len(units), dtype=np.intp),
-    )
+    times, often = np.ones(n, dtype=np.intp), np.ones(len(units), dtype=np.intp)
+    return UnitRows.of(units, values[order], starts, times=times, groups=groups, group_of=group_of, often=often)
 
 
 def local_unit_sizes(

@@ -48,7 +48,9 @@ class Step:
             return cls(usual=1)
         found = cls(usual=sizes[int(np.argmax(often))])
         whole, odd = found.whole(sizes)
-        if sizes.dtype.kind == "f" and not (whole * often).sum() < LATEST:
+        with np.errstate(over="ignore"):
+            far = sizes.dtype.kind == "f" and not (whole * often).sum() < LATEST
+        if far:
             raise ArgumentError(
                 what,
                 rule="apart by less than 2**61 steps",

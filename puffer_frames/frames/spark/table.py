@@ -381,7 +381,7 @@ def _counted(table: SparkFrame, most: int | None, *, check: int | None) -> nw.Da
 
 
 def _changed(where: str) -> CalibrationError:
-    return other_rows(where, hint="Write the frame or checkpoint it first")
+    return other_rows(where, hint="Write the frame or checkpoint it first", named=True)
 
 
 def _materialised(rows: SparkFrame) -> SparkFrame:

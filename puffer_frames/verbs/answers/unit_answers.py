@@ -42,18 +42,18 @@ def noisy_answers(
 
 def _counts(rows: UnitRows, *, added: bool) -> list[Fraction]:
     counts = np.zeros(len(rows.groups), dtype=np.int64)
-    np.add.at(counts, rows.group_of, rows.often * np.diff(rows.starts) if added else rows.often)
+    np.add.at(counts, rows.group_of, rows.often * rows.sizes if added else rows.often)
     return [Fraction(int(count)) for count in counts]
 
 
 def _sums(rows: UnitRows, *, added: bool, key: ReleaseKey) -> list[Fraction]:
     """Sum of what the units of each group add, without rounding error that could depend on the others."""
     if added:
-        sizes = np.diff(rows.starts)
-        contributions, group, often = rows.values, np.repeat(rows.group_of, sizes), np.repeat(rows.often, sizes)
+        unit = np.repeat(np.arange(len(rows.units)), np.diff(rows.starts))
+        contributions, group, often = rows.values, rows.group_of[unit], rows.often[unit] * rows.times
     else:
         unit = np.repeat(np.arange(len(rows.units)), rows.often)
-        contributions, group = rows.values[rows.starts[unit] + _drawn(rows, unit, key=key)], rows.group_of[unit]
+        contributions, group = rows.values[_drawn(rows, unit, key=key)], rows.group_of[unit]
         often = np.ones(unit.size, dtype=np.intp)
     order = np.argsort(group, kind="stable")
     ends = np.searchsorted(group[order], np.arange(len(rows.groups) + 1))
@@ -62,9 +62,14 @@ def _sums(rows: UnitRows, *, added: bool, key: ReleaseKey) -> list[Fraction]:
 
 
 def _drawn(rows: UnitRows, unit: IndexArray, *, key: ReleaseKey) -> IndexArray:
-    """One row of each unit: a random word times the number of rows, its high half; uniform up to rows / 2**64."""
+    """Place of the value of one row of each unit.
+
+    The row is a random word times the number of rows, its high half: uniform up to rows / 2**64.
+    """
     words = key.stream(Purpose.ROW_OF_A_UNIT).words(range(unit.size))
-    sizes = np.diff(rows.starts).astype(np.uint64)[unit]
+    ends = np.cumsum(rows.times)
+    sizes = rows.sizes[unit].astype(np.uint64)
     half = np.uint64(32)
     low = (words & np.uint64(0xFFFFFFFF)) * sizes >> half
-    return (((words >> half) * sizes + low) >> half).astype(np.intp)
+    drawn = (((words >> half) * sizes + low) >> half).astype(np.intp)
+    return np.searchsorted(ends, (ends - rows.times)[rows.starts[unit]] + drawn, side="right")
