@@ -26,6 +26,10 @@ VALUES, ROWS, UNITS, LAST = "values", "rows", "units", "last"
 """What a unit adds, how many rows it has, how many units add the same, and the last of these."""
 
 
+_LOOK, _FEW = 1 << 16, 16
+"""Rows that are looked at for their values, and how many of these are few: each is counted by itself."""
+
+
 class PlainColumns(Protocol):
     """A table whose columns can have plain names, in which no engine finds a pattern."""
 
@@ -87,9 +91,10 @@ def count_units(table: PlainColumns, asked: UnitColumns, engine: UnitEngine, /) 
     for name in (*labels, *(values if asked.nulls == "drop" else {})):
         frame = frame.filter(_present(frame, name))
     parts = engine.parts(nw.to_native(frame), count)
-    found = _Found.together(
-        [_Found.of(engine.read(_counts(part, asked, list(groups), engine)), asked) for part in parts]
-    )
+    found = _with_few_values(frame, parts, count, asked, list(groups), engine)
+    if found is None:
+        plans = [_counts(part, asked, list(groups), engine) for part in parts]
+        found = _Found.together([_Found.of(engine.read(plan), asked) for plan in plans])
     if not len(found.entries):
         raise no_complete_row()
     if asked.nulls == "raise" and found.count != count:
@@ -127,6 +132,43 @@ def _present(frame: Any, name: str) -> Any:
     return there & ~nw.col(name).is_nan() if frame.collect_schema()[name].is_float() else there
 
 
+def _with_few_values(
+    frame: Any, parts: Sequence[Any], count: int, asked: UnitColumns, groups: list[str], engine: UnitEngine
+) -> _Found | None:
+    """Where a look at some rows finds few values: how often each unit has each; None where there are others as well."""
+    if asked.unit is None or asked.value is None:
+        return None
+    seen = engine.read(nw.to_native(frame.select(VALUE).head(_LOOK)))[VALUE].drop_nulls()
+    levels = seen.unique().sort()
+    if len(levels) > _FEW:
+        return None
+    tallies = Tallies(levels=levels, bits=count.bit_length())
+    words, found = tallies.words(), []
+    for part in parts:
+        rows = nw.from_native(part).with_columns(**words)
+        each = rows.group_by(UNIT).agg(nw.len().alias(ROWS), *map(nw.sum, words), *_ends(groups))
+        each = each.with_columns(nw.col(ROWS, *words).cast(nw.Int64))
+        one = _Found.of_tallies(engine.read(_alike(each, [*words, ROWS], asked, groups)), tallies)
+        if one is None:
+            return None
+        found.append(one)
+    return _Found.together(found)
+
+
+def _ends(groups: list[str]) -> list[nw.Expr]:
+    ends = [nw.col(name).min().alias(least(name)) for name in groups]
+    return [*ends, *(nw.col(name).max().alias(largest(name)) for name in groups)]
+
+
+def _alike(each: Any, keys: list[str], asked: UnitColumns, groups: list[str]) -> Any:
+    """The number of units with the same entries, the first and the last; each unit where they are asked for by name."""
+    if asked.named:
+        return nw.to_native(each.with_columns(nw.lit(1).alias(UNITS)))
+    names = nw.col(UNIT).min(), nw.col(UNIT).max().alias(LAST)
+    counted = each.group_by(*keys, *map(least, groups), *map(largest, groups)).agg(nw.len().alias(UNITS), *names)
+    return nw.to_native(counted)
+
+
 def _counts(rows: Any, asked: UnitColumns, groups: list[str], engine: UnitEngine) -> Any:
     """A plan of the number of units by what they add and by group; of each unit, where they are asked for by name."""
     if asked.unit is None:
@@ -134,17 +176,40 @@ def _counts(rows: Any, asked: UnitColumns, groups: list[str], engine: UnitEngine
         counted = frame.group_by(*keys).agg(nw.len().alias(UNITS)) if keys else frame.select(nw.len().alias(UNITS))
         return nw.to_native(counted)
     if asked.value is None:
-        ends = [nw.col(name).min().alias(least(name)) for name in groups]
-        ends += [nw.col(name).max().alias(largest(name)) for name in groups]
-        each = nw.from_native(rows).group_by(UNIT).agg(nw.len().cast(nw.Int64).alias(ROWS), *ends)
-    else:
-        each = nw.from_native(engine.lists(rows, groups))
-    if asked.named:
-        return nw.to_native(each.with_columns(nw.lit(1).alias(UNITS)))
-    keys = [VALUES] * (asked.value is not None) + [ROWS, *map(least, groups), *map(largest, groups)]
-    return nw.to_native(
-        each.group_by(*keys).agg(nw.len().alias(UNITS), nw.col(UNIT).min(), nw.col(UNIT).max().alias(LAST))
-    )
+        each = nw.from_native(rows).group_by(UNIT).agg(nw.len().cast(nw.Int64).alias(ROWS), *_ends(groups))
+        return _alike(each, [ROWS], asked, groups)
+    return _alike(nw.from_native(engine.lists(rows, groups)), [VALUES, ROWS], asked, groups)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tallies:
+    """How often each of a few values is, several counts in a word of 62 bits: one sum adds them all."""
+
+    levels: pl.Series
+    """The values."""
+    bits: int
+    """Of the largest count."""
+
+    def words(self) -> dict[str, nw.Expr]:
+        """What a row adds to each word, by its name: a power of two for a value in the word."""
+        held, levels = 62 // self.bits, self.levels.to_list()
+        found = {}
+        for word in range(-(-len(levels) // held)):
+            adds: Any = nw.lit(0, dtype=nw.Int64)
+            for place, level in enumerate(levels[word * held : (word + 1) * held]):
+                power = nw.lit(1 << place * self.bits, dtype=nw.Int64)
+                adds = nw.when(nw.col(VALUE) == level).then(power).otherwise(adds)
+            found[f"word_{word}"] = adds
+        return found
+
+    def read(self, sums: pl.DataFrame, /) -> IndexArray:
+        """The counts, shape (entries, levels)."""
+        held = 62 // self.bits
+        counts = np.zeros((len(sums), len(self.levels)), dtype=np.int64)
+        for level in range(len(self.levels)):
+            word = sums[f"word_{level // held}"].to_numpy()
+            counts[:, level] = word >> level % held * self.bits & (1 << self.bits) - 1
+        return counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +246,20 @@ class _Found:
             values=pl.Series(flat.take(pa.array(places))),
             times=np.diff(places, append=given.size),
             sizes=np.diff(np.searchsorted(places, ends)),
+        )
+
+    @classmethod
+    def of_tallies(cls, found: pl.DataFrame, tallies: Tallies, /) -> _Found | None:
+        """From how often each of some values is; None where some rows have other values."""
+        times = tallies.read(found)
+        if (times.sum(axis=1) != found[ROWS].to_numpy()).any():
+            return None
+        entry, level = np.nonzero(times)
+        return cls(
+            entries=found.drop(list(tallies.words())),
+            values=tallies.levels.gather(level),
+            times=times[entry, level],
+            sizes=np.bincount(entry, minlength=len(found)),
         )
 
     @classmethod

@@ -21,6 +21,9 @@ COLUMNS = ("answer", "scale", "expected_error", "lower_95", "upper_95")
 _UPPER = 0.975
 """The interval of the noise leaves out this much less than 1 on either side."""
 
+_WHOLE = 2.0**62
+"""Sums of integers below it are exact in 64 bits."""
+
 AnswerNoise: TypeAlias = Noise | DiscreteLaplace
 AnswerRow: TypeAlias = tuple[float | None, ...]
 
@@ -35,7 +38,10 @@ def exact_sum(values: FloatArray, often: IndexArray, /) -> Fraction:
     PriorError
         For a sum beyond the range of floats.
     """
-    terms = values.tolist() if (often == 1).all() else _multiples(values, often).tolist()
+    rows = int(often.sum())
+    if rows * float(np.abs(values).max(initial=0.0)) < _WHOLE and (values == np.rint(values)).all():
+        return Fraction(int(values.astype(np.int64) @ often))
+    terms = values.tolist() if rows == values.size else _multiples(values, often).tolist()
     try:
         rounded = math.fsum(terms)
         rest = math.fsum([*terms, -rounded])

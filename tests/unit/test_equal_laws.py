@@ -63,7 +63,7 @@ def test_presence_of_units_with_equal_laws(added):
 
 def test_given_and_gaussian_laws_are_left():
     values, starts = units(np.random.default_rng(8), number=50, sizes=3, values=[-2.0, 0.5, 3.0])
-    laws = UnitLaws.of_gaussians(range(50), values, starts, times=np.ones(150, dtype=int), added=False)
+    laws = UnitLaws.of_gaussians(range(50), values, starts, times=np.ones(values.size, dtype=int), added=False)
     assert laws.different() is laws
     one = UnitLaws.of_rows(range(50), values, starts, added=False)
     given = UnitLaws.of_priors(one.priors())

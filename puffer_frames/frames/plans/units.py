@@ -8,7 +8,7 @@ import polars as pl
 
 from puffer_frames.frames.counted_units import ROWS, UNIT, VALUE, VALUES, largest, least
 
-_PART = 1 << 24
+_PART = 1 << 25
 """About so many rows are in memory together."""
 
 
