@@ -93,9 +93,9 @@ class SparkTable:
             "the frame",
             rule="a pandas or Polars DataFrame here",
             got="a Spark DataFrame",
-            hint="On Spark frames privatize, calibrate, verify and certificate_of work. Write a release by "
-            "frame.write.parquet(path), with certificate_of(frame).save(another_path) beside it; for the rest convert "
-            "it with frame.toPandas().",
+            hint="On Spark frames privatize, calibrate, aggregate, histogram, verify and certificate_of work. Write a "
+            "release by frame.write.parquet(path), with certificate_of(frame).save(another_path) beside it; for the "
+            "rest convert it with frame.toPandas().",
         )
 
     def unit_sizes(self, *, unit: str, groups: Sequence[str], values: Sequence[str], nulls: str) -> UnitSizes:

@@ -32,8 +32,9 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
 
     Parameters
     ----------
-    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table
-        Never changed. A lazy frame is collected.
+    frame : frame
+        Of pandas, Polars, PyArrow, DuckDB or Spark. Never changed. The rows of lazy Polars, DuckDB and Spark frames are
+        counted where they lie; units of float labels are refused there.
     unit : column name, optional
         Whose record a row is: strings, categories, booleans, integers. Without it every row is a unit. A class of rows
         can stand for a unit's law: then one record *drawn from* the class is protected, never the removal of the class.
@@ -86,10 +87,11 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     Returns
     -------
     pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        A row per group and query: `by`, `query`, `answer`, `scale`, `expected_error` (mean absolute noise), `lower_95`
-        and `upper_95` (the answer without noise lies between them with probability 0.95). The answer without noise is
-        that of one row per unit, drawn at random, for contribution="draw". A mean by a noisy count has no scale, and is
-        missing where that count is not positive. Certificate attached.
+        In memory; from Spark pandas, from DuckDB PyArrow. A row per group and query: `by`, `query`, `answer`, `scale`,
+        `expected_error` (mean absolute noise), `lower_95` and `upper_95` (the answer without noise lies between them
+        with probability 0.95). The answer without noise is that of one row per unit, drawn at random, for
+        contribution="draw". A mean by a noisy count has no scale, and is missing where that count is not positive.
+        Certificate attached.
 
     Raises
     ------

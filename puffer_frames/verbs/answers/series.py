@@ -32,8 +32,9 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
 
     Parameters
     ----------
-    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame or pyarrow.Table
-        Never changed. A lazy frame is collected.
+    frame : frame
+        Of pandas, Polars, PyArrow, DuckDB or Spark. Never changed. The rows of lazy Polars, DuckDB and Spark frames are
+        counted where they lie; states and units of float labels are refused there.
     state : column name
         Strings, categories, booleans or integers.
     time : column name
@@ -84,8 +85,9 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     Returns
     -------
     pandas.DataFrame, polars.DataFrame or pyarrow.Table
-        A row per histogram and state: the unit (where there are several histograms), the state, `answer`, `scale`,
-        `expected_error` (mean absolute noise), `lower_95` and `upper_95`. Certificate attached.
+        In memory; from Spark pandas, from DuckDB PyArrow. A row per histogram and state: the unit (where there are
+        several histograms), the state, `answer`, `scale`, `expected_error` (mean absolute noise), `lower_95` and
+        `upper_95`. Certificate attached.
 
     Raises
     ------
