@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from puffer_frames.certificates.build import of_choices, of_table
@@ -10,7 +11,7 @@ from puffer_frames.certificates.of_aggregate import AggregateFacts, aggregate_st
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.numbered import plain_label
-from puffer_frames.frames.table import open_table
+from puffer_frames.frames.table import Table, open_table
 from puffer_frames.noise.discrete_laplace import DiscreteLaplace
 from puffer_frames.noise.totals import COLUMNS, AnswerNoise
 from puffer_frames.priors.prior import Secret
@@ -19,6 +20,8 @@ from puffer_frames.scales.cautions import warn_of_weakness
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.units import choose_scales
 from puffer_frames.verbs.answers.aggregate_request import AggregateRequest
+from puffer_frames.verbs.answers.curves import COLUMNS as CURVE
+from puffer_frames.verbs.answers.curves import errors_at, one_by_one
 from puffer_frames.verbs.answers.unit_answers import noisy_answers
 from puffer_frames.verbs.requests.arguments import AggregateArguments, takes
 
@@ -46,8 +49,8 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     protect : str
         "value": which of two values a unit reports. "value-or-absence": whether it reports a value or is absent.
         "presence": whether it is there, with its law, or absent. "replacement": which of two units' laws it has.
-    epsilon : float
-        Greater than 0.
+    epsilon : float or several
+        Greater than 0. Several give a curve: nothing is drawn or spent.
     delta : float
         0 for pure privacy, or far below 1 / (number of units).
     pairs : "all" or iterable of pairs
@@ -91,7 +94,9 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
         `expected_error` (mean absolute noise), `lower_95` and `upper_95` (the answer without noise lies between them
         with probability 0.95). The answer without noise is that of one row per unit, drawn at random, for
         contribution="draw". A mean by a noisy count has no scale, and is missing where that count is not positive.
-        Certificate attached.
+        Certificate attached. For several epsilons, a row per epsilon and query: `epsilon`, `query`, `scale`,
+        `expected_error` and `reach_95` (the noise is within it with probability 0.95), without a certificate: scales
+        may tell of the rows, so that the curve is yours alone.
 
     Raises
     ------
@@ -128,27 +133,13 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     >>> list(answer.columns), round(float(answer["scale"].iloc[0]), 3)
     (['query', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 6.162)
     """
-    table = open_table(frame)
+    table, several = open_table(frame), one_by_one(arguments)
+    if several is not None:
+        return _curve(table, several)
     request = AggregateRequest.of(arguments, table.labels)
     rows = table.read_units(request.columns)
-    request.check_values(rows.values)
     warn_of_weakness(request.target, rows=rows.count, of="units")
-    choices = choose_scales(
-        rows,
-        request.target,
-        asked=request.queries,
-        protect=request.protect,
-        pairs=request.pairs,
-        values=request.values,
-        laws=request.laws,
-        domain=request.domain,
-        belief=request.belief,
-        added=request.added,
-        noise=request.noise,
-        calibration=request.calibration,
-        integer=request.integer,
-        allow_zero_noise=request.allow_zero_noise,
-    )
+    choices = _choices(request, rows)
     noises = {name: _noise(request, choice.scale) for name, choice in choices.items()}
     certificate = Certificate(
         **of_table(request.by, ("query", *COLUMNS), table.names),
@@ -180,6 +171,40 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     reserved = request.drawing.reserve(certificate, frame)
     labels, numbers = _table(request, rows, noises)
     return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
+
+
+def _curve(table: Table, several: Sequence[AggregateArguments]) -> NativeFrame:
+    """Scales and errors at several epsilons."""
+    requests = [AggregateRequest.of(one, table.labels) for one in several]
+    rows = table.read_units(requests[0].columns)
+    found = []
+    for request in requests:
+        noises = {name: _noise(request, choice.scale) for name, choice in _choices(request, rows).items()}
+        means = Fraction(0 if request.divisor is None else request.divisor)
+        divisors = {query: means if query == "mean" else Fraction(1) for query in request.queries}
+        found += errors_at(request.target.epsilon, noises, divisors)
+    return table.answers(labels={}, numbers=dict(zip(CURVE, map(list, zip(*found, strict=True)), strict=True)))
+
+
+def _choices(request: AggregateRequest, rows: UnitRows) -> dict[str, Choice]:
+    """The scale of each statistic."""
+    request.check_values(rows.values)
+    return choose_scales(
+        rows,
+        request.target,
+        asked=request.queries,
+        protect=request.protect,
+        pairs=request.pairs,
+        values=request.values,
+        laws=request.laws,
+        domain=request.domain,
+        belief=request.belief,
+        added=request.added,
+        noise=request.noise,
+        calibration=request.calibration,
+        integer=request.integer,
+        allow_zero_noise=request.allow_zero_noise,
+    )
 
 
 def _facts(request: AggregateRequest, choices: Mapping[str, Choice]) -> AggregateFacts:

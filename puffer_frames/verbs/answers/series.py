@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,14 +12,18 @@ from puffer_frames.certificates.build import of_choices, of_table
 from puffer_frames.certificates.of_series import SeriesFacts, series_statements, series_subject
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.table import open_table
+from puffer_frames.frames.table import Table, open_table
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.stream import Purpose
 from puffer_frames.noise.totals import COLUMNS, AnswerRow, answer_row, with_noise
+from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.cautions import warn_of_weakness
 from puffer_frames.scales.chains import believed_chains
+from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.series import ReleasedCounts, choose_noise
+from puffer_frames.verbs.answers.curves import COLUMNS as CURVE
+from puffer_frames.verbs.answers.curves import errors_at, one_by_one
 from puffer_frames.verbs.answers.series_request import SeriesRequest, check_bins
 from puffer_frames.verbs.requests.arguments import HistogramArguments, takes
 
@@ -42,8 +47,8 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         step, and the first time of a series, are those of all its rows, with or without a state.
     unit : column name, optional
         Whose series a row belongs to; without it there is one.
-    epsilon : float
-        Greater than 0.
+    epsilon : float or several
+        Greater than 0. Several give a curve: nothing is drawn or spent.
     delta : float
         0, except for Gaussian noise.
     mechanism : "quilt", "quilt-approx", "exact" or "group"
@@ -87,7 +92,9 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     pandas.DataFrame, polars.DataFrame or pyarrow.Table
         In memory; from Spark pandas, from DuckDB PyArrow. A row per histogram and state: the unit (where there are
         several histograms), the state, `answer`, `scale`, `expected_error` (mean absolute noise), `lower_95` and
-        `upper_95`. Certificate attached.
+        `upper_95`. Certificate attached. For several epsilons, a row of each: `epsilon`, `query`, `scale`,
+        `expected_error` and `reach_95` of a count (the noise is within it with probability 0.95), without a
+        certificate.
 
     Raises
     ------
@@ -126,18 +133,15 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     >>> list(found.columns), round(float(found["scale"].iloc[0]), 3)
     (['activity', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 3.572)
     """
-    table = open_table(frame)
+    table, several = open_table(frame), one_by_one(arguments)
+    if several is not None:
+        return _curve(table, several)
     request = SeriesRequest.of(arguments, table.labels)
     rows = table.read_series(request.columns)
     released = ReleasedCounts.of(rows, check_bins(arguments.bins, rows.states))
     warn_of_weakness(request.target, rows=rows.rows)
-    chains = []
-    if request.chained:
-        chains = believed_chains(arguments.chain, rows, initial=arguments.initial, floor=arguments.floor)
-    share = request.target.share(2 if request.both else 1)
-    choice = choose_noise(
-        chains, rows, released, share, mechanism=request.mechanism, belief=request.belief, noise=request.noise
-    )
+    chains = _chains(request, arguments, rows)
+    choice = _choice(request, chains, rows, released)
     noise, labels = request.noise.at(choice.scale), _labels(request, rows, released)
     facts = SeriesFacts(
         rows=rows,
@@ -177,6 +181,33 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     reserved = request.drawing.reserve(certificate, frame)
     numbers = _numbers(_histograms(request, rows, released, noise))
     return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
+
+
+def _chains(request: SeriesRequest, arguments: HistogramArguments, rows: SeriesRows) -> list[Chain]:
+    """The chains that are believed, where the mechanism asks for them."""
+    if not request.chained:
+        return []
+    return believed_chains(arguments.chain, rows, initial=arguments.initial, floor=arguments.floor)
+
+
+def _choice(request: SeriesRequest, chains: list[Chain], rows: SeriesRows, released: ReleasedCounts) -> Choice:
+    """The scale of the counts."""
+    share = request.target.share(2 if request.both else 1)
+    return choose_noise(
+        chains, rows, released, share, mechanism=request.mechanism, belief=request.belief, noise=request.noise
+    )
+
+
+def _curve(table: Table, several: Sequence[HistogramArguments]) -> NativeFrame:
+    """Scales and errors of counts at several epsilons."""
+    requests = [SeriesRequest.of(one, table.labels) for one in several]
+    rows = table.read_series(requests[0].columns)
+    released = ReleasedCounts.of(rows, check_bins(several[0].bins, rows.states))
+    chains, found = _chains(requests[0], several[0], rows), []
+    for request in requests:
+        noise = request.noise.at(_choice(request, chains, rows, released).scale)
+        found += errors_at(request.target.epsilon, {"count": noise}, {"count": Fraction(1)})
+    return table.answers(labels={}, numbers=dict(zip(CURVE, map(list, zip(*found, strict=True)), strict=True)))
 
 
 def _labels(request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts) -> dict[str, list[Any]]:

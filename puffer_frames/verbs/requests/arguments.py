@@ -145,6 +145,7 @@ class ReleaseArguments(LayoutArguments):
 class AggregateArguments(DrawArguments, GuaranteeArguments):
     """The arguments of `aggregate`."""
 
+    epsilon: float | Iterable[float]  # type: ignore[assignment]  # several for a curve
     unit: Name | None = None
     value: Name | None = None
     query: QueryWord | Sequence[QueryWord] = "sum"
@@ -164,6 +165,7 @@ class AggregateArguments(DrawArguments, GuaranteeArguments):
 class HistogramArguments(DrawArguments, GuaranteeArguments):
     """The arguments of `histogram`."""
 
+    epsilon: float | Iterable[float]  # type: ignore[assignment]  # several for a curve
     state: Name
     time: Name
     unit: Name | None = None

@@ -1,0 +1,56 @@
+"""What answers would cost at several epsilons: their scales and errors, before one is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, TypeVar
+
+import numpy as np
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.noise.totals import AnswerNoise, AnswerRow, answer_row
+from puffer_frames.verbs.requests.arguments import AggregateArguments, HistogramArguments
+
+COLUMNS = ("epsilon", "query", "scale", "expected_error", "reach_95")
+
+Arguments = TypeVar("Arguments", AggregateArguments, HistogramArguments)
+
+
+def one_by_one(arguments: Arguments, /) -> list[Arguments] | None:
+    """The arguments with each of several epsilons; None where there is one.
+
+    Raises
+    ------
+    ArgumentError
+        For an empty list, and a ledger, into which nothing would be written.
+    """
+    given: Any = arguments.epsilon
+    if not np.ndim(given):
+        return None
+    found = [replace(arguments, epsilon=epsilon) for epsilon in given]
+    if not found:
+        raise ArgumentError("epsilon", rule="one number, or several", got="none", hint="Write epsilon=[0.1, 1.0].")
+    if arguments.ledger is not None:
+        raise ArgumentError(
+            "ledger",
+            rule="left out where epsilon lists several numbers",
+            got="one",
+            hint="Nothing is released then: choose one epsilon, and name the ledger with it.",
+        )
+    return found
+
+
+def errors_at(
+    epsilon: float, noises: Mapping[str, AnswerNoise | None], asked: Mapping[str, Fraction], /
+) -> list[AnswerRow | tuple[object, ...]]:
+    """A row of `COLUMNS` per query; `asked` are their public divisors, 0 for one whose error depends on the answer."""
+    found: list[AnswerRow | tuple[object, ...]] = []
+    for query, divisor in asked.items():
+        if not divisor:
+            found.append((float(epsilon), query, None, None, None))
+            continue
+        _, scale, error, _, reach = answer_row(Fraction(0), noises["sum" if query == "mean" else query], by=divisor)
+        found.append((float(epsilon), query, scale, error, reach))
+    return found
