@@ -30,6 +30,8 @@ class AggregateFacts:
     """The scale and why, per statistic."""
     target: Target
     noise: Noise
+    listed: bool
+    """Whether the presence of listed units alone is protected."""
     by_law: bool
     """Whether what is protected has the law of a unit's rows."""
     laws: str | LearnedBelief | None
@@ -79,7 +81,9 @@ def aggregate_subject(
     kinds = {
         "value": f"the value that {who} reports, {values}",
         "value-or-absence": f"whether {who} reports a {'declared ' * listed}value or is absent",
-        "presence": f"whether {who} is in the table at all",
+        "presence": f"whether {who} is in the table at all"
+        if not listed
+        else f"whether each of the listed units of {shown(str(unit))} is in the table at all",
         "replacement": f"which of two laws {who} has, {'the listed pairs' if listed else 'every pair'} of them",
     }
     return kinds[protect] + where
@@ -143,6 +147,8 @@ def _composition(facts: AggregateFacts) -> Iterator[Statement]:
 
 def _left_out(facts: AggregateFacts) -> Iterator[Statement]:
     learned = facts.by_law and facts.summed and facts.laws is not None
+    if facts.listed:
+        yield say("other-units")
     if facts.unit and not facts.added and learned:
         yield say("class")
     if learned and isinstance(facts.laws, Population):

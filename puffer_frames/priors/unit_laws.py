@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import repeat
@@ -155,33 +155,29 @@ class UnitLaws:
 
     def only(self, k: int, /) -> UnitLaws:
         """The law of unit number k alone."""
-        part = slice(self.starts[k], self.starts[k + 1])
-        return replace(
-            self,
-            units=[self.units[k]],
-            weights=self.weights[part],
-            means=self.means[part],
-            stds=self.stds[part],
-            starts=np.array([0, part.stop - part.start], dtype=np.intp),
-            copies=self.copies[k : k + 1],
-            given=self.given[k : k + 1],
-            times=None if self.times is None else self.times[part],
-        )
+        return self._at(np.array([k]))
+
+    def some(self, units: Iterable[Secret], /) -> UnitLaws:
+        """The laws of some units, by their names."""
+        number = {unit: k for k, unit in enumerate(self.units)}
+        return self._at(np.array([number[unit] for unit in units], dtype=np.intp))
 
     def first(self, count: int, /) -> UnitLaws:
         """The laws of the first units, or of all where there are fewer."""
-        starts = self.starts[: count + 1]
-        stop = int(starts[-1])
+        return self._at(np.arange(min(count, len(self))))
+
+    def _at(self, numbers: IndexArray) -> UnitLaws:
+        held, starts = rows_of(numbers, self.starts)
         return replace(
             self,
-            units=self.units[:count],
-            weights=self.weights[:stop],
-            means=self.means[:stop],
-            stds=self.stds[:stop],
+            units=[self.units[k] for k in numbers.tolist()],
+            weights=self.weights[held],
+            means=self.means[held],
+            stds=self.stds[held],
             starts=starts,
-            copies=self.copies[:count],
-            given=self.given[:count],
-            times=None if self.times is None else self.times[:stop],
+            copies=self.copies[numbers],
+            given=tuple(self.given[k] for k in numbers.tolist()) if self.given else (),
+            times=None if self.times is None else self.times[held],
         )
 
     def different(self) -> UnitLaws:
@@ -191,18 +187,7 @@ class UnitLaws:
             return self
         values, most = np.unique(self.means), int(self.times.max())
         cells = np.searchsorted(values, self.means) * most + self.times - 1
-        first = first_of_equals(cells, self.starts, values.size * most)
-        held, starts = rows_of(first, self.starts)
-        return replace(
-            self,
-            units=[self.units[k] for k in first.tolist()],
-            weights=self.weights[held],
-            means=self.means[held],
-            stds=self.stds[held],
-            starts=starts,
-            copies=self.copies[first],
-            times=self.times[held],
-        )
+        return self._at(first_of_equals(cells, self.starts, values.size * most))
 
     def prior(self, k: int, /, *, width: float | None = None, parts: int = 1) -> Prior:
         """The law of unit number k as a prior; of a sum of rows as `sum_of_draws` with the width and parts.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.target import Target
@@ -69,20 +69,26 @@ def choose_scales(
     counted = "count" in statistics and not (protect == "replacement" and not added)
     noisy = max(1, len([name for name in statistics if name != "count"]) + counted)
     share, found = target.share(noisy), {}
-    checked = _checked_pairs(pairs, list(laws) if isinstance(laws, Mapping) else rows.units, protect=protect)
+    units = list(laws) if isinstance(laws, Mapping) else rows.units
+    checked = _pairs_of_units(pairs, units) if protect == "replacement" else "all"
+    present = None
+    if protect == "presence" and not (isinstance(pairs, str) and pairs == "all"):
+        present = _listed_units(pairs, rows.units)
     for statistic in statistics:
         if values is not None and statistic == "sum":
             most = float(rows.sizes.max()) if added else 1.0
             protection = of_values(values, rows=most, noise=noise)
         elif isinstance(laws, LearnedBelief) and statistic == "sum":
             sets = _sets(rows, laws, domain=domain)
+            sets = {unit: sets[unit] for unit in present or sets}
             protection = of_sets(sets, checked if protect == "replacement" else None, noise=noise)
         else:
             contributions = _laws(rows, laws, statistic=statistic, added=added)
             if protect == "replacement":
                 protection = of_replacement(contributions, checked, noise=noise)
             else:
-                protection = of_presence(contributions, noise=noise)
+                protected = contributions if present is None else contributions.some(present)
+                protection = of_presence(protected, noise=noise)
         found[statistic] = _choose(
             protection,
             share,
@@ -129,25 +135,42 @@ def _choose(
     )
 
 
-def _checked_pairs(pairs: str | Iterable[Sequence[Any]], units: Sequence[Secret], *, protect: str) -> Pairs:
-    """Pairs of units, for "replacement" alone."""
-    if protect == "replacement":
-        if len(units) < 2:
-            raise ArgumentError(
-                "the units",
-                rule="at least two where each may be replaced by another",
-                got=f"{len(units)}",
-                hint='Say protect="presence" to hide whether the one unit is there.',
-            )
-        return check_pairs(pairs, units)
-    if protect == "presence" and not (isinstance(pairs, str) and pairs == "all"):
+def _pairs_of_units(pairs: str | Iterable[Sequence[Any]], units: Sequence[Secret]) -> Pairs:
+    """Pairs of units that may replace one another."""
+    if len(units) < 2:
         raise ArgumentError(
-            "pairs",
-            rule='left out for protect="presence"',
-            got="pairs",
-            hint="Every unit is protected against absence.",
+            "the units",
+            rule="at least two where each may be replaced by another",
+            got=f"{len(units)}",
+            hint='Say protect="presence" to hide whether the one unit is there.',
         )
-    return "all"
+    return check_pairs(pairs, units)
+
+
+def _listed_units(pairs: object, units: Sequence[Secret]) -> list[Secret]:
+    """The units of listed pairs of a unit and None, absent."""
+    found, known = [], set(units)
+    for pair in pairs if isinstance(pairs, Iterable) else [pairs]:
+        entries = list(pair) if isinstance(pair, Iterable) and not isinstance(pair, str) else []
+        named = [entry for entry in entries if entry is not None]
+        if len(entries) != 2 or len(named) != 1:
+            raise ArgumentTypeError(
+                "pairs",
+                rule='pairs of a unit and None (absent) for protect="presence"',
+                got="another pair",
+                hint='Write pairs=[("ann", None)], or leave them out for every unit.',
+            )
+        if not isinstance(named[0], Hashable) or named[0] not in known:
+            raise ArgumentError(
+                "pairs",
+                rule="pairs of units of the frame and None",
+                got=repr(named[0]),
+                hint="Write the unit as it stands in the frame.",
+            )
+        found.append(named[0])
+    if not found:
+        raise ArgumentError("pairs", rule="at least one", got="none", hint="Leave pairs out for every unit.")
+    return list(dict.fromkeys(found))
 
 
 def _sets(rows: UnitRows, belief: LearnedBelief, *, domain: Bounds | None) -> Mapping[Secret, LawSet]:

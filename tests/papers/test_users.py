@@ -3,10 +3,13 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import table
 
 from puffer_frames import (
+    ArgumentError,
+    ArgumentTypeError,
     Prior,
     bernoulli_scale,
     kantorovich_scale,
@@ -147,3 +150,58 @@ def test_removal_of_a_class_is_not_protected(adult):
     """Without the White rows the sum of all rows moves by 281,922: at 10.44 a loss of about 27,000."""
     white = adult.education_num[adult.race == "White"]
     assert white.sum() / presence_scale({0: Prior.empirical(white)}, epsilon=1.0) == pytest.approx(27_000, rel=0.01)
+
+
+def test_the_presence_of_a_listed_unit():
+    """[DLYZ] section V: the pair (P4, absent) alone, though another unit could add more."""
+    rows = [1, 1, 1, 1, 2, 4, 5, 5, 5, 5]
+    frame = pd.DataFrame({"who": [3] * 4 + [4] * 10, "score": [50] * 4 + rows})
+    asked = {"unit": "who", "value": "score", "contribution": "draw"}
+    for epsilon, scale in ((0.1, 30.556039), (0.5, 6.515437), (1.0, 3.469770)):
+        for pair in ((4, None), (None, 4)):
+            found = frame.puffer.aggregate(**asked, pairs=[pair], epsilon=epsilon)
+            assert found["scale"].iloc[0] == pytest.approx(scale, rel=1e-6)
+    both = frame.puffer.aggregate(**asked, pairs=[(4, None), (3, None)], epsilon=1.0, query=("sum", "count"))
+    every = frame.puffer.aggregate(**asked, epsilon=1.0, query=("sum", "count"))
+    assert both["scale"].tolist() == every["scale"].tolist()
+    text = " ".join(str(found.puffer.certificate).split())
+    assert "whether each of the listed units of who is in the table at all" in text
+    assert "Whether a unit that is not listed is in the table." in text
+    assert found.puffer.certificate.pairs == ((None, 4),)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "error"),
+    [
+        ([(4, 3)], ArgumentTypeError),
+        ([(9, None)], ArgumentError),
+        ([], ArgumentError),
+        ("x", ArgumentTypeError),
+        ([4], ArgumentTypeError),
+        (5, ArgumentTypeError),
+        ([(None, None)], ArgumentTypeError),
+        ([([], None)], ArgumentError),
+    ],
+)
+def test_what_is_no_unit_and_none(pairs, error):
+    frame = pd.DataFrame({"who": [3, 3, 4, 4], "score": [1, 2, 3, 4]})
+    with pytest.raises(error, match="pairs"):
+        frame.puffer.aggregate(unit="who", value="score", pairs=pairs, epsilon=1.0)
+    with pytest.raises(ArgumentError, match='left out for protect="presence" without a unit'):
+        frame.puffer.aggregate(value="score", pairs=pairs, epsilon=1.0, domain=(0, 9))
+
+
+def test_listed_units_with_other_laws():
+    """As if the others were not there; the population of several units is less certain than that of one."""
+    frame = pd.DataFrame({"who": [3] * 4 + [4] * 10, "score": [50] * 4 + [1, 1, 1, 1, 2, 4, 5, 5, 5, 5]})
+    asked = {"unit": "who", "value": "score", "pairs": [(4, None)], "epsilon": 1.0}
+    for options in ({}, {"noise": "gaussian", "delta": 1e-6}, {"laws": "gaussian"}):
+        found = frame.puffer.aggregate(**asked, **options)["scale"].iloc[0]
+        alone = frame[frame["who"] == 4].puffer.aggregate(**asked, **options)["scale"].iloc[0]
+        assert found == pytest.approx(alone, rel=1e-6)
+        assert found < 0.9 * frame.puffer.aggregate(**{**asked, "pairs": "all"}, **options)["scale"].iloc[0]
+    draw = {"contribution": "draw", "laws": "population", "domain": (0, 60)}
+    found, every = (
+        frame.puffer.aggregate(**asked | {"pairs": p}, **draw)["scale"].iloc[0] for p in ([(4, None)], "all")
+    )
+    assert frame[frame["who"] == 4].puffer.aggregate(**asked, **draw)["scale"].iloc[0] < found < every

@@ -233,6 +233,7 @@ CASES = {
     "sum": SUM,
     "sum, all rows": WHOLE,
     "sum, all rows of both signs": WHOLE | {"value": "change", "epsilon": 0.2},
+    "sum, listed units": SUM | {"protect": "presence", "pairs": [(3, None)]},
     "sum of a value": SUM | {"protect": "value", "domain": (0, 9)},
     "sum of a value, all rows": WHOLE | {"protect": "value", "domain": (0, 9)},
     "sum of listed values": SUM | {"protect": "value", "pairs": [(3, 5)]},

@@ -231,6 +231,7 @@ TABLE = {
     "without-noise": lambda c, name: "one constant" in name or name == "sum and count that needs no noise",
     "upper-bound": lambda c, name: name == "sum, all rows of both signs",
     "pure-only": lambda c, name: rows(c) and c.get("delta", 0) > 0 and not by_delta(c),
+    "other-units": lambda c, name: c.get("protect") == "presence" and "pairs" in c,
     "class": lambda c, name: by_law(c) and summed(c) and not given(c) and not all_rows(c) and c["unit"] is not None,
     "other-answers": lambda c, name: not is_release(c),
     "integer-noise": lambda c, name: c.get("integer", False),

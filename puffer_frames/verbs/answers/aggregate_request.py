@@ -123,6 +123,13 @@ class AggregateRequest:
                 hint="The scale is published, and would tell the largest value of the table. Write domain=(low, high), "
                 "or name a unit.",
             )
+        if self.protect == "presence" and self.unit is None and self.pairs != "all":
+            raise ArgumentError(
+                "pairs",
+                rule='left out for protect="presence" without a unit',
+                got="pairs",
+                hint="Name the column of units, or leave pairs out for every row.",
+            )
         if not self.allow_zero_noise:
             check_count(self.queries, protect=self.protect, added=self.added)
         if self.integer:
@@ -142,7 +149,7 @@ class AggregateRequest:
     @property
     def listed(self) -> list[Sequence[Any]]:
         """The listed pairs; none for all."""
-        return [] if isinstance(self.pairs, str) else list(self.pairs)
+        return [] if isinstance(self.pairs, str) or not isinstance(self.pairs, Iterable) else list(self.pairs)
 
     @property
     def columns(self) -> UnitColumns:

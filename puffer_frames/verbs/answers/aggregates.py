@@ -55,7 +55,8 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
         0 for pure privacy, or far below 1 / (number of units).
     pairs : "all" or iterable of pairs
         Of different values for "value", of a value and None for "value-or-absence", within the domain if there is one
-        (or give `domain` alone, whose extremes are then the worst); of units for "replacement".
+        (or give `domain` alone, whose extremes are then the worst); of units for "replacement"; of a unit and None for
+        "presence".
     laws : "empirical", "gaussian", "population", Population(), Contamination() or mapping of unit to Prior
         The law of one row of the unit (of its whole contribution, where given): its observed frequencies, the Gaussian
         of its mean and standard deviation, any that its rows do not refute, its frequencies with a share of wrong
@@ -212,6 +213,7 @@ def _facts(request: AggregateRequest, choices: Mapping[str, Choice]) -> Aggregat
         choices=choices,
         target=request.target,
         noise=request.noise,
+        listed=request.protect == "presence" and bool(request.listed),
         by_law=request.by_law,
         laws=None if isinstance(request.laws, Mapping) else request.laws,
         added=request.added,
