@@ -15,6 +15,7 @@ from puffer_frames.loss.atoms.positive_part import positive_part, raw_of_integer
 from puffer_frames.loss.atoms.ratio import ratio_cells
 from puffer_frames.loss.atoms.recursion import AtomDensities, log_densities
 from puffer_frames.loss.atoms.scaled import LEAST, NOTHING, filled, fits_floats, scaled_weights
+from puffer_frames.loss.atoms.sparse import SparseAtoms
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.loss.ratio_cells import RatioCells
@@ -64,6 +65,9 @@ class DiscreteLoss:
     _exact: Mapping[Secret, Prior] = MappingProxyType({})
     """The priors, where they were given: with their weights as whole numbers."""
 
+    _sparse: SparseAtoms | None = None
+    """The atoms, where they were given with weights that floats hold."""
+
     def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs) -> None:
         self._exact = priors
         means = np.concatenate([prior.means for prior in priors.values()])
@@ -89,6 +93,7 @@ class DiscreteLoss:
             return table
 
         self._prepare(list(priors), positions, weights, pairs)
+        self._sparse = SparseAtoms(positions=positions, places=places, weights=given, starts=starts)
 
     @classmethod
     def of_table(
@@ -209,6 +214,11 @@ class DiscreteLoss:
 
     def _pure_of_all(self, scale: float) -> WorstCase:
         """sup_y (max_i log f_i - min_j log f_j): one density per secret, no loop over pairs."""
+        if scale and self._sparse is not None and self._sparse.pays:
+            found, slack, i, j = self._sparse.largest(scale)
+            if slack < math.inf:
+                bracket = Bracket(lower=max(0.0, found - slack), upper=found + slack)
+                return WorstCase(bracket=bracket, pair=(self._secrets[i], self._secrets[j]))
         n = self._positions.size
         highest, lowest = np.full(n, -np.inf), np.full(n, np.inf)
         at_highest, at_lowest = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
