@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from puffer_frames.frames.columns import check_labelled, check_rows
-from puffer_frames.frames.counted_units import UNIT, PlainColumns, UnitEngine
+from puffer_frames.frames.counted_units import UNIT, PlainColumns, UnitEngine, as_text, check_columns
 from puffer_frames.frames.found import other_rows
 from puffer_frames.frames.local.numbered import numbered
 from puffer_frames.frames.local.prepare import no_complete_row
@@ -45,29 +45,28 @@ def count_series(table: PlainColumns, asked: SeriesColumns, engine: UnitEngine, 
 def _checked(table: PlainColumns, asked: SeriesColumns, engine: UnitEngine) -> tuple[Any, bool, int, int]:
     """The rows, with times as numbers; whether these are floats; and how many rows there are, and with a state."""
     labels = {STATE: asked.state} | ({} if asked.unit is None else {UNIT: asked.unit})
-    frame = nw.from_native(table.plain({TIME: asked.time, **labels}))
-    schema = frame.collect_schema()
-    check_times(asked.time, schema[TIME])
-    for alias, name in labels.items():
-        check_unit(schema[alias], f"the column {name!r}")
-        if isinstance(schema[alias], (nw.Categorical, nw.Enum)):
-            frame = frame.with_columns(nw.col(alias).cast(nw.String))
-    floats = schema[TIME].is_float()
+    check_columns(table)
+    dtypes = table.dtypes([asked.time, *labels.values()])
+    dtype, floats = dtypes[asked.time], dtypes[asked.time].is_float()
+    check_times(asked.time, dtype)
+    for name in labels.values():
+        check_unit(dtypes[name], f"the column {name!r}")
+    frame = as_text(nw.from_native(table.plain({TIME: asked.time, **labels})), labels)
     if floats:
         frame = frame.with_columns(nw.col(TIME).cast(nw.Float64))
-    found = _look(frame, floats=floats)
+    found = _look(frame, engine, dtype)
     check_rows(found[_ROWS])
     if asked.nulls == "raise":
         check_labelled(asked.state, found[_ROWS] - found[STATE])
     elif not found[STATE]:
-        raise no_complete_row()
+        raise no_complete_row("an entry")
     check_placed(asked.time, found[_ROWS] - found[TIME] + found.get("nan", 0), role="time")
     if asked.unit is None:
         frame = frame.with_columns(nw.lit(0).alias(UNIT))
     else:
         check_placed(asked.unit, found[_ROWS] - found[UNIT], role="unit")
-    check_times(asked.time, schema[TIME], finite=not found.get("infinite", 0))
-    if schema[TIME].is_integer():
+    check_times(asked.time, dtype, finite=not found.get("infinite", 0))
+    if dtype.is_integer():
         check_integer_times(asked.time, int(found["low"]), int(found["high"]))
         frame = frame.with_columns(nw.col(TIME).cast(nw.Int64))
     elif not floats:
@@ -75,17 +74,17 @@ def _checked(table: PlainColumns, asked: SeriesColumns, engine: UnitEngine) -> t
     return frame, floats, found[_ROWS], found[STATE]
 
 
-def _look(frame: Any, *, floats: bool) -> dict[str, Any]:
-    """The number of rows, and of the entries that are there; of times that are no numbers, or the ends of others."""
+def _look(frame: Any, engine: UnitEngine, dtype: nw.dtypes.DType) -> dict[str, Any]:
+    """The number of rows, and of the entries that are there; of times that are no numbers, or the ends of integers."""
     time = nw.col(TIME)
     asked = [nw.len().alias(_ROWS), *(nw.col(name).count().alias(name) for name in frame.collect_schema().names())]
-    if floats:
+    if dtype.is_float():
         odd = {"nan": time.is_nan(), "infinite": time.abs() == np.inf}
         asked += [which.cast(nw.Int64).sum().alias(name) for name, which in odd.items()]
-    else:
+    if dtype.is_integer():
         asked += [time.min().alias("low"), time.max().alias("high")]
-    found: dict[str, Any] = frame.select(*asked).collect(backend="pyarrow").to_native().to_pylist()[0]
-    return {name: 0 if entry is None else entry for name, entry in found.items()}
+    found = engine.read(nw.to_native(frame.select(*asked))).row(0, named=True)
+    return {name: int(entry or 0) for name, entry in found.items()}
 
 
 def _stepped(rows: Any) -> Any:

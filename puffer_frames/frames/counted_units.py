@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
+from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.columns import check_labelled, check_rows, to_floats
 from puffer_frames.frames.found import other_rows
 from puffer_frames.frames.local.numbered import numbered
@@ -38,7 +38,10 @@ class PlainColumns(Protocol):
         """The table's own."""
 
     def plain(self, named: Mapping[str, str], /) -> Any:
-        """A native lazy frame of some columns, from plain name to name."""
+        """A native lazy frame of some columns, from plain name to name. Text is compared letter by letter."""
+
+    def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
+        """Dtypes of columns as they are read."""
 
 
 class UnitEngine(Protocol):
@@ -85,8 +88,17 @@ def count_units(table: PlainColumns, asked: UnitColumns, engine: UnitEngine, /) 
     groups = {f"group_{k}": name for k, name in enumerate(asked.by)}
     labels = ({} if asked.unit is None else {UNIT: asked.unit}) | groups
     values = {} if asked.value is None else {VALUE: asked.value}
+    check_columns(table)
     named = labels | values or {VALUE: table.names[0]}  # rows can be counted where there is a column
-    frame = _checked(nw.from_native(table.plain(named)), labels, asked)
+    if asked.unit is None and asked.named:
+        raise ArgumentTypeError(
+            "the frame",
+            rule="in memory where rows are units that have laws or pairs of their own",
+            got="a plan",
+            hint="Name a column of units, or collect the frame first.",
+        )
+    _check_dtypes(table, labels, asked)
+    frame = as_text(nw.from_native(table.plain(named)), labels)
     count = _complete(frame, labels, asked.nulls)
     for name in (*labels, *(values if asked.nulls == "drop" else {})):
         frame = frame.filter(_present(frame, name))
@@ -96,23 +108,30 @@ def count_units(table: PlainColumns, asked: UnitColumns, engine: UnitEngine, /) 
         plans = [_counts(part, asked, list(groups), engine) for part in parts]
         found = _Found.together([_Found.of(engine.read(plan), asked) for plan in plans])
     if not len(found.entries):
-        raise no_complete_row()
+        raise no_complete_row("an entry")
     if asked.nulls == "raise" and found.count != count:
         raise other_rows("the units", hint="Write the frame to a table first")
     return found.as_two().rows(asked, list(groups))
 
 
-def _checked(frame: Any, labels: dict[str, str], asked: UnitColumns) -> Any:
-    """Categories as text; raises ArgumentTypeError for other dtypes than those of the roles."""
+def check_columns(table: PlainColumns, /) -> None:
+    """Raise PriorError for a table without a column: it has no rows."""
+    check_rows(len(table.names))
+
+
+def as_text(frame: Any, labels: Mapping[str, str], /) -> Any:
+    """Categories of columns of labels as text."""
     schema = frame.collect_schema()
+    categories = [name for name in labels if isinstance(schema[name], (nw.Categorical, nw.Enum))]
+    return frame.with_columns(nw.col(*categories).cast(nw.String)) if categories else frame
+
+
+def _check_dtypes(table: PlainColumns, labels: Mapping[str, str], asked: UnitColumns) -> None:
+    dtypes = table.dtypes(asked.all)
     for alias, name in labels.items():
-        what = f"the unit column {name!r}" if alias == UNIT else f"the column {name!r}"
-        check_unit(schema[alias], what)
-        if isinstance(schema[alias], (nw.Categorical, nw.Enum)):
-            frame = frame.with_columns(nw.col(alias).cast(nw.String))
+        check_unit(dtypes[name], f"the unit column {name!r}" if alias == UNIT else f"the column {name!r}")
     if asked.value is not None:
-        check_numbers(schema[VALUE], asked.value, role="value")
-    return frame
+        check_numbers(dtypes[asked.value], asked.value, role="value")
 
 
 def _complete(frame: Any, labels: dict[str, str], nulls: str) -> int:
@@ -140,7 +159,7 @@ def _with_few_values(
         return None
     seen = engine.read(nw.to_native(frame.select(VALUE).head(_LOOK)))[VALUE].drop_nulls()
     levels = seen.unique().sort()
-    if len(levels) > _FEW:
+    if not 0 < len(levels) <= _FEW:
         return None
     tallies = Tallies(levels=levels, bits=count.bit_length())
     words, found = tallies.words(), []
@@ -234,18 +253,17 @@ class _Found:
             return cls(entries=found, values=pl.Series(np.zeros(len(found))), times=times, sizes=ones)
         if asked.unit is None:
             return cls(entries=found.drop(VALUE), values=found[VALUE], times=ones, sizes=ones)
-        lists: Any = found[VALUES].fill_null([]).to_arrow(compat_level=pl.CompatLevel.oldest())
-        ends, flat = lists.offsets.to_numpy() - lists.offsets[0].as_py(), lists.flatten()
-        given = flat.to_numpy(zero_copy_only=False)
-        fresh = np.ones(given.size, dtype=bool)
-        fresh[1:] = given[1:] != given[:-1]
-        fresh[ends[:-1][np.diff(ends) > 0]] = True
+        sizes = found[VALUES].list.len().fill_null(0).cast(pl.Int64).to_numpy()
+        values = found[VALUES].filter(pl.Series(sizes > 0)).explode()
+        fresh = (values != values.shift()).fill_null(True).to_numpy().copy()
+        starts = np.append(0, np.cumsum(sizes))
+        fresh[starts[:-1][sizes > 0]] = True
         places = np.flatnonzero(fresh)
         return cls(
             entries=found.drop(VALUES),
-            values=pl.Series(flat.take(pa.array(places))),
-            times=np.diff(places, append=given.size),
-            sizes=np.diff(np.searchsorted(places, ends)),
+            values=values.gather(places),
+            times=np.diff(places, append=fresh.size),
+            sizes=np.diff(np.searchsorted(places, starts)),
         )
 
     @classmethod

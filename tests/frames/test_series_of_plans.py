@@ -113,3 +113,65 @@ def test_labels_of_a_kind_of_their_own():
     frame = pl.LazyFrame({"time": range(6), "state": pl.Series(list("abaabb"), dtype=pl.Enum(["b", "a"]))})
     released = puffer_frames.histogram(frame, state="state", time="time", epsilon=1.0)
     assert released.schema["state"] == pl.Enum(["b", "a"])
+
+
+ASKED = {"state": "state", "time": "time", "chain": [[0.7, 0.3], [0.3, 0.7]]}
+STATES = list("abbaabab")
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        [5e-324 * k for k in range(8)],
+        [1.8644382215259798 * k for k in (0, 1, 2, 3, 4, 5, 6, 268471900000000000)],
+        pl.Series([5_000_000 + k for k in range(8)], dtype=pl.Int32).cast(pl.Date),
+        pl.Series([k * 10**20 for k in range(8)], dtype=pl.Int128),
+        pl.Series([-(2**61) + k for k in range(7)] + [2**61], dtype=pl.Int64),
+        pl.Series([1000 * k for k in range(8)], dtype=pl.Int64).cast(pl.Datetime("ns", "Europe/Berlin")),
+    ],
+)
+@pytest.mark.parametrize("plan", ["polars-lazy", "duckdb"])
+@pytest.mark.parametrize("gaps", ["bridge", "independent"])
+def test_odd_times(plan, times, gaps):
+    data = {"time": times, "state": STATES}
+    try:
+        frame = build_frame(plan, data)
+        frame.limit(0)
+    except Exception as error:
+        pytest.skip(str(error))
+    found, expected = (ask(f, **ASKED, gaps=gaps) for f in (frame, pl.DataFrame(data)))
+    assert found == expected or (found[0] is expected[0] and isinstance(found[0], type))
+
+
+def test_states_are_compared_letter_by_letter_in_duckdb():
+    connection = pytest.importorskip("duckdb").connect()
+    connection.execute("create table t(time bigint, state varchar collate nocase)")
+    rows = [(k, "xXyX"[k * k % 4]) for k in range(40)]
+    connection.executemany("insert into t values (?, ?)", rows)
+    expected = pl.DataFrame(rows, schema=["time", "state"], orient="row")
+    found, known = (ask(frame, state="state", time="time") for frame in (connection.sql("from t"), expected))
+    assert found == known
+
+
+@pytest.mark.parametrize("start", ["2020-03-28 20:00", "2020-10-24 20:00"])
+def test_hours_of_no_zone_in_spark(spark, start):
+    """An hour that clocks skip, or have twice, is an hour like others where there is no zone."""
+    hours = [datetime.datetime.fromisoformat(start) + datetime.timedelta(hours=k) for k in range(24)]
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    rows = [(str(hour), "ab"[k * k % 3 % 2]) for k, hour in enumerate(hours)]
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+        frame = spark.createDataFrame(rows, ["time", "state"]).selectExpr(
+            "cast(time as timestamp_ntz) as time", "state"
+        )
+        found = ask(frame, **ASKED)
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
+    assert found == ask(pl.DataFrame({"time": hours, "state": [state for _, state in rows]}), **ASKED)
+
+
+def test_states_are_compared_letter_by_letter_in_spark(spark):
+    rows = [(k, "xXyX"[k * k % 4]) for k in range(40)]
+    frame = spark.createDataFrame(rows, ["time", "state"]).selectExpr("time", "collate(state, 'UTF8_LCASE') as state")
+    expected = pl.DataFrame(rows, schema=["time", "state"], orient="row")
+    assert ask(frame, state="state", time="time") == ask(expected, state="state", time="time")

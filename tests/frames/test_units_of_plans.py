@@ -156,3 +156,84 @@ def test_sums_of_many_equal_units_are_exact():
         assert abs(found - exact) <= abs(exact) * Fraction(2) ** -100
     with pytest.raises(PriorError, match="in the range of floats"):
         exact_sum(np.array([1e301, -1e301]), np.array([2**40, 2**40]))
+
+
+MADE = {
+    "polars-lazy": pl.LazyFrame,
+    "duckdb": lambda data: pytest.importorskip("duckdb").from_arrow(pl.DataFrame(data).to_arrow()),
+}
+
+
+@pytest.mark.parametrize("plan", MADE)
+def test_rows_as_units_have_no_names_in_a_plan(plan):
+    """Rows of a plan have no numbers, by which laws and pairs could be theirs."""
+    frame = MADE[plan]({"what": [3.0, 1.0, 3.0, 2.0, 3.0]})
+    asked = {"value": "what", "protect": "replacement"}
+    laws = {0: puffer_frames.Prior.empirical([0.0, 1.0])}
+    for options in ({"pairs": [(0, 1)]}, {"laws": laws}, {"laws": "population", "domain": (0, 9)}):
+        assert ask(frame, **asked, **options)[0] is ArgumentTypeError
+    assert dict(ask(frame, **asked)[0])["scale"] == pytest.approx([2.0])
+
+
+def test_lists_ascend_whatever_the_order_of_duckdb():
+    duckdb = pytest.importorskip("duckdb")
+    rng = np.random.default_rng(1)
+    rows = pl.DataFrame({"who": rng.integers(0, 6, 200), "what": rng.normal(size=200).round(3)})
+    connection = duckdb.connect()
+    connection.execute("set default_order='DESC'")
+    connection.execute("set default_null_order='NULLS FIRST'")
+    connection.register("given", rows.to_arrow())
+    options = {"unit": "who", "value": "what"}
+    assert ask(connection.sql("from given"), **options) == ask(rows, **options)
+    options |= {"laws": "population", "contribution": "draw", "domain": (-3, 3), "protect": "replacement"}
+    found, expected = (dict(ask(frame, **options)[0])["scale"] for frame in (connection.sql("from given"), rows))
+    assert found == expected
+
+
+LETTERS = {"who": ["a", "A", "a", "A", "b", "B"], "grp": list("ppqqrr"), "what": [1.0, 2.0, 3.0, 9.0, 1.0, 5.0]}
+
+
+@pytest.mark.parametrize("default", [False, True])
+def test_labels_are_compared_letter_by_letter_in_duckdb(default):
+    """A collation does not make one unit of two, nor one secret."""
+    connection = pytest.importorskip("duckdb").connect()
+    if default:
+        connection.execute("set default_collation='nocase'")
+    word = "" if default else " collate nocase"
+    connection.execute(f"create table t(who varchar{word}, grp varchar{word}, what double)")
+    rows = list(zip(*LETTERS.values(), strict=True))
+    connection.executemany("insert into t values (?, ?, ?)", rows)
+    options = {"unit": "who", "value": "what"}
+    assert ask(connection.sql("from t"), **options) == ask(pl.DataFrame(LETTERS), **options)
+    assert ask(connection.sql("from t"), **options, by="grp")[0] is ArgumentError
+    secret = {"secret": "who", "public": "what", "epsilon": 1.0}
+    found, expected = (puffer_frames.calibrate(f, **secret) for f in (connection.sql("from t"), pl.DataFrame(LETTERS)))
+    assert found.scale == expected.scale
+    assert found.scale != puffer_frames.calibrate(pl.DataFrame(LETTERS | {"who": list("aaaabb")}), **secret).scale
+
+
+def test_integers_beyond_64_bits_of_duckdb():
+    duckdb = pytest.importorskip("duckdb")
+    for column in ("who", "what"):
+        rows = duckdb.sql("select i % 3 as who, i % 5 as what from range(60) r(i)")
+        given = rows.project(
+            ", ".join(f"{name}::hugeint as {name}" if name == column else name for name in rows.columns)
+        )
+        assert ask(given, unit="who", value="what")[0] is ArgumentTypeError
+
+
+@pytest.mark.parametrize("plan", MADE)
+def test_a_table_without_values(plan):
+    missing = {"who": ["a", "a", "b"], "what": pl.Series([None] * 3, dtype=pl.Float64)}
+    assert ask(MADE[plan](missing), unit="who", value="what")[0] is PriorError
+    assert ask(MADE[plan](missing), unit="who", value="what", nulls="drop")[0] is PriorError
+    later = {"who": ["a", "b"] * 40_000, "what": pl.Series([None] * 79_990 + [1.0, 2.0] * 5, dtype=pl.Float64)}
+    options = {"unit": "who", "value": "what", "nulls": "drop"}
+    assert ask(MADE[plan](later), **options) == ask(pl.DataFrame(later), **options)
+    assert ask(pl.LazyFrame(), query="count")[0] is PriorError
+
+
+@pytest.mark.parametrize("rows", [40, 400])
+def test_integers_of_128_bits_of_polars(rows):
+    data = {"who": [k % 7 for k in range(rows)], "what": pl.Series([k % 29 for k in range(rows)], dtype=pl.Int128)}
+    assert ask(pl.LazyFrame(data), unit="who", value="what") == ask(pl.DataFrame(data), unit="who", value="what")

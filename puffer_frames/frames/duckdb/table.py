@@ -112,11 +112,21 @@ class DuckTable:
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
         """An Arrow table."""
-        return ArrowTable(read_table(self.relation.limit(0))).answers(labels=labels, numbers=numbers)
+        return self._read(list(labels), limit=0).answers(labels=labels, numbers=numbers)
 
     def plain(self, named: Mapping[str, str], /) -> Relation:
         """As `counted_units.PlainColumns`."""
-        return selected(self.relation, {alias: f"#{self.names.index(name) + 1}" for alias, name in named.items()})
+        return selected(self.relation, {alias: self._sql(name) for alias, name in named.items()})
+
+    def _sql(self, name: str) -> str:
+        """A column by its place: names may differ in case alone. Text is compared letter by letter."""
+        place = self.names.index(name)
+        text = str(self.relation.types[place]) == "VARCHAR"
+        return f'#{place + 1} COLLATE "binary"' if text else f"#{place + 1}"
+
+    def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
+        """As `counted_units.PlainColumns`."""
+        return self._schema(names) if names else {}
 
     def fingerprint(self, *, like: str = "") -> str:
         """Of the rows as they come."""
@@ -183,10 +193,13 @@ class DuckTable:
             nulls=nulls,
         )
 
-    def _read(self, names: Sequence[str]) -> ArrowTable:
+    def _read(self, names: Sequence[str], *, limit: int | None = None) -> ArrowTable:
         check_process()
+        if not names:
+            return ArrowTable(pa.table({}))
         places = {f"c{k}": f"#{self.names.index(name) + 1}" for k, name in enumerate(names)}
-        return ArrowTable(read_table(selected(self.relation, places)).rename_columns(list(names)))
+        rows = selected(self.relation, places)
+        return ArrowTable(read_table(rows if limit is None else rows.limit(limit)).rename_columns(list(names)))
 
     def _schema(self, names: Sequence[str]) -> Mapping[str, nw.dtypes.DType]:
         """Dtypes as Arrow has them."""
@@ -195,10 +208,10 @@ class DuckTable:
         return dict(zip(names, dtypes, strict=True))
 
     def _columns(self, roles: Roles, schema: Mapping[str, nw.dtypes.DType]) -> dict[str, str]:
-        """SQL of the columns of `DuckRows`, by their place: names may differ in case alone. Floats are 64-bit ones."""
+        """SQL of the columns of `DuckRows`. Floats are 64-bit ones."""
         found = {}
         for alias, name in roles.plain().items():
-            column = f"#{self.names.index(name) + 1}"
+            column = self._sql(name)
             wide = not alias.startswith("keep_") and schema[name].is_float()
             found[alias] = f"CAST({column} AS DOUBLE)" if wide else column
         if roles.row_id is not None:

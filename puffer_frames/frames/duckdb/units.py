@@ -16,7 +16,10 @@ class DuckUnits:
 
     def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
         """One group-by."""
-        asked = {VALUES: f"list({VALUE} ORDER BY {VALUE}) FILTER (WHERE {VALUE} IS NOT NULL)", ROWS: "count(*)"}
+        asked = {
+            VALUES: f"list({VALUE} ORDER BY {VALUE} ASC NULLS LAST) FILTER (WHERE {VALUE} IS NOT NULL)",
+            ROWS: "count(*)",
+        }
         asked |= {least(name): f"min({name})" for name in groups}
         asked |= {largest(name): f"max({name})" for name in groups}
         return rows.aggregate(", ".join([UNIT, *(f"{sql} AS {name}" for name, sql in asked.items())]), UNIT)
@@ -27,7 +30,7 @@ class DuckUnits:
 
     def moments(self, rows: Any, name: str, /) -> Any:
         """Nanoseconds where the column has these."""
-        nanoseconds = str(rows.types[rows.columns.index(name)]).upper() == "TIMESTAMP_NS"
+        nanoseconds = "_NS" in str(rows.types[rows.columns.index(name)]).upper()
         moment = f"epoch_ns({name})" if nanoseconds else f"epoch_us({name})"
         return selected(rows, {own: moment if own == name else own for own in rows.columns})
 

@@ -47,12 +47,12 @@ def check_nulls(nulls: str, roles: Roles, /) -> None:
     raise ArgumentError("nulls", rule=rule, got=repr(nulls), hint='Leave it out for "raise".')
 
 
-def no_complete_row() -> PriorError:
-    """The error of a frame whose rows are all left out."""
+def no_complete_row(entry: str = "a secret or public value", /) -> PriorError:
+    """The error of a frame whose rows are all left out, for such an entry is missing."""
     return PriorError(
         "the frame",
         rule="of at least one complete row",
-        got="rows that all miss a secret or public value",
+        got=f"rows that all miss {entry}",
         hint="Check how the file was read.",
     )
 

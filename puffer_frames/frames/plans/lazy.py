@@ -100,6 +100,10 @@ class LazyTable:
         """A Polars frame in memory."""
         return PolarsTable(self.plan.collect_schema().to_frame()).answers(labels=labels, numbers=numbers)
 
+    def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
+        """As `counted_units.PlainColumns`."""
+        return {name: self.schema[name] for name in names}
+
     def plain(self, named: Mapping[str, str], /) -> pl.LazyFrame:
         """As `counted_units.PlainColumns`."""
         return self.plan.select(pl.nth(self.names.index(name)).alias(alias) for alias, name in named.items())

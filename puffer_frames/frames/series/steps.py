@@ -93,7 +93,7 @@ class Step:
             near = ((step - rest).cast(nw.Float64) / usual).round().cast(nw.Int64)  # not exact beyond 2**53
             number = near + ((step - rest - near * usual).cast(nw.Float64) / usual).round().cast(nw.Int64)
             return number + (rest != 0).cast(nw.Int64)
-        ratio = step / float(self.usual)
+        ratio = step / (step * 0.0 + float(self.usual))  # by a column: a number is made its reciprocal by Polars
         number = (ratio + 0.5).floor()
         odd = (ratio - number).abs() > _NEAR * ratio
         return number.cast(nw.Int64) + odd.cast(nw.Int64)

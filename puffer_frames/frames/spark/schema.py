@@ -12,6 +12,9 @@ from puffer_frames.frames.coded import Change, fits, natural
 from puffer_frames.frames.noisy import NUMBER
 from puffer_frames.noise.channel import LabelChannel
 
+BINARY = "UTF8_BINARY"
+"""The collation of text that is compared letter by letter."""
+
 _NATURAL = {str: StringType, bool: BooleanType, int: LongType, float: DoubleType}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, NoReturn, TypeAlias
 
 import narwhals.stable.v2 as nw
@@ -22,13 +21,14 @@ from puffer_frames.frames.counted_units import count_units
 from puffer_frames.frames.found import Extent, FoundValues, check_estimate, other_rows
 from puffer_frames.frames.local.of_pandas import PandasTable
 from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
-from puffer_frames.frames.noisy import NUMBER, PLACE_BITS, NoiseStep
+from puffer_frames.frames.noisy import NUMBER, NoiseStep
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.spark.batches import CHECK, SumStep, totals
 from puffer_frames.frames.spark.kept import warn_of_kept_in_spark
-from puffer_frames.frames.spark.schema import released_schema
+from puffer_frames.frames.spark.numbered_rows import first_numbers, materialised
+from puffer_frames.frames.spark.schema import BINARY, released_schema
 from puffer_frames.frames.spark.units import SparkUnits
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
 from puffer_frames.frames.stamps.unordered import RowSums
@@ -118,7 +118,11 @@ class SparkTable:
 
     def plain(self, named: Mapping[str, str], /) -> SparkFrame:
         """As `counted_units.PlainColumns`."""
-        return self.frame.select(*(self._native(name).alias(alias) for alias, name in named.items()))
+        return self.frame.select(*(self._column(name).alias(alias) for alias, name in named.items()))
+
+    def dtypes(self, names: Sequence[str], /) -> Mapping[str, nw.dtypes.DType]:
+        """As `counted_units.PlainColumns`."""
+        return {name: self.schema[name] for name in names}
 
     def run(self) -> SparkTable:
         """It is compared where it lies."""
@@ -179,7 +183,7 @@ class SparkTable:
                 rows = rows.filter(self._present(name))
         rows = rows.select(*columns)
         if layout is not None and roles.row_id is None:
-            rows = _materialised(rows.withColumn(NUMBER, F.monotonically_increasing_id()))
+            rows = materialised(rows.withColumn(NUMBER, F.monotonically_increasing_id()))
         seed = None if roles.row_id is None else secrets.randbits(63)
         found = _look(rows, roles, seed=seed)
         if not found["rows"] and nulls == "drop":
@@ -194,8 +198,11 @@ class SparkTable:
         return F.col(f"c{self.names.index(name)}")
 
     def _column(self, name: str) -> Any:
-        """A secret or public column, floats as 64-bit ones."""
-        return self._native(name).cast("double") if self.schema[name].is_float() else self._native(name)
+        """A secret or public column: floats as 64-bit ones, text that is compared letter by letter."""
+        column, dtype = self._native(name), self.frame.schema[self.names.index(name)].dataType
+        if getattr(dtype, "collation", BINARY) != BINARY:
+            return F.collate(column, BINARY)
+        return column.cast("double") if self.schema[name].is_float() else column
 
     def _present(self, name: str) -> Any:
         present = self._native(name).isNotNull()
@@ -285,7 +292,7 @@ class SparkRows:
         step = NoiseStep(
             mechanisms={plain[name]: change for name, change in mechanisms.items()},
             given=[plain[name] for name in strata_columns(mechanisms.values())],
-            firsts=None if named else _firsts(self.rows),
+            firsts=None if named else first_numbers(self.rows),
         )
         self._check_levels(mechanisms)
         sums, check = _sum(_noisy(self.rows.select(NUMBER, *selected, *self._hash()), step), names)
@@ -382,18 +389,3 @@ def _counted(table: SparkFrame, most: int | None, *, check: int | None) -> nw.Da
 
 def _changed(where: str) -> CalibrationError:
     return other_rows(where, hint="Write the frame or checkpoint it first", named=True)
-
-
-def _materialised(rows: SparkFrame) -> SparkFrame:
-    """The rows computed once: in the checkpoint directory, or with the executors where there is none."""
-    context = getattr(rows.sparkSession, "sparkContext", None)  # Spark Connect has none
-    reliable = context is not None and context.getCheckpointDir() is not None
-    return rows.checkpoint(eager=True) if reliable else rows.localCheckpoint(eager=True)
-
-
-def _firsts(rows: SparkFrame) -> tuple[int, ...]:
-    """Number of the first row of each partition of materialised rows."""
-    partition = F.shiftright(F.col(NUMBER), PLACE_BITS).alias("partition")
-    counted = rows.groupBy(partition).agg(F.count(F.lit(1)).alias("rows")).toArrow().to_pylist()
-    sizes = {part["partition"]: part["rows"] for part in counted}
-    return tuple(accumulate((sizes.get(k, 0) for k in range(max(sizes))), initial=0))

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
-from pyspark.sql.types import DateType
+from pyspark.sql.types import DateType, TimestampNTZType
 
 from puffer_frames.frames.counted_units import ROWS, UNIT, VALUE, VALUES, largest, least
 
@@ -29,11 +29,15 @@ class SparkUnits:
         return [rows]
 
     def moments(self, rows: Any, name: str, /) -> Any:
-        """Days as numbers, times as microseconds; a time without a zone is read in that of the session."""
+        """Days as numbers, times as microseconds."""
         dtype = rows.schema[name].dataType
         if isinstance(dtype, DateType):
             return rows.withColumn(name, F.unix_date(name).cast("long"))
-        return rows.withColumn(name, F.unix_micros(F.col(name).cast("timestamp")))
+        if isinstance(dtype, TimestampNTZType):  # of no zone, so that no hour is there twice
+            day, minute = F.unix_date(F.to_date(name)).cast("long"), (F.hour(name) * 60 + F.minute(name)).cast("long")
+            micros = (F.expr(f"extract(SECOND FROM {name})") * 1_000_000).cast("long")
+            return rows.withColumn(name, (day * 1440 + minute) * 60_000_000 + micros)
+        return rows.withColumn(name, F.unix_micros(name))
 
     def read(self, counts: Any, /) -> pl.DataFrame:
         """As an Arrow table."""
