@@ -45,6 +45,7 @@ from puffer_frames.papers.bounded import bounded_scales
 from puffer_frames.papers.gaussian import gaussian_scale, translation_scale
 from puffer_frames.papers.kantorovich import kantorovich_scale
 from puffer_frames.papers.mixture import mixture_scale
+from puffer_frames.papers.quilt.networks import network_quilt_scale
 from puffer_frames.papers.quilt.scales import quilt_approx_scale, quilt_scale
 from puffer_frames.papers.users import (
     presence_scale,
@@ -52,11 +53,13 @@ from puffer_frames.papers.users import (
 )
 from puffer_frames.priors.fitting import fit_gaussian, fit_mixture
 from puffer_frames.priors.markov import MarkovChain, binary_class
+from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.prior import Prior
 from puffer_frames.priors.transport import w_infinity
 from puffer_frames.scales.channels.best import FoundChannel, best_channel
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.learned import Bootstrap, Contamination, Population
+from puffer_frames.scales.networks import network_scale
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.search import smallest_scale
@@ -101,6 +104,7 @@ __all__ = [
     "AuditReport",
     "AuditedPair",
     "BatchReport",
+    "BayesianNetwork",
     "Bootstrap",
     "Bracket",
     "Calibration",
@@ -162,6 +166,8 @@ __all__ = [
     "ledger",
     "load_plan",
     "mixture_scale",
+    "network_quilt_scale",
+    "network_scale",
     "of",
     "presence_scale",
     "privatize",

@@ -1,0 +1,227 @@
+"""Small Bayesian networks: the adversary's belief about values that depend on one another otherwise than a chain's."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from puffer_frames.errors import ArgumentError, PriorError, short_traceback
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.prior import FloatArray, IndexArray
+
+MOST_NODES = 24
+_LEAST = 1e-12
+"""Least probability of a table but 0: products of so many are floats."""
+_MOST_ENTRIES = 1 << 22
+"""Entries of the largest table that the elimination of nodes may need."""
+_SUM_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class BayesianNetwork:
+    """Nodes, each with a table of the probabilities of its states given those of its parents. Make one with `of`."""
+
+    names: tuple[Hashable, ...]
+    """In the order in which they were given."""
+    parents: tuple[tuple[int, ...], ...]
+    """Numbers of the parents of each node."""
+    tables: tuple[FloatArray, ...]
+    """P(state | states of the parents), shape (states of the parents..., states)."""
+
+    @classmethod
+    @short_traceback
+    def of(
+        cls, tables: Mapping[Hashable, ArrayLike], /, *, parents: Mapping[Hashable, Sequence[Hashable]] | None = None
+    ) -> BayesianNetwork:
+        """Check tables and parents.
+
+        Parameters
+        ----------
+        tables : mapping of node to array_like, shape (states of its parents..., states)
+            Non-negative; the last axis sums to 1 within 1e-6 (then normalised). An entry is 0 or at least 1e-12.
+        parents : mapping of node to list of nodes, optional
+            In the order of the axes; none for a node that is left out.
+
+        Raises
+        ------
+        PriorError
+            For other shapes, sums or numbers, nodes that are not there, a circle of parents, and more than 24 nodes.
+
+        Examples
+        --------
+        >>> home = BayesianNetwork.of(
+        ...     {"ann": [0.9, 0.1], "ben": [[0.8, 0.2], [0.3, 0.7]]}, parents={"ben": ["ann"]}
+        ... )
+        >>> home.law_of("ben").round(3).tolist()
+        [0.75, 0.25]
+        """
+        if not isinstance(tables, Mapping) or not 1 <= len(tables) <= MOST_NODES:
+            raise _not("a network", f"a mapping of 1 to {MOST_NODES} nodes", f"a {type(tables).__name__}")
+        names, given = tuple(tables), dict(parents or {})
+        unknown = [name for name, own in given.items() for name in (name, *_listed(own)) if name not in tables]
+        if unknown:
+            raise _not("the parents of a node", "nodes of the network", repr(unknown[0]))
+        number = {name: k for k, name in enumerate(names)}
+        listed = tuple(tuple(number[parent] for parent in _listed(given.get(name, ()))) for name in names)
+        if any(len(set(own)) < len(own) for own in listed) or _in_a_circle(listed):
+            raise _not("the parents of a node", "different nodes, and none of those that depend on it", "a circle")
+        arrays = [_numbers(table) for table in tables.values()]
+        states = [array.shape[-1] if array.ndim else 0 for array in arrays]
+        for name, array, own in zip(names, arrays, listed, strict=True):
+            expected = (*(states[parent] for parent in own), max(2, array.shape[-1] if array.ndim else 2))
+            if array.shape != expected:
+                raise _not(f"the table of {name!r}", f"of shape {expected}", f"shape {array.shape}")
+            sums = array.sum(axis=-1, keepdims=True)
+            if not ((array >= 0).all() and np.allclose(sums, 1.0, rtol=0.0, atol=_SUM_TOLERANCE)):
+                raise _not(f"the table of {name!r}", "of probabilities, its last axis summing to 1", "other numbers")
+            array /= sums
+            if ((array > 0) & (array < _LEAST)).any():
+                raise _not(f"the table of {name!r}", f"of probabilities that are 0 or at least {_LEAST:g}", "less")
+            array.setflags(write=False)
+        return cls(names=names, parents=listed, tables=tuple(arrays))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def states(self) -> list[int]:
+        """How many states each node has."""
+        return [table.shape[-1] for table in self.tables]
+
+    @property
+    def rounding(self) -> float:
+        """Relative error of a probability at the most: products of all tables, and sums of positive terms."""
+        n = len(self) + 2
+        return 4.0 * UNIT_ROUNDOFF * n * (n * n + max(self.states) + 8)
+
+    def law_of(self, name: Hashable, /) -> FloatArray:
+        """Probability of each state of a node, shape (states,)."""
+        return self.joint([self.names.index(name)])
+
+    def joint(self, nodes: Sequence[int], /) -> FloatArray:
+        """Joint law of some nodes, by their numbers, shape (states of each...)."""
+        return self.counts(nodes, [np.zeros(states, dtype=np.intp) for states in self.states])[..., 0]
+
+    def counts(self, nodes: Sequence[int], adds: Sequence[IndexArray], /) -> FloatArray:
+        """Joint law of some nodes and of a sum to which each node adds what its state says, 0, 1, ...
+
+        The last axis of the result is the sum. The other nodes are eliminated one by one, the one with the smallest
+        table first.
+
+        Raises
+        ------
+        ArgumentError
+            Where nodes depend on so many others that a table would have more than 4 million entries.
+        """
+        factors = [self._factor(k, adds[k]) for k in range(len(self))]
+        left = set(range(len(self))) - set(nodes)
+        while left:
+            node = min(left, key=lambda k: _entries(factors, k))
+            if _entries(factors, node) > _MOST_ENTRIES:
+                raise ArgumentError(
+                    "the network",
+                    rule="one whose nodes depend on few others",
+                    got="a table of more than 4 million entries",
+                    hint="Split it, or leave out edges that matter little.",
+                )
+            touched = [factor for factor in factors if node in factor.nodes]
+            factors = [factor for factor in factors if node not in factor.nodes]
+            factors.append(reduce(_Factor.times, touched).without(node))
+            left.remove(node)
+        whole = reduce(_Factor.times, factors)
+        order = [whole.nodes.index(node) for node in nodes]
+        return np.transpose(whole.table, (*order, len(order)))
+
+    def _factor(self, node: int, adds: IndexArray) -> _Factor:
+        nodes = (*self.parents[node], node)
+        table = np.zeros((*self.tables[node].shape, int(adds.max()) + 1))
+        table[..., np.arange(adds.size), adds] = self.tables[node]
+        order = np.argsort(nodes)
+        return _Factor(
+            nodes=tuple(sorted(nodes)), table=np.ascontiguousarray(np.transpose(table, (*order, len(order))))
+        )
+
+    @cached_property
+    def neighbours(self) -> list[set[int]]:
+        """The Markov blanket of each node: its parents, its children and their other parents."""
+        found: list[set[int]] = [set() for _ in self.names]
+        for node, parents in enumerate(self.parents):
+            for one, other in combinations((*parents, node), 2):
+                found[one].add(other)
+                found[other].add(one)
+        return found
+
+    def inside(self, node: int, quilt: Iterable[int], /) -> set[int]:
+        """The nodes that a quilt does not separate from a node, itself among them."""
+        walls, found, edge = set(quilt), {node}, [node]
+        while edge:
+            fresh = self.neighbours[edge.pop()] - walls - found
+            found |= fresh
+            edge += fresh
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    """A function of some nodes, ascending, with a sum as the last axis."""
+
+    nodes: tuple[int, ...]
+    table: FloatArray
+
+    def times(self, other: _Factor) -> _Factor:
+        """Product; the sums add up."""
+        nodes = tuple(sorted({*self.nodes, *other.nodes}))
+        ours, theirs = self._over(nodes), other._over(nodes)
+        if ours.shape[-1] > theirs.shape[-1]:
+            ours, theirs = theirs, ours
+        shape = np.broadcast_shapes(ours.shape[:-1], theirs.shape[:-1])
+        table = np.zeros((*shape, ours.shape[-1] + theirs.shape[-1] - 1))
+        for k in range(ours.shape[-1]):
+            table[..., k : k + theirs.shape[-1]] += ours[..., k : k + 1] * theirs
+        return _Factor(nodes=nodes, table=table)
+
+    def without(self, node: int) -> _Factor:
+        """Summed up over the states of a node."""
+        place = self.nodes.index(node)
+        return _Factor(nodes=(*self.nodes[:place], *self.nodes[place + 1 :]), table=self.table.sum(axis=place))
+
+    def _over(self, nodes: tuple[int, ...]) -> FloatArray:
+        sizes = dict(zip(self.nodes, self.table.shape, strict=False))
+        return self.table.reshape(*(sizes.get(node, 1) for node in nodes), self.table.shape[-1])
+
+
+def _entries(factors: Sequence[_Factor], node: int) -> int:
+    """Entries of the table that the elimination of a node needs."""
+    touched = [factor for factor in factors if node in factor.nodes]
+    sizes = {n: size for factor in touched for n, size in zip(factor.nodes, factor.table.shape, strict=False)}
+    sums = sum(factor.table.shape[-1] - 1 for factor in touched) + 1
+    return int(np.prod([*sizes.values(), sums], dtype=object))
+
+
+def _listed(parents: object) -> list[Hashable]:
+    if isinstance(parents, str) or not isinstance(parents, Iterable):
+        raise _not("the parents of a node", "a list of nodes", f"a {type(parents).__name__}")
+    return list(parents)
+
+
+def _in_a_circle(parents: Sequence[tuple[int, ...]]) -> bool:
+    left = set(range(len(parents)))
+    while free := {node for node in left if not left & set(parents[node])}:
+        left -= free
+    return bool(left)
+
+
+def _numbers(table: ArrayLike) -> FloatArray:
+    try:
+        return np.array(table, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _not("the table of a node", "of numbers", f"a {type(table).__name__}") from None
+
+
+def _not(what: str, rule: str, got: str) -> PriorError:
+    return PriorError(what, rule=rule, got=got, hint="See puffer_frames.BayesianNetwork.of.")
