@@ -51,14 +51,14 @@ def network_scale(network: BayesianNetwork, /, *, counted: Counted, epsilon: flo
     References
     ----------
     [SWC17] Theorem 3.2 (Wasserstein mechanism), with the exact scale in the place of the distance over epsilon;
-    docs/theory.md, section 10, "Networks".
+    docs/theory.md, section 10, "The Markov Quilt Mechanism".
 
     Examples
     --------
     >>> pairs = {"ann": [0.9, 0.1], "ben": [[0.8, 0.2], [0.3, 0.7]]}
     >>> home = BayesianNetwork.of(pairs, parents={"ben": ["ann"]})
     >>> round(network_scale(home, counted=1, epsilon=1.0), 4)
-    1.4428
+    1.503
     """
     target = Target.of(epsilon, delta)
     adds, laws, ends = what_counts(network, counted), list[Law](), [0]

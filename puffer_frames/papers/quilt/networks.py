@@ -56,7 +56,7 @@ def network_quilt_scale(network: BayesianNetwork, /, *, counted: Counted, epsilo
 
     References
     ----------
-    [SWC17] Definition 4.2 and Theorem 4.3; docs/theory.md, section 10, "Networks".
+    [SWC17] Definition 4.2 and Theorem 4.3; docs/theory.md, section 10, "The Markov Quilt Mechanism".
 
     Examples
     --------

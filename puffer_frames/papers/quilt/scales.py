@@ -70,7 +70,7 @@ def quilt_scale(chains: MarkovChain | Sequence[MarkovChain], /, *, length: int, 
 
     References
     ----------
-    [SWC17] Theorem 4.2 and MQMExact; docs/theory.md, section 10. General Bayesian networks are out of scope.
+    [SWC17] Theorem 4.2 and MQMExact; docs/theory.md, section 10. For other networks: `network_quilt_scale`.
 
     Examples
     --------

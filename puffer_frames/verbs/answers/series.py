@@ -33,7 +33,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     r"""Release how often each state occurs in series whose neighbouring values depend on one another.
 
     What is hidden is the state at any one time, although the states around it tell of it: their dependence is a Markov
-    chain. General Bayesian networks are out of scope.
+    chain. For other dependence among few values there is `network_scale`.
 
     Parameters
     ----------
