@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,23 @@ class SeriesRows:
         else:
             rows = times = self.lengths
         return sorted({(int(t), int(n)) for t, n in zip(times, rows, strict=True)}, reverse=True)
+
+    def patterns(self, *, from_start: bool = False) -> list[NDArray[np.bool_]]:
+        """At which of its times a stretch has a row, each different one once, those of most rows first.
+
+        The first time is as in `extents`.
+        """
+        if not self.bridged:
+            return [np.ones(length, dtype=bool) for length in sorted(set(self.lengths.tolist()), reverse=True)]
+        found = {}
+        ends = np.append(np.flatnonzero(self._begins), self.lengths.size)
+        for begin, end in pairwise(ends.tolist()):
+            skipped = self.skipped[begin:end].copy()
+            skipped[0] *= from_start
+            runs = np.stack((skipped, self.lengths[begin:end]), axis=1).ravel()
+            found[runs.tobytes()] = runs
+        seen = [np.repeat(np.arange(runs.size) % 2 == 1, runs) for runs in found.values()]
+        return sorted(seen, key=lambda times: -int(times.sum()))
 
     def bridges(self, *, from_start: bool) -> int:
         """How many gaps the chain runs on through; those before the first state of a unit only with `from_start`."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from puffer_frames.errors import ArgumentError, CalibrationError
-from puffer_frames.loss.atoms.counts import count_loss
+from puffer_frames.loss.atoms.counts import LONGEST, check_length, count_loss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
@@ -23,6 +23,9 @@ from puffer_frames.priors.markov import MarkovChain
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.search import smallest_scale_of
+
+_MOST_TIMES = 4 * LONGEST**2
+"""Squares of the lengths of the series whose exact laws are worked out, together."""
 
 _LARGEST_PLACE = 2**62
 """Pieces times the longest series, beyond which times have no number of 64 bits."""
@@ -216,10 +219,18 @@ def _exact(
     counted = [k == counts.released[-1] for k in range(len(rows.states))]
     known = [chain for chain in chains if isinstance(chain, MarkovChain)]  # a box has none: refused before
     scale, engines = 0.0, []
-    for length, _ in rows.extents():
-        if length / asked.epsilon <= scale:
-            break  # the whole piece changes the count by its length at most
-        loss = count_loss(known, counted, length=length)
+    patterns = rows.patterns(from_start=_has_law(chains))
+    if sum(seen.size**2 for seen in patterns) > _MOST_TIMES:
+        raise ArgumentError(
+            'mechanism="exact"',
+            rule="for few different series, or short ones",
+            got=f"{len(patterns)} series of different times",
+            hint='Use mechanism="quilt", or say gaps="independent" where the series start anew after a gap.',
+        )
+    for seen in patterns:
+        if int(seen.sum()) / asked.epsilon <= scale:
+            break  # the whole stretch changes the count by its rows at most
+        loss = count_loss(known, counted, length=seen.size, observed=seen)
         if loss is None:
             continue
         engines.append(loss)
@@ -252,14 +263,7 @@ def _exact(
 
 def _check_exact(chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, noise: Noise) -> None:
     """Raise ArgumentError for what has no exact law of a count."""
-    gaps = rows.bridges(from_start=_has_law(chains))
-    if gaps:
-        raise ArgumentError(
-            'mechanism="exact"',
-            rule="for series without gaps",
-            got=f"{gaps} gap{'s' * (gaps > 1)}",
-            hint='Use mechanism="quilt", or say gaps="independent" where the series start anew after a gap.',
-        )
+    check_length(max(times for times, _ in rows.extents(from_start=_has_law(chains))))
     if noise != PUBLISHED_FOR or (counts.several and len(rows.states) != 2):
         raise ArgumentError(
             'mechanism="exact"',

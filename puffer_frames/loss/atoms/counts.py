@@ -70,11 +70,30 @@ class CountLoss(DiscreteLoss):
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=pair)
 
 
-def count_loss(chains: Sequence[MarkovChain], counted: Sequence[bool], /, *, length: int) -> DiscreteLoss | None:
+def check_length(length: int, /) -> None:
+    """Raise ArgumentError for a series of too many times."""
+    if length > LONGEST:
+        raise ArgumentError(
+            'the length of a series for mechanism="exact"',
+            rule=f"at most {LONGEST:,}",
+            got=f"{length:,}",
+            hint='Use mechanism="quilt".',
+        )
+
+
+def count_loss(
+    chains: Sequence[MarkovChain],
+    counted: Sequence[bool],
+    /,
+    *,
+    length: int,
+    observed: NDArray[np.bool_] | None = None,
+) -> DiscreteLoss | None:
     r"""Privacy loss of one count, of "X_i = s" against "X_i = t" for every i and all states.
 
     The law of :math:`F = \sum_i 1[X_i \in C]` given :math:`X_i = s` is the convolution of the law of the count up to i
-    (a forward recursion over states and counts) and of the one after i (a backward recursion).
+    (a forward recursion over states and counts) and of the one after i (a backward recursion). The sum is over the
+    observed times, i is any time.
 
     Parameters
     ----------
@@ -83,7 +102,9 @@ def count_loss(chains: Sequence[MarkovChain], counted: Sequence[bool], /, *, len
     counted : sequence of bool, shape (states,)
         Which states are counted.
     length : int
-        Number of values, T.
+        Number of times, T.
+    observed : array of bool, shape (T,), optional
+        The times whose states are in the count; all without it.
 
     Returns
     -------
@@ -101,13 +122,8 @@ def count_loss(chains: Sequence[MarkovChain], counted: Sequence[bool], /, *, len
     **Cost**: O(T^2 k^2) for the recursions and O(T^3 k) for the convolutions, some times that where probabilities lie
     below 1e-120. **Rounding**: `count_rounding`, which the loss holds.
     """
-    if length > LONGEST:
-        raise ArgumentError(
-            'the length of a series for mechanism="exact"',
-            rule=f"at most {LONGEST:,}",
-            got=f"{length:,}",
-            hint='Use mechanism="quilt".',
-        )
+    check_length(length)
+    seen = np.ones(length, dtype=bool) if observed is None else observed
     secrets: list[Secret] = []
     laws: list[Law] = []
     pairs: list[Pair] = []
@@ -123,7 +139,7 @@ def count_loss(chains: Sequence[MarkovChain], counted: Sequence[bool], /, *, len
             )
         start = chain.stationary if isinstance(chain.initial, str) else np.asarray(chain.initial)
         try:
-            for i, (possible, law) in enumerate(_laws(chain.transition, start, weights, length)):
+            for i, (possible, law) in enumerate(_laws(chain.transition, start, weights, seen)):
                 states = [(number, i, int(s)) for s in possible]
                 if len(states) < 2:
                     continue
@@ -156,40 +172,43 @@ def count_rounding(chains: Sequence[MarkovChain], /, *, length: int) -> float:
 
 
 def _laws(
-    transition: FloatArray, start: FloatArray, weights: NDArray[np.bool_], length: int
+    transition: FloatArray, start: FloatArray, weights: NDArray[np.bool_], seen: NDArray[np.bool_]
 ) -> list[tuple[IndexArray, Law]]:
     """For each time the states that are possible then, and a law of the count for each of them."""
-    after = _backward(transition, weights, length)
-    up_to = _forward(transition, start, weights, length)
+    after = _backward(transition, weights, seen)
+    up_to = _forward(transition, start, weights, seen)
     convolve = convolver()
     found = []
-    for i in range(length):
+    for i in range(seen.size):
         possible = np.flatnonzero(up_to[i].mantissas.any(axis=1))
         before, rest = (Law(law.mantissas[possible], law.exponents[possible]) for law in (up_to[i], after[-1 - i]))
-        joint = convolve(before, rest, length + 1)
+        joint = convolve(before, rest, int(seen.sum()) + 1)
         top = joint.exponents.max(axis=1, keepdims=True)
         reached = np.ldexp(joint.mantissas, joint.exponents - top).sum(axis=1, keepdims=True)
         found.append((possible, normalised(joint.mantissas / reached, joint.exponents - top)))
     return found
 
 
-def _forward(transition: FloatArray, start: FloatArray, weights: NDArray[np.bool_], length: int) -> list[Law]:
-    """P(X_i = x, count of the first i = c) for i = 1, ..., T, each of shape (states, T + 1)."""
-    table = np.zeros((start.size, length + 1))
-    table[np.arange(start.size), weights.astype(int)] = start
+def _forward(
+    transition: FloatArray, start: FloatArray, weights: NDArray[np.bool_], seen: NDArray[np.bool_]
+) -> list[Law]:
+    """P(X_i = x, count of the first i = c) for i = 1, ..., T, each of shape (states, times seen + 1)."""
+    table = np.zeros((start.size, int(seen.sum()) + 1))
+    table[np.arange(start.size), weights.astype(int) * seen[0]] = start
     laws = [normalised(table)]
-    for _ in range(length - 1):
-        laws.append(_shifted(_step(transition.T, laws[-1]), weights))
+    for here in seen[1:]:
+        law = _step(transition.T, laws[-1])
+        laws.append(_shifted(law, weights) if here else law)
     return laws
 
 
-def _backward(transition: FloatArray, weights: NDArray[np.bool_], length: int) -> list[Law]:
-    """P(count of the next r = c | X = x) for r = 0, ..., T - 1, each of shape (states, T + 1)."""
-    table = np.zeros((transition.shape[0], length + 1))
+def _backward(transition: FloatArray, weights: NDArray[np.bool_], seen: NDArray[np.bool_]) -> list[Law]:
+    """P(count of the last r = c | X = x before them) for r = 0, ..., T - 1, each of shape (states, times seen + 1)."""
+    table = np.zeros((transition.shape[0], int(seen.sum()) + 1))
     table[:, 0] = 1.0
     laws = [normalised(table)]
-    for _ in range(length - 1):
-        laws.append(_step(transition, _shifted(laws[-1], weights)))
+    for there in seen[:0:-1]:
+        laws.append(_step(transition, _shifted(laws[-1], weights) if there else laws[-1]))
     return laws
 
 
