@@ -22,6 +22,10 @@ _LAWS = {
 }
 
 
+_MOST_NAMED = 8
+"""So many units are named."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AggregateFacts:
     """What the sentences of an aggregate depend on."""
@@ -30,8 +34,10 @@ class AggregateFacts:
     """The scale and why, per statistic."""
     target: Target
     noise: Noise
-    listed: bool
+    present: bool
     """Whether the presence of listed units alone is protected."""
+    listed: bool
+    """Whether pairs are listed."""
     by_law: bool
     """Whether what is protected has the law of a unit's rows."""
     laws: str | LearnedBelief | None
@@ -67,10 +73,10 @@ def aggregate_subject(
     unit: str | None,
     value: str | None,
     asked: Sequence[str],
-    listed: bool,
+    listed: Sequence[Sequence[object]],
     domain: Bounds | None,
 ) -> str:
-    """What of a unit is protected, in which answers; `listed` where pairs are."""
+    """What of a unit is protected, in which answers."""
     where = f"; in the {' and the '.join(asked)}" + (f" of {shown(value)}" if value is not None else "")
     who = f"each {shown(unit)}" if unit is not None else "each row"
     values = (
@@ -80,10 +86,10 @@ def aggregate_subject(
     )
     kinds = {
         "value": f"the value that {who} reports, {values}",
-        "value-or-absence": f"whether {who} reports a {'declared ' * listed}value or is absent",
+        "value-or-absence": f"whether {who} reports a {'declared ' * bool(listed)}value or is absent",
         "presence": f"whether {who} is in the table at all"
         if not listed
-        else f"whether each of the listed units of {shown(str(unit))} is in the table at all",
+        else f"whether each of these units of {shown(str(unit))} is in the table at all: {_named(listed)}",
         "replacement": f"which of two laws {who} has, {'the listed pairs' if listed else 'every pair'} of them",
     }
     return kinds[protect] + where
@@ -139,7 +145,9 @@ def _composition(facts: AggregateFacts) -> Iterator[Statement]:
     alone = [name for name in facts.noisy if not facts.choices[name].adds_up]
     if adding:
         deltas = " and deltas" * (facts.target.delta > 0)
-        yield say("adds-up", what=_listed(adding), rows="rows", deltas=deltas)
+        yield say(
+            "adds-up", what=_listed(adding), rows="rows and listed pairs" if facts.listed else "rows", deltas=deltas
+        )
     if alone:
         yield say("one-release", what=_listed(alone), rows="rows", whose="what a unit adds")
     yield say("other-answers", rows="rows")
@@ -147,7 +155,7 @@ def _composition(facts: AggregateFacts) -> Iterator[Statement]:
 
 def _left_out(facts: AggregateFacts) -> Iterator[Statement]:
     learned = facts.by_law and facts.summed and facts.laws is not None
-    if facts.listed:
+    if facts.present:
         yield say("other-units")
     if facts.unit and not facts.added and learned:
         yield say("class")
@@ -162,6 +170,13 @@ def _left_out(facts: AggregateFacts) -> Iterator[Statement]:
         yield say("clipped-answers", ends=f"to [{plain(low)}, {plain(high)}]")
     if facts.noisy:
         yield say("integer-noise") if facts.integer else say("grid", grid=facts.noise.on_grid)
+
+
+def _named(pairs: Sequence[Sequence[object]]) -> str:
+    """The units of pairs of a unit and None."""
+    units = list(dict.fromkeys(entry for pair in pairs for entry in pair if entry is not None))
+    more = [f"{len(units) - _MOST_NAMED:,} more"] if len(units) > _MOST_NAMED else []
+    return ", ".join([*(shown(str(unit)) for unit in units[:_MOST_NAMED]), *more])
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -171,7 +171,8 @@ def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
     if facts.coupled:
         yield say("adds-up-rows")
     elif all(choice.adds_up for choice in facts.choices.values()):
-        yield say("adds-up", what=what, rows=whose, deltas=" and deltas" * (facts.target.delta > 0))
+        same = whose + " and listed pairs" * (not isinstance(facts.pairs, str))
+        yield say("adds-up", what=what, rows=same, deltas=" and deltas" * (facts.target.delta > 0))
     elif facts.repeats.releases == 1:
         yield say("one-release", what=what, rows=whose, whose="the values themselves")
     if facts.repeats.releases > 1:

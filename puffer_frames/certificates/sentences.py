@@ -240,7 +240,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "not covered",
         "A reader with another belief: one who knows more of a record, such as its other columns.",
     ),
-    "other-units": ("not covered", "Whether a unit that is not listed is in the table."),
+    "other-units": (
+        "not covered",
+        "Whether a unit that is not listed is in the table. That the listed ones are: no other can be listed, so this "
+        "record tells it.",
+    ),
     "class": (
         "not covered",
         "The removal of a whole class of rows, where that is the unit: only the row that is drawn from it is hidden.",

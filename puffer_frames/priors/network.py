@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -45,7 +46,7 @@ class BayesianNetwork:
         tables : mapping of node to array_like, shape (states of its parents..., states)
             Non-negative; the last axis sums to 1 within 1e-6 (then normalised). An entry is 0 or at least 1e-12.
         parents : mapping of node to list of nodes, optional
-            In the order of the axes; none for a node that is left out.
+            In the order of the axes, so no set; none for a node that is left out.
 
         Raises
         ------
@@ -60,16 +61,20 @@ class BayesianNetwork:
         >>> home.law_of("ben").round(3).tolist()
         [0.75, 0.25]
         """
-        if not isinstance(tables, Mapping) or not 1 <= len(tables) <= MOST_NODES:
-            raise _not("a network", f"a mapping of 1 to {MOST_NODES} nodes", f"a {type(tables).__name__}")
+        if not isinstance(tables, Mapping) or not isinstance(parents, Mapping | None):
+            raise _not("a network", "a mapping of node to table, and one of node to parents", "something else")
+        if not 1 <= len(tables) <= MOST_NODES:
+            raise _not("a network", f"of 1 to {MOST_NODES} nodes", f"{len(tables)}")
         names, given = tuple(tables), dict(parents or {})
-        unknown = [name for name, own in given.items() for name in (name, *_listed(own)) if name not in tables]
+        unknown = [node for name, own in given.items() for node in (name, *_listed(own)) if node not in tables]
         if unknown:
             raise _not("the parents of a node", "nodes of the network", repr(unknown[0]))
         number = {name: k for k, name in enumerate(names)}
         listed = tuple(tuple(number[parent] for parent in _listed(given.get(name, ()))) for name in names)
-        if any(len(set(own)) < len(own) for own in listed) or _in_a_circle(listed):
-            raise _not("the parents of a node", "different nodes, and none of those that depend on it", "a circle")
+        if any(len(set(own)) < len(own) for own in listed):
+            raise _not("the parents of a node", "different nodes", "one twice")
+        if _in_a_circle(listed):
+            raise _not("the parents of a node", "none of the nodes that depend on it", "a circle")
         arrays = [_numbers(table) for table in tables.values()]
         states = [array.shape[-1] if array.ndim else 0 for array in arrays]
         for name, array, own in zip(names, arrays, listed, strict=True):
@@ -100,11 +105,13 @@ class BayesianNetwork:
         return 4.0 * UNIT_ROUNDOFF * n * (n * n + max(self.states) + 8)
 
     def law_of(self, name: Hashable, /) -> FloatArray:
-        """Probability of each state of a node, shape (states,)."""
+        """Probability of each state of a node, shape (states,); raises ArgumentError for one that is not there."""
+        if name not in self.names:
+            raise ArgumentError("the node", rule="one of the network", got=repr(name), hint="Name another one.")
         return self.joint([self.names.index(name)])
 
     def joint(self, nodes: Sequence[int], /) -> FloatArray:
-        """Joint law of some nodes, by their numbers, shape (states of each...)."""
+        """Joint law of different nodes, by their numbers, shape (states of each...); raises as `counts`."""
         return self.counts(nodes, [np.zeros(states, dtype=np.intp) for states in self.states])[..., 0]
 
     def counts(self, nodes: Sequence[int], adds: Sequence[IndexArray], /) -> FloatArray:
@@ -122,17 +129,13 @@ class BayesianNetwork:
         left = set(range(len(self))) - set(nodes)
         while left:
             node = min(left, key=lambda k: _entries(factors, k))
-            if _entries(factors, node) > _MOST_ENTRIES:
-                raise ArgumentError(
-                    "the network",
-                    rule="one whose nodes depend on few others",
-                    got="a table of more than 4 million entries",
-                    hint="Split it, or leave out edges that matter little.",
-                )
+            _check_entries(_entries(factors, node))
             touched = [factor for factor in factors if node in factor.nodes]
             factors = [factor for factor in factors if node not in factor.nodes]
             factors.append(reduce(_Factor.times, touched).without(node))
             left.remove(node)
+        sums = sum(factor.table.shape[-1] - 1 for factor in factors) + 1
+        _check_entries(math.prod(self.states[node] for node in nodes) * sums)
         whole = reduce(_Factor.times, factors)
         order = [whole.nodes.index(node) for node in nodes]
         return np.transpose(whole.table, (*order, len(order)))
@@ -203,10 +206,21 @@ def _entries(factors: Sequence[_Factor], node: int) -> int:
     return int(np.prod([*sizes.values(), sums], dtype=object))
 
 
+def _check_entries(entries: int) -> None:
+    if entries > _MOST_ENTRIES:
+        raise ArgumentError(
+            "the network",
+            rule="one whose nodes depend on few others",
+            got="a table of more than 4 million entries",
+            hint="Split it, or leave out edges that matter little.",
+        )
+
+
 def _listed(parents: object) -> list[Hashable]:
-    if isinstance(parents, str) or not isinstance(parents, Iterable):
+    listed = list(parents) if isinstance(parents, Sequence) and not isinstance(parents, str) else [[]]
+    if not all(isinstance(parent, Hashable) for parent in listed):
         raise _not("the parents of a node", "a list of nodes", f"a {type(parents).__name__}")
-    return list(parents)
+    return listed
 
 
 def _in_a_circle(parents: Sequence[tuple[int, ...]]) -> bool:
@@ -219,7 +233,7 @@ def _in_a_circle(parents: Sequence[tuple[int, ...]]) -> bool:
 def _numbers(table: ArrayLike) -> FloatArray:
     try:
         return np.array(table, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise _not("the table of a node", "of numbers", f"a {type(table).__name__}") from None
 
 

@@ -68,7 +68,14 @@ def test_nothing_is_drawn(nothing_drawn):
 
 @pytest.mark.parametrize(
     ("epsilon", "error"),
-    [([], ArgumentError), ([1.0, -1.0], ArgumentError), (["a"], ArgumentTypeError), ("1", ArgumentTypeError)],
+    [
+        ([], ArgumentError),
+        ([1.0, -1.0], ArgumentError),
+        (["a"], ArgumentTypeError),
+        ([1.0, [2.0]], ArgumentTypeError),
+        (np.ones((2, 2)), ArgumentTypeError),
+        ("1", ArgumentTypeError),
+    ],
 )
 def test_what_is_no_list_of_epsilons(epsilon, error):
     for ask, data, options in (("aggregate", VISITS, SUMS), ("histogram", DAYS, STATES)):
@@ -80,3 +87,26 @@ def test_a_ledger_has_no_entry_of_a_curve(tmp_path):
     with pytest.raises(ArgumentError, match="ledger must be left out where epsilon lists several"):
         pd.DataFrame(VISITS).puffer.aggregate(epsilon=EPSILONS, ledger=tmp_path / "l.jsonl", **SUMS)
     assert not list(tmp_path.iterdir())
+
+
+def test_what_can_be_read_once_is_read_once():
+    frame = pd.DataFrame(VISITS)
+    asked = SUMS | {"protect": "replacement"}
+    pairs = [("a", "b"), ("b", "c")]
+    once = frame.puffer.aggregate(epsilon=EPSILONS, pairs=iter(pairs), **asked)
+    pd.testing.assert_frame_equal(once, frame.puffer.aggregate(epsilon=EPSILONS, pairs=pairs, **asked))
+
+
+@pytest.mark.parametrize("per", ["pooled", "unit", "both"])
+def test_a_curve_of_frequencies_is_that_of_the_shortest_series(per):
+    frame = pd.DataFrame({"u": [1] * 10 + [2] * 30, "t": [*range(10), *range(30)], "s": list("ab") * 20})
+    asked = STATES | {"unit": "u", "per": per, "counts": False, "chain": [[0.6, 0.4], [0.4, 0.6]]}
+    curve = frame.puffer.histogram(epsilon=[1.0], **asked)
+    assert curve["query"].tolist() == ["frequency"]
+    assert curve["scale"].iloc[0] == frame.puffer.histogram(epsilon=1.0, **asked)["scale"].max()
+
+
+def test_a_divisor_of_another_type():
+    frame = pd.DataFrame(VISITS)
+    found = frame.puffer.aggregate(epsilon=1.0, query="mean", divisor=np.float32(0.5), rng=1, **SUMS)
+    pd.testing.assert_frame_equal(found, frame.puffer.aggregate(epsilon=1.0, query="mean", divisor=0.5, rng=1, **SUMS))

@@ -165,8 +165,10 @@ def test_the_presence_of_a_listed_unit():
     every = frame.puffer.aggregate(**asked, epsilon=1.0, query=("sum", "count"))
     assert both["scale"].tolist() == every["scale"].tolist()
     text = " ".join(str(found.puffer.certificate).split())
-    assert "whether each of the listed units of who is in the table at all" in text
-    assert "Whether a unit that is not listed is in the table." in text
+    assert "whether each of these units of who is in the table at all: 4;" in text
+    assert "Whether a unit that is not listed is in the table. That the listed ones are" in text
+    count = frame.puffer.aggregate(unit="who", query="count", pairs=[(4, None)], epsilon=1.0).puffer.certificate
+    assert "Several releases of the count of the same rows and listed pairs add up" in " ".join(str(count).split())
     assert found.puffer.certificate.pairs == ((None, 4),)
 
 

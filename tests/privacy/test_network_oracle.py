@@ -9,9 +9,12 @@ from conftest import sweep
 from scipy.special import logsumexp
 
 from puffer_frames import (
+    ArgumentError,
+    ArgumentTypeError,
     BayesianNetwork,
     MarkovChain,
     Prior,
+    PriorError,
     network_quilt_scale,
     network_scale,
     pure_loss,
@@ -183,3 +186,69 @@ def test_a_planted_fault_is_found(monkeypatch):
         scale = network_quilt_scale(BayesianNetwork.of(tables, parents=parents), counted=1, epsilon=1.0)
         broken += loss_by_hand(laws, max(scale, 0.02)) > 1.001
     assert broken
+
+
+def star(states, leaves):
+    rng = np.random.default_rng(0)
+    tables = {"c": np.full(states, 1 / states)} | {
+        k: rng.dirichlet(np.ones(states), size=states) for k in range(leaves)
+    }
+    return BayesianNetwork.of(tables, parents={k: ["c"] for k in range(leaves)})
+
+
+def test_a_quilt_that_is_too_large_is_left_out():
+    """The Markov blanket of the centre is all the others: 3 ** 16 states."""
+    network = star(3, 16)
+    assert network_quilt_scale(network, counted=1, epsilon=1.0) <= 17 * (1 + 1e-9)
+    with pytest.raises(ArgumentError, match="4 million entries"):
+        network.joint(range(17))
+
+
+GOOD = {"a": [0.9, 0.1], "b": [[0.5, 0.5], [0.2, 0.8]]}
+
+
+@pytest.mark.parametrize(
+    ("tables", "parents"),
+    [
+        ({}, None),
+        ([0.5, 0.5], None),
+        ({k: [0.5, 0.5] for k in range(25)}, None),
+        (GOOD, None),
+        (GOOD, {"b": ["c"]}),
+        (GOOD, {"c": ["a"]}),
+        (GOOD, {"b": "a"}),
+        (GOOD, {"b": {"a"}}),
+        (GOOD, {"b": iter(["a"])}),
+        (GOOD, {"b": [["a"]]}),
+        (GOOD, {"b": ["a", "a"]}),
+        (GOOD, {"b": ["b"]}),
+        (GOOD, "ab"),
+        (GOOD, 5),
+        ({"a": [0.9, 0.2]}, None),
+        ({"a": [1.2, -0.2]}, None),
+        ({"a": [1.0]}, None),
+        ({"a": [1 - 1e-13, 1e-13]}, None),
+        ({"a": [float("nan"), 1.0]}, None),
+        ({"a": "ab"}, None),
+        ({"a": [10**400, 0]}, None),
+        ({"a": 0.5}, None),
+    ],
+)
+def test_what_is_no_network(tables, parents):
+    with pytest.raises(PriorError):
+        BayesianNetwork.of(tables, parents=parents)
+
+
+@pytest.mark.parametrize("scale_of", [network_scale, network_quilt_scale])
+@pytest.mark.parametrize(
+    "counted", [True, {"a": [True, True]}, {"a": ["1"]}, {"a": None}, 7, -1, {"z": [1]}, {}, {"a": []}]
+)
+def test_what_is_no_state(scale_of, counted):
+    network = BayesianNetwork.of({"a": [0.9, 0.1]})
+    with pytest.raises(ArgumentError):
+        scale_of(network, counted=counted, epsilon=1.0)
+    with pytest.raises(ArgumentTypeError):
+        scale_of(GOOD, counted=1, epsilon=1.0)
+    assert scale_of(network, counted={"a": 1}, epsilon=1.0) == pytest.approx(1.0)
+    with pytest.raises(ArgumentError, match="'z'"):
+        network.law_of("z")

@@ -88,3 +88,12 @@ def test_few_atoms_of_many_laws_are_not_put_into_a_table(monkeypatch):
     monkeypatch.setattr(loss, "_weights", None)
     assert loss.pure(1.8).bracket.upper > 0
     assert not DiscreteLoss({k: priors[k] for k in range(5)}, pairs="all")._sparse.pays
+
+
+@pytest.mark.usefixtures("few_looks")
+def test_laws_that_are_all_the_same():
+    """A pair has two ends; distances are beyond the floats."""
+    priors = {k: Prior.empirical([-1.7e308, 0.0, 1.7e308]) for k in range(4)}
+    looks, table = both(priors, 1e307)
+    assert looks.pair == table.pair == (0, 1)
+    assert looks.bracket.lower == 0.0

@@ -217,6 +217,7 @@ class DiscreteLoss:
         if scale and self._sparse is not None and self._sparse.pays:
             found, slack, i, j = self._sparse.largest(scale)
             if slack < math.inf:
+                i, j = (i, j) if i != j else (0, 1)  # every prior is the same
                 bracket = Bracket(lower=max(0.0, found - slack), upper=found + slack)
                 return WorstCase(bracket=bracket, pair=(self._secrets[i], self._secrets[j]))
         n = self._positions.size

@@ -103,7 +103,8 @@ class SparseAtoms:
         """Places that lie evenly between the others, in number and in distance; the outermost ones among them."""
         n = self.positions.size
         by_number = np.linspace(0, n - 1, _LOOKS).astype(np.intp)
-        evenly = np.linspace(self.positions[0], self.positions[-1], _LOOKS)
+        ends = 0.5 * self.positions[0], 0.5 * self.positions[-1]
+        evenly = 2.0 * np.linspace(*ends, _LOOKS)  # halved, so that no distance is beyond the floats
         by_distance = np.minimum(np.searchsorted(self.positions, evenly), n - 1)
         return np.unique(np.concatenate([by_number, by_distance]))
 
@@ -147,8 +148,8 @@ class _Sides:
         laws, most = self.positions.shape
         row = np.arange(laws)[:, None]
         before, after = np.maximum(left, 0), np.minimum(left + 1, most - 1)
-        to_left, to_right = points - self.positions[row, before], self.positions[row, after] - points
         with np.errstate(invalid="ignore", over="ignore"):
+            to_left, to_right = points - self.positions[row, before], self.positions[row, after] - points
             ours = self.log_a[row, before] - to_left / scale
             theirs = self.log_b[row, after] - to_right / scale
         ours[left < 0] = -np.inf

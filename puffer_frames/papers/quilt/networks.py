@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentError, short_traceback
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.network import BayesianNetwork
@@ -82,14 +82,23 @@ def network_quilt_scale(network: BayesianNetwork, /, *, counted: Counted, epsilo
 
 def what_counts(network: BayesianNetwork, counted: Counted, /) -> list[IndexArray]:
     """What each state of each node adds to the count, 0 or 1; raises ArgumentError for what is no state."""
+    if not isinstance(network, BayesianNetwork):
+        raise ArgumentTypeError(
+            "the network",
+            rule="a BayesianNetwork",
+            got=f"a {type(network).__name__}",
+            hint="Make one with BayesianNetwork.of.",
+        )
     given = counted if isinstance(counted, Mapping) else {name: [counted] for name in network.names}
     unknown = [name for name in given if name not in network.names]
     if unknown:
         raise ArgumentError("counted", rule="of nodes of the network", got=repr(unknown[0]), hint="Name another one.")
     found = []
     for name, states in zip(network.names, network.states, strict=True):
-        listed = list(given.get(name, ()))
-        if not all(isinstance(state, int | np.integer) and 0 <= state < states for state in listed):
+        own = given.get(name, ())
+        listed = list(own) if isinstance(own, Iterable) else [own]
+        whole = all(isinstance(state, int | np.integer) and not isinstance(state, bool) for state in listed)
+        if not (whole and all(0 <= state < states for state in listed)):
             raise ArgumentError(
                 "counted",
                 rule=f"of states from 0 to {states - 1} for the node {name!r}",
@@ -129,7 +138,10 @@ def _influence(network: BayesianNetwork, node: int, quilt: tuple[int, ...]) -> f
     """Largest log-ratio of the probabilities of a quilt's states, given two states of the node; rounded up."""
     if not quilt:
         return 0.0
-    joint = network.joint([node, *quilt]).reshape(network.states[node], -1)
+    try:
+        joint = network.joint([node, *quilt]).reshape(network.states[node], -1)
+    except ArgumentError:  # a table that is too large: another quilt, or none, has to do
+        return math.inf
     joint = joint[joint.any(axis=1)]
     given = joint / joint.sum(axis=1, keepdims=True)
     given = given[:, given.any(axis=0)]

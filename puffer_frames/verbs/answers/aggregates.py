@@ -157,7 +157,7 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
             unit=request.unit,
             value=request.value,
             asked=request.queries,
-            listed=bool(request.listed),
+            listed=request.listed,
             domain=request.domain,
         ),
         secret=("row",) if request.unit is None else (request.unit,),
@@ -181,7 +181,7 @@ def _curve(table: Table, several: Sequence[AggregateArguments]) -> NativeFrame:
     found = []
     for request in requests:
         noises = {name: _noise(request, choice.scale) for name, choice in _choices(request, rows).items()}
-        means = Fraction(0 if request.divisor is None else request.divisor)
+        means = Fraction(0 if request.divisor is None else float(request.divisor))
         divisors = {query: means if query == "mean" else Fraction(1) for query in request.queries}
         found += errors_at(request.target.epsilon, noises, divisors)
     return table.answers(labels={}, numbers=dict(zip(CURVE, map(list, zip(*found, strict=True)), strict=True)))
@@ -213,7 +213,8 @@ def _facts(request: AggregateRequest, choices: Mapping[str, Choice]) -> Aggregat
         choices=choices,
         target=request.target,
         noise=request.noise,
-        listed=request.protect == "presence" and bool(request.listed),
+        present=request.protect == "presence" and bool(request.listed),
+        listed=bool(request.listed),
         by_law=request.by_law,
         laws=None if isinstance(request.laws, Mapping) else request.laws,
         added=request.added,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeVar
-
-import numpy as np
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.totals import AnswerNoise, AnswerRow, answer_row
@@ -27,9 +25,12 @@ def one_by_one(arguments: Arguments, /) -> list[Arguments] | None:
         For an empty list, and a ledger, into which nothing would be written.
     """
     given: Any = arguments.epsilon
-    if not np.ndim(given):
+    several = isinstance(given, Sequence) and not isinstance(given, str)
+    if not (several or getattr(given, "ndim", 0) > 0):
         return None
-    found = [replace(arguments, epsilon=epsilon) for epsilon in given]
+    pairs: Any = getattr(arguments, "pairs", None)
+    once: dict[str, Any] = {"pairs": list(pairs)} if isinstance(pairs, Iterator) else {}  # it can be read once
+    found = [replace(arguments, epsilon=epsilon, **once) for epsilon in given]
     if not found:
         raise ArgumentError("epsilon", rule="one number, or several", got="none", hint="Write epsilon=[0.1, 1.0].")
     if arguments.ledger is not None:

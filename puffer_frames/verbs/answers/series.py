@@ -93,8 +93,8 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         In memory; from Spark pandas, from DuckDB PyArrow. A row per histogram and state: the unit (where there are
         several histograms), the state, `answer`, `scale`, `expected_error` (mean absolute noise), `lower_95` and
         `upper_95`. Certificate attached. For several epsilons, a row of each: `epsilon`, `query`, `scale`,
-        `expected_error` and `reach_95` of a count (the noise is within it with probability 0.95), without a
-        certificate.
+        `expected_error` and `reach_95` of a count, or of a frequency of the shortest series (the noise is within it
+        with probability 0.95), without a certificate.
 
     Raises
     ------
@@ -204,9 +204,12 @@ def _curve(table: Table, several: Sequence[HistogramArguments]) -> NativeFrame:
     rows = table.read_series(requests[0].columns)
     released = ReleasedCounts.of(rows, check_bins(several[0].bins, rows.states))
     chains, found = _chains(requests[0], several[0], rows), []
+    per_unit = rows.counts if requests[0].per != "pooled" else rows.counts.sum(axis=0, keepdims=True)
+    shortest = int(per_unit.sum(axis=1).min())
     for request in requests:
         noise = request.noise.at(_choice(request, chains, rows, released).scale)
-        found += errors_at(request.target.epsilon, {"count": noise}, {"count": Fraction(1)})
+        query, divisor = ("count", 1) if request.counts else ("frequency", shortest)
+        found += errors_at(request.target.epsilon, {query: noise}, {query: Fraction(divisor)})
     return table.answers(labels={}, numbers=dict(zip(CURVE, map(list, zip(*found, strict=True)), strict=True)))
 
 

@@ -35,7 +35,7 @@ def noisy_answers(
                 table.append(quotient_row(noisy["sum"][group], noisy["count"][group]))
                 continue
             statistic = "sum" if name == "mean" else name
-            by = Fraction(divisor) if name == "mean" and divisor is not None else Fraction(1)
+            by = Fraction(float(divisor)) if name == "mean" and divisor is not None else Fraction(1)
             table.append(answer_row(noisy[statistic][group], noises[statistic], by=by))
     return table
 
