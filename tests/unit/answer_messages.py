@@ -40,6 +40,13 @@ EVERY_SECOND = SERIES.assign(state=SERIES["state"].where(SERIES.index % 2 == 0))
 TEXT = SERIES.assign(time=SERIES["time"].astype(str))
 ENDLESS = SERIES.assign(time=SERIES["time"].astype(float).replace(3.0, np.inf))
 ALIKE = SERIES.assign(state="a")
+MANY_GAPS = pd.DataFrame(
+    {
+        "unit": np.repeat(np.arange(25), 5),
+        "time": [t for k in range(25) for t in (0, 1, 2, 3, 900 + k)],
+        "state": list("aabba") * 25,
+    }
+)
 LONGEST = pd.DataFrame({"time": range(2100), "state": list("ab") * 1050})
 CHAIN = [[0.9, 0.1], [0.4, 0.6]]
 STUCK = [[1.0, 0.0], [0.0, 1.0]]
@@ -225,10 +232,6 @@ ANSWERS = {
         show(NO_STATE, nulls="drop", initial="estimated"),
         show(NO_STATE, nulls="drop", initial="stationary"),
     ),
-    "an exact count with a gap before the first state": (
-        show(NO_STATE, nulls="drop", initial=[0.5, 0.5], mechanism="exact"),
-        show(NO_STATE, nulls="drop", initial=[0.5, 0.5], mechanism="quilt"),
-    ),
     "times too far apart": (
         show(SERIES.assign(time=SERIES["time"].astype(float).replace(11.0, 1e300))),
         show(SERIES),
@@ -243,9 +246,13 @@ ANSWERS = {
         show(mechanism="exact", chain=[[1 - 1e-200, 1e-200], [0.5, 0.5]], initial=[0.5, 0.5]),
         show(mechanism="quilt", chain=[[1 - 1e-200, 1e-200], [0.5, 0.5]], initial=[0.5, 0.5]),
     ),
-    "an exact count with gaps": (
-        show(SERIES.drop(index=[3, 4]), mechanism="exact"),
-        show(SERIES.drop(index=[3, 4]), mechanism="exact", gaps="independent"),
+    "an exact count over a long gap": (
+        show(SERIES.assign(time=SERIES["time"].replace(11, 3000)), mechanism="exact"),
+        show(SERIES.assign(time=SERIES["time"].replace(11, 3000)), mechanism="quilt"),
+    ),
+    "an exact count of many different series": (
+        show(MANY_GAPS, unit="unit", mechanism="exact"),
+        show(MANY_GAPS, unit="unit", mechanism="exact", gaps="independent"),
     ),
     "times of no step": (
         show(SERIES.assign(time=[0, 2, 4, 6, 8, 9, 11, 13, 15, 17, 19, 21])),
