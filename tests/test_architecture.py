@@ -1,6 +1,7 @@
 """Imports point one way, between folders and inside them, and only the seam knows dataframe libraries."""
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -46,9 +47,15 @@ def place(path):
     return path.relative_to(ROOT).with_suffix("").parts[0]
 
 
+@cache
+def tree_of(path):
+    """A module as Python reads it."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def imports(path):
     """Names of all modules that a module imports, also inside functions and for a type checker alone."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -124,6 +131,5 @@ def lines_of(function):
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_functions_are_short(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    found = {node.name: lines_of(node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    found = {node.name: lines_of(node) for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef)}
     assert {name: lines for name, lines in found.items() if lines > 60} == {}

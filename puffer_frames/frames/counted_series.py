@@ -118,9 +118,9 @@ def _pieces(rows: Any, step: Step, *, floats: bool) -> Any:
     frame = frame.filter(~nw.col(STATE).is_null())
     place, before = nw.col(_PLACE), nw.col(_SKIPPED)
     frame = frame.with_columns(
-        nw.col(STATE).shift(1).over(UNIT, order_by=_PLACE).alias(_BEFORE),
-        place.shift(1).over(UNIT, order_by=_PLACE).alias(_SKIPPED),
-        place.shift(-1).over(UNIT, order_by=_PLACE).alias(_NEXT),
+        nw.col(STATE).shift(1).over(UNIT, order_by=TIME).alias(_BEFORE),
+        place.shift(1).over(UNIT, order_by=TIME).alias(_SKIPPED),
+        place.shift(-1).over(UNIT, order_by=TIME).alias(_NEXT),
     )
     skipped = nw.when(before.is_null()).then(place).otherwise(place - before - 1)
     frame = frame.with_columns((before.is_null() | (place - before > 1)).alias(_FRESH), skipped.alias(_SKIPPED))

@@ -70,7 +70,7 @@ def random_request(rng):
     return found
 
 
-@sweep(40, 400)
+@sweep(25, 400)
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning")
 def test_the_same_as_in_memory(plan, count, monkeypatch, request):

@@ -68,7 +68,7 @@ def random_request(rng):
     return found
 
 
-@sweep(60, 600)
+@sweep(30, 600)
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning")
 def test_the_same_as_in_memory(plan, count, monkeypatch, request):

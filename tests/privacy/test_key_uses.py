@@ -1,6 +1,7 @@
 """No two uses of a release's key share random words, whatever the columns are called."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -37,14 +38,21 @@ def test_no_two_keystreams_have_one_key(uses):
     assert len(set(keys)) == 2 * len(uses)
 
 
-def calls_of(names):
-    """Every call of a method with one of these names in the package, with the file."""
+@cache
+def calls():
+    """Every call in the package, by the name of the function, with the file."""
+    found = []
     for path in sorted(ROOT.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 called = getattr(node.func, "attr", getattr(node.func, "id", None))
-                if called in names:
-                    yield path.relative_to(ROOT).as_posix(), called, node
+                found.append((path.relative_to(ROOT).as_posix(), called, node))
+    return found
+
+
+def calls_of(names):
+    """Every call of a method with one of these names in the package, with the file."""
+    return [call for call in calls() if call[1] in names]
 
 
 def test_every_use_of_the_key_names_its_purpose():

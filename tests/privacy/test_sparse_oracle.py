@@ -48,7 +48,7 @@ def both(priors, scale):
     return looks, loss.pure(scale)
 
 
-@sweep(150, 3000)
+@sweep(80, 3000)
 @pytest.mark.usefixtures("few_looks")
 def test_the_same_as_the_table(count):
     rng = np.random.default_rng(4)

@@ -15,6 +15,20 @@ from puffer_frames.verbs.plans import file as plan_file
 from puffer_frames.verbs.plans.file import digest_of
 
 PASSWORD = "ein Paßwort"
+COST = plan_file._COST
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cheap_passwords():
+    """The least cost that a file may have: an eighth of the usual one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan_file, "_COST", plan_file._LEAST_COST)
+        yield
+
+
+def test_the_usual_cost_of_a_password():
+    """128 MB of memory for every password that is tried."""
+    assert COST * plan_file._BLOCK * 128 == 2**27
 
 
 @pytest.fixture(scope="module")
