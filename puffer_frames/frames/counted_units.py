@@ -82,8 +82,8 @@ def count_units(table: PlainColumns, asked: UnitColumns, engine: UnitEngine, /) 
 
     Notes
     -----
-    **Cost**: a pass that counts missing labels, and one that puts the values of each unit together, in parts where the
-    engine asks for that. **Memory**: that of a part, and of the different contributions.
+    **Cost**: a pass that counts rows and missing labels, and one that puts the values of each unit together, in parts
+    where the engine asks for that. **Memory**: that of a part, and of the different contributions.
     """
     groups = {f"group_{k}": name for k, name in enumerate(asked.by)}
     labels = ({} if asked.unit is None else {UNIT: asked.unit}) | groups
@@ -98,18 +98,22 @@ def count_units(table: PlainColumns, asked: UnitColumns, engine: UnitEngine, /) 
             hint="Name a column of units, or collect the frame first.",
         )
     _check_dtypes(table, labels, asked)
-    frame = as_text(nw.from_native(table.plain(named)), labels)
-    count = _complete(frame, labels, asked.nulls)
-    for name in (*labels, *(values if asked.nulls == "drop" else {})):
+    frame = whole = as_text(nw.from_native(table.plain(named)), labels)
+    if asked.nulls == "drop":
+        for name in (*labels, *values):
+            frame = frame.filter(_present(frame, name))
+    count = _complete(frame, labels, engine)
+    if not count:
+        check_rows(_complete(whole, {}, engine))
+        raise no_complete_row("an entry")
+    for name in labels:  # one that is missing now was there before, which the number of rows shows
         frame = frame.filter(_present(frame, name))
     parts = engine.parts(nw.to_native(frame), count)
     found = _with_few_values(frame, parts, count, asked, list(groups), engine)
     if found is None:
         plans = [_counts(part, asked, list(groups), engine) for part in parts]
         found = _Found.together([_Found.of(engine.read(plan), asked) for plan in plans])
-    if not len(found.entries):
-        raise no_complete_row("an entry")
-    if asked.nulls == "raise" and found.count != count:
+    if found.count != count:
         raise other_rows("the units", hint="Write the frame to a table first")
     return found.as_two().rows(asked, list(groups))
 
@@ -134,15 +138,13 @@ def _check_dtypes(table: PlainColumns, labels: Mapping[str, str], asked: UnitCol
         check_numbers(dtypes[asked.value], asked.value, role="value")
 
 
-def _complete(frame: Any, labels: dict[str, str], nulls: str) -> int:
-    """The number of rows; raises PriorError for missing labels, unless rows with one are left out."""
+def _complete(frame: Any, labels: dict[str, str], engine: UnitEngine) -> int:
+    """The number of rows; raises PriorError for missing labels."""
     asked = [nw.len().alias(ROWS), *(nw.col(name).count().alias(name) for name in labels)]
-    found = frame.select(*asked).collect(backend="pyarrow").to_native().to_pylist()[0]
+    found = engine.read(nw.to_native(frame.select(*asked))).row(0, named=True)
     count = int(found[ROWS])
-    check_rows(count)
-    if nulls == "raise":
-        for alias, name in labels.items():
-            check_labelled(name, count - int(found[alias]))
+    for alias, name in labels.items():
+        check_labelled(name, count - int(found[alias]))
     return count
 
 

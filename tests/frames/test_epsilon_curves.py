@@ -7,7 +7,7 @@ from conftest import LOCAL_KINDS
 from kinds import entries
 
 import puffer_frames
-from puffer_frames import ArgumentError, ArgumentTypeError, UncoveredFrameError, certificate_of
+from puffer_frames import ArgumentError, ArgumentTypeError, CalibrationError, UncoveredFrameError, certificate_of
 from puffer_frames.noise.stream import ReleaseKey
 
 EPSILONS = [0.2, 1.0, 3.0]
@@ -110,3 +110,13 @@ def test_a_divisor_of_another_type():
     frame = pd.DataFrame(VISITS)
     found = frame.puffer.aggregate(epsilon=1.0, query="mean", divisor=np.float32(0.5), rng=1, **SUMS)
     pd.testing.assert_frame_equal(found, frame.puffer.aggregate(epsilon=1.0, query="mean", divisor=0.5, rng=1, **SUMS))
+
+
+def test_a_curve_goes_on_where_no_noise_is_needed():
+    """Nothing is released, so 0 is an answer: beyond some epsilon the laws of the units hide one another."""
+    frame = pd.DataFrame({"who": list("aabb"), "what": [1, 2, 1, 2]})
+    asked = SUMS | {"protect": "replacement", "query": ("sum", "count")}
+    curve = frame.puffer.aggregate(epsilon=[0.5, 2.0], **asked)
+    assert curve["scale"].tolist() == curve["reach_95"].tolist() == [0.0] * 4
+    with pytest.raises(CalibrationError):
+        frame.puffer.aggregate(epsilon=0.5, **asked)

@@ -9,7 +9,7 @@ from conftest import build_frame, sweep
 from kinds import entries
 
 import puffer_frames
-from puffer_frames import PufferError, certificate_of
+from puffer_frames import CalibrationError, PufferError, certificate_of
 from puffer_frames.frames.plans import units
 
 PLANS = ["polars-lazy", "duckdb", pytest.param("spark", marks=pytest.mark.slow)]
@@ -175,3 +175,17 @@ def test_states_are_compared_letter_by_letter_in_spark(spark):
     frame = spark.createDataFrame(rows, ["time", "state"]).selectExpr("time", "collate(state, 'UTF8_LCASE') as state")
     expected = pl.DataFrame(rows, schema=["time", "state"], orient="row")
     assert ask(frame, state="state", time="time") == ask(expected, state="state", time="time")
+
+
+@pytest.mark.parametrize("run", [2, 3])
+@pytest.mark.parametrize("per", ["pooled", "unit"])
+def test_rows_that_change_between_two_passes(run, per):
+    """The passes are: a look, the steps, the pieces, and the counts of each unit."""
+    whole = pl.DataFrame({"who": [0, 1] * 20, "time": [k // 2 for k in range(40)], "state": list("abba") * 10})
+    runs = iter([False] * run)
+    frame = whole.lazy().map_batches(lambda rows: rows.head(30) if next(runs, True) else rows, schema=whole.schema)
+    found = ask(frame, state="state", time="time", unit="who", per=per)
+    if (run, per) == (3, "pooled"):  # there is no fourth pass
+        assert found == ask(whole, state="state", time="time", unit="who")
+    else:
+        assert found[0] is CalibrationError

@@ -9,7 +9,7 @@ from conftest import build_frame, sweep
 from kinds import entries
 
 import puffer_frames
-from puffer_frames import ArgumentError, ArgumentTypeError, PriorError, PufferError, certificate_of
+from puffer_frames import ArgumentError, ArgumentTypeError, CalibrationError, PriorError, PufferError, certificate_of
 from puffer_frames.frames.plans import units
 from puffer_frames.noise.totals import exact_sum
 
@@ -237,3 +237,23 @@ def test_a_table_without_values(plan):
 def test_integers_of_128_bits_of_polars(rows):
     data = {"who": [k % 7 for k in range(rows)], "what": pl.Series([k % 29 for k in range(rows)], dtype=pl.Int128)}
     assert ask(pl.LazyFrame(data), unit="who", value="what") == ask(pl.DataFrame(data), unit="who", value="what")
+
+
+def changing(data, change):
+    """A plan whose rows are others in every run but the first."""
+    runs = iter([lambda rows: rows])
+    whole = pl.DataFrame(data)
+    return whole.lazy().map_batches(lambda rows: next(runs, change)(rows), schema=whole.schema)
+
+
+@pytest.mark.parametrize("nulls", ["raise", "drop"])
+@pytest.mark.parametrize(
+    "change", [lambda rows: rows.head(5), lambda rows: pl.concat([rows, rows]), lambda rows: rows.clear()]
+)
+@pytest.mark.parametrize("values", [2, 30])
+def test_rows_that_change_between_two_passes(change, nulls, values):
+    data = {"who": [k % 5 for k in range(60)], "what": [float(k % values) for k in range(60)]}
+    for options in ({"unit": "who", "value": "what"}, {"unit": "who", "query": "count"}, {"query": "count"}):
+        found = ask(changing(data, change), nulls=nulls, **options)
+        assert found[0] is CalibrationError
+        assert "the same in every pass" in found[1]

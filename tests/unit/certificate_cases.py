@@ -114,6 +114,8 @@ CASES = {
     "release, each secret": RELEASE | {"secret": ["group", "town"], "secrets": "each"},
     "rows, each secret": ROWS | {"secret": ["group", "town"], "secrets": "each"},
     "release, listed pairs": RELEASE | {"pairs": [("a", "b")]},
+    "release, listed pairs that add up": RELEASE
+    | {"pairs": [("a", "b")], "theorem": "bounded", "calibration": "theorem"},
     "release, kept": RELEASE | {"keep": "town"},
     "release, kept index": RELEASE | {"frame": PEOPLE.set_index(PEOPLE.index * 3), "index": "keep"},
     "release, kept copy": RELEASE | {"frame": PEOPLE.assign(copy=2 * PEOPLE["score"]), "keep": "copy"},

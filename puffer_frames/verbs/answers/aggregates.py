@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,8 +21,7 @@ from puffer_frames.scales.cautions import warn_of_weakness
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.units import choose_scales
 from puffer_frames.verbs.answers.aggregate_request import AggregateRequest
-from puffer_frames.verbs.answers.curves import COLUMNS as CURVE
-from puffer_frames.verbs.answers.curves import errors_at, one_by_one
+from puffer_frames.verbs.answers.curves import curve_of, errors_at, one_by_one
 from puffer_frames.verbs.answers.unit_answers import noisy_answers
 from puffer_frames.verbs.requests.arguments import AggregateArguments, takes
 
@@ -175,8 +175,8 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
 
 
 def _curve(table: Table, several: Sequence[AggregateArguments]) -> NativeFrame:
-    """Scales and errors at several epsilons."""
-    requests = [AggregateRequest.of(one, table.labels) for one in several]
+    """Scales and errors at several epsilons; 0 where no noise is needed, for nothing is released."""
+    requests = [AggregateRequest.of(replace(one, allow_zero_noise=True), table.labels) for one in several]
     rows = table.read_units(requests[0].columns)
     found = []
     for request in requests:
@@ -184,7 +184,7 @@ def _curve(table: Table, several: Sequence[AggregateArguments]) -> NativeFrame:
         means = Fraction(0 if request.divisor is None else float(request.divisor))
         divisors = {query: means if query == "mean" else Fraction(1) for query in request.queries}
         found += errors_at(request.target.epsilon, noises, divisors)
-    return table.answers(labels={}, numbers=dict(zip(CURVE, map(list, zip(*found, strict=True)), strict=True)))
+    return curve_of(table, found)
 
 
 def _choices(request: AggregateRequest, rows: UnitRows) -> dict[str, Choice]:

@@ -8,10 +8,12 @@ from fractions import Fraction
 from typing import Any, TypeVar
 
 from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.table import Table
 from puffer_frames.noise.totals import AnswerNoise, AnswerRow, answer_row
 from puffer_frames.verbs.requests.arguments import AggregateArguments, HistogramArguments
 
-COLUMNS = ("epsilon", "query", "scale", "expected_error", "reach_95")
+_COLUMNS = ("epsilon", "query", "scale", "expected_error", "reach_95")
 
 Arguments = TypeVar("Arguments", AggregateArguments, HistogramArguments)
 
@@ -46,7 +48,7 @@ def one_by_one(arguments: Arguments, /) -> list[Arguments] | None:
 def errors_at(
     epsilon: float, noises: Mapping[str, AnswerNoise | None], asked: Mapping[str, Fraction], /
 ) -> list[AnswerRow | tuple[object, ...]]:
-    """A row of `COLUMNS` per query; `asked` are their public divisors, 0 for one whose error depends on the answer."""
+    """A row of a curve per query; `asked` are their public divisors, 0 for one whose error depends on the answer."""
     found: list[AnswerRow | tuple[object, ...]] = []
     for query, divisor in asked.items():
         if not divisor:
@@ -55,3 +57,9 @@ def errors_at(
         _, scale, error, _, reach = answer_row(Fraction(0), noises["sum" if query == "mean" else query], by=divisor)
         found.append((float(epsilon), query, scale, error, reach))
     return found
+
+
+def curve_of(table: Table, rows: Sequence[Sequence[object]], /) -> NativeFrame:
+    """A small frame of the rows of a curve."""
+    columns = zip(_COLUMNS, map(list, zip(*rows, strict=True)), strict=True)
+    return table.answers(labels={}, numbers=dict(columns))

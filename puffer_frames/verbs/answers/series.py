@@ -22,8 +22,7 @@ from puffer_frames.scales.cautions import warn_of_weakness
 from puffer_frames.scales.chains import believed_chains
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.series import ReleasedCounts, choose_noise
-from puffer_frames.verbs.answers.curves import COLUMNS as CURVE
-from puffer_frames.verbs.answers.curves import errors_at, one_by_one
+from puffer_frames.verbs.answers.curves import curve_of, errors_at, one_by_one
 from puffer_frames.verbs.answers.series_request import SeriesRequest, check_bins
 from puffer_frames.verbs.requests.arguments import HistogramArguments, takes
 
@@ -210,7 +209,7 @@ def _curve(table: Table, several: Sequence[HistogramArguments]) -> NativeFrame:
         noise = request.noise.at(_choice(request, chains, rows, released).scale)
         query, divisor = ("count", 1) if request.counts else ("frequency", shortest)
         found += errors_at(request.target.epsilon, {query: noise}, {query: Fraction(divisor)})
-    return table.answers(labels={}, numbers=dict(zip(CURVE, map(list, zip(*found, strict=True)), strict=True)))
+    return curve_of(table, found)
 
 
 def _labels(request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts) -> dict[str, list[Any]]:
