@@ -154,11 +154,16 @@ def _quilts(length, node):
 
 
 def sigma(transition, initial, length, epsilon):
-    """MQMExact scale of a 1-Lipschitz query: the worst node's best quilt, by the score card / (epsilon - influence)."""
-    paths, weights, _ = _enumerate(transition, initial, length)
+    """MQMExact scale of a 1-Lipschitz query: the worst node's best quilt, by the score card / (epsilon - influence).
+
+    For several laws of the first state, as rows, a quilt tells as much as it does under the worst.
+    """
+    enumerated = [_enumerate(transition, law, length)[:2] for law in np.atleast_2d(initial)]
     worst = 0.0
     for node in range(1, length + 1):
-        scored = [(_influence(paths, weights, node, quilt), card) for quilt, card in _quilts(length, node)]
+        scored = [
+            (max(_influence(*each, node, quilt) for each in enumerated), card) for quilt, card in _quilts(length, node)
+        ]
         worst = max(worst, min(card / (epsilon - e) for e, card in scored if e < epsilon))
     return worst
 

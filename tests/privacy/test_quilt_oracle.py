@@ -22,7 +22,6 @@ from puffer_frames.loss.atoms.counts import count_loss
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.quilt.influence import any_start_influence, distances, pair_influence, stationary_influence
 from puffer_frames.papers.quilt.nodes import Nodes
-from puffer_frames.papers.quilt.scales import exact_quilts
 from puffer_frames.scales.search import smallest_scale_of
 
 LIPSCHITZ = 2
@@ -84,6 +83,9 @@ def test_scales_are_those_of_all_quilts(count):
         initial = rng.dirichlet(np.ones(states))
         found = quilt_scale(MarkovChain.of(transition, initial=initial), length=length, epsilon=epsilon)
         assert found == pytest.approx(sigma(transition, initial, length, epsilon), rel=1e-9)
+        found = quilt_scale(MarkovChain.of(transition, initial="any"), length=length, epsilon=epsilon)
+        nearly_known = (1 - 1e-12) * np.eye(states) + 1e-12 / states
+        assert found == pytest.approx(sigma(transition, nearly_known, length, epsilon), rel=1e-6)
 
 
 def test_influences_are_those_of_all_sequences():
@@ -273,27 +275,29 @@ def test_settled_laws_stand_for_later_ones(monkeypatch):
         assert found == pytest.approx(quilt_scale(chain, length=10**9, epsilon=1.0), rel=1e-7)
 
 
-def test_searches_that_take_too_long_answer_for_any_start(monkeypatch):
+def test_searches_that_take_too_long_answer_for_any_start_and_node(monkeypatch):
     chain = MarkovChain.of([[0.9, 0.1], [0.4, 0.6]], initial=[1, 0])
     whatever = MarkovChain.of(chain.transition, initial="any")
+    searched = quilt_scale(whatever, length=500, epsilon=1.0)
     monkeypatch.setattr("puffer_frames.papers.quilt.influence._LARGEST_SEARCH", 100)
-    assert quilt_scale(chain, length=500, epsilon=1.0) == quilt_scale(whatever, length=500, epsilon=1.0)
+    assert quilt_scale(chain, length=500, epsilon=1.0) == quilt_scale(whatever, length=500, epsilon=1.0) > searched
 
 
 @sweep(6, 24)
 def test_nodes_in_the_middle_are_those_where_the_sides_cross(monkeypatch, count):
     """Distances up to `most` alone: the nodes left out need no more noise than those that are looked at."""
     for k, (transition, _) in enumerate(chains(count, seed=21)):
-        chain = MarkovChain.of(transition, initial=("stationary", "any")[k % 2])
-        asked = {"length": 120 + k, "epsilon": (0.3, 1.0, 4.0)[k % 3], "most": 5 + k}
-        found = exact_quilts(chain, **asked)
+        length, most = 120 + k, 5 + k
+        influence = stationary_influence if k % 2 == 0 else any_start_influence
+        table = influence(MarkovChain.of(transition), distances(most))
+        nodes = Nodes(table, epsilon=(0.3, 1.0, 4.0)[k % 3], length=length)
+        found = nodes.solve()
         with monkeypatch.context() as patched:
             patched.setattr(Nodes, "_different", lambda self: np.arange(1, self._length + 1))
-            alone = exact_quilts(chain, **asked)
+            alone = nodes.solve()
         assert found.sigma == alone.sigma
-        table = (stationary_influence if k % 2 == 0 else any_start_influence)(chain, distances(asked["most"]))
-        for node in range(1, asked["length"] + 1):  # whatever the noise: some quilt of its own costs no more than one
-            own = list(quilts_of(table, node, asked["length"]))
+        for node in range(1, length + 1):  # whatever the noise: some quilt of its own costs no more than one
+            own = list(quilts_of(table, node, length))
             assert any(q.card >= card and q.influence >= tells - 1e-12 for q in found.quilts for card, tells in own)
 
 

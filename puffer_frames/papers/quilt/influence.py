@@ -129,7 +129,10 @@ def any_start_influence(chain: MarkovChain, steps: IndexArray, /) -> Influence:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class FixedStart:
-    """Of a chain with a given law of its first state: the left side depends on the node."""
+    r"""Of a chain with a given law of its first state, or with any: the left side depends on the node.
+
+    Any law is a mixture of those that know the first state, and :math:`p_i(t)/p_i(s)` is largest for one of them.
+    """
 
     chain: MarkovChain
     steps: IndexArray
@@ -150,16 +153,21 @@ class FixedStart:
             self.right[k] = largest_ratios(log_p, doubtful)[pairs] + slack
             self._columns[k] = largest_ratios(log_p.T.copy(), doubtful.T.copy())[pairs] + slack
             self._logs.append((log_p, doubtful))
-        law = np.asarray(self.chain.initial, dtype=np.float64)
-        self._laws = [(law, law > 0)]
+        laws = np.eye(self.chain.states) if isinstance(self.chain.initial, str) else np.array([self.chain.initial])
+        self._laws = [(laws, laws > 0)]
 
-    def law(self, node: int, /) -> tuple[FloatArray, NDArray[np.bool_]]:
-        """Law of the state at a node (from 1), and where it is positive."""
+    def laws(self, node: int, /) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """Laws of the state at a node (from 1), one for each of the first state, and where they are positive."""
         while len(self._laws) < node:
-            law, possible = self._laws[-1]
+            laws, possible = self._laws[-1]
             reached = possible.astype(float) @ (self.chain.transition > 0).astype(float) > 0
-            self._laws.append((law @ self.chain.transition, reached))
+            self._laws.append((laws @ self.chain.transition, reached))
         return self._laws[node - 1]
+
+    def _possible(self, node: int) -> NDArray[np.bool_]:
+        """The states that a node may have."""
+        possible: NDArray[np.bool_] = np.logical_or.reduce(self.laws(node)[1], axis=0)
+        return possible
 
     def different(self, length: int, /) -> Iterable[int] | None:
         """The nodes of a series that differ from one another; None where there are too many.
@@ -185,15 +193,15 @@ class FixedStart:
             return None
         stationary = np.log(self.chain.stationary)
         for node in (1 << k for k in range(most.bit_length())):
-            law, possible = self.law(node)
-            if possible.all() and float(np.abs(np.log(law) - stationary).max()) <= _SETTLED:
+            laws, possible = self.laws(node)
+            if possible.all() and float(np.abs(np.log(laws) - stationary).max()) <= _SETTLED:
                 return node
         return None
 
     def _held(self, most: int) -> int | None:
         """A node from which on, up to another one, every state is possible; None where that is not known."""
         if self._full is None and (self.chain.transition > 0).any(axis=0).all():
-            self._full = next((node for node in range(1, most + 1) if self.law(node)[1].all()), None)
+            self._full = next((node for node in range(1, most + 1) if self._possible(node).all()), None)
         return self._full
 
     def at(self, node: int, /) -> tuple[FloatArray, FloatArray]:
@@ -201,15 +209,17 @@ class FixedStart:
         pairs = off_diagonal(self.chain.states)
         late = self._settled is not None and node > self._settled
         known = self._settled if late and self._settled is not None else node
-        law, possible = self.law(known)
+        laws = log_power(self.laws(known))
+        possible = self._possible(known)
         both = possible[pairs[0]] & possible[pairs[1]]
         first, second = pairs[0][both], pairs[1][both]
-        shift = np.log(law[second]) - np.log(law[first]) + rounding(known, self.chain.states) + 8 * _SETTLED * late
+        shift = largest_ratios(laws[0].T.copy(), laws[1].T.copy())[second, first]
+        shift += rounding(known, self.chain.states) + 8 * _SETTLED * late
         count = int(np.searchsorted(self.steps, node))
         left = self._columns[:count, both].copy()
         held = self._held(known)
         for k in range(0 if held is None else int(np.searchsorted(self.steps, node - held + 1)), count):
-            _, start = self.law(min(known, node - int(self.steps[k])))
+            start = self._possible(min(known, node - int(self.steps[k])))
             if not start.all():
                 log_p, doubtful = self._logs[k]
                 columns = largest_ratios(log_p[start].T.copy(), doubtful[start].T.copy())

@@ -63,8 +63,9 @@ def quilt_scale(chains: MarkovChain | Sequence[MarkovChain], /, *, length: int, 
     -----
     **Guarantee**: pure epsilon-Pufferfish privacy of "X_i = s" against "X_i = t" for every i and all states. Releases
     with the same quilts add up ([SC17]). Where the length does not let any quilt help, the answer is T/epsilon.
-    **Rounding**: up. **Cost**: powers of the matrix up to epsilon sigma, whatever the length; a given initial law
-    costs a check per node until it has settled; where that takes too long, the answer is that for any law.
+    **Rounding**: up. **Cost**: powers of the matrix up to epsilon sigma, whatever the length; a given initial law,
+    or any, costs a check per node until it has settled; where that takes too long, the influence of a quilt is bounded
+    by one number for all nodes and starts.
     Where distances beyond 2,048 matter, those beyond 512 are looked at in steps of 1/256 of themselves, which can raise
     the scale by about as much.
 
@@ -164,8 +165,6 @@ def exact_quilts(chain: Chain, /, *, length: int, epsilon: float, most: int | No
         steps = distances(min(most, far_enough(chain, epsilon=epsilon, length=length)))
         return Nodes(stationary_influence(chain, steps), epsilon=epsilon, length=length).solve()
     steps = distances(min(most, far_enough(chain, epsilon=epsilon, length=length)))
-    if isinstance(chain.initial, str):
-        return Nodes(any_start_influence(chain, steps), epsilon=epsilon, length=length).solve()
     start = FixedStart(chain=chain, steps=steps)
     nodes = start.different(length)
     if nodes is None:
