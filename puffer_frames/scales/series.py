@@ -7,10 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+from numpy.typing import NDArray
+
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.loss.atoms.counts import LONGEST, check_length, count_loss
 from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.outcome import Loss, Verification
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.rounding import divide_up
 from puffer_frames.numbers.target import Target
@@ -22,6 +25,7 @@ from puffer_frames.priors.chain_box import ChainBox
 from puffer_frames.priors.markov import MarkovChain
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice, measure
+from puffer_frames.scales.long_counts import SHORT, loss_in_windows
 from puffer_frames.scales.search import smallest_scale_of
 
 _MOST_TIMES = 4 * LONGEST**2
@@ -215,26 +219,10 @@ def _exact(
     chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, target: Target, *, belief: str, noise: Noise
 ) -> Choice:
     _check_exact(chains, rows, counts, noise)
-    asked = noise.unrounded(target.pure)
-    counted = [k == counts.released[-1] for k in range(len(rows.states))]
+    counted = np.array([k == counts.released[-1] for k in range(len(rows.states))])
     known = [chain for chain in chains if isinstance(chain, MarkovChain)]  # a box has none: refused before
-    scale, engines = 0.0, []
     patterns = rows.patterns(from_start=_has_law(chains))
-    if sum(seen.size**2 for seen in patterns) > _MOST_TIMES:
-        raise ArgumentError(
-            'mechanism="exact"',
-            rule="for few different series, or short ones",
-            got=f"{len(patterns)} series of different times",
-            hint='Use mechanism="quilt", or say gaps="independent" where the series start anew after a gap.',
-        )
-    for seen in patterns:
-        if int(seen.sum()) / asked.epsilon <= scale:
-            break  # the whole stretch changes the count by its rows at most
-        loss = count_loss(known, counted, length=seen.size, observed=seen)
-        if loss is None:
-            continue
-        engines.append(loss)
-        scale = max(scale, smallest_scale_of(engines[-1], asked))
+    engines, scale = _losses(known, counted, patterns, noise.unrounded(target.pure))
     if not engines:
         raise _nothing_to_hide()
     if scale == 0:
@@ -261,9 +249,55 @@ def _exact(
     )
 
 
+def _losses(
+    chains: list[MarkovChain], counted: NDArray[np.bool_], patterns: list[NDArray[np.bool_]], target: Target
+) -> tuple[list[Loss], float]:
+    """Losses of a count of series with rows at these times, and the scale for all of them."""
+    _check_work(patterns, [seen for seen in patterns if not _is_long(seen)])
+    engines, scale, covered, whole = list[Loss](), 0.0, math.inf, list[NDArray[np.bool_]]()
+    for seen in patterns:
+        if int(seen.sum()) / target.epsilon <= scale:
+            break  # the whole stretch changes the count by its rows at most
+        if _is_long(seen):
+            if seen.size >= covered:
+                continue
+            found = [loss_in_windows(chain, counted, length=seen.size, target=target) for chain in chains]
+            windows = [each for each in found if each is not None]
+            if len(windows) == len(chains):
+                engines += [loss for loss, _ in windows]
+                scale = max(scale, *(needed for _, needed in windows))
+                covered = max(loss.covers for loss, _ in windows)
+                continue
+        check_length(seen.size)
+        whole.append(seen)
+        _check_work(patterns, whole)
+        loss = count_loss(chains, counted.tolist(), length=seen.size, observed=seen)
+        if loss is not None:
+            engines.append(loss)
+            scale = max(scale, smallest_scale_of(loss, target))
+    return engines, scale
+
+
+def _is_long(seen: NDArray[np.bool_]) -> bool:
+    """Whether a series may be looked at in windows."""
+    return seen.size > SHORT and bool(seen.all())
+
+
+def _check_work(patterns: list[NDArray[np.bool_]], whole: list[NDArray[np.bool_]]) -> None:
+    """Raise ArgumentError where too many series have to be worked out whole."""
+    if sum(seen.size**2 for seen in whole) > _MOST_TIMES:
+        raise ArgumentError(
+            'mechanism="exact"',
+            rule="for few different series, or short ones",
+            got=f"{len(patterns)} series of different times",
+            hint='Use mechanism="quilt", or say gaps="independent" where the series start anew after a gap.',
+        )
+
+
 def _check_exact(chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, noise: Noise) -> None:
     """Raise ArgumentError for what has no exact law of a count."""
-    check_length(max(times for times, _ in rows.extents(from_start=_has_law(chains))))
+    with_gaps = [times for times, seen in rows.extents(from_start=_has_law(chains)) if times > seen]
+    check_length(max(with_gaps, default=1))
     if noise != PUBLISHED_FOR or (counts.several and len(rows.states) != 2):
         raise ArgumentError(
             'mechanism="exact"',

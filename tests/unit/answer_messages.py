@@ -47,7 +47,7 @@ MANY_GAPS = pd.DataFrame(
         "state": list("aabba") * 25,
     }
 )
-LONGEST = pd.DataFrame({"time": range(2100), "state": list("ab") * 1050})
+LONGEST = pd.DataFrame({"time": [0, *range(2, 2101)], "state": list("ab") * 1050})
 CHAIN = [[0.9, 0.1], [0.4, 0.6]]
 STUCK = [[1.0, 0.0], [0.0, 1.0]]
 NORMAL, PEAKS = Prior.gaussian(0, 1), Prior.mixture([0.5, 0.5], [0, 1], [1, 1])

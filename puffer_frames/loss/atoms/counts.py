@@ -19,7 +19,7 @@ from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 
 LONGEST = 2000
-"""Longest series; the tables have (states x length^2) entries."""
+"""Longest series whose whole law is worked out; the tables have (states x length^2) entries."""
 _LEAST = 2.0**-500
 """Least share of a state in the probability of a count up to a time: below, products would leave the floats."""
 _CHUNK = 1 << 20
@@ -42,10 +42,15 @@ class CountLoss(DiscreteLoss):
     ) -> CountLoss:
         """The laws of counts 0, 1, ... as rows; `starts` is where each time begins, and the end of the last."""
         engine = cls.__new__(cls)
-        positions = np.arange(rows.mantissas.shape[1], dtype=np.float64)
-        engine._prepare_table(list(secrets), positions, *rows, pairs=pairs, error=error)
-        engine._starts = starts
+        engine._fill(secrets, rows, starts, pairs=pairs, error=error)
         return engine
+
+    def _fill(
+        self, secrets: Sequence[Secret], rows: Law, starts: IndexArray, *, pairs: tuple[Pair, ...], error: float
+    ) -> None:
+        positions = np.arange(rows.mantissas.shape[1], dtype=np.float64)
+        self._prepare_table(list(secrets), positions, *rows, pairs=pairs, error=error)
+        self._starts = starts
 
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over y: the highest less the lowest density of every time."""
@@ -75,7 +80,7 @@ def check_length(length: int, /) -> None:
     if length > LONGEST:
         raise ArgumentError(
             'the length of a series for mechanism="exact"',
-            rule=f"at most {LONGEST:,}",
+            rule=f"at most {LONGEST:,} where it has gaps, or where the chain is slow to forget its state",
             got=f"{length:,}",
             hint='Use mechanism="quilt".',
         )
@@ -175,8 +180,8 @@ def _laws(
     transition: FloatArray, start: FloatArray, weights: NDArray[np.bool_], seen: NDArray[np.bool_]
 ) -> list[tuple[IndexArray, Law]]:
     """For each time the states that are possible then, and a law of the count for each of them."""
-    after = _backward(transition, weights, seen)
-    up_to = _forward(transition, start, weights, seen)
+    after = backward(transition, weights, seen)
+    up_to = forward(transition, start, weights, seen)
     convolve = convolver()
     found = []
     for i in range(seen.size):
@@ -189,7 +194,7 @@ def _laws(
     return found
 
 
-def _forward(
+def forward(
     transition: FloatArray, start: FloatArray, weights: NDArray[np.bool_], seen: NDArray[np.bool_]
 ) -> list[Law]:
     """P(X_i = x, count of the first i = c) for i = 1, ..., T, each of shape (states, times seen + 1)."""
@@ -202,10 +207,15 @@ def _forward(
     return laws
 
 
-def _backward(transition: FloatArray, weights: NDArray[np.bool_], seen: NDArray[np.bool_]) -> list[Law]:
-    """P(count of the last r = c | X = x before them) for r = 0, ..., T - 1, each of shape (states, times seen + 1)."""
+def backward(
+    transition: FloatArray, weights: NDArray[np.bool_], seen: NDArray[np.bool_], *, ends: FloatArray | float = 1.0
+) -> list[Law]:
+    """P(count of the last r = c | X = x before them) for r = 0, ..., T - 1, each of shape (states, times seen + 1).
+
+    With an indicator of states `ends` it is the probability of that count together with one of these states at the end.
+    """
     table = np.zeros((transition.shape[0], int(seen.sum()) + 1))
-    table[:, 0] = 1.0
+    table[:, 0] = ends
     laws = [normalised(table)]
     for there in seen[:0:-1]:
         laws.append(_step(transition, _shifted(laws[-1], weights) if there else laws[-1]))

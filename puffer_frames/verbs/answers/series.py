@@ -52,8 +52,8 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         0, except for Gaussian noise.
     mechanism : "quilt", "quilt-approx", "exact" or "group"
         The Markov Quilt Mechanism with exact influences; with influences bounded by how fast the chain mixes; the exact
-        loss of one count (two states, or one of `bins`; at most 2,000 times); the privacy of a whole series, which
-        needs no chain, for comparison.
+        loss of one count (two states, or one of `bins`; at most 2,000 times where there are gaps or the chain is slow
+        to forget its state); the privacy of a whole series, which needs no chain, for comparison.
     chain : "estimated", "population", Population(), transition matrix, MarkovChain or several
         Rows from, columns to, in ascending order of the states. Several: the guarantee covers each. "population": every
         matrix that the series do not refute with 95 % confidence, and every start; for mechanism="quilt". Not used, nor

@@ -1,0 +1,67 @@
+"""Counts of long series from windows: never below the loss of all sequences, and as large as it for large windows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import sweep
+from sequence_oracle import count_loss as brute_count_loss
+from sequence_oracle import random_chain, stationary
+
+from puffer_frames import MarkovChain
+from puffer_frames.loss.atoms import count_windows
+from puffer_frames.loss.atoms.count_windows import WindowedCountLoss
+from puffer_frames.loss.atoms.counts import count_loss
+from puffer_frames.numbers.target import Target
+from puffer_frames.scales.long_counts import loss_in_windows
+from puffer_frames.scales.search import smallest_scale_of
+
+
+@sweep(60, 600)
+def test_small_windows_bound_the_loss_of_all_sequences(count, monkeypatch):
+    monkeypatch.setattr(count_windows, "_SETTLED", 0.5)
+    rng, compared = np.random.default_rng(31), 0
+    for k in range(count):
+        transition = random_chain(rng, 2 + k % 2)
+        states, window, length = transition.shape[0], 1 + k % 3, 8
+        start = rng.dirichlet(np.ones(states)) if k % 4 == 1 else None
+        chain = MarkovChain.of(transition, initial="stationary" if start is None else start)
+        state = k % states
+        loss = WindowedCountLoss.of(chain, np.arange(states) == state, length=length, window=window)
+        if loss is None:
+            continue
+        for scale in (0.4, 1.7, 9.0):
+            true = brute_count_loss(
+                transition, stationary(transition) if start is None else start, length, state, scale
+            )
+            bracket = loss.pure(scale).bracket
+            assert bracket.lower <= true * (1 + 1e-9) <= bracket.upper * (1 + 2e-9)
+            compared += 1
+    assert compared > count
+
+
+@pytest.mark.parametrize(
+    ("transition", "initial"),
+    [([[0.9, 0.1], [0.1, 0.9]], "stationary"), ([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]], [0.0, 0.4, 0.6])],
+)
+@pytest.mark.parametrize("epsilon", [0.3, 4.0])
+def test_large_windows_need_the_scale_of_the_whole_series(transition, initial, epsilon):
+    chain, target = MarkovChain.of(transition, initial=initial), Target(epsilon=epsilon, delta=0.0)
+    counted = np.arange(chain.states) == 1
+    loss, scale = loss_in_windows(chain, counted, length=301, target=target)
+    whole = smallest_scale_of(count_loss([chain], counted.tolist(), length=301), target)
+    assert whole * (1 - 1e-8) <= scale <= whole * (1 + 2e-7)
+    assert loss.pure(scale).bracket.lower >= epsilon * (1 - 2e-7)
+
+
+def test_chains_that_forget_slowly_have_no_windows():
+    chain = MarkovChain.of([[0.9999, 0.0001], [0.0001, 0.9999]])
+    assert loss_in_windows(chain, np.array([False, True]), length=1000, target=Target(epsilon=1.0, delta=0.0)) is None
+    turns = MarkovChain.of([[0.0, 1.0], [1.0, 0.0]])
+    assert loss_in_windows(turns, np.array([False, True]), length=1000, target=Target(epsilon=1.0, delta=0.0)) is None
+
+
+def test_a_hundred_thousand_times():
+    frame = pd.DataFrame({"time": np.arange(100_000), "state": np.arange(100_000) // 7 % 2})
+    asked = {"state": "state", "time": "time", "epsilon": 1.0, "mechanism": "exact"}
+    released = frame.puffer.histogram(chain=[[0.9, 0.1], [0.1, 0.9]], **asked)
+    assert released["scale"].iloc[0] == pytest.approx(8.640477, rel=1e-6)
