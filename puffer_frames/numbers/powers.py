@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +14,10 @@ Coefficients: TypeAlias = "tuple[list[int], list[int]]"
 
 _FREE = 2
 """Places from the smallest sum to the largest that are looked at one by one, for each coefficient allowed."""
+_WIDE = 1024
+"""Cells from which on arrays pay."""
+_LARGEST_LEVELS = 40
+"""Bits of the sum of the levels up to which words have enough of their own."""
 
 
 def power(steps: Sequence[int], levels: Sequence[int], copies: int, /, *, most: int) -> Coefficients | None:
@@ -32,19 +37,43 @@ def power(steps: Sequence[int], levels: Sequence[int], copies: int, /, *, most: 
     Notes
     -----
     **Rounding**: none. **Cost**, for d terms, n places from the smallest to the largest and coefficients of w words:
-    O(k d n w) for one long integer in which every coefficient has a field of its own, in steps of a machine word; or
-    O(d n) products of long integers by the recurrence of the powers of a polynomial. Where the places are more than
-    twice `most`, one draw after the other.
+    O(k d n w) for arrays of words, or for one long integer in which every coefficient has a field of its own; or O(d n)
+    products of long integers by the recurrence of the powers of a polynomial. Where the places are more than twice
+    `most`, one draw after the other.
     """
     cells = steps[-1] * copies + 1
     width = (sum(levels) ** copies).bit_length() // 8 + 1
     if cells > _FREE * most:
         return _one_by_one(steps, levels, copies, most=most)
     if copies * width < 700 + width:
-        found = _in_fields(steps, levels, copies, cells=cells, width=width)
+        limbs = cells >= _WIDE and sum(levels).bit_length() <= _LARGEST_LEVELS
+        found = (_in_limbs if limbs else _in_fields)(steps, levels, copies, cells=cells, width=width)
     else:
         found = _by_recurrence(steps, levels, copies, cells=cells)
     return found if len(found[0]) <= most else None
+
+
+def _in_limbs(steps: Sequence[int], levels: Sequence[int], copies: int, *, cells: int, width: int) -> Coefficients:
+    """Words of so many bits that the sum of their multiples stays in 64, and then carries."""
+    bits = 62 - sum(levels).bit_length()
+    words = 8 * width // bits + 1
+    table = np.zeros((words, cells), dtype=np.int64)
+    table[0, 0], reach = 1, 1
+    for _ in range(copies):
+        found = np.zeros_like(table)
+        for step, level in zip(steps, levels, strict=True):
+            part = table[:, :reach]
+            found[:, step : step + reach] += part if level == 1 else level * part
+        reach += steps[-1]
+        for low, high in pairwise(found[:, :reach]):
+            high += low >> bits
+            low &= (1 << bits) - 1
+        table = found
+    places = np.flatnonzero(table.any(axis=0))
+    total = table[0, places].astype(object)
+    for k in range(1, words):
+        total += table[k, places].astype(object) << bits * k
+    return places.tolist(), total.tolist()
 
 
 def _in_fields(steps: Sequence[int], levels: Sequence[int], copies: int, *, cells: int, width: int) -> Coefficients:

@@ -316,7 +316,7 @@ def sum_of_draws(prior: Prior, copies: int, /, *, width: float | None = None, pa
     if found is None:
         return _sum_on_grid(prior, copies, grid_width(values[-1] - values[0], LARGEST_CONVOLUTION // copies - 2))
     numerators = [copies * whole[0] + divisor * place for place in found[0]]
-    sums = np.array([number / denominator for number in numerators])
+    sums = _quotients(numerators, Fraction(1, denominator))
     law = Prior.of_levels(sums, np.array(found[1], dtype=object))
     integral = denominator == 1 and max(abs(numerators[0]), abs(numerators[-1])) < 2**53
     if integral or (decimals == values and all(map(_is_exact, sums.tolist(), numerators, repeat(denominator)))):
@@ -359,9 +359,17 @@ def _sum_on_grid(prior: Prior, copies: int, width: float, *, parts: int = 1) -> 
     found = power([place - places[0] for place in levels], list(levels.values()), copies, most=2 * LARGEST_CONVOLUTION)
     assert found is not None  # the grid of the sum has no more points
     first = copies * places[0]
-    sums = np.array([(first + place) * step.numerator / step.denominator for place in found[0]])
+    sums = _quotients([first + place for place in found[0]], step)
     radius = float(copies * moved) + _rounding(values, copies)
     return replace(Prior.of_levels(sums, np.array(found[1], dtype=object)), radius=radius * _ROUND_UP)
+
+
+def _quotients(numbers: list[int], unit: Fraction) -> FloatArray:
+    """Ascending whole numbers times a unit, each rounded once."""
+    times, by = unit.as_integer_ratio()
+    if max(abs(numbers[0]) * times, abs(numbers[-1]) * times, by) < 2**53:
+        return np.array(numbers, dtype=np.float64) * times / by  # the products are whole floats
+    return np.array([number * times / by for number in numbers])
 
 
 def _rounding(values: Sequence[float], copies: int) -> float:
@@ -372,6 +380,8 @@ def _rounding(values: Sequence[float], copies: int) -> float:
 def without_specks(prior: Prior, /) -> Prior:
     """A discrete prior without the atoms whose weight no float holds; their probability is at most `SPECKS`."""
     levels, total = prior.levels
+    if total.bit_length() < _SPECK_BITS:
+        return prior
     held = np.array([level.bit_length() + _SPECK_BITS > total.bit_length() for level in map(int, levels)])
     if held.all():
         return prior
