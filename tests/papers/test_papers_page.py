@@ -112,9 +112,9 @@ def test_published_numbers_of_the_relaxed_rule(script):
     """arXiv 2601.06385: 3.39 and 2.53 are printed; exact ones are 1.574, .8395 and .862."""
     if not script.DATA.exists():
         pytest.skip("the real tables of the papers (../shared/data) are not beside this checkout")
-    found = [row for row in script.relaxed(script.DATA) if row.where.startswith("arXiv")]
-    assert [round(row.published, 2) for row in found] == [row.printed for row in found] == [3.39, 2.53, 2.53]
-    assert [round(row.ours, 3) for row in found] == [1.574, 0.84, 0.862]
+    found = [(row.published, row.ours) for row in script.relaxed(script.DATA) if row.where.startswith("arXiv")]
+    assert [round(published, 2) for published, _ in found] == [3.39, 2.53, 2.53]
+    assert [round(ours, 3) for _, ours in found] == [1.574, 0.84, 0.862]
 
 
 def test_printed_numbers(plain):
