@@ -55,7 +55,7 @@ from puffer_frames.priors.fitting import fit_gaussian, fit_mixture
 from puffer_frames.priors.markov import MarkovChain, binary_class
 from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.prior import Prior
-from puffer_frames.priors.transport import w_infinity
+from puffer_frames.priors.transport import transport_plan, w_infinity
 from puffer_frames.scales.channels.best import FoundChannel, best_channel
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.learned import Bootstrap, Contamination, Population
@@ -177,6 +177,7 @@ __all__ = [
     "read_certificate",
     "smallest_scale",
     "translation_scale",
+    "transport_plan",
     "value_scale",
     "verify",
     "w_infinity",

@@ -78,11 +78,11 @@ def mixture_scale(
         p, q = priors[a], priors[b]
         means = np.abs(p.means[:, None] - q.means)
         stds = np.abs(p.stds[:, None] - q.stds)
-        largest = max(largest, float((transport_plan(p, q) * (means + tau * stds)).sum()))
+        largest = max(largest, float((component_plan(p, q) * (means + tau * stds)).sum()))
     return largest / epsilon * _ROUND_UP
 
 
-def transport_plan(p: Prior, q: Prior, /) -> FloatArray:
+def component_plan(p: Prior, q: Prior, /) -> FloatArray:
     """Coupling of the components with the least mean squared W2 distance, shape (components of p, of q)."""
     rows, columns = p.means.size, q.means.size
     unit = max(float(np.ptp(np.concatenate([p.means, q.means]))), float(max(p.stds.max(), q.stds.max()))) or 1.0

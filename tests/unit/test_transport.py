@@ -3,8 +3,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
-from puffer_frames import Prior, PriorError, w_infinity
+from puffer_frames import Prior, PriorError, transport_plan, w_infinity
 from puffer_frames.priors.transport import w_infinity_diameter
 
 
@@ -92,3 +93,45 @@ def test_a_grid_of_levels_finds_the_same_distance(monkeypatch):
     assert [w_infinity_diameter(priors) for priors in cases] == expected
     monkeypatch.setattr("puffer_frames.priors.transport._GRID", 13)
     assert [w_infinity_diameter(priors) for priors in cases] == expected
+
+
+def test_the_plan_moves_the_one_law_to_the_other():
+    rng = np.random.default_rng(3)
+    for p, q in zip(random_priors(rng, 200), random_priors(rng, 200), strict=True):
+        plan = transport_plan(p, q)
+        assert (plan[:, 2] > 0).all()
+        assert (np.diff(plan[:, :2], axis=0) >= 0).all()
+        assert len(np.unique(plan[:, :2], axis=0)) == len(plan) < p.means.size + q.means.size
+        for side, law in enumerate((p, q)):
+            sums = [math.fsum(plan[plan[:, side] == x, 2]) for x in law.means]
+            assert sums == pytest.approx(law.weights, rel=1e-14)
+        assert np.abs(plan[:, 0] - plan[:, 1]).max() == brute_force(p, q)
+
+
+@pytest.mark.parametrize("power", [1, 2, 3])
+def test_the_plan_is_the_cheapest_for_convex_costs(power):
+    rng = np.random.default_rng(4)
+    for p, q in zip(random_priors(rng, 20), random_priors(rng, 20), strict=True):
+        rows, columns = p.means.size, q.means.size
+        cost = np.abs(p.means[:, None] - q.means).ravel() ** power
+        sums = np.vstack([np.kron(np.eye(rows), np.ones(columns)), np.kron(np.ones(rows), np.eye(columns))])
+        found = linprog(cost, A_eq=sums[:-1], b_eq=np.concatenate([p.weights, q.weights])[:-1])
+        x, y, mass = transport_plan(p, q).T
+        assert (np.abs(x - y) ** power * mass).sum() == pytest.approx(found.fun, rel=1e-9, abs=1e-9)
+
+
+def test_ties_move_no_mass():
+    p = Prior.mixture([0.1, 0.1, 0.1, 0.7], [0, 1, 2, 10], [0, 0, 0, 0])
+    q = Prior.mixture([0.3, 0.7], [2, 10], [0, 0])
+    assert transport_plan(p, q).tolist() == [[0, 2, 0.1], [1, 2, 0.1], [2, 2, 0.1], [10, 10, 0.7]]
+
+
+def test_a_plan_of_huge_counts():
+    n = 2**70
+    plan = transport_plan(Prior.empirical([0, 5], [n, n]), Prior.empirical([0, 5], [3, 1]))
+    assert plan.tolist() == [[0, 0, 0.5], [5, 0, 0.25], [5, 5, 0.25]]
+
+
+def test_a_plan_is_between_atoms():
+    with pytest.raises(PriorError, match="discrete"):
+        transport_plan(Prior.empirical([0]), Prior.gaussian(0, 1))
