@@ -9,7 +9,7 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.numbers.arguments import check_count, check_epsilon
-from puffer_frames.papers.quilt.influence import any_start_influence, stationary_influence
+from puffer_frames.papers.quilt.influence import FixedStart, stationary_influence
 from puffer_frames.priors.markov import MarkovChain
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.pictures.style import COLOURS, GREY, SMALL, finish, new_axes
@@ -54,7 +54,7 @@ def quilt(
 
     Notes
     -----
-    Quilts of up to 256 steps are looked at. A start that is neither stationary nor "any" is taken for any.
+    Quilts of up to 256 steps are looked at.
 
     References
     ----------
@@ -78,17 +78,22 @@ def quilt(
     before, after = min(node - 1, _MOST_STEPS), min(length - node, _MOST_STEPS)
     steps = np.arange(1, max(before, after) + 1)
     stationary = isinstance(chain.initial, str) and chain.initial == "stationary"
-    found = (stationary_influence if stationary else any_start_influence)(chain, steps)
-    a, b, told = _best(found.left[:before], found.right[:after], length, node, epsilon)
+    if stationary:
+        found = stationary_influence(chain, steps)
+        left, right = found.left[:before], found.right[:after]
+    else:
+        left, right = FixedStart(chain=chain, steps=steps).at(node)
+        right = right[:after]
+    a, b, told = _best(left, right, length, node, epsilon)
     reach = math.ceil(_BEYOND * max(a or 0, b or 0, 4)) + 1
     shown = (min(before, reach), min(after, reach))
     hidden = (-(a - 1) if a else -shown[0] - 0.5, b - 1 if b else shown[1] + 0.5)
     ax.axvspan(hidden[0] - 0.4, hidden[1] + 0.4, color=COLOURS[5], alpha=0.25, linewidth=0, label="hidden with it")
-    for sign, table, count in ((-1, found.left, shown[0]), (1, found.right, shown[1])):
+    for sign, table, count in ((-1, left, shown[0]), (1, right, shown[1])):
         most = table[:count].max(axis=1, initial=0.0).clip(0, 4 * epsilon)
         ax.plot(sign * steps[:count], most, ".-", color=COLOURS[0], linewidth=0.9, markersize=3)
     ax.plot([0], [0], "o", color=COLOURS[1], markersize=5, label="the value")
-    for sign, at, table in ((-1, a, found.left), (1, b, found.right)):
+    for sign, at, table in ((-1, a, left), (1, b, right)):
         if at:
             label = "quilt" if sign > 0 or not b else None
             height = float(table[at - 1].max(initial=0.0))
