@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,6 +50,11 @@ class Points:
             flattest=_columns(self.flattest, index),
             log_sharpness=_columns(self.log_sharpness, index),
         )
+
+    def without_components(self) -> Points:
+        """The curve alone, for less memory."""
+        none = np.empty((0, self.y.size))
+        return replace(self, terms=none, steepest=none, flattest=none, log_sharpness=none)
 
     def join(self, other: Points, /) -> Points:
         """These points followed by others."""

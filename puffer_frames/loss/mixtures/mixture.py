@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +16,7 @@ from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.mixtures.curve import Curve
 from puffer_frames.loss.mixtures.ratio import ratio_cells
 from puffer_frames.loss.mixtures.refine import largest_log_ratio, positive_mass
+from puffer_frames.loss.mixtures.shared_cells import SharedCells
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.loss.ratio_cells import RatioCells
 from puffer_frames.numbers.progress import watched
@@ -28,6 +30,8 @@ _TOLERANCE = 1e-8
 """Relative width that the brackets aim for."""
 _NO_NOISE = 1e-40
 """Below this fraction of the narrowest component the noise is bounded by none at all: its squares leave the floats."""
+_FEW_PAIRS = 8
+"""More pairs are compared quickly first."""
 _ORDINARY = 300
 """Values beyond 2**300 or below 2**-300 are measured in another unit, a power of two, to keep squares in range."""
 
@@ -90,23 +94,21 @@ class MixtureLoss:
         scale = scale / self._unit
         if 0 < scale < self._finest:
             return self.pure(0.0).at_most()
-        lower, upper, worst = 0.0, 0.0, self._pairs[0]
         curves = self._curves(scale)
-        for pair in watched(self._pairs, label="pairs of secrets"):
+
+        def of_pair(pair: Pair, floor: float) -> tuple[float, float]:
             p, q = (self._priors[s] for s in pair)
             if p == q:
-                continue
+                return 0.0, 0.0
             if pair in self._discrete:
                 bracket = self._discrete[pair].pure(scale).bracket
-                low, high = bracket.lower, bracket.upper
-            elif scale == 0:
-                low, high = _raw_log_ratio(p, q, centre=self._centre)
-            else:
-                low, high = largest_log_ratio(curves[pair[0]], curves[pair[1]], tolerance=_TOLERANCE, floor=lower)
-            lower = max(lower, low)
-            if high > upper:
-                upper, worst = high, pair
-        return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=worst)
+                return bracket.lower, bracket.upper
+            if scale == 0:
+                return _raw_log_ratio(p, q, centre=self._centre)
+            return largest_log_ratio(curves[pair[0]], curves[pair[1]], tolerance=_TOLERANCE, floor=floor)
+
+        shared = self._shared(curves) if scale else None
+        return self._worst(of_pair, None if shared is None else shared.largest_log_ratio)
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
@@ -114,21 +116,49 @@ class MixtureLoss:
         scale = scale / self._unit
         if 0 < scale < self._finest:
             return self.hockey_stick(0.0, epsilon=epsilon).at_most()
-        lower, upper, worst = 0.0, 0.0, self._pairs[0]
         curves = self._curves(scale)
-        for pair in watched(self._pairs, label="pairs of secrets"):
+
+        def of_pair(pair: Pair, floor: float) -> tuple[float, float]:
             if self._priors[pair[0]] == self._priors[pair[1]]:
-                continue
+                return 0.0, 0.0
             if pair in self._discrete:
                 bracket = self._discrete[pair].hockey_stick(scale, epsilon=epsilon).bracket
-                orders = [(bracket.lower, bracket.upper)]
-            else:
-                orders = [self._ordered(i, j, curves, scale, epsilon, lower) for i, j in (pair, pair[::-1])]
-            for low, high in orders:
-                lower = max(lower, low)
-                if high > upper:
-                    upper, worst = high, pair
-        return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=worst)
+                return bracket.lower, bracket.upper
+            orders = [self._ordered(i, j, curves, scale, epsilon, floor) for i, j in (pair, pair[::-1])]
+            return max(low for low, _ in orders), max(high for _, high in orders)
+
+        raw = scale == 0 and all(prior.stds.all() for prior in self._priors.values())
+        if raw:
+            curves = {s: _curve(prior, scale=0.0, centre=self._centre) for s, prior in self._priors.items()}
+        shared = self._shared(curves) if scale or raw else None
+        return self._worst(of_pair, None if shared is None else partial(shared.positive_mass, epsilon=epsilon))
+
+    def _shared(self, curves: Mapping[Secret, Curve]) -> SharedCells | None:
+        """Quick bounds of the pairs, where there are many."""
+        return SharedCells.of(list(curves.values())) if len(self._pairs) > _FEW_PAIRS else None
+
+    def _worst(
+        self,
+        of_pair: Callable[[Pair, float], tuple[float, float]],
+        quick: Callable[[int, int], tuple[float, float]] | None,
+    ) -> WorstCase:
+        """The worst pair: with quick bounds, only those that may be it are looked at closely."""
+        lower, upper, worst = 0.0, 0.0, self._pairs[0]
+        pairs, most = self._pairs, [math.inf] * len(self._pairs)
+        if quick is not None:
+            number = {s: k for k, s in enumerate(self._priors)}
+            found = np.array([quick(number[i], number[j]) for i, j in self._pairs])
+            order = np.argsort(-found[:, 1], kind="stable")
+            pairs, most = [self._pairs[k] for k in order], found[order, 1].tolist()
+            lower = float(found[:, 0].max())
+        for pair, bound in zip(watched(pairs, label="pairs of secrets"), most, strict=True):
+            if bound < lower:
+                break  # so are those of the others
+            low, high = of_pair(pair, lower)
+            lower, high = max(lower, low), min(high, bound)
+            if high > upper:
+                upper, worst = high, pair
+        return WorstCase(bracket=Bracket(lower=min(lower, upper), upper=upper), pair=worst)
 
     @np.errstate(over="ignore")  # distances of very many scales: their squares are infinite
     def ratio_cells(self, scale: float, /) -> list[tuple[Pair, RatioCells]] | None:

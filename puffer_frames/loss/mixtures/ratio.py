@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.loss.mixtures.curve import Curve, Points
-from puffer_frames.loss.mixtures.refine import Cells, first_points
+from puffer_frames.loss.mixtures.refine import TAIL_ERROR, Cells, first_points
 from puffer_frames.loss.ratio_cells import RatioCells
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.prior import FloatArray
@@ -19,7 +19,6 @@ _ROUNDS = 12
 _MOST_CELLS = 6_000
 _LEAST_MASS = 1e-16
 """A cell of less mass is not halved."""
-_TAIL_ERROR = 1e-17
 
 
 def ratio_cells(p: Curve, q: Curve, /) -> tuple[RatioCells, RatioCells] | None:
@@ -61,7 +60,7 @@ def _tails(p: Curve, at_p: Points, at_q: Points) -> tuple[list[FloatArray], list
     bounds = []
     for k in (0, -1):
         ratio = at_p.log_f[k] - at_q.log_f[k]
-        error = at_p.error[k] + at_q.error[k] + _TAIL_ERROR if p.scale else np.inf
+        error = at_p.error[k] + at_q.error[k] + TAIL_ERROR if p.scale else np.inf
         bounds.append(np.array([[ratio - error], [ratio + error]]))
     return ends, bounds
 

@@ -14,7 +14,7 @@ from puffer_frames.priors.prior import FloatArray, IndexArray
 
 _MOST_LEVELS = 90
 _MOST_CELLS = 1 << 18
-_TAIL_ERROR = 1e-17
+TAIL_ERROR = 1e-17
 _NARROW = 1 / 128
 """Half the width of the cell about an estimated crossing, in widths of the cell that it was in."""
 _HOPELESS = 0.999
@@ -153,13 +153,13 @@ def largest_log_ratio(p: Curve, q: Curve, /, *, tolerance: float, floor: float =
     if math.inf in (reaches[0][1], reaches[1][1]):
         return 0.0, math.inf
     at_p, at_q = _start(p, q, reaches)
-    if _is_lost(at_p.error + at_q.error):
+    if is_lost(at_p.error + at_q.error):
         return 0.0, math.inf
-    ratio, error = np.abs(at_p.log_f - at_q.log_f), at_p.error + at_q.error + _TAIL_ERROR
+    ratio, error = np.abs(at_p.log_f - at_q.log_f), at_p.error + at_q.error + TAIL_ERROR
     seen, lower, settled = float(ratio.max()), float((ratio - error).max()), float((ratio + error).max())
     cells = Cells.between(at_p, at_q)
     for level in range(_MOST_LEVELS):
-        if _is_lost(cells.error):
+        if is_lost(cells.error):
             return max(0.0, lower), math.inf
         low, high = cells.log_ratio(p.bounds(cells.p_left, cells.p_right), q.bounds(cells.q_left, cells.q_right))
         bound = np.maximum(high, -low)
@@ -179,7 +179,7 @@ def largest_log_ratio(p: Curve, q: Curve, /, *, tolerance: float, floor: float =
     return max(0.0, lower), settled
 
 
-def _is_lost(error: FloatArray) -> bool:
+def is_lost(error: FloatArray, /) -> bool:
     """Whether a density is somewhere too small for its logarithm to be a float: nothing is known of a ratio then."""
     return bool(np.isnan(error).any())
 
@@ -209,7 +209,7 @@ def positive_mass(
     that a straight line between its ends has, and in halves.
     """
     at_p, at_q = first or first_points(p, q)
-    if _is_lost(at_p.error + at_q.error):
+    if is_lost(at_p.error + at_q.error):
         return 0.0, 1.0
     cells = Cells.between(at_p, at_q)
     starts, ends, undecided = _tails(p, at_p, at_q, epsilon)
@@ -217,7 +217,7 @@ def positive_mass(
     decided = [(p.mass(a, b) - factor * q.mass(a, b)).sum() for a, b in zip(starts[1:], ends[1:], strict=True)]
     measured = float(sum(decided))
     for level in range(_MOST_LEVELS):
-        if _is_lost(cells.error):
+        if is_lost(cells.error):
             return 0.0, 1.0
         p_bounds = p.bounds(cells.p_left, cells.p_right)
         low, high = cells.log_ratio(p_bounds, q.bounds(cells.q_left, cells.q_right))
@@ -253,7 +253,7 @@ def _tails(p: Curve, at_p: Points, at_q: Points, epsilon: float) -> tuple[list[F
     starts, ends, undecided = [np.empty(0)], [np.empty(0)], 0.0
     for k, (a, b) in ((0, (-np.inf, float(at_p.y[0]))), (-1, (float(at_p.y[-1]), np.inf))):
         ratio = float(at_p.log_f[k] - at_q.log_f[k])
-        error = float(at_p.error[k] + at_q.error[k]) + _TAIL_ERROR
+        error = float(at_p.error[k] + at_q.error[k]) + TAIL_ERROR
         if p.scale and ratio - error > epsilon:
             starts.append(np.array([a]))
             ends.append(np.array([b]))
