@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
@@ -21,6 +23,11 @@ from puffer_frames.priors.summary import Counts, Summary
 
 EXACT_ROWS = 1 << 17
 """Up to so many rows, and for columns of at most half as many different values, each value is counted by itself."""
+
+_MOST_COUNTS = 1 << 22
+"""So many different values of all secrets together."""
+_LONG = 1 << 14
+"""Rows of a table of counts from which on its labels are numbered first."""
 
 
 class Values(Protocol):
@@ -58,7 +65,7 @@ def count_values(values_of: Values, /, *, groups: Sequence[str], public: str, do
     ArgumentTypeError
         For a secret of floats that are not integers.
     """
-    few, most = EXACT_ROWS // 2, max(EXACT_ROWS, 4 * cells.MOST_CELLS)
+    few, most = EXACT_ROWS // 2, _MOST_COUNTS
     large = values_of.rows > EXACT_ROWS
     counted = None if large and values_of.exceeds(few) else values_of.counted(most)
     if counted is None or (large and (len(counted) > most or int(counted["value"].n_unique()) > few)):
@@ -92,17 +99,23 @@ def _per_secret(
     table: nw.DataFrame[Any], values: FloatArray, counts: NDArray[np.int64], *, groups: Sequence[str]
 ) -> dict[Secret, Counts]:
     """Values and counts of each secret, ascending."""
-    labels = _secrets(table, counts, groups=groups)
-    numbers: dict[Secret, int] = {label: k for k, label in enumerate(dict.fromkeys(labels))}
+    labels, codes = _numbered(table, counts, groups=groups)
     values = values + 0.0  # one zero
-    codes = np.fromiter(map(numbers.__getitem__, labels), dtype=np.intp, count=len(labels))
-    order = np.lexsort((values, codes))
+    if values.size < _LONG:
+        order = np.lexsort((values, codes))
+    else:
+        order = (
+            pl.DataFrame({"code": codes, "value": values})
+            .select(pl.arg_sort_by("code", "value"))
+            .to_series()
+            .to_numpy()
+        )
     codes, values, counts = codes[order], values[order], counts[order]
     fresh = np.flatnonzero(np.append(True, (codes[1:] != codes[:-1]) | (values[1:] != values[:-1])))
     codes, values, counts = codes[fresh], values[fresh], np.add.reduceat(counts, fresh)
-    bounds = np.searchsorted(codes, np.arange(len(numbers) + 1))
+    bounds = np.searchsorted(codes, np.arange(len(labels) + 1))
     parts = {
-        label: (values[bounds[k] : bounds[k + 1]], counts[bounds[k] : bounds[k + 1]]) for label, k in numbers.items()
+        label: (values[bounds[k] : bounds[k + 1]], counts[bounds[k] : bounds[k + 1]]) for k, label in enumerate(labels)
     }
     return {label: parts[label] for label in sorted(parts, key=sort_key)}
 
@@ -225,8 +238,38 @@ def _secrets(table: nw.DataFrame[Any], counts: NDArray[np.int64], *, groups: Seq
     return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
 
+def _numbered(
+    table: nw.DataFrame[Any], counts: NDArray[np.int64], *, groups: Sequence[str]
+) -> tuple[list[Any], NDArray[np.intp]]:
+    """The different secrets of a table of counts, and the number of that of each row."""
+    keys = [table[f"secret_{k}"] for k in range(len(groups))]
+    if len(table) < _LONG or not all(key.dtype.is_integer() or key.dtype == nw.String for key in keys):
+        labels = _secrets(table, counts, groups=groups)
+        numbers: dict[Secret, int] = {label: k for k, label in enumerate(dict.fromkeys(labels))}
+        return list(numbers), np.fromiter(map(numbers.__getitem__, labels), dtype=np.intp, count=len(labels))
+    codes, columns = np.zeros(len(table), dtype=np.intp), list[list[Any]]()
+    for key, what in zip(keys, groups, strict=True):
+        _check_there(key, counts, what=what)
+        encoded = key.to_arrow().dictionary_encode()
+        found = _labels(nw.from_native(pa.chunked_array([encoded.dictionary]), series_only=True), counts, what=what)
+        own = encoded.indices.to_numpy().astype(np.intp)
+        if len(keys) == 1:
+            return found, own
+        held, codes = np.unique(codes * len(found) + own, return_inverse=True)
+        columns = [[column[k] for k in held // len(found)] for column in columns]
+        columns.append([found[k] for k in held % len(found)])
+    return list(zip(*columns, strict=True)), codes
+
+
 def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, what: str) -> list[Any]:
     """Values of one secret or given column as strings, booleans or integers."""
+    _check_there(keys, counts, what=what)
+    hint = "Convert it to strings, or group the values into categories: a secret is one of a few values."
+    return _entries(keys, what, hint=hint)
+
+
+def _check_there(keys: nw.Series[Any], counts: NDArray[np.int64], *, what: str) -> None:
+    """Raise PriorError for missing entries."""
     missing = _missing(keys)
     if missing.any():
         rows = int(counts[missing].sum())
@@ -236,8 +279,6 @@ def _labels(keys: nw.Series[Any], counts: NDArray[np.int64], *, what: str) -> li
             got=f"{rows_text(rows)} with one",
             hint="Say nulls='drop' to leave those rows out, or give them a value of their own such as 'unknown'.",
         )
-    hint = "Convert it to strings, or group the values into categories: a secret is one of a few values."
-    return _entries(keys, what, hint=hint)
 
 
 def _missing(keys: nw.Series[Any]) -> NDArray[np.bool_]:

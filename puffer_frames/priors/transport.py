@@ -154,8 +154,8 @@ def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
 
     Notes
     -----
-    **Cost**: one pass over the m priors, and O(d L) for d different totals of rows where there are few rows per atom;
-    else O(m L) for the L cumulative levels that can hold the largest distance.
+    **Cost**: one sort of the cumulative levels of the m priors; of many levels, of those that can hold the largest
+    distance.
     """
     _check_discrete(priors)
     moved = 2 * Fraction(max(prior.radius for prior in priors))  # both ends may be off
@@ -305,11 +305,16 @@ def _widest_of(steps: Sequence[Steps], *, up_to: tuple[int, int] = (1, 1)) -> tu
     *levels, last = _comparable([*((s.counts, s.total) for s in steps), (end, up_to[1])])
     merged = np.unique(np.concatenate([*levels, last]))
     merged = merged[merged <= last[0]]
-    highest, lowest = np.full(merged.size, -np.inf), np.full(merged.size, np.inf)
-    for own, step in zip(levels, steps, strict=True):
-        at = np.minimum(np.searchsorted(own, merged), own.size - 1)
-        np.maximum(highest, step.high[at], out=highest)
-        np.minimum(lowest, step.low[at], out=lowest)
+    # a quantile function rises: the highest one at u is the largest value of a step that begins before u
+    begins = np.concatenate([np.append(np.full(1, -1, dtype=own.dtype), own[:-1]) for own in levels])
+    order = np.argsort(begins, kind="stable")
+    highest = np.maximum.accumulate(np.concatenate([step.high for step in steps])[order])
+    highest = highest[np.searchsorted(begins[order], merged) - 1]
+    # and the lowest one the smallest value of a step that ends at u or later
+    ends = np.concatenate(levels)
+    order = np.argsort(ends, kind="stable")
+    lowest = np.minimum.accumulate(np.concatenate([step.low for step in steps])[order][::-1])[::-1]
+    lowest = lowest[np.searchsorted(ends[order], merged)]
     widest = int(np.argmax(highest - lowest))
     return float(highest[widest]), float(lowest[widest])
 
