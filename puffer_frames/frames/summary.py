@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -89,27 +88,30 @@ def _in_cells(values_of: Values, *, groups: Sequence[str], public: str, domain: 
             break
         width, counted = finer, values_of.in_cells(finer, domain)
     counts = counted["count"].to_numpy().astype(np.int64)
-    values = (counted["value"].to_numpy().astype(np.float64) + 0.5) * width
+    numbers = counted["value"].to_numpy()
+    values = (numbers.astype(np.float64) + 0.5) * width
     if domain is not None:
         values = values.clip(*domain)
-    return Summary(counts=_per_secret(counted, values, counts, groups=groups), radius=0.5 * width)
+    parts = _per_secret(counted, values, counts, groups=groups, numbers=numbers)
+    return Summary(counts=parts, radius=0.5 * width)
 
 
 def _per_secret(
-    table: nw.DataFrame[Any], values: FloatArray, counts: NDArray[np.int64], *, groups: Sequence[str]
+    table: nw.DataFrame[Any],
+    values: FloatArray,
+    counts: NDArray[np.int64],
+    *,
+    groups: Sequence[str],
+    numbers: NDArray[np.int64] | None = None,
 ) -> dict[Secret, Counts]:
-    """Values and counts of each secret, ascending."""
+    """Values and counts of each secret, ascending; whole numbers in the order of the values sort faster."""
     labels, codes = _numbered(table, counts, groups=groups)
     values = values + 0.0  # one zero
-    if values.size < _LONG:
+    span = 0 if numbers is None else int(numbers.max()) - int(numbers.min()) + 1
+    if numbers is None or span * len(labels) >= 1 << 62:
         order = np.lexsort((values, codes))
     else:
-        order = (
-            pl.DataFrame({"code": codes, "value": values})
-            .select(pl.arg_sort_by("code", "value"))
-            .to_series()
-            .to_numpy()
-        )
+        order = np.argsort(codes * span + (numbers - numbers.min()), kind="stable")
     codes, values, counts = codes[order], values[order], counts[order]
     fresh = np.flatnonzero(np.append(True, (codes[1:] != codes[:-1]) | (values[1:] != values[:-1])))
     codes, values, counts = codes[fresh], values[fresh], np.add.reduceat(counts, fresh)
