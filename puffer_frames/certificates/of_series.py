@@ -35,7 +35,9 @@ class SeriesFacts:
     start_estimated: bool
     """Whether the law of the first state was."""
     counts: bool
-    """Whether counts are released, not frequencies."""
+    """Whether counts or sums are released, not frequencies or means."""
+    query: str
+    """Counts, or the sum or mean of states that are numbers."""
     both: bool
     """Whether the pooled histogram and those of the units are."""
     nulls: str
@@ -88,12 +90,15 @@ def _counted(facts: SeriesFacts) -> Iterator[Statement]:
         yield say("lipschitz", what="the counts of a histogram together", most=released.lipschitz, how=how)
         if facts.noise.unproved_counts:
             yield say("stable-counts")
+    elif released.reach:
+        how = ": the largest state less the smallest"
+        yield say("lipschitz", what="the sum that gets noise", most=released.lipschitz, how=how)
     else:
         yield say("lipschitz", what="the count that gets noise", most=released.lipschitz, how="")
     if released.derived:
         yield say("derived-count")
     if facts.both:
-        answers = "The pooled histogram and those of the units"
+        answers = f"The pooled {'sum' if released.reach else 'histogram'} and those of the units"
         yield say("shared", answers=answers, deltas=" and delta" * (facts.target.delta > 0))
     if "group noise" in facts.choice.remarks:
         yield say("group-noise")
@@ -120,7 +125,7 @@ def _left_out(facts: SeriesFacts) -> Iterator[Statement]:
     if facts.nulls == "drop":
         yield say("nulls", entry="state")
     if not facts.counts:
-        yield say("frequencies")
+        yield say("frequencies" if facts.query == "counts" else "mean-of-series")
     yield say("grid", grid=facts.noise.on_grid)
 
 

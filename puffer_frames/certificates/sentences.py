@@ -298,6 +298,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "shuffled": ("done", "The rows were put into a random order."),
     "after": ("done", "After the noise, at no cost: {done}."),
     "frequencies": ("done", "Frequencies are counts divided by the public number of values."),
+    "mean-of-series": ("done", "The mean is the sum divided by the public number of values."),
     "warning-seed": (
         "not covered",
         "WARNING: the noise came from a seed. Whoever knows the seed can subtract it: this release is not private.",

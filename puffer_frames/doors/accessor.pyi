@@ -185,6 +185,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         floor: float | None = None,
         states: Sequence[Secret] | None = None,
         bins: Sequence[Secret] | None = None,
+        query: Literal["counts", "sum", "mean"] = "counts",
         counts: bool = True,
         per: Literal["pooled", "unit", "both"] = "pooled",
         gaps: Literal["bridge", "independent"] = "bridge",
@@ -192,7 +193,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         ledger: LedgerArgument = None,
         rng: RandomSource = None,
     ) -> Answer:
-        """Release how often each state occurs in series whose neighbouring values depend on one another."""
+        """Release how often each state occurs, or its mean, in series whose neighbouring values depend on one another."""
 
     def audit(
         self,

@@ -45,6 +45,8 @@ class ReleasedCounts:
     """Whether the second of two counts is the public total less the first, at no cost."""
     several: bool
     """Whether more than one is released."""
+    reach: int = 0
+    """How far one value moves the sum of the values, where that gets noise in place of counts."""
 
     @classmethod
     def of(cls, rows: SeriesRows, released: Sequence[int], /) -> ReleasedCounts:
@@ -52,15 +54,20 @@ class ReleasedCounts:
         derived = len(rows.states) == 2 and len(released) == 2
         return cls(released=tuple(released), derived=derived, several=len(released) > 1)
 
+    @classmethod
+    def of_sum(cls, values: Sequence[int], /) -> ReleasedCounts:
+        """None: the sum of the values."""
+        return cls(released=(), derived=False, several=False, reach=max(1, max(values) - min(values)))
+
     @property
     def bins(self) -> int:
-        """How many counts get noise."""
-        return 1 if self.derived else len(self.released)
+        """How many numbers get noise."""
+        return 1 if self.derived or self.reach else len(self.released)
 
     @property
     def lipschitz(self) -> int:
         """How much all of them together change where one value does."""
-        return 1 if self.bins == 1 else 2
+        return self.reach or (1 if self.bins == 1 else 2)
 
 
 def choose_noise(
@@ -93,7 +100,7 @@ def choose_noise(
     for _ in range(counts.bins):  # each coordinate is put on the grid of the noise
         asked = noise.unrounded(asked)
     extents = rows.extents(from_start=_has_law(chains))
-    noise_of = partial(_scale, bins=counts.bins, noise=noise, target=asked)
+    noise_of = partial(_scale, reach=counts.reach or 1, bins=counts.bins, noise=noise, target=asked)
     quilts = printed = _quilts(chains, extents, noise_of, mechanism=mechanism, epsilon=asked.epsilon)
     scale = max(map(noise_of, quilts))
     if mechanism == "quilt":
@@ -178,11 +185,11 @@ def _of_observed(
     return tuple(dict.fromkeys(found))
 
 
-def _scale(quilt: Quilt, *, bins: int, noise: Noise, target: Target) -> float:
-    """Scale of the noise of a count that hides card values up to what the quilt tells of them."""
+def _scale(quilt: Quilt, *, reach: int, bins: int, noise: Noise, target: Target) -> float:
+    """Scale of the noise of a count, or of a sum, that hides card values up to what the quilt tells of them."""
     epsilon = target.epsilon
     room = math.nextafter(epsilon - quilt.influence, -math.inf) if quilt.influence else epsilon
-    return noise.hide_counts(quilt.card, Target(epsilon=room, delta=target.delta), bins=bins)
+    return noise.hide_counts(quilt.card * reach, Target(epsilon=room, delta=target.delta), bins=bins)
 
 
 def _over_extents(

@@ -68,6 +68,7 @@ DAY = pd.DataFrame({"minute": range(200), "state": RNG.choice(["eat", "sleep", "
 BINARY = pd.DataFrame({"minute": range(60), "state": RNG.choice(["in", "out"], 60)})
 BROKEN = BINARY[~BINARY["minute"].isin([20, 21, 40])].reset_index(drop=True)
 UNITS = pd.concat([BINARY.assign(who="p"), BINARY.assign(who="q")], ignore_index=True)
+LEVELS_OF_UNITS = UNITS.assign(state=UNITS["state"].map({"in": -3, "out": 4}))
 HOLES = BINARY.assign(state=BINARY["state"].where(BINARY["minute"] != 30))
 THREE = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]
 TWO = [[0.6, 0.4], [0.4, 0.6]]
@@ -269,6 +270,8 @@ CASES = {
     "series, bounded influences": SERIES | {"mechanism": "quilt-approx"},
     "series, exact": SERIES | {"mechanism": "exact", "bins": ["in"]},
     "series, frequencies": SERIES | {"counts": False},
+    "series, sum of each": SERIES | {"frame": LEVELS_OF_UNITS, "unit": "who", "query": "sum", "per": "both"},
+    "series, mean": SERIES | {"frame": LEVELS_OF_UNITS, "unit": "who", "query": "mean"},
     "series, given start": SERIES | {"initial": [0.5, 0.5]},
     "series, sure start": SERIES | {"initial": SURE},
     "series, several chains": SERIES | {"chain": [TWO, [[0.7, 0.3], [0.3, 0.7]]]},

@@ -19,7 +19,7 @@ _BIASING = (
 )
 BELIEVED = ("beliefs", "chain", "any-dependence", "law", "given-law")
 """Sentences that say what a reader is taken to believe."""
-_AFTER = ("after", "remap", "derived-count", "frequencies")
+_AFTER = ("after", "remap", "derived-count", "frequencies", "mean-of-series")
 _OPEN = ("kept", "kept-tells", "given-alone", "given-lacking", "order-tells", "nulls", "channel-levels", "remap-values")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -17,19 +18,20 @@ from puffer_frames.noise.family import Noise
 from puffer_frames.noise.stream import Purpose
 from puffer_frames.noise.totals import COLUMNS, AnswerRow, answer_row, with_noise
 from puffer_frames.papers.quilt.scales import Chain
+from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.cautions import warn_of_weakness
 from puffer_frames.scales.chains import believed_chains
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.series import ReleasedCounts, choose_noise
 from puffer_frames.verbs.answers.curves import curve_of, errors_at, one_by_one
-from puffer_frames.verbs.answers.series_request import SeriesRequest, check_bins
+from puffer_frames.verbs.answers.series_request import SeriesRequest, check_bins, check_numbers
 from puffer_frames.verbs.requests.arguments import HistogramArguments, takes
 
 
 @takes(HistogramArguments)
 def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFrame:
-    r"""Release how often each state occurs in series whose neighbouring values depend on one another.
+    r"""Release how often each state occurs, or its mean, in series whose neighbouring values depend on one another.
 
     What is hidden is the state at any one time, although the states around it tell of it: their dependence is a Markov
     chain. For other dependence among few values there is `network_scale`.
@@ -67,8 +69,10 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         All states, in the order of the matrix; by default those observed, ascending.
     bins : list, optional
         The states to release; by default all.
+    query : "counts", "sum" or "mean"
+        A count of each state; or, of states that are integers, one number: their sum, or their mean.
     counts : bool
-        ReleasedCounts, or relative frequencies.
+        Counts, or relative frequencies.
     per : "pooled", "unit" or "both"
         One histogram of all units, one each, or both, which share epsilon evenly.
     noise : "laplace", "gaussian" or a noise such as Stable(alpha=1.7)
@@ -90,10 +94,10 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     -------
     pandas.DataFrame, polars.DataFrame or pyarrow.Table
         In memory; from Spark pandas, from DuckDB PyArrow. A row per histogram and state: the unit (where there are
-        several histograms), the state, `answer`, `scale`, `expected_error` (mean absolute noise), `lower_95` and
-        `upper_95`. Certificate attached. For several epsilons, a row of each: `epsilon`, `query`, `scale`,
-        `expected_error` and `reach_95` of a count, or of a frequency of the shortest series (the noise is within it
-        with probability 0.95), without a certificate.
+        several histograms), the state (for a sum or mean the `query`), `answer`, `scale`, `expected_error` (mean
+        absolute noise), `lower_95` and `upper_95`. Certificate attached. For several epsilons, a row of each:
+        `epsilon`, `query`, `scale`, `expected_error` and `reach_95` of a count or sum, or of a frequency or mean of the
+        shortest series (the noise is within it with probability 0.95), without a certificate.
 
     Raises
     ------
@@ -115,7 +119,8 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     **Guarantee**: for every time and pair of states s, t, and every chain,
     :math:`P(\text{answers} \in B \mid X_i = s) \le e^\varepsilon P(\text{answers} \in B \mid X_i = t)`. The query
     changes by at most 2 in all where one value does (by 1 for one bin), which the scale holds; of two states the first
-    count is the public total less the second, so that one is released. A short series, or an epsilon too small for any
+    count is the public total less the second, so that one is released. A sum changes by at most the largest state less
+    the smallest. A short series, or an epsilon too small for any
     quilt, gets the noise of group privacy. A scale for bridged gaps is private for independent pieces too, where the
     start is stationary or any. **Cost**: `puffer_frames.quilt_scale`.
 
@@ -137,11 +142,12 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         return _curve(table, several)
     request = SeriesRequest.of(arguments, table.labels)
     rows = table.read_series(request.columns)
-    released = ReleasedCounts.of(rows, check_bins(arguments.bins, rows.states))
+    released = _released(request, arguments, rows)
     warn_of_weakness(request.target, rows=rows.rows)
     chains = _chains(request, arguments, rows)
     choice = _choice(request, chains, rows, released)
-    noise, labels = request.noise.at(choice.scale), _labels(request, rows, released)
+    noise, owners = request.noise.at(choice.scale), _owners(request, rows)
+    labels, columns = _labels(request, owners, rows, released), ("query",) * bool(released.reach) + COLUMNS
     facts = SeriesFacts(
         rows=rows,
         choice=choice,
@@ -153,16 +159,17 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         population=request.population,
         start_estimated=isinstance(arguments.initial, str) and arguments.initial == "estimated",
         counts=request.counts,
+        query=request.query,
         both=request.both,
         nulls=request.columns.nulls,
         seeded=request.drawing.seeded,
     )
     certificate = Certificate(
-        **of_table(labels, COLUMNS, table.names),
+        **of_table(labels, columns, table.names),
         **of_choices(
-            {"count": choice},
+            {request.statistic: choice},
             request.target,
-            noises={"count": noise},
+            noises={request.statistic: noise},
             family=request.noise.title,
             calibration="exact" if request.mechanism == "exact" else "mechanism",
             seeded=request.drawing.seeded,
@@ -174,11 +181,13 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         pairs="all",
         beliefs=(request.belief,),
         statements=series_statements(facts),
-        rows=len(labels[request.columns.state]),
+        rows=len(owners) * max(1, len(released.released)),
         fingerprint="",
     ).said(request.drawing.about)
     reserved = request.drawing.reserve(certificate, frame)
     numbers = _numbers(_histograms(request, rows, released, noise))
+    if released.reach:
+        numbers = {"query": [request.query] * len(owners), **numbers}
     return reserved.put_answers(certificate, table.answers(labels=labels, numbers=numbers))
 
 
@@ -201,27 +210,41 @@ def _curve(table: Table, several: Sequence[HistogramArguments]) -> NativeFrame:
     """Scales and errors of counts at several epsilons."""
     requests = [SeriesRequest.of(one, table.labels) for one in several]
     rows = table.read_series(requests[0].columns)
-    released = ReleasedCounts.of(rows, check_bins(several[0].bins, rows.states))
+    released = _released(requests[0], several[0], rows)
     chains, found = _chains(requests[0], several[0], rows), []
     per_unit = rows.counts if requests[0].per != "pooled" else rows.counts.sum(axis=0, keepdims=True)
     shortest = int(per_unit.sum(axis=1).min())
     for request in requests:
         noise = request.noise.at(_choice(request, chains, rows, released).scale)
-        query, divisor = ("count", 1) if request.counts else ("frequency", shortest)
-        found += errors_at(request.target.epsilon, {query: noise}, {query: Fraction(divisor)})
+        named = {"counts": "count" if request.counts else "frequency"}.get(request.query, request.query)
+        noises, divisor = {"sum": noise, named: noise}, 1 if request.counts else shortest
+        found += errors_at(request.target.epsilon, noises, {named: Fraction(divisor)})
     return curve_of(table, found)
 
 
-def _labels(request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts) -> dict[str, list[Any]]:
-    """A row per histogram and state."""
-    states = [rows.states[k] for k in released.released]
+def _released(request: SeriesRequest, arguments: HistogramArguments, rows: SeriesRows) -> ReleasedCounts:
+    """The numbers that get noise."""
+    if request.query == "counts":
+        return ReleasedCounts.of(rows, check_bins(arguments.bins, rows.states))
+    return ReleasedCounts.of_sum(check_numbers(rows.states, request.query))
+
+
+def _owners(request: SeriesRequest, rows: SeriesRows) -> list[Secret | None]:
+    """Whose histograms or sums are released: None for that of all."""
     if request.per == "pooled" or request.columns.unit is None:
-        return {request.columns.state: states}
-    owners = ([None] if request.both else []) + list(rows.units)
-    return {
-        request.columns.unit: [owner for owner in owners for _ in states],
-        request.columns.state: states * len(owners),
-    }
+        return [None]
+    return ([None] if request.both else []) + list(rows.units)
+
+
+def _labels(
+    request: SeriesRequest, owners: list[Secret | None], rows: SeriesRows, released: ReleasedCounts
+) -> dict[str, list[Any]]:
+    """A row per histogram and state, or per sum."""
+    states = [rows.states[k] for k in released.released]
+    found = {}
+    if request.columns.unit is not None and request.per != "pooled":
+        found[request.columns.unit] = [owner for owner in owners for _ in states or owners[:1]]
+    return found if released.reach else found | {request.columns.state: states * len(owners)}
 
 
 def _numbers(rows: list[AnswerRow]) -> dict[str, list[Any]]:
@@ -233,9 +256,13 @@ def _histograms(request: SeriesRequest, rows: SeriesRows, released: ReleasedCoun
     per_unit = rows.counts
     pooled = per_unit.sum(axis=0, keepdims=True)
     exact = np.concatenate({"pooled": [pooled], "unit": [per_unit], "both": [pooled, per_unit]}[request.per])
-    flat = [Fraction(int(count)) for count in exact[:, list(released.released)].ravel()]
-    noisy = with_noise(flat, noise, stream=request.drawing.key().stream(Purpose.NOISE, "count"))
-    table, bins = [], len(released.released)
+    if released.reach:
+        values = [int(state) for state in rows.states]  # type: ignore[call-overload]  # numbers, as was checked
+        flat = [Fraction(sum(map(mul, values, counts))) for counts in exact.tolist()]
+    else:
+        flat = [Fraction(int(count)) for count in exact[:, list(released.released)].ravel()]
+    noisy = with_noise(flat, noise, stream=request.drawing.key().stream(Purpose.NOISE, request.statistic))
+    table, bins = [], len(flat) // len(exact)
     for k, total in enumerate(exact.sum(axis=1).tolist()):
         own = noisy[k * bins : (k + 1) * bins]
         if released.derived:

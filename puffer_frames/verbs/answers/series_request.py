@@ -23,6 +23,8 @@ from puffer_frames.verbs.requests.arguments import HistogramArguments
 from puffer_frames.verbs.requests.checks import check_guarantee
 from puffer_frames.verbs.requests.request import Drawing
 
+_LARGEST = 2**53
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesRequest:
@@ -34,8 +36,10 @@ class SeriesRequest:
     belief: str
     """What is believed of a series, in words."""
     per: str
+    query: str
+    """Counts of the states, or the sum or mean of states that are numbers."""
     counts: bool
-    """Counts, not frequencies."""
+    """Counts or sums, not frequencies or means."""
     columns: SeriesColumns
     drawing: Drawing
     population: Population | None
@@ -62,7 +66,11 @@ class SeriesRequest:
             "unit": () if arguments.unit is None else as_name(arguments.unit, labels, role="unit"),
         }
         check_distinct(names)
-        check_free_names((*names["state"], *names["unit"]), role="state", taken=COLUMNS)
+        query = check_word(arguments.query, "query", ("counts", "sum", "mean"))
+        counts = check_flag(arguments.counts, "counts")
+        _check_sum(arguments, query, mechanism=mechanism)
+        shown = names["unit"] if query != "counts" else (*names["state"], *names["unit"])
+        check_free_names(shown, role="state", taken=COLUMNS if query == "counts" else ("query", *COLUMNS))
         population = as_population(arguments.chain)
         _check_population(population, arguments, mechanism=mechanism)
         belief = "estimated chain" if isinstance(arguments.chain, str) else "given chains"
@@ -73,7 +81,8 @@ class SeriesRequest:
             mechanism=mechanism,
             belief="any dependence" if mechanism == "group" else belief,
             per=per,
-            counts=check_flag(arguments.counts, "counts"),
+            query=query,
+            counts=counts and query != "mean",
             columns=SeriesColumns(
                 state=names["state"][0],
                 time=names["time"][0],
@@ -93,9 +102,45 @@ class SeriesRequest:
         return self.per == "both"
 
     @property
+    def statistic(self) -> str:
+        """What gets noise, in one word."""
+        return "count" if self.query == "counts" else "sum"
+
+    @property
     def chained(self) -> bool:
         """Whether the mechanism asks for a chain."""
         return self.mechanism != "group"
+
+
+def _check_sum(arguments: HistogramArguments, query: str, *, mechanism: str) -> None:
+    """Raise ArgumentError for what belongs to counts alone."""
+    if query == "counts":
+        return
+    for name, left_out in (("bins", arguments.bins is None), ("counts", arguments.counts is True)):
+        if not left_out:
+            raise ArgumentError(
+                name, rule=f"left out for query={query!r}", got="another one", hint='They belong to query="counts".'
+            )
+    if mechanism == "exact":
+        raise ArgumentError(
+            "mechanism",
+            rule='"quilt", "quilt-approx" or "group" for a sum or mean',
+            got=repr(mechanism),
+            hint="The exact loss is known of one count.",
+        )
+
+
+def check_numbers(states: Sequence[Secret], query: str, /) -> list[int]:
+    """The states as whole numbers; raises ArgumentError for others."""
+    found = [state for state in states if isinstance(state, int) and not isinstance(state, bool)]
+    if len(found) < len(states) or max(map(abs, found)) > _LARGEST:
+        raise ArgumentError(
+            "query",
+            rule='"counts" for states other than integers up to 2**53',
+            got=repr(query),
+            hint="Number the states: a sum needs values, such as the numbers of intervals of equal width.",
+        )
+    return found
 
 
 def _check_both(per: str, *, mechanism: str, unit: object) -> None:

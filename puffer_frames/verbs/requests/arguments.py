@@ -175,6 +175,7 @@ class HistogramArguments(DrawArguments, GuaranteeArguments):
     floor: float | None = None
     states: Sequence[Secret] | None = None
     bins: Sequence[Secret] | None = None
+    query: Literal["counts", "sum", "mean"] = "counts"
     counts: bool = True
     per: Literal["pooled", "unit", "both"] = "pooled"
     gaps: Literal["bridge", "independent"] = "bridge"
