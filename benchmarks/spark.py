@@ -72,7 +72,7 @@ STEPS = {
 
 
 def stages(session):
-    """What every stage of the session so far has read, shuffled and taken, by its number."""
+    """What every stage of the session so far has read, exchanged, sent to the driver and taken, by its number."""
     context = session.sparkContext
     double, store = context._gateway.jvm.double, context._jsc.sc().statusStore()
     found = {}
@@ -86,6 +86,8 @@ def stages(session):
             "name": stage.name(),
             "read": stage.inputRecords(),
             "shuffled": stage.shuffleWriteBytes(),
+            "results": stage.resultSize(),
+            "tasks": stage.executorRunTime() / 1000,
             "seconds": (times[1] - times[0]) / 1000 if len(times) == 2 else 0.0,
         }
     return found
