@@ -1,6 +1,6 @@
 """Releases of 5·10⁷ to 5·10⁸ rows from a folder of Parquet to a file, and what a row costs in Spark.
 
-Run: python benchmarks/billion.py [polars|spark] [--rows N ...] [--public integer|float] [--folder DIR]
+Run: python benchmarks/billion.py [polars|spark] [--rows N ...] [--public NAME ...] [--folder DIR]
 
 Writes the folder first (about 9 bytes a row) into a temporary folder, and deletes it. Polars: each release is a process
 of its own; prints seconds, also for 10⁷ rows, and the peak of resident memory. Spark: a process for each number of
@@ -9,6 +9,7 @@ exchange, and the bytes that reach the driver.
 """
 
 import argparse
+import itertools
 import json
 import resource
 import subprocess
@@ -27,7 +28,7 @@ import puffer_frames
 PART, GROUP = 5 * 10**7, 10**6
 """Rows of a file, and of a row group."""
 ROWS = {"polars": [5 * 10**7, 15 * 10**7, 5 * 10**8], "spark": [10**6, 5 * 10**6, 2 * 10**7]}
-THREADS = (1, 2, 4)
+THREADS, PUBLIC = (1, 2, 4), ("integer", "float")
 
 
 def write(folder, rows):
@@ -94,47 +95,48 @@ def started(*options):
 
 
 def by_polars(sizes, public, folder):
-    """Prints a line for each size."""
-    write(folder, max(sizes))
-    print(f"{'rows':>13}{'s':>9}{'s per 10^7':>12}{'of which plan':>15}{'peak MiB':>10}")
-    for rows in sizes:
-        (found,) = started("once", "--folder", folder, "--rows", rows, "--public", public)
-        each = found["seconds"] / rows * 1e7
-        print(
-            f"{rows:>13,}{found['seconds']:>9.1f}{each:>12.3f}{found['planned']:>15.1f}{found['peak']:>10.0f}",
-            flush=True,
-        )
-        (folder / "out").unlink()
+    """Prints a line for each public column and size."""
+    started("write", "--folder", folder, "--rows", max(sizes))  # by itself: a process hands its peak on to its children
+    print(f"{'rows':>13} {'released':<9}{'s':>8}{'s per 10^7':>12}{'of which plan':>15}{'peak MiB':>10}", flush=True)
+    for name in public:
+        for rows in sizes:
+            (found,) = started("once", "--folder", folder, "--rows", rows, "--public", name)
+            line = f"{rows:>13,} {name:<9}{found['seconds']:>8.1f}{found['seconds'] / rows * 1e7:>12.3f}"
+            print(line + f"{found['planned'] / found['seconds']:>15.0%}{found['peak']:>10.0f}", flush=True)
+            (folder / "out").unlink()
 
 
 def by_spark(sizes, public, folder):
-    """Prints a line for each number of threads, size and way to number rows."""
+    """Prints a line for each public column, number of threads, size and way to number rows."""
     for rows in sizes:
         (folder / str(rows)).mkdir()
         write(folder / str(rows), rows)
-    head = f"{'threads':>7}{'rows':>13} {'numbered':<13}{'s':>7}{'task us/row':>13}"
-    print(head + f"{'exchanged B/row':>17}{'to driver kB':>14}")
-    for threads in THREADS:
-        for found in started("in spark", "--folder", folder, "--threads", threads, "--public", public):
+    head = f"{'threads':>7}{'rows':>13} {'released':<9}{'numbered':<13}{'s':>7}{'task us/row':>13}"
+    print(head + f"{'exchanged B/row':>17}{'to driver kB':>14}", flush=True)
+    for name, threads in itertools.product(public, THREADS):
+        for found in started("in spark", "--folder", folder, "--threads", threads, "--public", name):
             rows = found["rows"]
-            line = f"{threads:>7}{rows:>13,} {found['name']:<13}{found['seconds']:>7.1f}"
+            line = f"{threads:>7}{rows:>13,} {name:<9}{found['name']:<13}{found['seconds']:>7.1f}"
             line += f"{found['tasks'] / rows * 1e6:>13.2f}{found['shuffled'] / rows:>17.4f}"
             print(line + f"{found['results'] / 1e3:>14.1f}", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="?", default="polars", choices=("polars", "spark", "once", "in spark"))
+    parser.add_argument("what", nargs="?", default="polars", choices=("polars", "spark", "write", "once", "in spark"))
     parser.add_argument("--rows", type=int, nargs="+")
-    parser.add_argument("--public", choices=("integer", "float"), default="integer")
+    parser.add_argument("--public", nargs="+", choices=PUBLIC, default=PUBLIC)
     parser.add_argument("--folder")
     parser.add_argument("--threads", type=int, default=2)
     asked = parser.parse_args()
+    if asked.what == "write":
+        write(Path(asked.folder), asked.rows[0])
+        return
     if asked.what == "once":
-        released(asked.folder, asked.rows[0], asked.public)
+        released(asked.folder, asked.rows[0], *asked.public)
         return
     if asked.what == "in spark":
-        in_spark(asked.folder, asked.threads, asked.public)
+        in_spark(asked.folder, asked.threads, *asked.public)
         return
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
         run = by_polars if asked.what == "polars" else by_spark
