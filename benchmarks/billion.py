@@ -1,11 +1,13 @@
 """Releases of 5·10⁷ to 5·10⁸ rows from a folder of Parquet to a file, and what a row costs in Spark.
 
-Run: python benchmarks/billion.py [polars|spark] [--rows N ...] [--public NAME ...] [--folder DIR]
+Run: python benchmarks/billion.py [polars|spark] [--rows N ...] [--public NAME ...] [--master M ...] [--folder DIR]
 
 Writes the folder first (about 9 bytes a row) into a temporary folder, and deletes it. Polars: each release is a process
-of its own; prints seconds, also for 10⁷ rows, and the peak of resident memory. Spark: a process for each number of
-threads; prints the seconds of a release that is written, the time of all tasks per row, the bytes per row that tasks
-exchange, and the bytes that reach the driver.
+of its own; prints seconds, also for 10⁷ rows, and the peak of resident memory. Spark: a process for each master
+(local[N] has N threads); prints the seconds of a release that is written, the time of all tasks per row, the bytes per
+row that tasks exchange, the bytes that reach the driver, and its peak of memory, in which the tasks are too but for
+--master "local-cluster[2,1,3072]": two executors in processes of their own, whose logs Spark leaves in the folder `work`
+of its installation.
 """
 
 import argparse
@@ -28,7 +30,8 @@ import puffer_frames
 PART, GROUP = 5 * 10**7, 10**6
 """Rows of a file, and of a row group."""
 ROWS = {"polars": [5 * 10**7, 15 * 10**7, 5 * 10**8], "spark": [10**6, 5 * 10**6, 2 * 10**7]}
-THREADS, PUBLIC = (1, 2, 4), ("integer", "float")
+MASTERS = ("local[1]", "local[2]", "local[4]")
+PUBLIC = ("integer", "float")
 
 
 def write(folder, rows):
@@ -65,11 +68,11 @@ def released(folder, rows, public):
     print(json.dumps({"seconds": seconds, "planned": planned, "peak": peak}))
 
 
-def in_spark(folder, threads, public):
+def in_spark(folder, master, public):
     """Releases by Spark of every folder in a folder, in this process."""
     from spark import stages, start
 
-    session = start(threads)
+    session = start(master)
     for k, rows in enumerate(sorted(map(int, (one.name for one in Path(folder).iterdir())))):
         frame = session.read.parquet(f"{folder}/{rows}")
         for name, row_id in (("by position", None), ("by row_id", "id")):
@@ -85,6 +88,10 @@ def in_spark(folder, threads, public):
             own = [stage for number, stage in stages(session).items() if number not in before]
             total = {key: sum(stage[key] for stage in own) for key in ("tasks", "shuffled", "results")}
             print(json.dumps({"rows": rows, "name": name, "seconds": seconds, **total}), flush=True)
+    java = session.sparkContext._gateway.jvm.java.lang.ProcessHandle.current().pid()
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{java}/status").read_text().splitlines())
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps({"driver": (own + int(status["VmHWM"].split()[0])) / 1024}), flush=True)
     session.stop()
 
 
@@ -106,17 +113,20 @@ def by_polars(sizes, public, folder):
             (folder / "out").unlink()
 
 
-def by_spark(sizes, public, folder):
-    """Prints a line for each public column, number of threads, size and way to number rows."""
+def by_spark(sizes, public, folder, asked=MASTERS):
+    """Prints a line for each public column, master, size and way to number rows."""
     for rows in sizes:
         (folder / str(rows)).mkdir()
         write(folder / str(rows), rows)
-    head = f"{'threads':>7}{'rows':>13} {'released':<9}{'numbered':<13}{'s':>7}{'task us/row':>13}"
+    head = f"{'master':<24}{'rows':>13} {'released':<9}{'numbered':<13}{'s':>7}{'task us/row':>13}"
     print(head + f"{'exchanged B/row':>17}{'to driver kB':>14}", flush=True)
-    for name, threads in itertools.product(public, THREADS):
-        for found in started("in spark", "--folder", folder, "--threads", threads, "--public", name):
+    for name, master in itertools.product(public, asked):
+        for found in started("in spark", "--folder", folder, "--master", master, "--public", name):
+            if "driver" in found:
+                print(f"{master:<24} most memory of the driver {found['driver']:,.0f} MiB", flush=True)
+                continue
             rows = found["rows"]
-            line = f"{threads:>7}{rows:>13,} {name:<9}{found['name']:<13}{found['seconds']:>7.1f}"
+            line = f"{master:<24}{rows:>13,} {name:<9}{found['name']:<13}{found['seconds']:>7.1f}"
             line += f"{found['tasks'] / rows * 1e6:>13.2f}{found['shuffled'] / rows:>17.4f}"
             print(line + f"{found['results'] / 1e3:>14.1f}", flush=True)
 
@@ -127,7 +137,7 @@ def main():
     parser.add_argument("--rows", type=int, nargs="+")
     parser.add_argument("--public", nargs="+", choices=PUBLIC, default=PUBLIC)
     parser.add_argument("--folder")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--master", nargs="+", default=MASTERS)
     asked = parser.parse_args()
     if asked.what == "write":
         write(Path(asked.folder), asked.rows[0])
@@ -136,11 +146,14 @@ def main():
         released(asked.folder, asked.rows[0], *asked.public)
         return
     if asked.what == "in spark":
-        in_spark(asked.folder, asked.threads, *asked.public)
+        in_spark(asked.folder, *asked.master, *asked.public)
         return
     with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
-        run = by_polars if asked.what == "polars" else by_spark
-        run(asked.rows or ROWS[asked.what], asked.public, Path(folder))
+        sizes = asked.rows or ROWS[asked.what]
+        if asked.what == "polars":
+            by_polars(sizes, asked.public, Path(folder))
+        else:
+            by_spark(sizes, asked.public, Path(folder), asked.master)
 
 
 if __name__ == "__main__":

@@ -42,10 +42,10 @@ def write(path, rows):
     ).write_parquet(path, row_group_size=PART)
 
 
-def start(cores=2, memory="4g"):
+def start(master="local[2]"):
     """A session with the log and the progress bar off."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master(f"local[{cores}]").config("spark.driver.memory", memory)
+    builder = SparkSession.builder.master(master).config("spark.driver.memory", "4g")
     builder = builder.config("spark.ui.showConsoleProgress", "false").config("spark.log.level", "ERROR")
     return builder.config("spark.driver.host", "localhost").getOrCreate()
 
