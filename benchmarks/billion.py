@@ -6,8 +6,8 @@ Writes the folder first (about 9 bytes a row) into a temporary folder, and delet
 of its own; prints seconds, also for 10⁷ rows, and the peak of resident memory. Spark: a process for each master
 (local[N] has N threads); prints the seconds of a release that is written, the time of all tasks per row, the bytes per
 row that tasks exchange, the bytes that reach the driver, and its peak of memory, in which the tasks are too but for
---master "local-cluster[2,1,3072]": two executors in processes of their own, whose logs Spark leaves in the folder `work`
-of its installation.
+--master "local-cluster[2,1,3072]": two executors in processes of their own, whose logs Spark leaves in the folder
+`work` of its installation.
 """
 
 import argparse

@@ -1,11 +1,12 @@
 """Time of a Spark release, written to Parquet, beside a native pipeline of the same steps; and how often rows are read.
 
-Run: python benchmarks/spark.py [--rows N] [--rounds N] [--public integer|float] [--jobs]
+Run: python benchmarks/spark.py [--rows N] [--rounds N] [--public integer|float] [--far] [--jobs]
 
 One process, on local[2], with one Parquet file. The native pipeline counts the rows per secret and public value, adds
 Laplace noise made of `rand`, and writes. A release does this and more: it finds the scale, makes sure that the rows are
 the same in every pass, and identifies what it released. Prints medians of seconds, how often all rows were read (from
-the file, or where they were materialised), and whether the ratios hold. `--jobs` lists what each pass takes.
+the file, or where they were materialised), and whether the ratios hold. `--jobs` lists what each pass takes
+and exchanges; `--far` has row numbers that lie far apart.
 """
 
 import argparse
@@ -108,6 +109,7 @@ def main():
     parser.add_argument("--rows", type=int, default=5 * 10**6)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--public", choices=("integer", "float"), default="integer")
+    parser.add_argument("--far", action="store_true")
     parser.add_argument("--jobs", action="store_true")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -115,6 +117,7 @@ def main():
         write(path, asked.rows)
         session = start()
         frame = session.read.parquet(path)
+        frame = frame.withColumn("id", F.xxhash64("id")) if asked.far else frame
         for step in STEPS:  # the first run compiles, and starts the workers
             timed(session, step, frame, asked.public, target)
         runs = {step: [] for step in STEPS}
