@@ -79,8 +79,15 @@ class FoundValues:
     """The rows, where the pass over them has counted them already."""
 
     def exceeds(self, different: int, /) -> bool:
-        """Whether the estimate leaves no doubt."""
-        return self.before.width is not None if self.before else self.different() > _MARGIN * different
+        """Whether the estimate leaves no doubt; none is made of integers that lie close together."""
+        if self.before:
+            return self.before.width is not None
+        return not self._spans_at_most(different) and self.different() > _MARGIN * different
+
+    def _spans_at_most(self, different: int) -> bool:
+        """Whether there are no more integers, or booleans, from the smallest to the largest."""
+        low, high = self.extent.low, self.extent.high
+        return not self.dtype.is_float() and low is not None and int(high) - int(low) < different
 
     def counted(self, most: int, /) -> nw.DataFrame[Any]:
         """Rows per secret and value, at most one more than asked for."""

@@ -21,6 +21,27 @@ NUMBER = "number"
 """Column beside the released ones: of the row's number."""
 PLACE_BITS = 33
 """Spark numbers rows by partition, shifted by so many bits, plus the place in the partition."""
+TOGETHER, MOST_BYTES = 1 << 16, 1 << 24
+"""Batches are put together to so many rows, or bytes: a call of NumPy costs as much as many of its values."""
+
+
+def gathered(batches: Iterator[pa.RecordBatch], /) -> Iterator[pa.RecordBatch]:
+    """The same rows in fewer and larger batches."""
+    held, rows, size = list[pa.RecordBatch](), 0, 0
+    for batch in batches:
+        held.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= TOGETHER or size >= MOST_BYTES:
+            yield from _joined(held)
+            held, rows, size = [], 0, 0
+    yield from _joined(held)
+
+
+def _joined(batches: Sequence[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:
+    if len(batches) < 2:
+        return batches
+    found: Sequence[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +61,7 @@ class NoiseStep:
     def noise(self, batches: Iterator[pa.RecordBatch], /) -> Iterator[pa.RecordBatch]:
         """The batches with noise: a function of each row and its number alone."""
         moves = {name: _arrow_move(change) for name, change in self.mechanisms.items()}
-        for batch in batches:
+        for batch in gathered(batches):
             rows = self._numbers(batch.column(NUMBER))
             names = [name for name in batch.schema.names if name != NUMBER]
             columns = [batch.column(name) for name in names]

@@ -89,8 +89,8 @@ def test_the_plan_of_a_release_has_no_hash_of_the_rows(frame, capsys):
 
 def test_every_release_hashes_rows_in_its_own_way(frame, monkeypatch):
     """So that the hash of a guess cannot be looked up."""
-    native, found = plans._look, []
-    monkeypatch.setattr(plans, "_look", lambda *args, **options: found.append(native(*args, **options)) or found[-1])
+    native, found = plans.look, []
+    monkeypatch.setattr(plans, "look", lambda *args, **options: found.append(native(*args, **options)) or found[-1])
     for _ in range(2):
         release(frame, row_id="id")
     assert len({one["check"] for one in found}) == len(found) == 2

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from puffer_frames.frames.columns import Frame
+from puffer_frames.frames.noisy import NoiseStep, gathered
 from puffer_frames.frames.stamps.unordered import RowSums
 
 CHECK = "check"
@@ -25,11 +26,13 @@ class SumStep:
 
     names: Sequence[str]
     """Names of the released columns; a column `CHECK` may follow them."""
+    noise: NoiseStep | None = None
+    """Of a release: what is added to the rows first, in the same task, so that they go to Python and back once."""
 
     def sums(self, batches: Iterator[pa.RecordBatch], /) -> Iterator[pa.RecordBatch]:
         """One row of the columns `rows`, `check` and the sums of the lanes."""
         parts, check = [RowSums.of(_opened([], []))], 0
-        for batch in batches:
+        for batch in gathered(batches) if self.noise is None else self.noise.noise(batches):
             columns = batch.columns
             if len(columns) > len(self.names):
                 check ^= int(np.bitwise_xor.reduce(columns.pop().to_numpy(zero_copy_only=False), initial=0))

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeAlias
 
 import narwhals.stable.v2 as nw
-import numpy as np
-import polars as pl
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
-from pyspark.sql.types import DoubleType, LongType, StructField, StructType
+from pyspark.sql.types import LongType, StructField, StructType
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PufferWarning
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferWarning
 from puffer_frames.frames.coded import Change, known_levels, other_levels
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows, rows_text
 from puffer_frames.frames.counted_series import count_series
 from puffer_frames.frames.counted_units import count_units
-from puffer_frames.frames.found import Extent, FoundValues, check_estimate, other_rows
+from puffer_frames.frames.found import Extent, FoundValues, check_estimate
 from puffer_frames.frames.local.of_pandas import PandasTable
 from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.noisy import NUMBER, NoiseStep
@@ -28,6 +26,7 @@ from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.spark.batches import CHECK, SumStep, totals
 from puffer_frames.frames.spark.kept import warn_of_kept_in_spark
 from puffer_frames.frames.spark.numbered_rows import first_numbers, materialised
+from puffer_frames.frames.spark.passes import changed, check_numbers, counted_rows, estimate, look, row_hash
 from puffer_frames.frames.spark.schema import BINARY, released_schema
 from puffer_frames.frames.spark.units import SparkUnits
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
@@ -46,7 +45,6 @@ from puffer_frames.priors.unit_rows import UnitRows
 
 SparkFrame: TypeAlias = Any
 """A pyspark.sql.DataFrame, classic or Connect."""
-_INFINITY = float("inf")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,13 +183,13 @@ class SparkTable:
         if layout is not None and roles.row_id is None:
             rows = materialised(rows.withColumn(NUMBER, F.monotonically_increasing_id()))
         seed = None if roles.row_id is None else secrets.randbits(63)
-        found = _look(rows, roles, seed=seed)
+        found = look(rows, roles, seed=seed)
         if not found["rows"] and nulls == "drop":
             check_rows(self.frame.limit(1).count())
             raise no_complete_row()
         check_rows(found["rows"])
         if seed is not None:
-            _check_numbers(rows, roles, seed=seed, check=found[CHECK])
+            check_numbers(rows, roles, seed=seed, check=found[CHECK])
         return SparkRows(rows=rows, names=self.names, roles=roles, found=found, seed=seed, nulls=nulls)
 
     def _native(self, name: str) -> Any:
@@ -236,14 +234,14 @@ class SparkRows:
         """By one native group-by, whose result alone reaches the driver."""
         names = self.roles.numbers
         table = self._table({f"value_{k}": self.roles.public.index(name) for k, name in enumerate(names)})
-        counted = _counted(table, None, check=self.found.get(CHECK))
+        counted = counted_rows(table, None, check=self.found.get(CHECK))
         return count_rows(counted, groups=self.roles.groups, public=names, domain=domain)
 
     def level_counts(self, name: str, /) -> LevelCounts:
         """By a native group-by, whose result alone reaches the driver."""
         k = self.roles.public.index(name)
         check_estimate(self.found[f"different_{k}"], name=name)
-        counted = _counted(self._table({"value": k}), None, check=self.found.get(CHECK))
+        counted = counted_rows(self._table({"value": k}), None, check=self.found.get(CHECK))
         levels = levels_of(counted["value"], name=name)
         return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
@@ -267,11 +265,18 @@ class SparkRows:
                 std=0.0 if std is None else std,
             ),
             rows=found["rows"],
-            different=lambda: found[f"different_{k}"],
-            count=lambda cells, most: _counted(
+            different=lambda: self._different(k),
+            count=lambda cells, most: counted_rows(
                 nw.to_native(cells.of(table) if cells else table), most, check=found.get(CHECK)
             ),
         )
+
+    def _different(self, k: int) -> float:
+        """An estimate, of this pass where the first one made none."""
+        found: float | None = self.found.get(f"different_{k}")
+        if found is not None:
+            return found
+        return estimate(self.rows, f"public_{k}", seed=self.seed, check=self.found.get(CHECK))
 
     def warnings(self, _counts: Sequence[int], /) -> list[PufferWarning]:
         """Of the kept columns: the rows have no order of their own."""
@@ -295,9 +300,9 @@ class SparkRows:
             firsts=None if named else first_numbers(self.rows),
         )
         self._check_levels(mechanisms)
-        sums, check = _sum(_noisy(self.rows.select(NUMBER, *selected, *self._hash()), step), names)
+        sums, check = _sum(self.rows.select(NUMBER, *selected, *self._hash()), names, noise=step)
         if named and (check, sums.rows) != (self.found[CHECK], self.found["rows"]):
-            raise _changed("the noise")
+            raise changed("the noise")
         # of the released columns alone, and under an alias: filter and orderBy do not look for names below one
         released = _noisy(self.rows.select(NUMBER, *selected), step).toDF(*names).alias("released")
         return Released(frame=released, rows=sums.rows, sample={}, fingerprint=sums.digest(names))
@@ -320,72 +325,16 @@ class SparkRows:
 
     def _hash(self) -> list[Any]:
         """What is compared between the passes, where a column numbers the rows."""
-        return [] if self.seed is None else [_hash(self.rows.columns, self.seed)]
+        return [] if self.seed is None else [row_hash(self.rows.columns, self.seed)]
 
 
-def _sum(frame: SparkFrame, names: Sequence[str]) -> tuple[RowSums, int]:
+def _sum(frame: SparkFrame, names: Sequence[str], *, noise: NoiseStep | None = None) -> tuple[RowSums, int]:
     """The sums of the columns, named by position, and the check of the original rows, where it is the last column."""
-    step = SumStep(names=tuple(names))
+    step = SumStep(names=tuple(names), noise=noise)
     numbers = StructType([StructField(name, LongType()) for name in step.columns()])
     return totals(frame.mapInArrow(step.sums, numbers).toArrow())
-
-
-def _look(rows: SparkFrame, roles: Roles, *, seed: int | None) -> dict[str, Any]:
-    """What one pass finds: the number of rows, and of each public column what `FoundValues` asks for."""
-    asked = [F.count(F.lit(1)).alias("rows")]
-    floats = {field.name for field in rows.schema.fields if isinstance(field.dataType, DoubleType)}
-    for k, name in enumerate(roles.public):
-        value = F.col(f"public_{k}")
-        asked.append(F.approx_count_distinct(value).alias(f"different_{k}"))
-        if name in roles.coded:
-            continue
-        missing, infinite = value.isNull(), F.lit(False)
-        if f"public_{k}" in floats:
-            missing, infinite = missing | F.isnan(value), F.abs(value) == _INFINITY
-        finite = F.when(~missing & ~infinite, value)
-        asked += [
-            F.count(F.when(missing, 1)).alias(f"missing_{k}"),
-            F.count(F.when(infinite, 1)).alias(f"infinite_{k}"),
-            F.array(F.min(finite), F.max(finite)).alias(f"ends_{k}"),
-            F.stddev_samp(finite.cast("double")).alias(f"std_{k}"),
-        ]
-    if seed is not None:
-        asked.append(F.bit_xor(_hash(rows.columns, seed)).alias(CHECK))
-    found: dict[str, Any] = rows.agg(*asked).toArrow().to_pylist()[0]
-    return found
-
-
-def _hash(columns: Sequence[str], seed: int) -> Any:
-    """64 bits of a row's number, public values and secrets, seeded so that nobody can compute them for a guess."""
-    names = [name for name in columns if not name.startswith("keep_")]
-    return F.xxhash64(F.lit(seed), *names).alias(CHECK)
 
 
 def _noisy(rows: SparkFrame, step: NoiseStep) -> SparkFrame:
     """The rows with noise, without their numbers."""
     return rows.mapInArrow(step.noise, released_schema(rows, step.mechanisms))
-
-
-def _check_numbers(rows: SparkFrame, roles: Roles, *, seed: int, check: int) -> None:
-    """Every row has a number of its own."""
-    asked = [F.count(F.lit(1)), F.count(NUMBER), F.count_distinct(F.col(NUMBER)), F.bit_xor(_hash(rows.columns, seed))]
-    total, present, different, found = (column[0].as_py() for column in rows.agg(*asked).toArrow().columns)
-    roles.check_numbers(missing=total - present, repeated=present - different, outside=False)
-    if found != check:
-        raise _changed("the row numbers")
-
-
-def _counted(table: SparkFrame, most: int | None, *, check: int | None) -> nw.DataFrame[Any]:
-    """As `FoundValues.count`; rows that a column numbers are those of the first pass."""
-    names = [name for name in table.columns if name != CHECK]
-    asked = [F.count(F.lit(1)).alias("count"), *([] if check is None else [F.bit_xor(CHECK).alias(CHECK)])]
-    counts = table.groupBy(*names).agg(*asked)
-    found: Any = pl.from_arrow((counts if most is None else counts.limit(most + 1)).toArrow())
-    whole = check is not None and (most is None or len(found) <= most)
-    if whole and np.bitwise_xor.reduce(found[CHECK].to_numpy(), initial=0) != check:
-        raise _changed("the counts")
-    return nw.from_native(found.drop(CHECK, strict=False), eager_only=True)
-
-
-def _changed(where: str) -> CalibrationError:
-    return other_rows(where, hint="Write the frame or checkpoint it first", named=True)
