@@ -23,6 +23,8 @@ import puffer_frames
 
 FILE = 10_000_000
 """Rows of a file."""
+MOST_TIMES, MOST_MEGABYTES = 3.0, 1000
+"""What a sum by `aggregate` may take: so many times the group-by, and so much memory."""
 
 
 def write(folder, rows, units):
@@ -120,7 +122,11 @@ def main():
             line = (
                 f"  {step:<10} {found['seconds']:7.1f} s {found['seconds'] / base:6.1f} times {found['peak']:7.0f} MB"
             )
-            print(line + ("" if found["answer"] is None else f"   first answer {found['answer']:.6f}"))
+            line += "" if found["answer"] is None else f"   first answer {found['answer']:.6f}"
+            if step == "aggregate" and not asked.spark:
+                holds = found["seconds"] <= MOST_TIMES * base and found["peak"] <= MOST_MEGABYTES
+                line += "  holds" if holds else f"  NOT REACHED: {MOST_TIMES:g} times, {MOST_MEGABYTES:,} MB"
+            print(line)
 
 
 if __name__ == "__main__":

@@ -193,7 +193,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         ledger: LedgerArgument = None,
         rng: RandomSource = None,
     ) -> Answer:
-        """Release how often each state occurs, or its mean, in series whose neighbouring values depend on one another."""
+        """Release how often each state occurs, or its mean, in series of values that depend on one another."""
 
     def audit(
         self,

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from puffer_frames.loss.atoms.count_windows import WindowedCountLoss
+from puffer_frames.loss.atoms.counts import LONGEST
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.markov import MarkovChain
-from puffer_frames.scales.search import is_private, smallest_scale_of
+from puffer_frames.scales.search import is_private, scale_between, smallest_scale_of
 
 SHORT = 300
 """Series up to this long are worked out whole."""
@@ -29,11 +30,13 @@ def loss_in_windows(
     """The loss of a count of a long series from windows that are large enough, and its scale.
 
     Enough is a window that confirms the scale below which the loss far from all counts is too large, or one whose loss
-    there is no smaller than that of half the window. None where no such window fits into the series.
+    there is no smaller than that of half the window. None where no such window fits into the series; of a series whose
+    whole law would be too large, the largest one will do that asks for hardly more.
     """
+    whole = length <= LONGEST
     window, before, least = _FIRST, math.inf, 0.0
     last: WindowedCountLoss | None = None
-    while loss := WindowedCountLoss.of(chain, counted, length=length, window=window):
+    while loss := WindowedCountLoss.of(chain, counted, length=length, window=window, small=whole):
         if last is None:
             least = _needed_far_away(loss, length, target)
         if least and is_private(loss, least * (1 + _EXACT), target):
@@ -42,9 +45,9 @@ def loss_in_windows(
         if most >= before * (1 - _EXACT):
             return loss, smallest_scale_of(loss, target)
         window, before, last = window * 2, most, loss
-    if last is None or not least or not is_private(last, least * (1 + _NEARLY), target):
+    if whole or last is None or not least or not is_private(last, least * (1 + _NEARLY), target):
         return None
-    return last, smallest_scale_of(last, target)
+    return last, scale_between(last, target, least, least * (1 + _NEARLY))
 
 
 def _needed_far_away(loss: WindowedCountLoss, length: int, target: Target) -> float:

@@ -129,17 +129,27 @@ def loss_of(loss: Loss, scale: float, target: Target, /) -> WorstCase:
     return loss.hockey_stick(scale, epsilon=target.epsilon) if target.delta else loss.pure(scale)
 
 
-def _search(loss: Loss, target: Target) -> float:
-    """Smallest confirmed scale; 0 where the engine confirms that no noise is needed."""
+def scale_between(loss: Loss, target: Target, low: float, high: float, /) -> float:
+    """The smallest confirmed scale above one that is not, up to one that is."""
+    return min(high, math.exp(_tighten(_beyond(loss, target), math.log(low), math.log(high))))
+
+
+def _beyond(loss: Loss, target: Target) -> Callable[[float], float]:
+    """Log of the loss relative to the one asked for, nearly a straight line; its sign is that of the difference."""
     most = target.most
 
     @cache
     def beyond(log_scale: float) -> float:
-        """Log of the loss relative to the one asked for, nearly a straight line; its sign is that of the difference."""
         upper = loss_of(loss, math.exp(log_scale), target).bracket.upper
         relative = abs(math.log(upper) - math.log(most)) if 0 < upper < math.inf else _FAR
         return math.copysign(max(relative, _SMALLEST), upper - most) if upper != most else 0.0
 
+    return beyond
+
+
+def _search(loss: Loss, target: Target) -> float:
+    """Smallest confirmed scale; 0 where the engine confirms that no noise is needed."""
+    beyond = _beyond(loss, target)
     if is_private(loss, 0.0, target):
         return 0.0
     low, high = _bracket(

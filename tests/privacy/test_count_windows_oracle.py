@@ -53,6 +53,30 @@ def test_large_windows_need_the_scale_of_the_whole_series(transition, initial, e
     assert loss.pure(scale).bracket.lower >= epsilon * (1 - 2e-7)
 
 
+@pytest.mark.parametrize("length", [301, 420])
+def test_no_window_is_taken_that_is_too_small_for_a_short_series(length):
+    frame = pd.DataFrame({"time": np.arange(length), "state": np.arange(length) % 2})
+    asked = {
+        "state": "state",
+        "time": "time",
+        "epsilon": 1.0,
+        "mechanism": "exact",
+        "chain": [[0.97, 0.03], [0.03, 0.97]],
+    }
+    found = float(frame.puffer.histogram(**asked)["scale"].iloc[0])
+    loss = count_loss([MarkovChain.of(asked["chain"])], [False, True], length=length)
+    assert loss.pure(found).bracket.lower >= 1.0 - 3e-7
+    assert loss.pure(found).bracket.upper <= 1.0
+
+
+def test_the_largest_window_of_a_very_long_series_may_ask_for_a_little_more(monkeypatch):
+    monkeypatch.setattr(count_windows, "_MOST_ENTRIES", 1 << 20)
+    chain, counted = MarkovChain.of([[0.97, 0.03], [0.03, 0.97]]), np.array([False, True])
+    loss, scale = loss_in_windows(chain, counted, length=5000, target=Target(epsilon=1.0, delta=0.0))
+    assert 31.02574 < scale < 31.02574 * 1.001
+    assert 1 - 1e-6 < loss.pure(scale).bracket.upper <= 1.0
+
+
 def test_chains_that_forget_slowly_have_no_windows():
     chain = MarkovChain.of([[0.9999, 0.0001], [0.0001, 0.9999]])
     assert loss_in_windows(chain, np.array([False, True]), length=1000, target=Target(epsilon=1.0, delta=0.0)) is None

@@ -154,6 +154,10 @@ ANSWERS = {
     "initial": (show(initial="start"), show(initial="any")),
     "an initial law of three": (show(initial=[0.2, 0.3, 0.5]), show(initial=[0.5, 0.5])),
     "a reducible chain": (show(chain=STUCK), show(chain=STUCK, initial=[0.5, 0.5])),
+    "a reducible chain and its mixing": (
+        show(chain=STUCK, initial=[0.5, 0.5], mechanism="quilt-approx"),
+        show(chain=STUCK, initial=[0.5, 0.5], mechanism="quilt"),
+    ),
     "a class of no chain": (lambda: binary_class(0.7), lambda: binary_class(0.3)),
     "a length of 0": (
         lambda: quilt_scale(MarkovChain.of(CHAIN), length=0, epsilon=1),

@@ -18,8 +18,8 @@ from puffer_frames.priors.markov import MarkovChain
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 
-_MOST_ENTRIES = 1 << 25
-"""Entries of the laws of all windows."""
+_MOST_ENTRIES, _MOST_SMALL = 1 << 25, 1 << 22
+"""Entries of the laws of all windows, and of small ones."""
 _LEAST = 1e-200
 _FIRST_TIMES = 8
 _SETTLED = 1e-10
@@ -57,10 +57,11 @@ class WindowedCountLoss(CountLoss):
 
     @classmethod
     def of(
-        cls, chain: MarkovChain, counted: NDArray[np.bool_], /, *, length: int, window: int
+        cls, chain: MarkovChain, counted: NDArray[np.bool_], /, *, length: int, window: int, small: bool = False
     ) -> WindowedCountLoss | None:
         """None where windows do not fit between the ends, are too large, or tell too little to be of use."""
-        series = _Series.of(chain, counted, length=length, window=window)
+        most = _MOST_SMALL if small else _MOST_ENTRIES
+        series = _Series.of(chain, counted, length=length, window=window, most=most)
         if series is None:
             return None
         try:
@@ -117,7 +118,9 @@ class _Series:
     """How far the log of a law may be off."""
 
     @classmethod
-    def of(cls, chain: MarkovChain, counted: NDArray[np.bool_], /, *, length: int, window: int) -> _Series | None:
+    def of(
+        cls, chain: MarkovChain, counted: NDArray[np.bool_], /, *, length: int, window: int, most: int
+    ) -> _Series | None:
         """None where the state does not settle, and where windows do not fit or are too large."""
         middle = length - 2 * window
         if middle < 1 or not chain.is_primitive:
@@ -136,7 +139,7 @@ class _Series:
         if not _all_reached(chain.transition, window):
             return None
         groups = 2 * window * k + max(1, len(laws) - window) * k**2
-        if groups * k * (2 * window + 1) > _MOST_ENTRIES:
+        if groups * k * (2 * window + 1) > most:
             return None
         return cls(chain=chain, counted=counted, length=length, laws=laws, error=error)
 

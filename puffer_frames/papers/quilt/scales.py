@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon, check_word
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.papers.quilt.boxes import box_quilts
@@ -189,6 +189,13 @@ def approx_quilts(
     epsilon, length = check_epsilon(epsilon), check_length(length)
     most = length if most is None else min(most, length)
     check_word(rule, "rule", ("tight", "published"))
+    if not chain.is_irreducible:
+        raise PriorError(
+            "a chain whose influence is bounded by its mixing",
+            rule="irreducible (every state reaches every other one), whatever its start",
+            got="one that never comes back to some states",
+            hint='Use mechanism="quilt", or quilt_scale: their influences are exact.',
+        )
     smallest = float(chain.stationary.min()) * (1 - 64 * chain.states**2 * UNIT_ROUNDOFF)
     base, start = _mixing(chain, rule=rule, smallest=smallest)
     if factor is None:

@@ -31,7 +31,7 @@ from puffer_frames.verbs.requests.arguments import HistogramArguments, takes
 
 @takes(HistogramArguments)
 def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFrame:
-    r"""Release how often each state occurs, or its mean, in series whose neighbouring values depend on one another.
+    r"""Release how often each state occurs, or its mean, in series of values that depend on one another.
 
     What is hidden is the state at any one time, although the states around it tell of it: their dependence is a Markov
     chain. For other dependence among few values there is `network_scale`.
