@@ -23,7 +23,7 @@ from puffer_frames.priors.summary import Counts, Summary
 EXACT_ROWS = 1 << 17
 """Up to so many rows, and for columns of at most half as many different values, each value is counted by itself."""
 
-_MOST_COUNTS = 1 << 22
+_MOST_COUNTS = 1 << 20
 """So many different values of all secrets together."""
 _LONG = 1 << 14
 """Rows of a table of counts from which on its labels are numbered first."""

@@ -56,7 +56,7 @@ class ReleasedCounts:
 
     @classmethod
     def of_sum(cls, values: Sequence[int], /) -> ReleasedCounts:
-        """None: the sum of the values."""
+        """None of the counts: their sum, weighted by the values."""
         return cls(released=(), derived=False, several=False, reach=max(1, max(values) - min(values)))
 
     @property
