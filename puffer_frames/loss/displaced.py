@@ -12,7 +12,7 @@ from puffer_frames.priors.pairs import Pair
 
 _ROUND_UP = 1 + 16 * UNIT_ROUNDOFF
 
-_SPENT = 1e-3
+_MOST_SPENT, _LEAST_SPENT = 1e-3, 1e-12
 """Share of a hockey stick that is spent on the displacement, where noise of unbounded loss needs some."""
 
 
@@ -66,8 +66,9 @@ class DisplacedLoss:
         eta, beyond = self._cost(scale)
         if beyond:  # a part of the hockey stick itself is spent, which costs far less epsilon
             found = self._loss.hockey_stick(scale, epsilon=epsilon).bracket
-            share = _SPENT * found.upper / (1 + math.exp(epsilon))
-            eta, beyond = self._noise.cost_of_shift_at(self._radius / scale if scale else math.inf, delta=share)
+            shift = self._radius / scale if scale else math.inf
+            share = min(_MOST_SPENT, max(_LEAST_SPENT, shift)) * found.upper / (1 + math.exp(epsilon))
+            eta, beyond = self._noise.cost_of_shift_at(shift, delta=share)
         eta, beyond = self._blurred(scale, eta, beyond)
         if not eta <= 0.5 * epsilon:
             pair = self._loss.hockey_stick(scale, epsilon=epsilon).pair

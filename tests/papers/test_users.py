@@ -207,3 +207,13 @@ def test_listed_units_with_other_laws():
         frame.puffer.aggregate(**asked | {"pairs": p}, **draw)["scale"].iloc[0] for p in ([(4, None)], "all")
     )
     assert frame[frame["who"] == 4].puffer.aggregate(**asked, **draw)["scale"].iloc[0] < found < every
+
+
+def test_rounded_decimals_cost_gaussian_noise_next_to_nothing():
+    """A tenth is no float: what its rounding can tell takes a share of delta as small as the rounding."""
+    scales = []
+    for step in (0.1, 0.125):
+        frame = pd.DataFrame({"u": ["a", "a", "b"], "v": [step, 2 * step, 8 * step]})
+        asked = {"unit": "u", "value": "v", "epsilon": [1.0], "delta": 1e-4, "noise": "gaussian"}
+        scales.append(frame.puffer.aggregate(**asked)["scale"].iloc[0] / step)
+    assert scales[0] == pytest.approx(scales[1], rel=1e-7)
