@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import polars as pl
 import pytest
-from conftest import build_frame, sweep
+from conftest import build_frame, few, sweep
 from kinds import entries
 
 import puffer_frames
@@ -90,6 +90,7 @@ def test_the_same_as_in_memory(plan, count, monkeypatch, request):
     assert errors < 0.6 * count
 
 
+@few(4)
 @pytest.mark.parametrize("plan", ["polars-lazy", "duckdb"])
 @pytest.mark.parametrize("power", [40, 53, 56, 60])
 @pytest.mark.parametrize("step", [1, 3])
@@ -119,6 +120,7 @@ ASKED = {"state": "state", "time": "time", "chain": [[0.7, 0.3], [0.3, 0.7]]}
 STATES = list("abbaabab")
 
 
+@few(8)
 @pytest.mark.parametrize(
     "times",
     [
@@ -153,6 +155,7 @@ def test_states_are_compared_letter_by_letter_in_duckdb():
     assert found == known
 
 
+@few(1)
 @pytest.mark.parametrize("start", ["2020-03-28 20:00", "2020-10-24 20:00"])
 def test_hours_of_no_zone_in_spark(spark, start):
     """An hour that clocks skip, or have twice, is an hour like others where there is no zone."""

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from conftest import build_frame
+from conftest import build_frame, few
 from spark_rows import make_frame, make_table
 
 import puffer_frames
@@ -36,6 +36,7 @@ def complete(spark, numbers):
     return open_table(numbered(spark, numbers)).complete(roles, nulls="raise", layout=None)
 
 
+@few(1)
 @pytest.mark.parametrize("name", NUMBERS)
 def test_every_number_is_a_bit_of_its_word(spark, name):
     """Equal numbers are counted in whatever word they are, and missing ones."""

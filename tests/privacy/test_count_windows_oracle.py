@@ -16,7 +16,7 @@ from puffer_frames.scales.long_counts import loss_in_windows
 from puffer_frames.scales.search import smallest_scale_of
 
 
-@sweep(60, 600)
+@sweep(20, 600)
 def test_small_windows_bound_the_loss_of_all_sequences(count, monkeypatch):
     monkeypatch.setattr(count_windows, "_SETTLED", 0.5)
     rng, compared = np.random.default_rng(31), 0
