@@ -263,6 +263,14 @@ def real_series(folder: Path) -> Iterator[Row]:
             found, call = asked(frame, name, "histogram", **common, mechanism=mechanism)
             remark = "expected L1 error, beside MQMExact" + ", by the tight rule" * (mechanism == "quilt-approx")
             yield Row(where, setting, found["expected_error"].sum(), ours, call, remark)
+    for mechanism in ("group", "quilt-approx"):
+        mean = {"state": "level", "time": "minute", "epsilon": 1, "query": "mean", "rng": 1}
+        needed = asked(house, "house", "histogram", **mean)[0]["expected_error"].sum()
+        found, call = asked(house, "house", "histogram", **mean, mechanism=mechanism)
+        where = {"group": "[SWC17] group privacy", "quilt-approx": "[SWC17] MQMApprox"}[mechanism]
+        setting_of_mean = f"electricity, the mean level of {len(house):,} minutes; ε = 1"
+        remark = "expected error in levels, beside MQMExact" + ", by the tight rule" * (mechanism == "quilt-approx")
+        yield Row(where, setting_of_mean, found["expected_error"].sum(), needed, call, remark)
     found, call = asked(people, "people", "histogram", **common, gaps="independent")
     remark = NOT_SOUND + "the pieces between gaps as independent series, where the chain runs on; beside bridged gaps"
     yield Row("[SWC17] gaps", setting, found["expected_error"].sum(), ours, call, remark)
