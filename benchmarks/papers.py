@@ -27,18 +27,19 @@ DATA = Path(__file__).parents[2] / "shared" / "data"
 HEAD = """\
 # The papers as a benchmark
 
-Each row is a statement, table or figure of a paper. *Printed* is the number in the paper, or that of its formula, where
-the reference texts of the project have it. *Asks for* is what the statement gives, by the call in the last column.
-*Needed* is the smallest scale that gives the same guarantee, confirmed by the exact engine: that of `smallest_scale` on
-the same laws unless the row says otherwise. `python benchmarks/papers.py` prints these tables, and writes this page
-with `--page docs/papers.md`; the rows come from the files `benchmarks/papers_….py`, where the functions are that are
-not in the library. The keys of the papers, the proofs and the errata are in [the theory](theory.md).
+Each row is a statement, table or figure of a paper. *Printed* is the number in the paper, or – where the reference
+texts of the project do not have it. *Asks for* is what the theorem requires, by the call in the last column. *Needed* is
+the smallest scale that gives the same guarantee, confirmed by the exact engine: that of `smallest_scale` on the same
+laws, unless the row says otherwise. *Times* is how many times as much noise the paper asks for; below 1 it asks for too
+little. `python benchmarks/papers.py` prints these tables, and writes this page with `--page docs/papers.md`. Functions
+that are not part of the library are in the files `benchmarks/papers_….py`. The keys of the papers, the proofs and the
+errata are in [the theory](theory.md).
 """
 MISSING = """\
 ## Not reproduced
 
-The texts of the papers are not in this repository. The rows come from what [the theory](theory.md) quotes of them. What
-it does not quote is not here:
+The texts of the papers are not in this repository: only what [the theory](theory.md) quotes could be compared. Not
+compared:
 
 - [D24]: Figure 1, Corollary 1(b), and the values in the plots of Figures 2, 3 and 4. The rows on Figures 3 and 4 rest
   on a fit of three Gaussians of our own.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.errors import PriorError, short_traceback
+from puffer_frames.errors import ArgumentTypeError, PriorError, short_traceback
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, subtract_up, up
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior
 
@@ -87,6 +87,8 @@ def transport_plan(p: Prior, q: Prior, /) -> FloatArray:
     ------
     PriorError
         For a prior with a Gaussian component.
+    ArgumentTypeError
+        For what is no prior.
 
     Notes
     -----
@@ -174,9 +176,16 @@ def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
 
 def _check_discrete(priors: Sequence[Prior]) -> None:
     for prior in priors:
+        if not isinstance(prior, Prior):
+            raise ArgumentTypeError(
+                "a prior",
+                rule="a Prior",
+                got=f"a {type(prior).__name__}",
+                hint="Write Prior.empirical(values).",
+            )
         if not prior.is_discrete:
             raise PriorError(
-                "the priors of a W-infinity distance",
+                "the priors of a transport plan, or of a W-infinity distance,",
                 rule="discrete (atoms only)",
                 got=repr(prior),
                 hint="Use Prior.empirical, or a theorem for Gaussian priors.",

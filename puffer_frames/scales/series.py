@@ -57,7 +57,7 @@ class ReleasedCounts:
     @classmethod
     def of_sum(cls, values: Sequence[int], /) -> ReleasedCounts:
         """None of the counts: their sum, weighted by the values."""
-        return cls(released=(), derived=False, several=False, reach=max(1, max(values) - min(values)))
+        return cls(released=(), derived=False, several=False, reach=max(values) - min(values))
 
     @property
     def bins(self) -> int:

@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from puffer_frames import histogram
+from puffer_frames import ArgumentError, certificate_of, histogram
 
 
 def test_a_mean_is_the_sum_over_the_values():
@@ -33,6 +33,18 @@ def test_every_frame_gives_the_same_sums(library):
     expected = histogram(pd.DataFrame(data), **asked)
     assert [row["answer"] for row in rows] == expected["answer"].tolist()
     assert [row["who"] for row in rows] == [None, "a", "b"]
+
+
+def test_states_and_units_of_other_kinds():
+    frame = pd.DataFrame({"query": [1, 1, 2, 2] * 3, "t": np.arange(12), "s": [0, 1, 1, 0] * 3})
+    asked = {"state": "s", "time": "t", "query": "sum", "chain": np.full((4, 4), 0.25), "epsilon": 1.0}
+    found = histogram(frame, states=np.arange(4), **asked)
+    assert found["scale"].iloc[0] == pytest.approx(3.0, rel=1e-9)
+    assert "does to the sum" in str(certificate_of(found))
+    pooled = histogram(frame, states=range(4), unit="query", gaps="independent", **asked)
+    assert pooled["query"].tolist() == ["sum"]
+    with pytest.raises(ArgumentError, match=r"^unit must be a column with another name"):
+        histogram(frame, states=range(4), unit="query", gaps="independent", per="unit", **asked)
 
 
 def test_a_curve_of_means():

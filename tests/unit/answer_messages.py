@@ -13,6 +13,7 @@ from puffer_frames import (
     quilt_approx_scale,
     quilt_scale,
     smallest_scale,
+    transport_plan,
     value_scale,
 )
 from puffer_frames.papers import bernoulli_presence_scale, gaussian_presence_scale, presence_bound_scale
@@ -186,6 +187,18 @@ ANSWERS = {
     "a sum of words": (show(query="sum"), show(SERIES.assign(state=[1, 4] * 6), query="sum")),
     "a sum of counts of bins": (show(query="sum", bins=["a"]), show(bins=["a"])),
     "a mean and frequencies": (show(query="mean", counts=False), show(counts=False)),
+    "a sum of very large numbers": (
+        show(SERIES.assign(state=[1, 2**60] * 6), query="sum"),
+        show(SERIES.assign(state=[1, 4] * 6), query="sum"),
+    ),
+    "a sum of one state": (
+        show(SERIES.assign(state=5), query="sum", mechanism="group"),
+        show(SERIES.assign(state=[1, 4] * 6), query="sum", mechanism="group"),
+    ),
+    "a plan of no priors": (
+        lambda: transport_plan([1, 2], [2]),
+        lambda: transport_plan(Prior.empirical([1, 2]), Prior.empirical([2])),
+    ),
     "an exact sum": (show(query="sum", mechanism="exact"), show(SERIES.assign(state=[1, 4] * 6), query="sum")),
     "bins": (show(bins=["c"]), show(bins=["a"])),
     "floor": (show(chain="estimated", floor=2), show(chain="estimated")),

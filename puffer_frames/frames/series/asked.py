@@ -59,13 +59,13 @@ def numbers_of_states(found: list[Secret], states: Sequence[Secret] | None, /) -
             got=f"a {type(states).__name__}",
             hint="Leave it out for the observed states in ascending order.",
         )
-    listed = list(states)
+    listed = [label.item() if isinstance(label, np.generic) else label for label in states]
     unknown = next((label for label in found if label not in listed), None)
     if unknown is not None or len(set(listed)) < len(listed):
         raise ArgumentError(
             "states",
             rule="a list of all states, each once",
-            got=f"none for {unknown!r}" if unknown is not None else "one listed twice",
+            got=f"a list without {unknown!r}" if unknown is not None else "one listed twice",
             hint="Leave it out for the observed states in ascending order.",
         )
     return np.array([listed.index(label) for label in found], dtype=np.intp), listed

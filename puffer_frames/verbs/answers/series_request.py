@@ -69,8 +69,9 @@ class SeriesRequest:
         query = check_word(arguments.query, "query", ("counts", "sum", "mean"))
         counts = check_flag(arguments.counts, "counts")
         _check_sum(arguments, query, mechanism=mechanism)
-        shown = names["unit"] if query != "counts" else (*names["state"], *names["unit"])
-        check_free_names(shown, role="state", taken=COLUMNS if query == "counts" else ("query", *COLUMNS))
+        taken = COLUMNS if query == "counts" else ("query", *COLUMNS)
+        check_free_names(names["state"] if query == "counts" else (), role="state", taken=taken)
+        check_free_names(() if per == "pooled" else names["unit"], role="unit", taken=taken)
         population = as_population(arguments.chain)
         _check_population(population, arguments, mechanism=mechanism)
         belief = "estimated chain" if isinstance(arguments.chain, str) else "given chains"
@@ -119,7 +120,10 @@ def _check_sum(arguments: HistogramArguments, query: str, *, mechanism: str) -> 
     for name, left_out in (("bins", arguments.bins is None), ("counts", arguments.counts is True)):
         if not left_out:
             raise ArgumentError(
-                name, rule=f"left out for query={query!r}", got="another one", hint='They belong to query="counts".'
+                name,
+                rule=f"left out for query={query!r}",
+                got="bins" if name == "bins" else repr(arguments.counts),
+                hint='It belongs to query="counts".',
             )
     if mechanism == "exact":
         raise ArgumentError(
@@ -133,12 +137,27 @@ def _check_sum(arguments: HistogramArguments, query: str, *, mechanism: str) -> 
 def check_numbers(states: Sequence[Secret], query: str, /) -> list[int]:
     """The states as whole numbers; raises ArgumentError for others."""
     found = [state for state in states if isinstance(state, int) and not isinstance(state, bool)]
-    if len(found) < len(states) or max(map(abs, found)) > _LARGEST:
+    if len(found) < len(states):
+        odd = next(type(state).__name__ for state in states if isinstance(state, bool) or not isinstance(state, int))
         raise ArgumentError(
-            "query",
-            rule='"counts" for states other than integers up to 2**53',
-            got=repr(query),
-            hint="Number the states: a sum needs values, such as the numbers of intervals of equal width.",
+            f"the states of a {query}",
+            rule="integers",
+            got=f"a {odd}",
+            hint="Number the intervals that the values lie in, such as steps of .2 kW by 0, 1, 2, ….",
+        )
+    if max(map(abs, found)) > _LARGEST:
+        raise ArgumentError(
+            f"the states of a {query}",
+            rule="integers from -2**53 to 2**53",
+            got="a larger one",
+            hint="Subtract a public number from all, or take wider intervals.",
+        )
+    if len(found) < 2:
+        raise ArgumentError(
+            f"the states of a {query}",
+            rule="at least two",
+            got=str(len(found)),
+            hint="With one state there is nothing to hide: list all that are possible in states=[...].",
         )
     return found
 
@@ -162,7 +181,7 @@ def _check_unused(arguments: HistogramArguments, noise: Noise, *, delta: float) 
     if delta and not noise.needs_delta:
         raise ArgumentError(
             "delta",
-            rule="0 for a histogram with other than Gaussian noise",
+            rule="0 for other than Gaussian noise",
             got=f"{delta:g}",
             hint='Leave it out, or say noise="gaussian".',
         )
