@@ -28,7 +28,7 @@ HEAD = """\
 # The papers as a benchmark
 
 Each row is a statement, table or figure of a paper. *Printed* is the number in the paper, or – where the reference
-texts of the project do not have it. *Asks for* is what the theorem requires, by the call in the last column. *Needed* is
+texts of the project do not have it. *Asks for* is what the theorem requires, by the last column. *Needed* is
 the smallest scale that gives the same guarantee, confirmed by the exact engine: that of `smallest_scale` on the same
 laws, unless the row says otherwise. *Times* is how many times as much noise the paper asks for; below 1 that is too
 little. `python benchmarks/papers.py` prints these tables, and writes this page with `--page docs/papers.md`. Functions
