@@ -137,8 +137,9 @@ def bracket_text(lower: float, upper: float, /) -> str:
 
 def _rounded_up(number: float) -> str:
     """Six digits, the last one raised where rounding would make the number smaller."""
-    if not 0 < number < math.inf:
-        return f"{number:.6g}"
+    near = f"{number:.{_DIGITS}g}"
+    if not 0 < number < math.inf or float(near) >= number:
+        return near
     return f"{rounded_up(number, digits=_DIGITS):.{_DIGITS}g}"
 
 
