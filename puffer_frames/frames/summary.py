@@ -88,7 +88,7 @@ def _in_cells(values_of: Values, *, groups: Sequence[str], public: str, domain: 
             break
         width, counted = finer, values_of.in_cells(finer, domain)
     counts = counted["count"].to_numpy().astype(np.int64)
-    numbers = counted["value"].to_numpy()
+    numbers = counted["value"].to_numpy().astype(np.int64)
     values = (numbers.astype(np.float64) + 0.5) * width
     if domain is not None:
         values = values.clip(*domain)

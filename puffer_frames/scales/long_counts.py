@@ -42,7 +42,7 @@ def loss_in_windows(
         if least and is_private(loss, least * (1 + _EXACT), target):
             return loss, least * (1 + _EXACT)
         most = loss.pure(least or length / target.epsilon).bracket.upper
-        if most >= before * (1 - _EXACT):
+        if math.inf > most >= before * (1 - _EXACT):
             return loss, smallest_scale_of(loss, target)
         window, before, last = window * 2, most, loss
     if whole or last is None or not least or not is_private(last, least * (1 + _NEARLY), target):

@@ -77,6 +77,18 @@ def test_the_largest_window_of_a_very_long_series_may_ask_for_a_little_more(monk
     assert 1 - 1e-6 < loss.pure(scale).bracket.upper <= 1.0
 
 
+def test_hardly_any_noise():
+    """A state that never follows itself: its mean over all counts leaves the floats long before the scale is found."""
+    frame = pd.DataFrame({"time": np.arange(1001), "state": np.arange(1001) % 2})
+    chain = [[0.5, 0.5], [1.0, 0.0]]
+    asked = {"state": "state", "time": "time", "epsilon": [800.0], "mechanism": "exact", "chain": chain}
+    found = float(frame.puffer.histogram(**asked)["scale"].iloc[0])
+    whole = count_loss([MarkovChain.of(chain)], [False, True], length=1001)
+    bracket = whole.pure(found).bracket  # wider than that of windows: more roundings
+    assert bracket.lower <= 800.0
+    assert bracket.upper >= 800.0 * (1 - 1e-6)
+
+
 def test_chains_that_forget_slowly_have_no_windows():
     chain = MarkovChain.of([[0.9999, 0.0001], [0.0001, 0.9999]])
     assert loss_in_windows(chain, np.array([False, True]), length=1000, target=Target(epsilon=1.0, delta=0.0)) is None

@@ -67,3 +67,16 @@ def test_the_worst_pair_is_that_of_all_pairs(monkeypatch, scale, epsilon, atoms)
     for each, other in zip(found, alone, strict=True):
         assert each.bracket.upper == pytest.approx(other.bracket.upper, rel=1e-7)
         assert each.bracket.lower == pytest.approx(other.bracket.lower, rel=1e-7)
+
+
+def test_a_pair_of_which_nothing_is_known_is_looked_at(monkeypatch):
+    priors = dict(enumerate(priors_of(np.random.default_rng(3), count=7, atoms=False)))
+    loss = MixtureLoss(priors, pairs="all")
+    known = loss.hockey_stick(0.2, epsilon=0.5)
+    numbers, quick = set(known.pair), SharedCells.positive_mass
+
+    def unsure(self, i, j, **asked):
+        return (math.nan, math.nan) if {i, j} == numbers else quick(self, i, j, **asked)
+
+    monkeypatch.setattr(SharedCells, "positive_mass", unsure)
+    assert loss.hockey_stick(0.2, epsilon=0.5).pair == known.pair

@@ -21,6 +21,7 @@ from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 _MOST_ENTRIES, _MOST_SMALL = 1 << 25, 1 << 22
 """Entries of the laws of all windows, and of small ones."""
 _LEAST = 1e-200
+"""Means from here on have not lost digits, where the largest one is about 1."""
 _FIRST_TIMES = 8
 _SETTLED = 1e-10
 """A law of the state within this factor of the stationary one stands for all later ones."""
@@ -87,7 +88,8 @@ class WindowedCountLoss(CountLoss):
         lower = min(self.far_away(scale), found.bracket.upper) if scale else 0.0
         return WorstCase(bracket=Bracket(lower=lower, upper=found.bracket.upper), pair=found.pair)
 
-    def far_away(self, scale: float) -> float:
+    @np.errstate(divide="ignore", invalid="ignore")  # with hardly any noise all means leave the floats
+    def far_away(self, scale: float, /) -> float:
         """A lower bound of the loss: that at y beyond all counts, of the first times, the middle and the last one."""
         series = self._series
         slack = 2 * (count_rounding([series.chain], length=series.length) + series.error)
@@ -100,7 +102,7 @@ class WindowedCountLoss(CountLoss):
                 before = _product(series.law(1) * weight, ahead, time - 1)
                 after = _product(np.ones(series.chain.states), ahead.T, series.length - time)
                 means = before[held] * after[held] / series.law(time)[held]
-                if means.min() > _LEAST:  # smaller ones have lost digits
+                if means.min() > _LEAST:
                     most = max(most, math.log(means.max() / means.min()) - slack)
         return most
 

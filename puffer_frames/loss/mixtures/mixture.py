@@ -148,11 +148,12 @@ class MixtureLoss:
         if quick is not None:
             number = {s: k for k, s in enumerate(self._priors)}
             found = np.array([quick(number[i], number[j]) for i, j in self._pairs])
+            found[np.isnan(found).any(axis=1)] = 0.0, math.inf  # nothing is known
             order = np.argsort(-found[:, 1], kind="stable")
             pairs, most = [self._pairs[k] for k in order], found[order, 1].tolist()
             lower = float(found[:, 0].max())
-        for pair, bound in zip(watched(pairs, label="pairs of secrets"), most, strict=True):
-            if bound < lower:
+        for k, (pair, bound) in enumerate(zip(watched(pairs, label="pairs of secrets"), most, strict=True)):
+            if k and bound < lower:
                 break  # so are those of the others
             low, high = of_pair(pair, lower)
             lower, high = max(lower, low), min(high, bound)
