@@ -202,22 +202,22 @@ def _over_extents(
     """Quilts for stretches of all these (times, rows), longest first.
 
     Times without a row are nodes of the chain like others: a quilt may hold them, and counting them among the nodes
-    near a value only adds to the noise. Where one quilt serves every node of the longest stretch, it serves the nodes
-    of a shorter one too: a side that does not fit is left out, and neither the number of nodes near it nor the
-    influence grows. For the same reason it serves stretches that are independent.
+    near a value only adds to the noise. The quilts of the longest stretch serve a shorter one, whose start has the same
+    law: node i takes that of node i. A side that does not fit is left out, and neither the number of nodes near it nor
+    the influence grows. For the same reason they serve stretches that are independent.
     """
     sigma, used = 0.0, dict[Quilt, None]()
-    homogeneous = all(isinstance(chain.initial, str) for chain in chains)
     for times, observed in extents:
         if observed / epsilon <= sigma:  # all its rows together need no more
             used[Quilt(card=observed, influence=0.0)] = None
             continue
         found = largest_over(chains, partial(scale_of, length=times, most=observed))
+        whole = Quilt(card=observed, influence=0.0)
         if found.sigma > observed / epsilon:
-            found = QuiltScale(sigma=observed / epsilon, quilts=(Quilt(card=observed, influence=0.0),))
+            found = QuiltScale(sigma=observed / epsilon, quilts=(whole,))
         sigma = max(sigma, found.sigma)
         used.update(dict.fromkeys(found.quilts))
-        if homogeneous and len(found.quilts) <= len(chains) and found.quilts[0].card < observed:
+        if found.quilts and found.quilts != (whole,):
             break
     return tuple(used)
 
