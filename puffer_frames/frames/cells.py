@@ -6,8 +6,10 @@ import math
 import sys
 
 import narwhals.stable.v2 as nw
+import numpy as np
 
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.prior import FloatArray
 
 FEWEST_CELLS, MOST_CELLS = 1 << 12, 1 << 16
 """A column of many rows and values is counted in so many cells, between its extremes."""
@@ -17,6 +19,9 @@ FINENESS = 256
 """A cell is at most this part of the column's standard deviation, as far as `MOST_CELLS` allows."""
 _BELOW = 0.9
 """Of that part, so that the last digits of a standard deviation of 1 do not decide between two widths."""
+PLACES = 1 << 16
+"""Places in a cell, whose sum is kept beside the number of its values: a mean is off by less than two places, which
+are `MEANS_ERROR`."""
 _LARGEST = sys.float_info.max
 
 
@@ -49,7 +54,32 @@ def finer_width(width: float, /, *, full: int, least: float) -> float:
 
 def cell_of(width: float, domain: Bounds | None, /) -> nw.Expr:
     """Number of the cell of the column `value`: cell k holds the values from k widths on."""
+    return _in_widths(width, domain).floor().cast(nw.Int64)
+
+
+def place_of(width: float, domain: Bounds | None, /) -> nw.Expr:
+    """Place of the column `value` in its cell: a whole number of parts of the width, of which there are `PLACES`."""
+    value = _in_widths(width, domain)
+    return ((value - value.floor()) * float(PLACES)).floor().cast(nw.Int64)
+
+
+def means_of(numbers: FloatArray, places: FloatArray, width: float, /) -> FloatArray:
+    """Means of the values of some cells, within `MEANS_ERROR` of a width but for their own rounding.
+
+    Parameters
+    ----------
+    numbers : array, shape (cells,)
+        The cells' numbers.
+    places : array, shape (cells,)
+        Means of the places of their values.
+    """
+    means = (numbers + (places + 0.5) / PLACES) * width
+    ends: FloatArray = np.nextafter((numbers + 1) * width, -np.inf)
+    return np.minimum(means, ends)
+
+
+def _in_widths(width: float, domain: Bounds | None) -> nw.Expr:
     value = nw.col("value").cast(nw.Float64)
     if domain is not None:
         value = value.clip(*domain)
-    return (value * (1.0 / width)).floor().cast(nw.Int64)
+    return value * (1.0 / width)

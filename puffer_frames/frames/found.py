@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.frames.cells import cell_of
+from puffer_frames.frames.cells import PLACES, cell_of, place_of
 from puffer_frames.frames.columns import to_floats
 from puffer_frames.frames.summary import check_few_levels
 from puffer_frames.noise.postprocessing import Bounds
@@ -47,8 +47,8 @@ class Cells:
     """To which values are clipped first."""
 
     def of(self, table: nw.LazyFrame[Any], /) -> nw.LazyFrame[Any]:
-        """A table with the numbers of the cells in place of its column `value`."""
-        return table.with_columns(value=cell_of(self.width, self.domain))
+        """A table with the numbers of the cells in place of its column `value`, and with a column `place`."""
+        return table.with_columns(value=cell_of(self.width, self.domain), place=place_of(self.width, self.domain))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class Counted:
     """Rows per secret and value of a public column."""
 
     table: pl.DataFrame
-    """Columns `secret_0`, ..., `value` and `count`."""
+    """Columns `secret_0`, ..., `value`, `count`, and for cells the sums of the places as `place`."""
     width: float | None
     """Width of the cells whose numbers stand for the values, a power of two; None for the values themselves."""
 
@@ -73,8 +73,8 @@ class FoundValues:
     different: Callable[[], float]
     """An estimate of the number of different values."""
     count: Callable[[Cells | None, int | None], nw.DataFrame[Any]]
-    """Rows per secret and value, or cell, in a column `count`: of all that differ, or where these are more than so
-    many, of some more than that."""
+    """Rows per secret and value, or cell, in a column `count`, and of cells the sums of the places in a column
+    `place`: of all that differ, or where these are more than so many, of some more than that."""
     before: Counted | None = None
     """The rows, where the pass over them has counted them already."""
 
@@ -98,8 +98,7 @@ class FoundValues:
     def in_cells(self, width: float, domain: Bounds | None, /) -> nw.DataFrame[Any]:
         """Rows per secret and cell; those of several narrower ones may be given one by one."""
         if self.before and self.before.width is not None and self.before.width <= width and self._within(domain):
-            wider = pl.col("value") // round(width / self.before.width)
-            return nw.from_native(self.before.table.with_columns(wider), eager_only=True)
+            return nw.from_native(_wider(self.before.table, round(width / self.before.width)), eager_only=True)
         return self.count(Cells(width=width, domain=domain), None)
 
     def _within(self, domain: Bounds | None) -> bool:
@@ -116,6 +115,12 @@ class FoundValues:
     def std(self) -> float:
         """Standard deviation of the values."""
         return self.extent.std
+
+
+def _wider(table: pl.DataFrame, times: int) -> pl.DataFrame:
+    """Counts in cells so many times as wide; the sums of the places are rounded down."""
+    narrow = pl.col("value") % times * pl.col("count") * PLACES + pl.col("place")
+    return table.with_columns(value=pl.col("value") // times, place=narrow // times)
 
 
 def check_estimate(different: float, /, *, name: str) -> None:

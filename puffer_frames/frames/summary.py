@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
@@ -18,7 +19,7 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.prior import FloatArray, Secret
-from puffer_frames.priors.summary import Counts, Summary
+from puffer_frames.priors.summary import Summary
 
 EXACT_ROWS = 1 << 17
 """Up to so many rows, and for columns of at most half as many different values, each value is counted by itself."""
@@ -43,7 +44,7 @@ class Values(Protocol):
         """Rows per secret and value; where these are more than `most`, perhaps not all of them."""
 
     def in_cells(self, width: float, domain: Bounds | None, /) -> nw.DataFrame[Any]:
-        """Rows per secret and cell, `cells.cell_of` the column `value`."""
+        """Rows per secret and cell, `cells.cell_of` the column `value`, and the sums of `cells.place_of` as `place`."""
 
     def ends(self, name: str, /) -> FloatArray:
         """The smallest and the largest value; raises PriorError as `to_floats`."""
@@ -73,11 +74,12 @@ def count_values(values_of: Values, /, *, groups: Sequence[str], public: str, do
     values = to_floats(counted["value"], counts, name=public)
     if domain is not None:
         values = values.clip(*domain)
-    return Summary(counts=_per_secret(counted, values, counts, groups=groups), radius=0.0)
+    parts = _per_secret(counted, values, counts, groups=groups)
+    return Summary(counts={secret: (own, often) for secret, (own, often) in parts.items()}, radius=0.0)
 
 
 def _in_cells(values_of: Values, *, groups: Sequence[str], public: str, domain: Bounds | None) -> Summary:
-    """Counts on a grid, which its centres stand for; on a finer one while the values lie in few of its cells."""
+    """Counts on a grid, and the means of its cells; on a finer one while the values lie in few of its cells."""
     ends = values_of.ends(public)
     low, high = (ends if domain is None else ends.clip(*domain)).tolist()
     width = cells.cell_width(low, high, std=values_of.std())
@@ -87,38 +89,43 @@ def _in_cells(values_of: Values, *, groups: Sequence[str], public: str, domain: 
         if finer == width:
             break
         width, counted = finer, values_of.in_cells(finer, domain)
-    counts = counted["count"].to_numpy().astype(np.int64)
-    numbers = counted["value"].to_numpy().astype(np.int64)
-    values = (numbers.astype(np.float64) + 0.5) * width
-    if domain is not None:
-        values = values.clip(*domain)
-    parts = _per_secret(counted, values, counts, groups=groups, numbers=numbers)
-    return Summary(counts=parts, radius=0.5 * width)
+    counts, numbers = (counted[name].to_numpy().astype(np.int64) for name in ("count", "value"))
+    places = counted["place"].to_numpy().astype(np.int64)
+    parts = _per_secret(counted, numbers.astype(np.float64), counts, places, groups=groups)
+    found = {
+        secret: (cells.means_of(cell, sums / often, width), often) for secret, (cell, often, sums) in parts.items()
+    }
+    return Summary(counts=found, radius=0.5 * width)
 
 
 def _per_secret(
     table: nw.DataFrame[Any],
     values: FloatArray,
     counts: NDArray[np.int64],
+    places: NDArray[np.int64] | None = None,
+    /,
     *,
     groups: Sequence[str],
-    numbers: NDArray[np.int64] | None = None,
-) -> dict[Secret, Counts]:
-    """Values and counts of each secret, ascending; whole numbers in the order of the values sort faster."""
+) -> dict[Secret, tuple[Any, ...]]:
+    """Values and counts of each secret, ascending, and of cells the sums of the places.
+
+    Whole numbers, which those of cells are, sort faster.
+    """
     labels, codes = _numbered(table, counts, groups=groups)
     values = values + 0.0  # one zero
-    span = 0 if numbers is None else int(numbers.max()) - int(numbers.min()) + 1
-    if numbers is None or span * len(labels) >= 1 << 62:
+    least = float(values.min())
+    span = float(values.max()) - least + 1.0
+    if places is None or span * len(labels) >= 2.0**53:
         order = np.lexsort((values, codes))
     else:
-        order = np.argsort(codes * span + (numbers - numbers.min()), kind="stable")
-    codes, values, counts = codes[order], values[order], counts[order]
+        order = np.argsort(codes * int(span) + (values - least).astype(np.int64), kind="stable")
+    codes, values = codes[order], values[order]
     fresh = np.flatnonzero(np.append(True, (codes[1:] != codes[:-1]) | (values[1:] != values[:-1])))
-    codes, values, counts = codes[fresh], values[fresh], np.add.reduceat(counts, fresh)
-    bounds = np.searchsorted(codes, np.arange(len(labels) + 1))
-    parts = {
-        label: (values[bounds[k] : bounds[k + 1]], counts[bounds[k] : bounds[k + 1]]) for k, label in enumerate(labels)
-    }
+    codes, values = codes[fresh], values[fresh]
+    sums = [np.add.reduceat(each[order], fresh) for each in ((counts,) if places is None else (counts, places))]
+    bounds = np.searchsorted(codes, np.arange(len(labels) + 1)).tolist()
+    own = [slice(a, b) for a, b in pairwise(bounds)]
+    parts = {label: (values[part], *(each[part] for each in sums)) for label, part in zip(labels, own, strict=True)}
     return {label: parts[label] for label in sorted(parts, key=sort_key)}
 
 

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TypeAlias, cast
 
 from puffer_frames.errors import ArgumentError, CalibrationError, short_traceback
+from puffer_frames.loss.atoms.cell_means import CellMeansLoss
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.displaced import DisplacedLoss
@@ -80,6 +81,9 @@ def privacy_loss(
 
     With `rows` it is that of so many independent rows of a unit, with the noises of `COMPOSED`.
     """
+    if isinstance(noise, Laplace) and rows == 1 and CellMeansLoss.suits(priors):
+        return CellMeansLoss(priors, pairs=pairs)
+    priors = {secret: prior.at_middles() for secret, prior in priors.items()}
     if pairs == "all":
         priors = _outermost_shifts(priors)
     radius = max(prior.radius for prior in priors.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -19,6 +19,8 @@ Secret: TypeAlias = Hashable
 FloatArray: TypeAlias = NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.intp]
 
+MEANS_ERROR = 2.0**-15
+"""How far the mean of values that were counted in a cell may be from the one given, as a part of its width."""
 _WEIGHT_SUM_TOLERANCE = 1e-6
 
 
@@ -41,8 +43,11 @@ class Prior:
     """Exact weights as integers and their sum: weight k is `levels[0][k] / levels[1]`. They are the counts of
     an empirical prior; decimal weights are read as the decimal fractions that they print as."""
     radius: float = 0.0
-    """How far, in units of the column, the true position of each atom may be from the given one: values that were
-    counted in cells. What the library says of the prior holds for all true positions."""
+    """How far, in units of the column, the true position of each atom may be from the given one, or from the middle of
+    its cell: values that were counted in cells. What the library says of the prior holds for all true positions."""
+    in_cells: bool = False
+    """Whether each atom is the mean, within `MEANS_ERROR` of a cell and rounding, of values that lie in one cell with
+    it, of twice the radius, that begins at a multiple of this width."""
 
     def __post_init__(self) -> None:
         for array in (self.weights, self.means, self.stds, self.levels[0]):
@@ -187,6 +192,10 @@ class Prior:
         """True where every component is an atom."""
         return not self.stds.any()
 
+    def at_middles(self) -> Prior:
+        """With the middles of the cells as atoms, within the radius of all values; the prior itself without cells."""
+        return replace(self, means=middles(self.means, self.radius), in_cells=False) if self.in_cells else self
+
     @property
     def mean(self) -> float:
         """Expectation, in units of the column."""
@@ -208,6 +217,7 @@ class Prior:
             and np.array_equal(self.stds, other.stds)
             and np.array_equal(self.weights, other.weights)
             and self.radius == other.radius
+            and self.in_cells == other.in_cells
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -230,7 +240,7 @@ def observed_priors(
     counts : mapping of secret to (values, counts)
         Different values in ascending order, and how often each occurs, at least once.
     radius : float
-        As in `Prior.empirical`.
+        Half the width of the cells that the values are the means of, as in `Summary`; 0 for the values themselves.
 
     Notes
     -----
@@ -245,10 +255,20 @@ def observed_priors(
     places = zip(counts, (ends - sizes).tolist(), ends.tolist(), totals.tolist(), strict=True)
     return {
         secret: Prior(
-            weights=weights[a:b], means=means[a:b], stds=stds[: b - a], levels=(levels[a:b], total), radius=radius
+            weights=weights[a:b],
+            means=means[a:b],
+            stds=stds[: b - a],
+            levels=(levels[a:b], total),
+            radius=radius,
+            in_cells=radius > 0,
         )
         for secret, a, b, total in places
     }
+
+
+def middles(values: FloatArray, radius: float, /) -> FloatArray:
+    """Middles of the cells that hold the values, of twice the radius; the values themselves where it is 0."""
+    return (np.floor(values / (2 * radius)) + 0.5) * (2 * radius) if radius else values
 
 
 def gaussian_priors(secrets: Iterable[Secret], means: FloatArray, stds: FloatArray, /) -> dict[Secret, Prior]:

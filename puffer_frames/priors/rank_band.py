@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import betainccinv, betaincinv
 
 from puffer_frames.priors.law_set import LawSet
-from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.priors.prior import FloatArray, IndexArray, middles
 from puffer_frames.priors.summary import Counts
 
 RATIO = 1.1
@@ -47,7 +47,7 @@ def rank_band(counts: Counts, /, *, alpha: float, low: float, high: float, radiu
     low, high : float
         The domain, to which values are clipped.
     radius : float
-        How far a value may be from the one that it was counted as.
+        Half the width of the cells that values were counted in, or 0.
 
     Notes
     -----
@@ -60,7 +60,7 @@ def rank_band(counts: Counts, /, *, alpha: float, low: float, high: float, radiu
     values, often = counts
     upto = np.cumsum(often)
     ranks, order, weights = _levels(int(upto[-1]), alpha)
-    seen = values[np.searchsorted(upto, ranks)]
+    seen = middles(values[np.searchsorted(upto, ranks)], radius)
     is_least = order < ranks.size  # the last piece has none
     before = np.append(low, np.maximum(seen - radius, low))
     after = np.append(np.minimum(seen + radius, high), high)

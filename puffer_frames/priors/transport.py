@@ -132,6 +132,7 @@ def monotone_shifts(p: Prior, q: Prior, /) -> tuple[FloatArray, FloatArray]:
         Distances, rounded up, and shares. The plan is one of two laws that differ from p and q by rounding, of at most
         2 UNIT_ROUNDOFF times their numbers of atoms in total variation.
     """
+    p, q = p.at_middles(), q.at_middles()
     levels = [np.minimum(np.cumsum(prior.weights), 1.0) for prior in (p, q)]
     for own in levels:
         own[-1] = 1.0
@@ -160,6 +161,7 @@ def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
     distance.
     """
     _check_discrete(priors)
+    priors = [prior.at_middles() for prior in priors]
     moved = 2 * Fraction(max(prior.radius for prior in priors))  # both ends may be off
     levels = [prior.levels[0] for prior in priors]
     totals = [prior.levels[1] for prior in priors]
@@ -202,6 +204,7 @@ def w_infinity_bounds(priors: Sequence[Prior], /) -> FloatArray:
     tails = np.array([_COARSE << k for k in range(0, 400, 2)], dtype=object)
     grid, of = np.unique(np.concatenate([grid, tails, (_COARSE << 400) - tails])), _COARSE << 400
     ends, starts = [], []
+    priors = [prior.at_middles() for prior in priors]
     for prior in priors:
         counts, total = np.cumsum(prior.levels[0]).astype(object), int(prior.levels[1])
         ends.append(prior.means[np.searchsorted(counts, -(-grid[1:] * total // of))])

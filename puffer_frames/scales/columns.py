@@ -25,8 +25,8 @@ from puffer_frames.papers.gaussian import translation_scale
 from puffer_frames.papers.kantorovich import kantorovich_scale
 from puffer_frames.priors.law_set import LawSet, is_too_wide
 from puffer_frames.priors.pairs import Pairs
-from puffer_frames.priors.prior import Prior, Secret
-from puffer_frames.priors.summary import Counts
+from puffer_frames.priors.prior import Secret, observed_priors
+from puffer_frames.priors.summary import Counts, extent_of
 from puffer_frames.scales.beliefs import BeliefEntry, clipped_to, learn, name_beliefs
 from puffer_frames.scales.choice import Choice, Proposal, choose, measure, require_noise
 from puffer_frames.scales.learned import Population
@@ -218,7 +218,7 @@ def choose_columns(
     require_noise(max(published.values()), ["empirical"], target, allow_zero_noise=allow_zero_noise)
     asked, found = noise.unrounded(share), {}
     for name, groups in counts.items():
-        priors = {secret: Prior.empirical(*pair, radius=radius[name]) for secret, pair in groups.items()}
+        priors = observed_priors(groups, radius=radius[name])
         belief = "any prior on the domain" if name in domain else "any prior within the observed range"
         engine = privacy_loss(priors, pairs=pairs, noise=noise)
         proposal = Proposal(
@@ -276,9 +276,7 @@ def range_of(groups: Mapping[Secret, Counts], bounds: tuple[float, float] | None
     """Largest difference of two values: that of the public bounds, or else of the values seen."""
     if bounds:
         return subtract_up(bounds[1], bounds[0])
-    low = min(float(values.min()) for values, _ in groups.values())
-    high = max(float(values.max()) for values, _ in groups.values())
-    return up(Fraction(high) - Fraction(low) + 2 * Fraction(radius))
+    return subtract_up(*reversed(extent_of(groups, radius=radius)))
 
 
 def _distance(laws: Laws | Sequence[Laws], *, pairs: Pairs) -> float:

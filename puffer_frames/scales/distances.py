@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from puffer_frames.priors.prior import FloatArray
+from puffer_frames.priors.prior import FloatArray, middles
 from puffer_frames.priors.summary import Counts
 
 CONFIDENCE = 0.95
@@ -23,7 +23,7 @@ def ks_distance(one: Counts, other: Counts, /, *, radius: tuple[float, float] = 
     one, other : (values, counts)
         Different values, ascending, and how often each occurs.
     radius : (float, float)
-        How far a value of each may be from the one that it was counted as.
+        Half the width of the cells that the values of each were counted in, or 0.
 
     Examples
     --------
@@ -35,7 +35,8 @@ def ks_distance(one: Counts, other: Counts, /, *, radius: tuple[float, float] = 
 
 def _above(one: Counts, other: Counts, radius: float, other_radius: float) -> float:
     """By how much the first distribution function is above the second at most: where it steps up."""
-    (values, often), (others, often_other) = one, other
+    values, often = middles(one[0], radius), one[1]
+    others, often_other = middles(other[0], other_radius), other[1]
     least = np.cumsum(often) / often.sum()
     upto = np.append(0.0, np.cumsum(often_other) / often_other.sum())
     most: FloatArray = upto[np.searchsorted(others - other_radius, values + radius, side="right")]

@@ -16,7 +16,7 @@ from puffer_frames.loss.engine import Laws
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import as_float
 from puffer_frames.priors.law_set import LawSet
-from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.priors.prior import Prior, Secret, middles
 from puffer_frames.priors.rank_band import confidence_left, rank_band
 from puffer_frames.priors.summary import Counts
 from puffer_frames.scales.observed import observed_belief
@@ -172,8 +172,8 @@ class Contamination(LearnedBelief):
         assert bounds is not None  # a belief that clips has some
         low, high = bounds
         found = {}
-        for secret, (values, often) in counts.items():
-            total = int(often.sum())
+        for secret, (means, often) in counts.items():
+            values, total = middles(means, radius), int(often.sum())
             eta = self.share_of(secret, total)
             found[secret] = LawSet.of(
                 np.append((1 - eta) / total * often, eta),
@@ -256,10 +256,12 @@ class Bootstrap(LearnedBelief):
         """One mapping per resample."""
         del bounds
         rng = np.random.default_rng(int(self.seed))
-        return [
+        resamples = [
             observed_belief({secret: _resampled(pair, rng) for secret, pair in counts.items()}, radius=radius)
             for _ in range(int(self.resamples))
         ]
+        # the rows of a cell that are drawn have another mean than all of its rows
+        return [{secret: prior.at_middles() for secret, prior in laws.items()} for laws in resamples]
 
     @property
     def words(self) -> str:
@@ -288,7 +290,8 @@ class OtherTable(LearnedBelief):
                 got=f"one without {missing!r}",
                 hint="List the pairs to protect without this secret, or leave the frame out.",
             )
-        found = {secret: self.counts[secret] for secret in counts}
+        own = {secret: self.counts[secret] for secret in counts}
+        found = {secret: (middles(values, self.radius), often) for secret, (values, often) in own.items()}
         if bounds is not None:
             found = {secret: (values.clip(*bounds), often) for secret, (values, often) in found.items()}
         return {secret: Prior.empirical(values, often, radius=self.radius) for secret, (values, often) in found.items()}

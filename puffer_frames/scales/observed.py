@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from puffer_frames.priors.prior import Prior, Secret, observed_priors
-from puffer_frames.priors.summary import Counts
+from puffer_frames.priors.summary import Counts, in_wider_cells
 
 Belief: TypeAlias = Mapping[Secret, Prior]
 """One law per secret."""
@@ -19,7 +19,7 @@ MOST_ENTRIES = 1 << 23
 
 
 def observed_belief(counts: Mapping[Secret, Counts], /, *, radius: float) -> Belief:
-    """The observed frequencies of each secret, known up to a radius."""
+    """The observed frequencies of each secret, as a `Summary` has them."""
     coarse, wider = _merged(counts, radius=radius)
     return observed_priors(coarse, radius=wider)
 
@@ -34,15 +34,5 @@ def _merged(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[Mappi
     times = math.ceil(len(counts) * cells / MOST_ENTRIES)
     if times <= 1:
         return counts, radius
-    start, width = low - radius, 2 * radius * times
-    sizes = np.array([values.size for values, _ in counts.values()])
-    places = np.floor((np.concatenate([values for values, _ in counts.values()]) - start) / width)
-    begins = np.cumsum(sizes) - sizes
-    fresh = np.append(True, places[1:] != places[:-1])
-    fresh[begins] = True
-    first = np.flatnonzero(fresh)
-    centres = start + (places[first] + 0.5) * width
-    often = np.add.reduceat(np.concatenate([often for _, often in counts.values()]), first)
-    cuts = np.searchsorted(first, np.append(begins, fresh.size)).tolist()
-    merged = {secret: (centres[a:b], often[a:b]) for secret, a, b in zip(counts, cuts[:-1], cuts[1:], strict=True)}
-    return merged, radius * (times + 1)  # one cell more than enough for those that the rounding moved
+    wider = radius * 2.0 ** math.ceil(math.log2(times))
+    return {secret: in_wider_cells(pair, radius=wider) for secret, pair in counts.items()}, wider

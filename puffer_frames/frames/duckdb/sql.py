@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 import polars as pl
 import pyarrow as pa
 
+from puffer_frames.frames.cells import PLACES
 from puffer_frames.frames.found import Cells
 
 BATCH = 1 << 17
@@ -65,10 +66,14 @@ def finite_sql(column: str, /, *, floats: bool) -> str:
     return f"isfinite({column})" if floats else f"{column} IS NOT NULL"
 
 
-def cell_sql(column: str, cells: Cells, /) -> str:
-    """Number of the cell of a column's value, as `cells.cell_of`."""
+def cell_sql(column: str, cells: Cells, /) -> dict[str, str]:
+    """Number of the cell of a column's value, as `cells.cell_of`, and its place there, as `cells.place_of`."""
     value = f"CAST({column} AS DOUBLE)"
     if cells.domain is not None:
         low, high = map(number_sql, cells.domain)
         value = f"least(greatest({value}, {low}), {high})"
-    return f"CAST(floor({value} * {number_sql(1.0 / cells.width)}) AS BIGINT)"
+    value = f"{value} * {number_sql(1.0 / cells.width)}"
+    return {
+        "value": f"CAST(floor({value}) AS BIGINT)",
+        "place": f"CAST(floor(({value} - floor({value})) * {number_sql(float(PLACES))}) AS BIGINT)",
+    }

@@ -271,7 +271,7 @@ class DuckRows:
             rows=self.found["rows"],
             different=lambda: self.found[f"different_{k}"],
             count=lambda cells, most: self._counted(
-                {"value": f"public_{k}" if cells is None else cell_sql(f"public_{k}", cells)}, most
+                {"value": f"public_{k}"} if cells is None else cell_sql(f"public_{k}", cells), most
             ),
         )
 
@@ -289,8 +289,10 @@ class DuckRows:
     def _counted(self, values: Mapping[str, str], most: int | None = None) -> nw.DataFrame[Any]:
         """Rows per secret and values, which SQL says, as `FoundValues.count`; all are those of the first pass."""
         columns = {alias: alias for alias in self.roles.plain("secret")} | dict(values)
+        keys, sums = [name for name in columns if name != "place"], [name for name in columns if name == "place"]
+        added = "".join(f", CAST(sum({name}) AS BIGINT) AS {name}" for name in sums)
         counts = selected(self.rows, columns | {CHECK: self._hash()}).aggregate(
-            f"{', '.join(columns)}, count(*) AS count, sum({CHECK}) AS {CHECK}", ", ".join(columns)
+            f"{', '.join(keys)}, count(*) AS count, sum({CHECK}) AS {CHECK}{added}", ", ".join(keys)
         )
         found = opened(read_table(counts if most is None else counts.limit(most + 1)))
         if (most is None or len(found) <= most) and sum(map(int, found[CHECK].to_list())) % 2**64 != self.found[CHECK]:

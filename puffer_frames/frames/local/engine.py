@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 from numpy.typing import NDArray
 
-from puffer_frames.frames.cells import cell_of
+from puffer_frames.frames.cells import cell_of, place_of
 from puffer_frames.frames.columns import Frame, to_floats
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import FloatArray
@@ -20,16 +20,19 @@ from puffer_frames.priors.prior import FloatArray
 _OLD = int(pd.__version__.partition(".")[0]) < 3
 
 
-def count_groups(table: nw.DataFrame[Any], keys: Sequence[str], /, **changed: nw.Expr) -> nw.DataFrame[Any]:
-    """Number of rows per combination of the keys, in a column `count`.
+def count_groups(
+    table: nw.DataFrame[Any], keys: Sequence[str], /, *, added: Sequence[str] = (), **changed: nw.Expr
+) -> nw.DataFrame[Any]:
+    """Number of rows per combination of the keys, in a column `count`, beside the sums of the columns `added`.
 
     Columns may be changed first, in the same pass: `name=expression`.
     """
+    wanted = [nw.len().alias("count"), *(nw.col(name).sum() for name in added)]
     if not table.implementation.is_polars():
         ready = table.with_columns(**changed) if changed else table
-        return ready.group_by(list(keys)).agg(nw.len().alias("count"))
+        return ready.group_by(list(keys)).agg(*wanted)
     plan = table.lazy().with_columns(**changed) if changed else table.lazy()
-    counted = plan.group_by(list(keys)).agg(nw.len().alias("count"))
+    counted = plan.group_by(list(keys)).agg(*wanted)
     return nw.from_native(counted.to_native().collect(engine="streaming"), eager_only=True)
 
 
@@ -165,9 +168,9 @@ class LocalValues:
         return self.secrets.labelled(count_groups(self.table, self.table.columns))
 
     def in_cells(self, width: float, domain: Bounds | None, /) -> nw.DataFrame[Any]:
-        """Rows per secret and cell."""
-        counted = count_groups(self.table, self.table.columns, value=cell_of(width, domain))
-        return self.secrets.labelled(counted)
+        """Rows per secret and cell, and the sums of their places."""
+        cells = {"value": cell_of(width, domain), "place": place_of(width, domain)}
+        return self.secrets.labelled(count_groups(self.table, self.table.columns, added=["place"], **cells))
 
     def ends(self, name: str, /) -> FloatArray:
         """The smallest and the largest value."""

@@ -282,7 +282,9 @@ def _present(name: str, rows: pl.LazyFrame) -> pl.Expr:
 
 def _counted(table: pl.LazyFrame, most: int | None, *, watch: Watch) -> nw.DataFrame[Any]:
     """As `FoundValues.count`, of compared rows."""
-    counts = table.group_by(table.collect_schema().names()).agg(pl.len().alias("count"))
+    names = table.collect_schema().names()
+    sums = [pl.col(name).sum() for name in names if name == "place"]
+    counts = table.group_by([name for name in names if name != "place"]).agg(pl.len().alias("count"), *sums)
     some = counts if most is None else counts.head(most + 1)
     found = watch.result(lambda: some.collect(engine="streaming"))
     if not watch.ended:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from puffer_frames.frames.cells import cell_width
+from puffer_frames.frames.cells import PLACES, cell_width
 from puffer_frames.frames.found import Counted
 from puffer_frames.frames.plans.trace import Bits
 from puffer_frames.priors.prior import IndexArray
@@ -26,6 +26,8 @@ _MOST_COUNTS = 1 << 19
 _MOST_BESIDE = 1 << 16
 """Rows whose values lie beside the counts, at most."""
 _EXACT = 1 << 52
+_ONE_ROW, _MOST_PACKED = 1 << 39, 1 << 23
+"""A row of a cell adds so much to its count, besides its place; of so many rows the places add up to less."""
 
 Numbers: TypeAlias = NDArray[np.int64]
 
@@ -86,6 +88,8 @@ class Tally:
     def __init__(self, codes: Codes, /, *, first: int, cells: int, width: float, exact: pl.DataType | None) -> None:
         self._codes, self._first, self._cells, self._width, self._exact = codes, first, cells, width, exact
         self._counts = np.zeros(len(codes.rows) * cells, dtype=np.int64)
+        self._sums = np.zeros((2, 0 if exact else self._counts.size), dtype=np.int64)
+        self._packed = 0
         self._beside: list[Numbers] = []
         self._left = _MOST_BESIDE
 
@@ -124,38 +128,65 @@ class Tally:
                 self.give_up()
                 return
             part = plain[start : start + CHUNK]
-            if self._exact is None:
-                scaled = part * (1.0 / self._width)
-                part = np.floor(scaled, out=scaled).astype(np.int64)
-            self._add(codes, part - self._first, inside=inside)
+            if self._exact is not None:
+                self._add(codes, part - self._first, None, inside=inside)
+                continue
+            scaled = part * (1.0 / self._width)
+            floors = np.floor(scaled)
+            scaled -= floors
+            scaled *= PLACES
+            self._add(codes, floors.astype(np.int64) - self._first, scaled.astype(np.int64), inside=inside)
 
     def give_up(self) -> None:
         """Count nothing any more."""
         self._left = -1
 
-    def _add(self, codes: IndexArray, cells: Numbers, *, inside: bool) -> None:
+    def _add(self, codes: IndexArray, cells: Numbers, places: Numbers | None, *, inside: bool) -> None:
         if not inside:
             outside = (cells < 0) | (cells >= self._cells)
-            beside = np.stack([codes[outside], cells[outside] + self._first])
+            beside = [codes[outside], cells[outside] + self._first]
+            beside.append(np.zeros_like(beside[0]) if places is None else places[outside])
             codes, cells = codes[~outside], cells[~outside]
-            self._beside.append(beside)
-            self._left -= beside.shape[1]
+            places = None if places is None else places[~outside]
+            self._beside.append(np.stack(beside))
+            self._left -= beside[0].size
         codes *= self._cells
         codes += cells
-        np.add.at(self._counts, codes, 1)
+        if places is None:
+            np.add.at(self._counts, codes, 1)
+            return
+        places += _ONE_ROW
+        if self._packed + codes.size > _MOST_PACKED:
+            self._unpack()
+        np.add.at(self._counts, codes, places)
+        self._packed += codes.size
+
+    def _unpack(self) -> None:
+        """Add the counts in cells, which hold rows and places at once, to the sums of both."""
+        self._sums += np.divmod(self._counts, _ONE_ROW)
+        self._counts[:] = 0
+        self._packed = 0
 
     def counted(self) -> Counted | None:
         """The counts; None where some rows could not be counted."""
         if self._left < 0:
             return None
-        held = np.flatnonzero(self._counts)
-        beside = np.concatenate([np.zeros((2, 0), dtype=np.int64), *self._beside], axis=1)
-        pairs, others = np.unique(beside, axis=1, return_counts=True)
+        counts = self._counts
+        if self._exact is None:
+            self._unpack()
+            counts = self._sums[0]
+        held = np.flatnonzero(counts)
+        beside = np.concatenate([np.zeros((3, 0), dtype=np.int64), *self._beside], axis=1)
+        pairs, which, others = np.unique(beside[:2], axis=1, return_inverse=True, return_counts=True)
         cells = np.concatenate([held % self._cells + self._first, pairs[1]])
         rows = self._codes.rows[np.concatenate([held // self._cells, pairs[0]])]
-        value = pl.Series("value", cells).cast(pl.Int64 if self._exact is None else self._exact)
-        table = rows.with_columns(value, pl.Series("count", np.concatenate([self._counts[held], others])))
-        return Counted(table=table, width=self._width if self._exact is None else None)
+        count = pl.Series("count", np.concatenate([counts[held], others]))
+        if self._exact is not None:
+            return Counted(table=rows.with_columns(pl.Series("value", cells).cast(self._exact), count), width=None)
+        places = np.zeros(others.size, dtype=np.int64)
+        np.add.at(places, which.ravel(), beside[2])
+        place = pl.Series("place", np.concatenate([self._sums[1, held], places]))
+        return Counted(table=rows.with_columns(pl.Series("value", cells), count, place), width=self._width)
 
 
 def _ends(values: pl.Series) -> tuple[Any, Any]:

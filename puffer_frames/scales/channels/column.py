@@ -215,6 +215,7 @@ def number_column(summary: Summary, options: Channel, /, *, declared: Sequence[f
     ArgumentError
         For a column of one value, and for declared levels that are not all that occur.
     """
+    summary = summary.at_middles()
     values = np.unique(np.concatenate([pair[0] for pair in summary.counts.values()]))
     if declared is not None:
         levels = np.unique(np.array(declared, dtype=np.float64))

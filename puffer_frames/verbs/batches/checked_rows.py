@@ -15,7 +15,7 @@ from puffer_frames.loss.engine import Laws, belief_loss
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.prior import Secret, middles
 from puffer_frames.priors.summary import Counts, Summary
 from puffer_frames.scales.beliefs import learn
 from puffer_frames.scales.choice import Choice, measure
@@ -227,7 +227,8 @@ def beyond(name: str, summary: Summary, bounds: Bounds, /, *, public: bool, clip
     """Rows whose value is beyond the domain, or the range of the plan."""
     rows = 0
     for values, often in summary.counts.values():
-        outside = (values + summary.radius < bounds[0]) | (values - summary.radius > bounds[1])
+        centres = middles(values, summary.radius)
+        outside = (centres + summary.radius < bounds[0]) | (centres - summary.radius > bounds[1])
         rows += int(often[outside].sum())
     what = "beyond the domain" if public else "beyond the range"
     return finding(what, name, "", rows, verdict=CLIPPED if rows and clips else "")

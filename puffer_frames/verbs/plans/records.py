@@ -26,7 +26,7 @@ from puffer_frames.papers.catalogue import Theorem
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.level_counts import LevelCounts
-from puffer_frames.priors.prior import Prior
+from puffer_frames.priors.prior import FloatArray, Prior
 from puffer_frames.scales.channels.adversaries import Adversary
 from puffer_frames.scales.channels.best import FoundChannel
 from puffer_frames.scales.channels.column import InputColumn
@@ -83,12 +83,13 @@ ADDED: Mapping[str, Mapping[str, object]] = {Request.__name__: {"merged": ()}}
 def _plain_prior(prior: Prior) -> dict[str, Any]:
     """Weights follow from the levels; atoms have no standard deviations."""
     stds = {} if prior.is_discrete else {"stds": prior.stds.tolist()}
-    return {"radius": prior.radius, "means": prior.means.tolist(), **stds, "levels": prior.levels[0].tolist()}
+    cells = {"in_cells": True} if prior.in_cells else {}
+    return {"radius": prior.radius, **cells, "means": prior.means.tolist(), **stds, "levels": prior.levels[0].tolist()}
 
 
 def _as_prior(plain: Mapping[str, Any]) -> Prior:
     """Raises ValueError, TypeError, KeyError for what is no prior."""
-    if not set(plain) <= {"radius", "means", "stds", "levels"}:
+    if not set(plain) <= {"radius", "in_cells", "means", "stds", "levels"} or plain.get("in_cells", True) is not True:
         raise ValueError("another entry")
     means = array_of(plain["means"], "float64")
     stds = array_of(plain["stds"], "float64") if "stds" in plain else np.zeros(means.size)
@@ -104,8 +105,17 @@ def _as_prior(plain: Mapping[str, Any]) -> Prior:
         raise ValueError("no prior")
     if not 0 <= radius < math.inf:
         raise ValueError("no radius")
+    in_cells = "in_cells" in plain
+    if in_cells and not _are_means_of_cells(means, stds, radius):
+        raise ValueError("means of no cells")
     weights = (levels / total).astype(np.float64)
-    return Prior(weights=weights, means=means, stds=stds, levels=(levels, total), radius=radius)
+    return Prior(weights=weights, means=means, stds=stds, levels=(levels, total), radius=radius, in_cells=in_cells)
+
+
+def _are_means_of_cells(means: FloatArray, stds: FloatArray, radius: float) -> bool:
+    """Whether there are cells of such a radius, and one atom at most in each."""
+    power = radius > 0 and math.frexp(radius)[0] == 0.5
+    return power and not stds.any() and bool((np.diff(np.floor(means / (2 * radius))) >= 1).all())
 
 
 def codec_of(*roots: type) -> Codec:
