@@ -265,8 +265,8 @@ def test_moments_of_many_groups_are_those_of_each():
 
 def test_observed_priors_are_the_empirical_ones():
     counts = dict(groups(1)) | {"zero": (np.array([-0.0]), np.array([3]))}
-    for secret, prior in observed_priors(counts, radius=0.25).items():
-        single = Prior.empirical(*counts[secret], radius=0.25)
+    for secret, prior in observed_priors(counts).items():
+        single = Prior.empirical(*counts[secret])
         assert prior == single
         assert prior.levels[1] == single.levels[1]
         assert np.array_equal(prior.levels[0], single.levels[0])

@@ -27,12 +27,13 @@ def test_numbers_of_long_tables_are_those_of_short_ones(monkeypatch, library, na
     table = nw.from_native(library({**columns, "value": data["value"], "count": data["count"]}), eager_only=True)
     found = summary._per_secret(table, data["value"], data["count"], groups=names)
     monkeypatch.setattr(summary, "_LONG", 100)
-    whole = data["value"].astype(np.int64)
-    numbered = summary._per_secret(table, data["value"], data["count"], groups=names, numbers=whole)
+    places = 3 * data["count"]
+    numbered = summary._per_secret(table, data["value"], data["count"], places, groups=names)
     assert repr(list(found)) == repr(list(numbered))  # of the same types
     for secret, (values, counts) in found.items():
         np.testing.assert_array_equal(values, numbered[secret][0])
         np.testing.assert_array_equal(counts, numbered[secret][1])
+        np.testing.assert_array_equal(3 * counts, numbered[secret][2])
 
 
 def test_a_missing_label_is_an_error_in_long_tables(monkeypatch):

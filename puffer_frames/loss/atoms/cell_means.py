@@ -125,7 +125,7 @@ class CellMeansLoss:
         about = atoms.hockey_stick(scale, epsilon=epsilon).bracket.upper
         growth, added = at.growth(about)
         moved = 2 * at.moved + math.log(growth) * _ROUND_UP
-        if moved > 0.5 * epsilon:
+        if moved >= epsilon:
             return self._coarse.hockey_stick(scale, epsilon=epsilon)
         worst = atoms.hockey_stick(scale, epsilon=epsilon - moved)
         factor = math.exp(at.moved)
