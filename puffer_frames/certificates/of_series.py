@@ -14,7 +14,7 @@ from puffer_frames.priors.chain_box import ChainBox
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.learned import Population
-from puffer_frames.scales.series import ReleasedCounts
+from puffer_frames.scales.series_counts import ReleasedCounts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -186,6 +186,7 @@ QUILT = Theorem(name="Markov quilt, exact influences", source="[SWC17] MQMExact"
 QUILT_CLASS = Theorem(name="Markov quilt, influences bounded for every chain", source="docs/theory.md, section 14")
 QUILT_APPROX = Theorem(name="Markov quilt, influences bounded by mixing", source="[SWC17] MQMApprox")
 EXACT_COUNT = Theorem(name="exact law of one count", source="docs/theory.md, section 10")
+TRANSPORT = Theorem(name="transport along the chain", source="docs/theory.md, section 10")
 GROUP = Theorem(name="group privacy of a whole piece", source="[SWC17] section 5")
 
 THEOREMS: Mapping[str, Theorem] = {t.name: t for t in (TRANSLATION, GAUSSIAN, MIXTURE, KANTOROVICH, BERNOULLI, BOUNDED)}
@@ -194,6 +195,7 @@ MECHANISMS: Mapping[str, Theorem] = {
     "quilt": QUILT,
     "quilt-approx": QUILT_APPROX,
     "exact": EXACT_COUNT,
+    "transport": TRANSPORT,
     "group": GROUP,
 }
 """Those of series, by the argument `mechanism`."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -27,47 +26,14 @@ from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.long_counts import SHORT, loss_in_windows
 from puffer_frames.scales.search import smallest_scale_of
+from puffer_frames.scales.series_counts import ReleasedCounts, has_law, nothing_to_hide
+from puffer_frames.scales.transported_series import choose_transported
 
 _MOST_TIMES = 4 * LONGEST**2
 """Squares of the lengths of the series whose exact laws are worked out, together."""
 
 _LARGEST_PLACE = 2**62
 """Pieces times the longest series, beyond which times have no number of 64 bits."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleasedCounts:
-    """Which counts of a histogram get noise."""
-
-    released: tuple[int, ...]
-    """Numbers of the states that are released."""
-    derived: bool
-    """Whether the second of two counts is the public total less the first, at no cost."""
-    several: bool
-    """Whether more than one is released."""
-    reach: int = 0
-    """How far one value moves the sum of the values, where that gets noise in place of counts."""
-
-    @classmethod
-    def of(cls, rows: SeriesRows, released: Sequence[int], /) -> ReleasedCounts:
-        """For some of the states."""
-        derived = len(rows.states) == 2 and len(released) == 2
-        return cls(released=tuple(released), derived=derived, several=len(released) > 1)
-
-    @classmethod
-    def of_sum(cls, values: Sequence[int], /) -> ReleasedCounts:
-        """None of the counts: their sum, weighted by the values."""
-        return cls(released=(), derived=False, several=False, reach=max(values) - min(values))
-
-    @property
-    def bins(self) -> int:
-        """How many numbers get noise."""
-        return 1 if self.derived or self.reach else len(self.released)
-
-    @property
-    def lipschitz(self) -> int:
-        """How much all of them together change where one value does."""
-        return self.reach or (1 if self.bins == 1 else 2)
 
 
 def choose_noise(
@@ -96,10 +62,10 @@ def choose_noise(
     """
     if mechanism == "exact":
         return _exact(chains, rows, counts, target, belief=belief, noise=noise)
-    asked = target
-    for _ in range(counts.bins):  # each coordinate is put on the grid of the noise
-        asked = noise.unrounded(asked)
-    extents = rows.extents(from_start=_has_law(chains))
+    if mechanism == "transport":
+        return choose_transported(chains, rows, counts, target, belief=belief, noise=noise)
+    asked = counts.unrounded(target, noise)
+    extents = rows.extents(from_start=has_law(chains))
     noise_of = partial(_scale, reach=counts.reach or 1, bins=counts.bins, noise=noise, target=asked)
     quilts = printed = _quilts(chains, extents, noise_of, mechanism=mechanism, epsilon=asked.epsilon)
     scale = max(map(noise_of, quilts))
@@ -153,7 +119,7 @@ def _quilts(
     }
     quilts = _over_extents(chains, extents, scales[mechanism], epsilon=epsilon)
     if not quilts:
-        raise _nothing_to_hide()
+        raise nothing_to_hide()
     if noise_of(whole) <= max(map(noise_of, quilts)):  # quilts are chosen for Laplace noise
         return (whole,)
     return quilts
@@ -228,10 +194,10 @@ def _exact(
     _check_exact(chains, rows, counts, noise)
     counted = np.array([k == counts.released[-1] for k in range(len(rows.states))])
     known = [chain for chain in chains if isinstance(chain, MarkovChain)]  # a box has none: refused before
-    patterns = rows.patterns(from_start=_has_law(chains))
+    patterns = rows.patterns(from_start=has_law(chains))
     engines, scale = _losses(known, counted, patterns, noise.unrounded(target.pure))
     if not engines:
-        raise _nothing_to_hide()
+        raise nothing_to_hide()
     if scale == 0:
         raise CalibrationError(
             "the chain",
@@ -303,7 +269,7 @@ def _check_work(patterns: list[NDArray[np.bool_]], whole: list[NDArray[np.bool_]
 
 def _check_exact(chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, noise: Noise) -> None:
     """Raise ArgumentError for what has no exact law of a count."""
-    with_gaps = [times for times, seen in rows.extents(from_start=_has_law(chains)) if times > seen]
+    with_gaps = [times for times, seen in rows.extents(from_start=has_law(chains)) if times > seen]
     check_length(max(with_gaps, default=1))
     if noise != PUBLISHED_FOR or (counts.several and len(rows.states) != 2):
         raise ArgumentError(
@@ -312,20 +278,3 @@ def _check_exact(chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, 
             got=f"{len(counts.released)} counts and {noise.title} noise",
             hint='Name one state (bins=["a"]), or use mechanism="quilt".',
         )
-
-
-def _has_law(chains: list[Chain]) -> bool:
-    """Whether the law of the first state is known: then it matters how long before the first row seen that was.
-
-    A stationary law is that of every time, and whatever the law of the first state is, "any" covers a later one.
-    """
-    return any(not isinstance(chain.initial, str) for chain in chains)
-
-
-def _nothing_to_hide() -> CalibrationError:
-    return CalibrationError(
-        "the chain",
-        rule="one that leaves the state open at some time",
-        got="one in which every state follows from the first",
-        hint='Give another law of the first state (initial="stationary"), or a floor to the transition probabilities.',
-    )

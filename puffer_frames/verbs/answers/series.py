@@ -23,7 +23,8 @@ from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.cautions import warn_of_weakness
 from puffer_frames.scales.chains import believed_chains
 from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.series import ReleasedCounts, choose_noise
+from puffer_frames.scales.series import choose_noise
+from puffer_frames.scales.series_counts import ReleasedCounts
 from puffer_frames.verbs.answers.curves import curve_of, errors_at, one_by_one
 from puffer_frames.verbs.answers.series_request import SeriesRequest, check_bins, check_numbers
 from puffer_frames.verbs.requests.arguments import HistogramArguments, takes

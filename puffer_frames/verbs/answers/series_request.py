@@ -128,7 +128,7 @@ def _check_sum(arguments: HistogramArguments, query: str, *, mechanism: str) -> 
     if mechanism == "exact":
         raise ArgumentError(
             "mechanism",
-            rule='"quilt", "quilt-approx" or "group" for a sum or mean',
+            rule='"transport", "quilt", "quilt-approx" or "group" for a sum or mean',
             got=repr(mechanism),
             hint="The exact loss is known of one count.",
         )
@@ -163,15 +163,15 @@ def check_numbers(states: Sequence[Secret], query: str, /) -> list[int]:
 
 
 def _check_both(per: str, *, mechanism: str, unit: object) -> None:
-    exact = mechanism == "exact"
-    if per == "both" and (exact or unit is None):
+    alone = mechanism in ("exact", "transport")
+    if per == "both" and (alone or unit is None):
         raise ArgumentError(
             "per",
             rule='"pooled" or "unit"'
-            + (' for mechanism="exact", whose releases do not add up' * exact or " without a unit"),
+            + (f' for mechanism="{mechanism}", whose releases do not add up' * alone or " without a unit"),
             got="'both'",
             hint='Leave it out for "pooled"'
-            + (', or use mechanism="quilt".' if exact else '; name the unit for "both".'),
+            + (', or use mechanism="quilt".' if alone else '; name the unit for "both".'),
         )
 
 

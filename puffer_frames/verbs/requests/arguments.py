@@ -39,7 +39,7 @@ EachMechanism: TypeAlias = Literal["noise", "remap", "channel"] | Channel
 RowMechanism: TypeAlias = Literal["auto", "noise", "remap", "channel"] | Channel
 IndexWord: TypeAlias = Literal["keep", "drop"]
 ProtectWord: TypeAlias = Literal["presence", "value", "value-or-absence", "replacement"]
-MechanismWord: TypeAlias = Literal["quilt", "quilt-approx", "exact", "group"]
+MechanismWord: TypeAlias = Literal["quilt", "quilt-approx", "exact", "transport", "group"]
 QueryWord: TypeAlias = Literal["sum", "count", "mean"]
 
 P = ParamSpec("P")

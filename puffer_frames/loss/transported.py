@@ -1,0 +1,347 @@
+"""Privacy loss of any counts or sums of a Markov chain under Laplace noise, by transport from step to step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.markov import MarkovChain
+from puffer_frames.priors.pairs import Pair
+from puffer_frames.priors.prior import FloatArray
+
+MOST_STATES = 64
+_MOST_WORK = 4e7
+"""Times whose factors all differ, times the states to the fourth power and some more."""
+_LARGEST = 1e200
+"""Larger factors are infinite."""
+_TOLERANCE = 1e-10
+"""Relative tolerance of a factor; it is rounded up."""
+_GRID = 1e-9
+"""Logs of factors between times of which not all are counted are rounded up to a multiple, so that they recur."""
+_ROUNDS = 80
+_STILL = 1e-10
+"""A law that moves so little in all times together does not move, up to an error that is paid for."""
+_NEAR_LIMIT, _BEYOND_LIMIT = 1e-3, 1e-3
+"""A limit is guessed once so little is left to it, and somewhat beyond, so that one step more does not exceed it."""
+
+
+class TransportedLoss:
+    r"""An upper bound of the pure loss of all released numbers together, of "X_t = a" against "X_t = b" at any time.
+
+    Let :math:`f_a(y)` be the density of the released numbers of the next s times given the state a before them, and
+    :math:`f_a \le B_{s}(a, b) f_b`, :math:`B_0 = 1`. Where a state i in the place of j moves the released numbers by
+    :math:`D_{ij}` in all, and C moves the mass P(a, i) from i to j, :math:`\sum_j C_{ij} = P(a, i)`,
+
+    .. math:: \sum_i C_{ij} e^{D_{ij}/b} B_{s-1}(i, j) \le B_s(a, b) P(b, j) \text{ for all } j
+
+    is enough for the next step. The times before are those of the chain read backwards. The loss at a time is at most
+    :math:`D_{ab}/b + \log B(a, b)` of both sides.
+
+    Parameters
+    ----------
+    chains : sequence of MarkovChain
+        Beliefs, each with a stationary or given start.
+    change : array, shape (states, states)
+        D, in units of the released numbers.
+    times : int or array of bool, shape (times,)
+        The length of the longest series, which serves shorter ones; or which times of one series are counted. Other
+        times move nothing, so that a length is an upper bound for series with gaps.
+
+    Raises
+    ------
+    ArgumentError
+        For more than 64 states, a chain with any start, and too long a series with a given one.
+
+    Notes
+    -----
+    **Cost** per evaluation: O(n k^4) for k states, where n is the number of times until the factors have settled; for
+    a given start all times.
+
+    References
+    ----------
+    docs/theory.md, section 10, "Transport along the chain".
+    """
+
+    def __init__(self, chains: Sequence[MarkovChain], change: FloatArray, /, *, times: int | NDArray[np.bool_]) -> None:
+        self._seen = None if isinstance(times, int) or times.all() else times
+        self._times = times if isinstance(times, int) else times.size
+        _check(chains, self._times, given_times=self._seen is not None)
+        self._change = change
+        self._chains = [_Sides.of(chain, self._times) for chain in chains]
+        self.hides = any(_two(possible) for sides in self._chains for possible in sides.possible)
+        """Whether the state is open at some time."""
+
+    @property
+    def span(self) -> float:
+        """How far the released numbers move where all states do."""
+        return float(self._change.max()) * self._times
+
+    @property
+    def resolution(self) -> float:
+        """The least change of a released number."""
+        return 1.0
+
+    def only(self, pair: Pair, /) -> TransportedLoss:
+        """The same: the bound is of all pairs of states."""
+        del pair
+        return self
+
+    def pure(self, scale: float, /) -> WorstCase:
+        """An upper bound for all times and pairs of states."""
+        if not scale:
+            return WorstCase(bracket=Bracket(lower=0.0, upper=math.inf), pair=(0, 1))
+        moved = self._change / scale
+        if self._seen is None:
+            most = max(sides.largest(moved, self._times) for sides in self._chains)
+        else:
+            most = max(sides.largest_of(moved, self._seen) for sides in self._chains)
+        return WorstCase(bracket=Bracket(lower=0.0, upper=most), pair=(0, 1))
+
+    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
+        """What the pure loss says: 0 where it is at most epsilon, otherwise between 0 and 1."""
+        upper = 0.0 if self.pure(scale).bracket.upper <= epsilon else 1.0
+        return WorstCase(bracket=Bracket(lower=0.0, upper=upper), pair=(0, 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sides:
+    """A chain, and the chain read backwards from each time."""
+
+    forward: FloatArray
+    backward: Sequence[FloatArray]
+    """From the second time to the first, from the third to the second, ...; the last one serves all later times."""
+    possible: Sequence[NDArray[np.bool_]]
+    """Which states there may be at the first time, the second, ...; the last one serves all later times."""
+    error: float
+    """Relative error of the probabilities."""
+
+    @classmethod
+    def of(cls, chain: MarkovChain, times: int, /) -> _Sides:
+        k = chain.states
+        if isinstance(chain.initial, str):
+            error, all_states = 16 * k * k * UNIT_ROUNDOFF, np.ones(k, dtype=bool)
+            return cls(forward=chain.transition, backward=[chain.reversal], possible=[all_states], error=error)
+        law, backward, possible = np.asarray(chain.initial), list[FloatArray](), [np.asarray(chain.initial) > 0]
+        moved = 0.0
+        for _ in range(times - 1):
+            joint = law[:, None] * chain.transition
+            after = joint.sum(axis=0)
+            there = after > 0  # of other states nothing is asked, whatever comes before them
+            backward.append(np.divide(joint.T, after[:, None], out=np.full((k, k), 1.0 / k), where=there[:, None]))
+            possible.append(there)
+            if np.array_equal(there, law > 0):
+                moved = times * float(np.abs(np.log(after[there] / law[there])).max())
+                if moved <= _STILL:  # every later law is as near to the one before it
+                    break
+            law = after
+        error = 4 * (k + 2) * times * UNIT_ROUNDOFF + 4 * min(moved, _STILL)
+        return cls(forward=chain.transition, backward=backward, possible=possible, error=error)
+
+    def largest(self, moved: FloatArray, times: int, /) -> float:
+        """The largest bound of all times, which all are counted; moved is the change in scales."""
+        costs, steps = np.exp(np.minimum(moved, 500.0)), times - 1
+        after = list(_growing_factors([self.forward], costs, steps=steps, error=self.error))
+        before = list(_growing_factors(self.backward, costs, steps=steps, error=self.error))
+        found = [
+            self._at(time, moved, before[min(time, len(before) - 1)], after[min(times - 1 - time, len(after) - 1)])
+            for time in sorted({*range(min(times, len(before))), *range(max(0, times - len(after)), times)})
+        ]
+        return max(found) * (1 + 16 * UNIT_ROUNDOFF) + 64 * UNIT_ROUNDOFF
+
+    def largest_of(self, moved: FloatArray, seen: NDArray[np.bool_], /) -> float:
+        """The same where only some times are counted."""
+        costs = np.exp(np.minimum(moved, 500.0))
+        after = list(_factors([self.forward], costs, seen[:0:-1], error=self.error))[::-1]
+        before = _factors(self.backward, costs, seen[:-1], error=self.error)
+        found = [
+            self._at(time, moved * counts, one, other)
+            for time, (counts, one, other) in enumerate(zip(seen, before, after, strict=True))
+        ]
+        return max(found) * (1 + 16 * UNIT_ROUNDOFF) + 64 * UNIT_ROUNDOFF
+
+    def _at(self, time: int, moved: FloatArray, before: FloatArray, after: FloatArray) -> float:
+        """The bound at a time, from the factors of both sides."""
+        there = self.possible[min(time, len(self.possible) - 1)]
+        pairs = there[:, None] & there[None, :] & ~np.eye(there.size, dtype=bool)
+        return float((moved + np.log(before) + np.log(after))[pairs].max(initial=0.0))
+
+
+def _growing_factors(
+    rows: Sequence[FloatArray], costs: FloatArray, *, steps: int, error: float
+) -> Iterator[FloatArray]:
+    """B_0, B_1, ..., each at least the one before; the last one serves all later steps. All times are counted.
+
+    The matrix of the step s is the entry s - 1 of the rows, or the last one.
+    """
+    found = np.ones_like(costs)
+    earlier = np.zeros_like(costs)
+    yield found
+    up = _rounded_up(len(costs), error)
+    for number in range(steps):
+        if number < len(rows):
+            step = _Step.of(rows[number])
+        near = np.log(found) + 2 * earlier + _TOLERANCE
+        new = np.maximum(step.least_factors(_with_costs(found, costs), found, near) * up, found)
+        if not new.max() <= _LARGEST:
+            yield np.full_like(found, np.inf)
+            return
+        grown = np.log(new / found)
+        limit = _guess(new, grown, earlier) if number >= len(rows) - 1 else None
+        found, earlier = new, grown
+        if limit is not None and (step.room(_with_costs(limit, costs), limit / up) >= 1).all():
+            yield limit
+            return
+        yield found
+
+
+def _factors(
+    rows: Sequence[FloatArray], costs: FloatArray, counted: NDArray[np.bool_], *, error: float
+) -> Iterator[FloatArray]:
+    """B_0, B_1, ...; whether the time that a step leads to is counted is the entry of the step."""
+    found, least = np.ones_like(costs), np.ones_like(costs)
+    yield found
+    up = _rounded_up(len(costs), error)
+    known = dict[tuple[bytes, bool], FloatArray]()
+    for number, counts in enumerate(counted.tolist()):
+        if number < len(rows):
+            step = _Step.of(rows[number])
+            known.clear()
+        key = found.tobytes(), counts
+        if key not in known:
+            g = _with_costs(found, costs if counts else least)
+            logs = np.log(step.least_factors(g, least, np.log(found)) * up)
+            known[key] = np.exp(np.ceil(logs / _GRID) * _GRID) * (1 + 4 * UNIT_ROUNDOFF)  # they come again
+        found = known[key]
+        if not found.max() <= _LARGEST:
+            yield from (np.full_like(found, np.inf) for _ in range(number, len(counted)))
+            return
+        yield found
+
+
+def _rounded_up(states: int, error: float) -> float:
+    """A factor for the rounding of a step, and twice the error of the probabilities of both rows."""
+    return 1 + 4 * error + 8 * (states + 8) * UNIT_ROUNDOFF
+
+
+def _with_costs(factors: FloatArray, costs: FloatArray) -> FloatArray:
+    """What mass that is moved from a state to another one is counted with; 1 where it stays."""
+    found: FloatArray = factors * costs
+    np.fill_diagonal(found, 1.0)
+    return found
+
+
+def _guess(found: FloatArray, grown: FloatArray, earlier: FloatArray) -> FloatArray | None:
+    """A little more than where a geometric growth ends; None far from it."""
+    most, before = float(grown.max()), float(earlier.max())
+    if most == 0.0:
+        return found
+    if not most < before:
+        return None
+    left = grown * (most / (before - most)) * (1 + _BEYOND_LIMIT) + 1e-12
+    if float(left.max()) > _NEAR_LIMIT:
+        return None
+    guessed: FloatArray = found * np.exp(np.where(np.eye(len(found), dtype=bool), 0.0, left))
+    return guessed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """A transition, for every pair of states that it may start from."""
+
+    p: FloatArray
+    """The transition matrix."""
+    ratios: FloatArray
+    """Log of the largest ratio of the probabilities of a state, per pair."""
+
+    @classmethod
+    def of(cls, p: FloatArray, /) -> _Step:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(p)
+            ratios = np.where(p[:, None, :] > 0, logs[:, None, :] - logs[None, :, :], -np.inf).max(axis=2)
+        return cls(p=p, ratios=ratios * (1 + 1e-13) + 1e-13)
+
+    def room(self, g: FloatArray, factors: FloatArray, /) -> FloatArray:
+        """At least 1 where the factors suffice: mass in excess goes to all places where some is missing.
+
+        The shares of the places are the same for every origin, so that the places are full alike.
+        """
+        over = self.p[:, None, :] - factors[:, :, None] * self.p[None, :, :]
+        excess = np.maximum(over, 0.0)
+        missing = np.subtract(excess, over, out=over)
+        asked = excess @ g
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.divide(missing, asked, out=asked)
+        shares[missing == 0.0] = 0.0
+        room: FloatArray = shares.sum(axis=2)
+        room[~excess.any(axis=2)] = np.inf
+        return room
+
+    def least_factors(self, g: FloatArray, least: FloatArray, near: FloatArray, /) -> FloatArray:
+        """The least factors that suffice and are no less than given ones, up to the tolerance above.
+
+        They are probably not much less than those with the logs `near`. Infinite where none is found.
+        """
+        low = np.log(least)
+        at_low = self._height(g, low)
+        at_near = self._height(g, near)
+        far = np.clip(self.ratios, near, math.log(10 * _LARGEST))
+        enough = at_near >= 0
+        high, at_high = np.where(enough, near, far), np.where(enough, at_near, 30.0)
+        low, at_low = np.where(enough, low, near), np.where(enough, at_low, at_near)
+        high, at_high = np.where(at_low >= 0, low, high), np.where(at_low >= 0, at_low, at_high)
+        last = np.zeros(low.shape)
+        for _ in range(_ROUNDS):  # regula falsi after Illinois
+            if float((high - low).max()) <= _TOLERANCE:
+                break
+            with np.errstate(divide="ignore", invalid="ignore"):
+                middle = high - at_high * (high - low) / (at_high - at_low)
+            margin = np.minimum(0.25 * _TOLERANCE, 0.25 * (high - low))
+            middle = np.clip(np.where(np.isfinite(middle), middle, low), low + margin, high - margin)
+            height = self._height(g, middle)
+            enough = height >= 0
+            at_low, at_high = (
+                np.where(enough, np.where(last == 1, 0.5 * at_low, at_low), height),
+                np.where(enough, height, np.where(last == -1, 0.5 * at_high, at_high)),
+            )
+            high, low = np.where(enough, middle, high), np.where(enough, low, middle)
+            last = np.where(enough, 1, -1)
+        found = np.exp(high)
+        return np.where(self.room(g, found) >= 1, found, np.inf)
+
+    def _height(self, g: FloatArray, logs: FloatArray) -> FloatArray:
+        """Log of the room for factors with these logs, from -30 to 30."""
+        with np.errstate(divide="ignore"):
+            height: FloatArray = np.clip(np.log(self.room(g, np.exp(logs))), -30.0, 30.0)
+        return height
+
+
+def _two(possible: NDArray[np.bool_]) -> bool:
+    return int(possible.sum()) > 1
+
+
+def _check(chains: Sequence[MarkovChain], times: int, *, given_times: bool) -> None:
+    """Raise ArgumentError for what has no such bound, or none in a short time."""
+    for chain in chains:
+        one_by_one, k = given_times or not isinstance(chain.initial, str), chain.states
+        if isinstance(chain.initial, str) and chain.initial == "any":
+            rule, got = "a stationary or a given start", "any start"
+        elif k > MOST_STATES:
+            rule, got = f"chains of at most {MOST_STATES} states", f"{k}"
+        elif one_by_one and too_many_steps(times, k):
+            rule, got = "shorter series, where the start is given", f"{times:,} times and {k} states"
+        else:
+            continue
+        raise ArgumentError('mechanism="transport"', rule=f"for {rule}", got=got, hint='Use mechanism="quilt".')
+
+
+def too_many_steps(times: int, states: int, /) -> bool:
+    """Whether so many times, all with factors of their own, would take too long."""
+    return times * (states**4 + 2000) > _MOST_WORK

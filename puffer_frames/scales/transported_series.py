@@ -1,0 +1,81 @@
+"""The noise that hides every state of a Markov chain in all released numbers, by transport along the chain."""
+
+from __future__ import annotations
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.loss.transported import TransportedLoss, too_many_steps
+from puffer_frames.noise.family import Noise
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import MECHANISMS, PUBLISHED_FOR
+from puffer_frames.papers.quilt.scales import Chain
+from puffer_frames.priors.markov import MarkovChain
+from puffer_frames.priors.series_rows import SeriesRows
+from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.search import smallest_scale_of
+from puffer_frames.scales.series_counts import ReleasedCounts, has_law, nothing_to_hide
+
+
+def choose_transported(
+    chains: list[Chain],
+    rows: SeriesRows,
+    counts: ReleasedCounts,
+    target: Target,
+    /,
+    *,
+    belief: str,
+    noise: Noise,
+) -> Choice:
+    """The smallest scale at which the bound of `TransportedLoss` is within epsilon, for every series and all chains.
+
+    Raises
+    ------
+    ArgumentError
+        For other noise than Laplace's, and chains that the bound does not take.
+    CalibrationError
+        Where the chain leaves no state open.
+    """
+    engines = _engines(chains, rows, counts, noise)
+    if not any(engine.hides for engine in engines):
+        raise nothing_to_hide()
+    asked = counts.unrounded(target.pure, noise)
+    scale = 0.0
+    for engine in engines:
+        if scale == 0 or engine.pure(scale).bracket.upper > asked.epsilon:
+            scale = max(scale, smallest_scale_of(engine, asked))
+    loss = max(engine.pure(scale).bracket.upper for engine in engines)
+    return Choice(
+        theorem=MECHANISMS["transport"],
+        published_scale=None,
+        scale=scale,
+        binding_belief=belief,
+        verified={
+            belief: Verification(
+                pure_loss=Bracket(lower=0.0, upper=loss),
+                hockey_stick=Bracket(lower=0.0, upper=0.0),
+                epsilon=target.epsilon,
+            )
+        },
+        adds_up=False,
+    )
+
+
+def _engines(chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, noise: Noise) -> list[TransportedLoss]:
+    """The bound of the longest series; where the chain runs on through gaps that of each, if they are few."""
+    known = [chain for chain in chains if isinstance(chain, MarkovChain)]
+    if noise != PUBLISHED_FOR or len(known) < len(chains):
+        raise ArgumentError(
+            'mechanism="transport"',
+            rule="for Laplace noise and chains that are named or estimated",
+            got=f"{noise.title} noise" if noise != PUBLISHED_FOR else "all chains that the series do not refute",
+            hint='Use mechanism="quilt".',
+        )
+    states, from_start = len(rows.states), has_law(chains)
+    change = counts.change(states)
+    extents = rows.extents(from_start=from_start)
+    times = sum(length for length, _ in extents)
+    if rows.bridges(from_start=from_start) and not too_many_steps(times * len(rows.units), states):
+        patterns = rows.patterns(from_start=from_start)
+        return [TransportedLoss(known, change, times=seen) for seen in patterns]
+    return [TransportedLoss(known, change, times=extents[0][0])]
