@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase
+from puffer_frames.loss.transport_step import LARGEST_FACTOR, TOLERANCE, TransportStep, with_costs
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.markov import MarkovChain
 from puffer_frames.priors.pairs import Pair
@@ -20,13 +21,12 @@ from puffer_frames.priors.prior import FloatArray
 MOST_STATES = 64
 _MOST_WORK = 4e7
 """Times whose factors all differ, times the states to the fourth power and some more."""
-_LARGEST = 1e200
-"""Larger factors are infinite."""
-_TOLERANCE = 1e-10
-"""Relative tolerance of a factor; it is rounded up."""
+_FEW_STEPS, _MOST_STEPS = 60, 2000
+"""Of many equal steps so many are taken before a limit is looked for, however far away. It is taken after the first
+ones where most times are farther from both ends of the series than the factors need to settle."""
+_FAR_FROM_ENDS = 8
 _GRID = 1e-9
 """Logs of factors between times of which not all are counted are rounded up to a multiple, so that they recur."""
-_ROUNDS = 80
 _STILL = 1e-10
 """A law that moves so little in all times together does not move, up to an error that is paid for."""
 _NEAR_LIMIT, _BEYOND_LIMIT = 1e-3, 1e-3
@@ -101,6 +101,7 @@ class TransportedLoss:
         moved = self._change / scale
         if self._seen is None:
             most = max(sides.largest(moved, self._times) for sides in self._chains)
+            most = min(most, float(moved.max()) * self._times * (1 + 4 * UNIT_ROUNDOFF))  # if all states change
         else:
             most = max(sides.largest_of(moved, self._seen) for sides in self._chains)
         return WorstCase(bracket=Bracket(lower=0.0, upper=most), pair=(0, 1))
@@ -187,16 +188,23 @@ def _growing_factors(
     up = _rounded_up(len(costs), error)
     for number in range(steps):
         if number < len(rows):
-            step = _Step.of(rows[number])
-        near = np.log(found) + 2 * earlier + _TOLERANCE
-        new = np.maximum(step.least_factors(_with_costs(found, costs), found, near) * up, found)
-        if not new.max() <= _LARGEST:
+            step = TransportStep.of(rows[number])
+        past = number - len(rows)
+        if past in (_FEW_STEPS, _MOST_STEPS) and steps > _MOST_STEPS:
+            far = step.limit_above(costs, found, earlier, up)
+            left = np.log(far / found).max() / max(float(earlier.max()), 1e-300)
+            if past == _MOST_STEPS or left * _FAR_FROM_ENDS < steps:
+                yield far
+                return
+        near = np.log(found) + 2 * earlier + TOLERANCE
+        new = np.maximum(step.least_factors(with_costs(found, costs), found / up, near) * up, found)
+        if not new.max() <= LARGEST_FACTOR:
             yield np.full_like(found, np.inf)
             return
         grown = np.log(new / found)
         limit = _guess(new, grown, earlier) if number >= len(rows) - 1 else None
         found, earlier = new, grown
-        if limit is not None and (step.room(_with_costs(limit, costs), limit / up) >= 1).all():
+        if limit is not None and (step.room(with_costs(limit, costs), limit / up) >= 1).all():
             yield limit
             return
         yield found
@@ -212,15 +220,15 @@ def _factors(
     known = dict[tuple[bytes, bool], FloatArray]()
     for number, counts in enumerate(counted.tolist()):
         if number < len(rows):
-            step = _Step.of(rows[number])
+            step = TransportStep.of(rows[number])
             known.clear()
         key = found.tobytes(), counts
         if key not in known:
-            g = _with_costs(found, costs if counts else least)
+            g = with_costs(found, costs if counts else least)
             logs = np.log(step.least_factors(g, least, np.log(found)) * up)
             known[key] = np.exp(np.ceil(logs / _GRID) * _GRID) * (1 + 4 * UNIT_ROUNDOFF)  # they come again
         found = known[key]
-        if not found.max() <= _LARGEST:
+        if not found.max() <= LARGEST_FACTOR:
             yield from (np.full_like(found, np.inf) for _ in range(number, len(counted)))
             return
         yield found
@@ -229,13 +237,6 @@ def _factors(
 def _rounded_up(states: int, error: float) -> float:
     """A factor for the rounding of a step, and twice the error of the probabilities of both rows."""
     return 1 + 4 * error + 8 * (states + 8) * UNIT_ROUNDOFF
-
-
-def _with_costs(factors: FloatArray, costs: FloatArray) -> FloatArray:
-    """What mass that is moved from a state to another one is counted with; 1 where it stays."""
-    found: FloatArray = factors * costs
-    np.fill_diagonal(found, 1.0)
-    return found
 
 
 def _guess(found: FloatArray, grown: FloatArray, earlier: FloatArray) -> FloatArray | None:
@@ -250,77 +251,6 @@ def _guess(found: FloatArray, grown: FloatArray, earlier: FloatArray) -> FloatAr
         return None
     guessed: FloatArray = found * np.exp(np.where(np.eye(len(found), dtype=bool), 0.0, left))
     return guessed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
-    """A transition, for every pair of states that it may start from."""
-
-    p: FloatArray
-    """The transition matrix."""
-    ratios: FloatArray
-    """Log of the largest ratio of the probabilities of a state, per pair."""
-
-    @classmethod
-    def of(cls, p: FloatArray, /) -> _Step:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(p)
-            ratios = np.where(p[:, None, :] > 0, logs[:, None, :] - logs[None, :, :], -np.inf).max(axis=2)
-        return cls(p=p, ratios=ratios * (1 + 1e-13) + 1e-13)
-
-    def room(self, g: FloatArray, factors: FloatArray, /) -> FloatArray:
-        """At least 1 where the factors suffice: mass in excess goes to all places where some is missing.
-
-        The shares of the places are the same for every origin, so that the places are full alike.
-        """
-        over = self.p[:, None, :] - factors[:, :, None] * self.p[None, :, :]
-        excess = np.maximum(over, 0.0)
-        missing = np.subtract(excess, over, out=over)
-        asked = excess @ g
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares = np.divide(missing, asked, out=asked)
-        shares[missing == 0.0] = 0.0
-        room: FloatArray = shares.sum(axis=2)
-        room[~excess.any(axis=2)] = np.inf
-        return room
-
-    def least_factors(self, g: FloatArray, least: FloatArray, near: FloatArray, /) -> FloatArray:
-        """The least factors that suffice and are no less than given ones, up to the tolerance above.
-
-        They are probably not much less than those with the logs `near`. Infinite where none is found.
-        """
-        low = np.log(least)
-        at_low = self._height(g, low)
-        at_near = self._height(g, near)
-        far = np.clip(self.ratios, near, math.log(10 * _LARGEST))
-        enough = at_near >= 0
-        high, at_high = np.where(enough, near, far), np.where(enough, at_near, 30.0)
-        low, at_low = np.where(enough, low, near), np.where(enough, at_low, at_near)
-        high, at_high = np.where(at_low >= 0, low, high), np.where(at_low >= 0, at_low, at_high)
-        last = np.zeros(low.shape)
-        for _ in range(_ROUNDS):  # regula falsi after Illinois
-            if float((high - low).max()) <= _TOLERANCE:
-                break
-            with np.errstate(divide="ignore", invalid="ignore"):
-                middle = high - at_high * (high - low) / (at_high - at_low)
-            margin = np.minimum(0.25 * _TOLERANCE, 0.25 * (high - low))
-            middle = np.clip(np.where(np.isfinite(middle), middle, low), low + margin, high - margin)
-            height = self._height(g, middle)
-            enough = height >= 0
-            at_low, at_high = (
-                np.where(enough, np.where(last == 1, 0.5 * at_low, at_low), height),
-                np.where(enough, height, np.where(last == -1, 0.5 * at_high, at_high)),
-            )
-            high, low = np.where(enough, middle, high), np.where(enough, low, middle)
-            last = np.where(enough, 1, -1)
-        found = np.exp(high)
-        return np.where(self.room(g, found) >= 1, found, np.inf)
-
-    def _height(self, g: FloatArray, logs: FloatArray) -> FloatArray:
-        """Log of the room for factors with these logs, from -30 to 30."""
-        with np.errstate(divide="ignore"):
-            height: FloatArray = np.clip(np.log(self.room(g, np.exp(logs))), -30.0, 30.0)
-        return height
 
 
 def _two(possible: NDArray[np.bool_]) -> bool:

@@ -27,7 +27,7 @@ from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.long_counts import SHORT, loss_in_windows
 from puffer_frames.scales.search import smallest_scale_of
 from puffer_frames.scales.series_counts import ReleasedCounts, has_law, nothing_to_hide
-from puffer_frames.scales.transported_series import choose_transported
+from puffer_frames.scales.transported_series import choose_transported, suits_transport
 
 _MOST_TIMES = 4 * LONGEST**2
 """Squares of the lengths of the series whose exact laws are worked out, together."""
@@ -62,6 +62,8 @@ def choose_noise(
     """
     if mechanism == "exact":
         return _exact(chains, rows, counts, target, belief=belief, noise=noise)
+    if mechanism == "auto":
+        mechanism = "transport" if suits_transport(chains, rows, noise) else "quilt"
     if mechanism == "transport":
         return choose_transported(chains, rows, counts, target, belief=belief, noise=noise)
     asked = counts.unrounded(target, noise)

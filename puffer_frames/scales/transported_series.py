@@ -16,6 +16,21 @@ from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.search import smallest_scale_of
 from puffer_frames.scales.series_counts import ReleasedCounts, has_law, nothing_to_hide
 
+_MOST_STATES = 24
+"""Of more states a bound takes seconds."""
+
+
+def suits_transport(chains: list[Chain], rows: SeriesRows, noise: Noise, /) -> bool:
+    """Whether there is such a bound, in a short time."""
+    if noise != PUBLISHED_FOR or len(rows.states) > _MOST_STATES:
+        return False
+    if any(
+        not isinstance(one, MarkovChain) or (isinstance(one.initial, str) and one.initial == "any") for one in chains
+    ):
+        return False
+    longest = rows.extents(from_start=has_law(chains))[0][0]
+    return not (has_law(chains) and too_many_steps(longest, len(rows.states)))
+
 
 def choose_transported(
     chains: list[Chain],

@@ -55,7 +55,7 @@ class SeriesRequest:
             For an argument out of range.
         """
         target, noise = check_guarantee(arguments)
-        mechanism = check_word(arguments.mechanism, "mechanism", tuple(MECHANISMS))
+        mechanism = check_word(arguments.mechanism, "mechanism", ("auto", *MECHANISMS))
         per = check_word(arguments.per, "per", ("pooled", "unit", "both"))
         check_word(arguments.gaps, "gaps", ("bridge", "independent"))
         _check_unused(arguments, noise, delta=target.delta)
@@ -74,6 +74,8 @@ class SeriesRequest:
         check_free_names(() if per == "pooled" else names["unit"], role="unit", taken=taken)
         population = as_population(arguments.chain)
         _check_population(population, arguments, mechanism=mechanism)
+        if mechanism == "auto" and (per == "both" or arguments.ledger is not None or population is not None):
+            mechanism = "quilt"  # whose releases add up
         belief = "estimated chain" if isinstance(arguments.chain, str) else "given chains"
         belief = belief if population is None else "population"
         return cls(
@@ -205,7 +207,7 @@ def _check_population(population: Population | None, arguments: HistogramArgumen
     """Raise ArgumentError for what is not there for all chains that the series do not refute."""
     if population is None:
         return
-    if mechanism not in ("quilt", "group"):
+    if mechanism not in ("auto", "quilt", "group"):
         raise ArgumentError(
             "mechanism",
             rule='"quilt" or "group" with chain="population"',

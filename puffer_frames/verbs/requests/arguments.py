@@ -39,7 +39,7 @@ EachMechanism: TypeAlias = Literal["noise", "remap", "channel"] | Channel
 RowMechanism: TypeAlias = Literal["auto", "noise", "remap", "channel"] | Channel
 IndexWord: TypeAlias = Literal["keep", "drop"]
 ProtectWord: TypeAlias = Literal["presence", "value", "value-or-absence", "replacement"]
-MechanismWord: TypeAlias = Literal["quilt", "quilt-approx", "exact", "transport", "group"]
+MechanismWord: TypeAlias = Literal["auto", "transport", "quilt", "quilt-approx", "exact", "group"]
 QueryWord: TypeAlias = Literal["sum", "count", "mean"]
 
 P = ParamSpec("P")
@@ -169,7 +169,7 @@ class HistogramArguments(DrawArguments, GuaranteeArguments):
     state: Name
     time: Name
     unit: Name | None = None
-    mechanism: MechanismWord = "quilt"
+    mechanism: MechanismWord = "auto"
     chain: ChainArgument = "estimated"
     initial: str | ArrayLike = "stationary"
     floor: float | None = None
