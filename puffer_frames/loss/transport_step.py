@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,10 @@ LARGEST_FACTOR = 1e200
 """Larger factors are infinite."""
 TOLERANCE = 1e-10
 """Relative tolerance of a factor; it is rounded up."""
-_ROUNDS, _RAYS, _HALVINGS = 80, 60, 12
+_ROUNDS, _RAYS = 80, 100
+_SHORTEST_RAY, _LONGEST_RAY = 2.0**-6, 2.0**40
+_NEAR = 1e-9
+"""A limit is near enough where a step changes the logs of the factors by no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,34 +83,54 @@ class TransportStep:
         found = np.exp(high)
         return np.where(self.room(g, found) >= 1, found, np.inf)
 
-    def limit_above(self, costs: FloatArray, found: FloatArray, grown: FloatArray, up: float, /) -> FloatArray:
-        """Factors that suffice for every later step, little more than needed; infinite where none are found.
+    def limit_above(self, costs: FloatArray, most: FloatArray, start: FloatArray, up: float, /) -> FloatArray:
+        """Factors that suffice for every later step, little more than needed.
 
-        They lie on the ray on which the factors grew last, and then on those on which they fall from there.
+        Parameters
+        ----------
+        costs : array, shape (states, states)
+            What a state in the place of another one costs, counted once.
+        most : array, shape (states, states)
+            Factors that are known to suffice, whatever others do; infinite where none are.
+        start : array, shape (states, states)
+            Factors that may suffice too, and be smaller.
+        up : float
+            A factor for the rounding of a step.
         """
+        ends, ones = np.log(most), np.ones_like(start)
 
-        def suffice(logs: FloatArray) -> bool:
-            factors = np.exp(logs)
-            return bool((self.room(with_costs(factors, costs), factors / up) >= 1).all())
+        def suffice(tried: FloatArray) -> bool:
+            factors = np.exp(tried)
+            room = self.room(with_costs(factors, costs), factors / up)
+            return bool(((room >= 1) | (tried >= ends)).all())
 
-        start, ray = np.log(found), grown / max(float(grown.max()), 1e-300)
-        far = next((2.0**k for k in range(-30, 9) if suffice(start + 2.0**k * ray)), None)
-        if far is None:
-            return np.full_like(found, np.inf)
-        logs = start + _least(lambda length: suffice(start + length * ray), 0.5 * far, far) * ray
+        logs = np.minimum(np.log(start), ends)
+        logs, length = logs if suffice(logs) else ends, 1.0
         for _ in range(_RAYS):
-            factors = np.exp(logs)
-            lower = np.minimum(np.log(self.least_factors(with_costs(factors, costs), found, logs) * up), logs)
+            found = np.log(self.least_factors(with_costs(np.exp(logs), costs), ones, logs) * up)
+            lower = np.minimum(found, logs)
             ray = logs - lower
-            if not float(ray.max()) > TOLERANCE:
+            if not float(ray.max()) > _NEAR:
                 break
-            ray /= float(ray.max())
-            far = next((2.0**-k for k in range(-3, 40) if suffice(lower - 2.0**-k * ray)), None)
-            if far is None:
-                logs = lower
-                break
-            logs = lower - far * ray
-        return np.exp(logs)
+            if suffice(np.maximum(lower - length * ray, 0.0)):
+                while length < _LONGEST_RAY and suffice(np.maximum(lower - 4 * length * ray, 0.0)):
+                    length *= 4
+            else:
+                length /= 4
+                while length > _SHORTEST_RAY and not suffice(np.maximum(lower - length * ray, 0.0)):
+                    length /= 4
+            logs = np.maximum(lower - (length if length > _SHORTEST_RAY else 0.0) * ray, 0.0)
+        limit: FloatArray = np.exp(logs)
+        return limit
+
+    def rising_limit(self, costs: FloatArray, found: FloatArray, grown: FloatArray, up: float, /) -> FloatArray:
+        """The same from factors of one step that grew so much last; infinite where none are found on their way."""
+        start, ray = np.log(found), grown / max(float(grown.max()), 1e-300)
+        for k in range(-30, 9):
+            factors = np.exp(start + 2.0**k * ray)
+            if (self.room(with_costs(factors, costs), factors / up) >= 1).all():
+                return self.limit_above(costs, np.full_like(factors, np.inf), factors, up)
+        return np.full_like(found, np.inf)
 
     def _height(self, g: FloatArray, logs: FloatArray) -> FloatArray:
         """Log of the room for factors with these logs, from -30 to 30."""
@@ -122,11 +144,3 @@ def with_costs(factors: FloatArray, costs: FloatArray) -> FloatArray:
     found: FloatArray = factors * costs
     np.fill_diagonal(found, 1.0)
     return found
-
-
-def _least(enough: Callable[[float], bool], low: float, high: float) -> float:
-    """About the least length that is enough, where the larger one is."""
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high

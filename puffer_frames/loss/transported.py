@@ -19,12 +19,12 @@ from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import FloatArray
 
 MOST_STATES = 64
-_MOST_WORK = 4e7
+_MOST_WORK = 1e7
 """Times whose factors all differ, times the states to the fourth power and some more."""
 _FEW_STEPS, _MOST_STEPS = 60, 2000
 """Of many equal steps so many are taken before a limit is looked for, however far away. It is taken after the first
 ones where most times are farther from both ends of the series than the factors need to settle."""
-_FAR_FROM_ENDS = 8
+_FAR_FROM_ENDS, _SETTLED_AFTER = 8, 40.0
 _GRID = 1e-9
 """Logs of factors between times of which not all are counted are rounded up to a multiple, so that they recur."""
 _STILL = 1e-10
@@ -75,6 +75,7 @@ class TransportedLoss:
         self._times = times if isinstance(times, int) else times.size
         _check(chains, self._times, given_times=self._seen is not None)
         self._change = change
+        self._limits = dict[float, list[FloatArray | None]]()
         self._chains = [_Sides.of(chain, self._times) for chain in chains]
         self.hides = any(_two(possible) for sides in self._chains for possible in sides.possible)
         """Whether the state is open at some time."""
@@ -100,7 +101,11 @@ class TransportedLoss:
             return WorstCase(bracket=Bracket(lower=0.0, upper=math.inf), pair=(0, 1))
         moved = self._change / scale
         if self._seen is None:
-            most = max(sides.largest(moved, self._times) for sides in self._chains)
+            near = min(self._limits, key=lambda known: abs(known / scale - 1), default=0.0)
+            limits = [_stretched(limit, near / scale) for limit in self._limits.get(near, ())]
+            found = [sides.largest(moved, self._times, limits[2 * k :]) for k, sides in enumerate(self._chains)]
+            most = max(bound for bound, _ in found)
+            self._limits[scale] = [limit for _, both in found for limit in both]
             most = min(most, float(moved.max()) * self._times * (1 + 4 * UNIT_ROUNDOFF))  # if all states change
         else:
             most = max(sides.largest_of(moved, self._seen) for sides in self._chains)
@@ -136,6 +141,8 @@ class _Sides:
             joint = law[:, None] * chain.transition
             after = joint.sum(axis=0)
             there = after > 0  # of other states nothing is asked, whatever comes before them
+            if too_many_steps(len(backward), k):
+                raise _refused("shorter series, where the start is given", f"{times:,} times and {k} states")
             backward.append(np.divide(joint.T, after[:, None], out=np.full((k, k), 1.0 / k), where=there[:, None]))
             possible.append(there)
             if np.array_equal(there, law > 0):
@@ -146,16 +153,29 @@ class _Sides:
         error = 4 * (k + 2) * times * UNIT_ROUNDOFF + 4 * min(moved, _STILL)
         return cls(forward=chain.transition, backward=backward, possible=possible, error=error)
 
-    def largest(self, moved: FloatArray, times: int, /) -> float:
-        """The largest bound of all times, which all are counted; moved is the change in scales."""
+    def largest(
+        self, moved: FloatArray, times: int, near: Sequence[FloatArray | None], /
+    ) -> tuple[float, list[FloatArray | None]]:
+        """The largest bound of all times, which all are counted; moved is the change in scales.
+
+        Near are limits of both sides for another scale; the second result are those for this one.
+        """
         costs, steps = np.exp(np.minimum(moved, 500.0)), times - 1
-        after = list(_growing_factors([self.forward], costs, steps=steps, error=self.error))
-        before = list(_growing_factors(self.backward, costs, steps=steps, error=self.error))
+        limits, factors = list[FloatArray | None](), list[list[FloatArray]]()
+        for k, rows in enumerate(([self.forward], self.backward)):
+            start = near[k] if k < len(near) else None
+            limits.append(_limit(rows[0], costs, start, steps=steps, error=self.error) if len(rows) == 1 else None)
+            factors.append(
+                list(_growing_factors(rows, costs, steps=steps, error=self.error))
+                if (limit := limits[-1]) is None
+                else [np.ones_like(costs), limit]
+            )
+        after, before = factors
         found = [
             self._at(time, moved, before[min(time, len(before) - 1)], after[min(times - 1 - time, len(after) - 1)])
             for time in sorted({*range(min(times, len(before))), *range(max(0, times - len(after)), times)})
         ]
-        return max(found) * (1 + 16 * UNIT_ROUNDOFF) + 64 * UNIT_ROUNDOFF
+        return max(found) * (1 + 16 * UNIT_ROUNDOFF) + 64 * UNIT_ROUNDOFF, limits
 
     def largest_of(self, moved: FloatArray, seen: NDArray[np.bool_], /) -> float:
         """The same where only some times are counted."""
@@ -175,6 +195,38 @@ class _Sides:
         return float((moved + np.log(before) + np.log(after))[pairs].max(initial=0.0))
 
 
+def _stretched(limit: FloatArray | None, ratio: float) -> FloatArray | None:
+    """What may serve for a scale that is smaller by this ratio, from what serves for another."""
+    return None if limit is None else limit ** (1 + 4 * max(ratio - 1, 0.0)) * (1 + 1e-10 * (ratio > 1))
+
+
+def _limit(
+    p: FloatArray, costs: FloatArray, start: FloatArray | None, *, steps: int, error: float
+) -> FloatArray | None:
+    r"""Factors that serve any number of steps by this matrix; None where most times lie near the ends of the series.
+
+    They are at most :math:`e^{(w-1)D/b} \max_j P^w(a, j) / P^w(b, j)` for every w: the ratio of what both states tell
+    of the state after w steps, and all states up to there, which is what a quilt gives.
+    """
+    values = np.sort(np.abs(np.linalg.eigvals(p)))
+    if steps <= _MOST_STEPS or (1.0 - float(values[-2])) * steps < _SETTLED_AFTER:
+        return None
+    most, power, k = np.full_like(p, np.inf), np.eye(len(p)), len(p)
+    every = float(np.log(costs.max()))
+    for w in range(1, min(steps, _MOST_STEPS)):
+        power = power @ p
+        with np.errstate(divide="ignore", invalid="ignore"):
+            told = np.where(power[:, None, :] > 0, power[:, None, :] / power[None, :, :], 0.0).max(axis=2)
+        rounding = 1 + 4 * w * (error + (k + 2) * UNIT_ROUNDOFF)
+        most = np.minimum(most, np.exp(min((w - 1) * every * rounding, 700.0)) * told * rounding)
+        if not float(np.log(most.max())) > w * every:
+            break
+    np.fill_diagonal(most, 1.0)
+    if not most.max() <= LARGEST_FACTOR:
+        return None
+    return TransportStep.of(p).limit_above(costs, most, most if start is None else start, _rounded_up(k, error))
+
+
 def _growing_factors(
     rows: Sequence[FloatArray], costs: FloatArray, *, steps: int, error: float
 ) -> Iterator[FloatArray]:
@@ -191,7 +243,7 @@ def _growing_factors(
             step = TransportStep.of(rows[number])
         past = number - len(rows)
         if past in (_FEW_STEPS, _MOST_STEPS) and steps > _MOST_STEPS:
-            far = step.limit_above(costs, found, earlier, up)
+            far = step.rising_limit(costs, found, earlier, up)
             left = np.log(far / found).max() / max(float(earlier.max()), 1e-300)
             if past == _MOST_STEPS or left * _FAR_FROM_ENDS < steps:
                 yield far
@@ -260,16 +312,20 @@ def _two(possible: NDArray[np.bool_]) -> bool:
 def _check(chains: Sequence[MarkovChain], times: int, *, given_times: bool) -> None:
     """Raise ArgumentError for what has no such bound, or none in a short time."""
     for chain in chains:
-        one_by_one, k = given_times or not isinstance(chain.initial, str), chain.states
+        k = chain.states
         if isinstance(chain.initial, str) and chain.initial == "any":
             rule, got = "a stationary or a given start", "any start"
         elif k > MOST_STATES:
             rule, got = f"chains of at most {MOST_STATES} states", f"{k}"
-        elif one_by_one and too_many_steps(times, k):
-            rule, got = "shorter series, where the start is given", f"{times:,} times and {k} states"
+        elif given_times and too_many_steps(times, k):
+            rule, got = "shorter series with gaps", f"{times:,} times and {k} states"
         else:
             continue
-        raise ArgumentError('mechanism="transport"', rule=f"for {rule}", got=got, hint='Use mechanism="quilt".')
+        raise _refused(rule, got)
+
+
+def _refused(rule: str, got: str) -> ArgumentError:
+    return ArgumentError('mechanism="transport"', rule=f"for {rule}", got=got, hint='Use mechanism="quilt".')
 
 
 def too_many_steps(times: int, states: int, /) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -63,7 +64,10 @@ def choose_noise(
     if mechanism == "exact":
         return _exact(chains, rows, counts, target, belief=belief, noise=noise)
     if mechanism == "auto":
-        mechanism = "transport" if suits_transport(chains, rows, noise) else "quilt"
+        if suits_transport(chains, rows, noise):
+            with suppress(ArgumentError):  # too many steps before a given start is forgotten
+                return choose_transported(chains, rows, counts, target, belief=belief, noise=noise)
+        mechanism = "quilt"
     if mechanism == "transport":
         return choose_transported(chains, rows, counts, target, belief=belief, noise=noise)
     asked = counts.unrounded(target, noise)

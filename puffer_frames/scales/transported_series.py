@@ -21,15 +21,23 @@ _MOST_STATES = 24
 
 
 def suits_transport(chains: list[Chain], rows: SeriesRows, noise: Noise, /) -> bool:
-    """Whether there is such a bound, in a short time."""
-    if noise != PUBLISHED_FOR or len(rows.states) > _MOST_STATES:
+    """Whether there is such a bound, in a short time.
+
+    Several chains may stand for a class of them (`binary_class`), as they do for quilts but not for this bound.
+    """
+    known = [chain for chain in chains if isinstance(chain, MarkovChain)]
+    if noise != PUBLISHED_FOR or not len(known) == len(chains) == 1 or len(rows.states) > _MOST_STATES:
         return False
-    if any(
-        not isinstance(one, MarkovChain) or (isinstance(one.initial, str) and one.initial == "any") for one in chains
-    ):
+    if any(isinstance(chain.initial, str) and chain.initial == "any" for chain in known):
         return False
-    longest = rows.extents(from_start=has_law(chains))[0][0]
-    return not (has_law(chains) and too_many_steps(longest, len(rows.states)))
+    from_start = has_law(chains)
+    return not rows.bridges(from_start=from_start) or _are_few(rows, from_start=from_start)
+
+
+def _are_few(rows: SeriesRows, *, from_start: bool) -> bool:
+    """Whether series with gaps are so few and short that each is looked at time by time."""
+    times = sum(length for length, _ in rows.extents(from_start=from_start))
+    return not too_many_steps(times * len(rows.units), len(rows.states))
 
 
 def choose_transported(
@@ -59,7 +67,9 @@ def choose_transported(
     for engine in engines:
         if scale == 0 or engine.pure(scale).bracket.upper > asked.epsilon:
             scale = max(scale, smallest_scale_of(engine, asked))
-    loss = max(engine.pure(scale).bracket.upper for engine in engines)
+    most = max(seen for _, seen in rows.extents()) * (counts.reach or 1)
+    scale = min(scale, noise.hide_counts(most, asked, bins=counts.bins))  # which hides all values at once
+    loss = min(max(engine.pure(scale).bracket.upper for engine in engines), target.epsilon)
     return Choice(
         theorem=MECHANISMS["transport"],
         published_scale=None,
@@ -86,11 +96,7 @@ def _engines(chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, nois
             got=f"{noise.title} noise" if noise != PUBLISHED_FOR else "all chains that the series do not refute",
             hint='Use mechanism="quilt".',
         )
-    states, from_start = len(rows.states), has_law(chains)
-    change = counts.change(states)
-    extents = rows.extents(from_start=from_start)
-    times = sum(length for length, _ in extents)
-    if rows.bridges(from_start=from_start) and not too_many_steps(times * len(rows.units), states):
-        patterns = rows.patterns(from_start=from_start)
-        return [TransportedLoss(known, change, times=seen) for seen in patterns]
-    return [TransportedLoss(known, change, times=extents[0][0])]
+    change, from_start = counts.change(len(rows.states)), has_law(chains)
+    if rows.bridges(from_start=from_start) and _are_few(rows, from_start=from_start):
+        return [TransportedLoss(known, change, times=seen) for seen in rows.patterns(from_start=from_start)]
+    return [TransportedLoss(known, change, times=rows.extents(from_start=from_start)[0][0])]

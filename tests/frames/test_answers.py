@@ -336,11 +336,13 @@ def test_a_certificate_names_every_start():
     )
 
 
-def test_deltas_of_several_releases_add_too():
+def test_deltas_of_several_releases_add_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     frame = pd.DataFrame({"t": range(9), "s": list("abbaababa")})
     asked = {"state": "s", "time": "t", "epsilon": 1.0, "chain": [[0.8, 0.2], [0.3, 0.7]]}
     for options, added in (
-        ({}, "their epsilons add"),
+        ({"mechanism": "quilt"}, "their epsilons add"),
+        ({"ledger": "book", "about": {"dataset": "days"}}, "their epsilons add"),
         ({"noise": "gaussian", "delta": 1e-6}, "epsilons and deltas add"),
     ):
         assert added in " ".join(frame.puffer.histogram(**asked, **options).puffer.certificate.assumptions)
@@ -361,8 +363,9 @@ def test_several_matrices_and_chains():
     frame = pd.DataFrame({"t": range(100), "s": list("ab") * 50})
     matrices = [[[p, 1 - p], [1 - p, p]] for p in (0.5, 0.7, 0.9)]
     for chains in (matrices, np.array(matrices), [matrices[0], MarkovChain.of(matrices[2])]):
-        released = frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=chains)
-        assert released["scale"].iloc[0] == pytest.approx(31.737789, rel=1e-6)
+        for mechanism, scale in (("quilt", 31.737789), ("auto", 31.737789), ("transport", 8.6404994)):
+            released = frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=chains, mechanism=mechanism)
+            assert released["scale"].iloc[0] == pytest.approx(scale, rel=1e-6)
 
 
 @without_spark

@@ -38,6 +38,7 @@ def test_every_frame_gives_the_same_sums(library):
 def test_states_and_units_of_other_kinds():
     frame = pd.DataFrame({"query": [1, 1, 2, 2] * 3, "t": np.arange(12), "s": [0, 1, 1, 0] * 3})
     asked = {"state": "s", "time": "t", "query": "sum", "chain": np.full((4, 4), 0.25), "epsilon": 1.0}
+    asked["mechanism"] = "quilt"
     found = histogram(frame, states=np.arange(4), **asked)
     assert found["scale"].iloc[0] == pytest.approx(3.0, rel=1e-9)
     assert "does to the sum" in str(certificate_of(found))
@@ -50,6 +51,7 @@ def test_states_and_units_of_other_kinds():
 def test_a_curve_of_means():
     frame = pd.DataFrame({"t": range(8), "s": [0, 2] * 4})
     asked = {"state": "s", "time": "t", "chain": [[0.5, 0.5], [0.5, 0.5]], "query": "mean"}
+    asked["mechanism"] = "quilt"
     curve = histogram(frame, epsilon=[1.0, 2.0], **asked)
     assert curve["query"].tolist() == ["mean", "mean"]
     np.testing.assert_allclose(curve["scale"], [0.25, 0.125], rtol=1e-9)  # of the mean

@@ -239,6 +239,7 @@ def test_gaps():
     step = np.array([[p, 1 - p], [1 - p, p]])
     frame = pd.DataFrame({"t": times, "s": [0, 1] * 4})
     asked = {"state": "s", "time": "t", "epsilon": 1.0, "chain": step, "bins": [0], "gaps": "independent", "rng": 1}
+    asked["mechanism"] = "quilt"
     assert agrees(scale, float(frame.puffer.histogram(**asked)["scale"].iloc[0]))
     paths = np.array(list(product((0, 1), repeat=11)))
     weights = 0.5 * np.prod(step[paths[:, :-1], paths[:, 1:]], axis=1)

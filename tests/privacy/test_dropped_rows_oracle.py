@@ -264,6 +264,7 @@ def test_an_estimated_chain_counts_neighbouring_times_only():
 
 def test_listed_states_and_bins_change_no_step():
     asked = {"chain": np.full((3, 3), 0.1) + 0.7 * np.eye(3), "states": ["c", "a", "b"], "initial": [0.6, 0.3, 0.1]}
+    asked["mechanism"] = "quilt"
     said = "6 gaps (6 times)"
     whole = release(EVERY_SECOND, **asked)
     for bins in (["a"], ["b", "c"], ["c"]):

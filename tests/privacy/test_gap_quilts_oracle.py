@@ -23,7 +23,7 @@ def released(transition, times, *, epsilon, start):
     every = range(times[-1] + 1)
     frame = pd.DataFrame({"t": every, "s": [float(states.get(time, np.nan)) for time in every]})
     asked = {"state": "s", "time": "t", "epsilon": epsilon, "chain": transition, "initial": start, "bins": [1]}
-    return float(frame.puffer.histogram(**asked, nulls="drop", rng=1)["scale"].iloc[0])
+    return float(frame.puffer.histogram(**asked, nulls="drop", mechanism="quilt", rng=1)["scale"].iloc[0])
 
 
 def cases(count, *, seed):
@@ -128,7 +128,7 @@ def test_times_far_apart_are_numbered_exactly(power):
     times = np.append([0, 1], 2**power + np.arange(1000))
     frame = pd.DataFrame({"t": times, "s": np.arange(1002) % 2})
     released = frame.puffer.histogram(
-        state="s", time="t", epsilon=1.0, chain=STAY, initial="stationary", bins=[1], rng=1
+        state="s", time="t", epsilon=1.0, chain=STAY, initial="stationary", bins=[1], rng=1, mechanism="quilt"
     )
     assert released["scale"].iloc[0] == pytest.approx(31.737789, rel=1e-6)
 
@@ -143,7 +143,7 @@ def test_so_are_those_of_many_units(units, power):
     )
     frame["s"] = np.arange(len(frame)) % 2
     asked = {"state": "s", "time": "t", "unit": "u", "epsilon": 1.0, "chain": STAY, "bins": [1], "rng": 1}
-    assert frame.puffer.histogram(**asked)["scale"].iloc[0] == pytest.approx(31.737789, rel=1e-6)
+    assert frame.puffer.histogram(**asked, mechanism="quilt")["scale"].iloc[0] == pytest.approx(31.737789, rel=1e-6)
 
 
 def test_many_short_units_and_a_slow_chain_take_little_memory():
@@ -154,7 +154,9 @@ def test_many_short_units_and_a_slow_chain_take_little_memory():
     frame["s"] = np.arange(len(frame)) % 2
     chain = [[stay, 1 - stay], [1 - stay, stay]]
     tracemalloc.start()
-    released = frame.puffer.histogram(state="s", time="t", unit="u", epsilon=1.0, chain=chain, bins=[1], rng=1)
+    released = frame.puffer.histogram(
+        state="s", time="t", unit="u", epsilon=1.0, chain=chain, bins=[1], mechanism="quilt", rng=1
+    )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert released["scale"].iloc[0] == pytest.approx(5.0, rel=1e-6)

@@ -254,6 +254,7 @@ def test_an_estimated_start_hides_the_first_state():
     """One series starts in one state: the adversary is not sure of it all the same."""
     frame = pd.DataFrame({"t": range(5), "s": [0, 1, 1, 0, 1]})
     asked = {"state": "s", "time": "t", "epsilon": 1.0, "initial": "estimated", "chain": LAZY, "bins": [0]}
+    asked["mechanism"] = "quilt"
     scale = float(frame.puffer.histogram(**asked)["scale"].iloc[0])
     for start in ([0.5, 0.5], [1.0, 0.0]):
         assert brute_count_loss(LAZY, start, 5, 0, scale) <= 1 + 1e-12

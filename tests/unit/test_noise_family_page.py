@@ -195,6 +195,6 @@ def test_the_other_verbs_take_it(page):
     assert 3 < answer["scale"][0] <= 4 * (1 + 1e-6)
     day = pd.DataFrame({"minute": range(300), "activity": ["sleep", "sleep", "eat", "work", "work", "eat"] * 50})
     chain = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
-    asked = {"state": "activity", "time": "minute", "chain": chain, "epsilon": 1.0}
+    asked = {"state": "activity", "time": "minute", "chain": chain, "epsilon": 1.0, "mechanism": "quilt"}
     counts, laplace = (histogram(day, **asked, noise=noise)["scale"][0] for noise in (page.Logistic(), "laplace"))
     assert counts == pytest.approx(laplace, rel=1e-6)
