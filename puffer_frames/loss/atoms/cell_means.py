@@ -48,7 +48,7 @@ class CellMeansLoss:
 
     References
     ----------
-    docs/theory.md, section 13, "Means of cells".
+    docs/theory.md, section 13, on means of cells.
     """
 
     def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs) -> None:
