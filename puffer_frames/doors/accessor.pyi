@@ -179,7 +179,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         noise: NoiseArgument = "laplace",
         nulls: NullsWord = "raise",
         unit: Name | None = None,
-        mechanism: MechanismWord = "quilt",
+        mechanism: MechanismWord = "auto",
         chain: ChainArgument = "estimated",
         initial: str | ArrayLike = "stationary",
         floor: float | None = None,

@@ -89,6 +89,15 @@ def _in_cells(values_of: Values, *, groups: Sequence[str], public: str, domain: 
         if finer == width:
             break
         width, counted = finer, values_of.in_cells(finer, domain)
+    return _of_cells(counted, width, groups=groups)
+
+
+def count_in_cells(values_of: Values, width: float, /, *, groups: Sequence[str], domain: Bounds | None) -> Summary:
+    """Count the values of a column in cells of this width, a power of two."""
+    return _of_cells(values_of.in_cells(width, domain), width, groups=groups)
+
+
+def _of_cells(counted: nw.DataFrame[Any], width: float, /, *, groups: Sequence[str]) -> Summary:
     counts, numbers = (counted[name].to_numpy().astype(np.int64) for name in ("count", "value"))
     places = counted["place"].to_numpy().astype(np.int64)
     parts = _per_secret(counted, numbers.astype(np.float64), counts, places, groups=groups)

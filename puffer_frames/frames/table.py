@@ -38,6 +38,9 @@ class CompleteRows(Protocol):
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:
         """What the rows say of each public column of numbers; raises PriorError, ArgumentTypeError."""
 
+    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
+        """What the rows say of a column that `summaries` has counted in cells, in cells of another width."""
+
     def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
         """How often each row of the public columns of numbers occurs; raises PriorError, ArgumentTypeError."""
 

@@ -44,7 +44,7 @@ class TransportStep:
         excess = np.maximum(over, 0.0)
         missing = np.subtract(excess, over, out=over)
         asked = excess @ g
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             shares = np.divide(missing, asked, out=asked)
         shares[missing == 0.0] = 0.0
         room: FloatArray = shares.sum(axis=2)

@@ -27,6 +27,7 @@ ones where most times are farther from both ends of the series than the factors 
 _FAR_FROM_ENDS, _SETTLED_AFTER = 8, 40.0
 _GRID = 1e-9
 """Logs of factors between times of which not all are counted are rounded up to a multiple, so that they recur."""
+_LEAST = 1e-290
 _STILL = 1e-10
 """A law that moves so little in all times together does not move, up to an error that is paid for."""
 _NEAR_LIMIT, _BEYOND_LIMIT = 1e-3, 1e-3
@@ -139,6 +140,8 @@ class _Sides:
         moved = 0.0
         for _ in range(times - 1):
             joint = law[:, None] * chain.transition
+            if joint[joint > 0].min() < _LEAST:
+                raise _refused("probabilities that floats hold with all digits", "smaller ones")
             after = joint.sum(axis=0)
             there = after > 0  # of other states nothing is asked, whatever comes before them
             if too_many_steps(len(backward), k):

@@ -192,10 +192,10 @@ GROUP = Theorem(name="group privacy of a whole piece", source="[SWC17] section 5
 THEOREMS: Mapping[str, Theorem] = {t.name: t for t in (TRANSLATION, GAUSSIAN, MIXTURE, KANTOROVICH, BERNOULLI, BOUNDED)}
 """Those of columns, by the argument `theorem`."""
 MECHANISMS: Mapping[str, Theorem] = {
+    "transport": TRANSPORT,
     "quilt": QUILT,
     "quilt-approx": QUILT_APPROX,
     "exact": EXACT_COUNT,
-    "transport": TRANSPORT,
     "group": GROUP,
 }
 """Those of series, by the argument `mechanism`."""

@@ -72,7 +72,8 @@ def em_step(
     """Mean log-likelihood (up to a constant) and the parameters after one E-step and one M-step."""
     z = (x - means[:, None]) / stds[:, None]
     squares = z * z
-    logs = np.log(weights / stds)[:, None] - 0.5 * squares
+    with np.errstate(divide="ignore"):  # a component without weight
+        logs = np.log(weights / stds)[:, None] - 0.5 * squares
     top = logs.max(axis=0)
     densities = np.exp(logs - top)
     sums = densities.sum(axis=0)

@@ -33,6 +33,8 @@ from puffer_frames.scales.transported_series import choose_transported, suits_tr
 _MOST_TIMES = 4 * LONGEST**2
 """Squares of the lengths of the series whose exact laws are worked out, together."""
 
+_ALIKE = 1 + 1e-6
+"""Scales that differ by less are one: the first mechanism that has it is taken."""
 _LARGEST_PLACE = 2**62
 """Pieces times the longest series, beyond which times have no number of 64 bits."""
 
@@ -64,10 +66,7 @@ def choose_noise(
     if mechanism == "exact":
         return _exact(chains, rows, counts, target, belief=belief, noise=noise)
     if mechanism == "auto":
-        if suits_transport(chains, rows, noise):
-            with suppress(ArgumentError):  # too many steps before a given start is forgotten
-                return choose_transported(chains, rows, counts, target, belief=belief, noise=noise)
-        mechanism = "quilt"
+        return _least_noise(chains, rows, counts, target, belief=belief, noise=noise)
     if mechanism == "transport":
         return choose_transported(chains, rows, counts, target, belief=belief, noise=noise)
     asked = counts.unrounded(target, noise)
@@ -105,6 +104,28 @@ def choose_noise(
         adds_up=True,
         remarks=frozenset({"group noise"} if alone else ()),
     )
+
+
+def _least_noise(
+    chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, target: Target, *, belief: str, noise: Noise
+) -> Choice:
+    """The smallest scale of the mechanisms that find one in a short time; quilts, which add up, where none is less."""
+    asked: list[str] = []
+    if suits_transport(chains, rows, noise):
+        asked.append("transport")
+        longest, _ = rows.extents(from_start=has_law(chains))[0]
+        if counts.bins == 1 and not counts.reach and (longest <= SHORT or len(rows.states) == 2):
+            asked.append("exact")
+    if not asked or rows.bridges(from_start=has_law(chains)):
+        asked.insert(0, "quilt")
+    found: list[Choice] = []
+    for mechanism in asked:
+        with suppress(ArgumentError, CalibrationError):  # too long a series, or a count that tells nothing
+            found.append(choose_noise(chains, rows, counts, target, mechanism=mechanism, belief=belief, noise=noise))
+    if not found:
+        return choose_noise(chains, rows, counts, target, mechanism="quilt", belief=belief, noise=noise)
+    least = min(choice.scale for choice in found)
+    return next(choice for choice in found if choice.scale <= least * _ALIKE)
 
 
 def _quilts(

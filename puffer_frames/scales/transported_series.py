@@ -16,7 +16,9 @@ from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.search import smallest_scale_of
 from puffer_frames.scales.series_counts import ReleasedCounts, has_law, nothing_to_hide
 
-_MOST_STATES = 24
+_SLOWER = 10
+"""Times that are looked at one by one take so much longer where they recur in no pattern."""
+_MOST_STATES = 12
 """Of more states a bound takes seconds."""
 
 
@@ -28,16 +30,13 @@ def suits_transport(chains: list[Chain], rows: SeriesRows, noise: Noise, /) -> b
     known = [chain for chain in chains if isinstance(chain, MarkovChain)]
     if noise != PUBLISHED_FOR or not len(known) == len(chains) == 1 or len(rows.states) > _MOST_STATES:
         return False
-    if any(isinstance(chain.initial, str) and chain.initial == "any" for chain in known):
-        return False
-    from_start = has_law(chains)
-    return not rows.bridges(from_start=from_start) or _are_few(rows, from_start=from_start)
+    return not any(isinstance(chain.initial, str) and chain.initial == "any" for chain in known)
 
 
 def _are_few(rows: SeriesRows, *, from_start: bool) -> bool:
     """Whether series with gaps are so few and short that each is looked at time by time."""
     times = sum(length for length, _ in rows.extents(from_start=from_start))
-    return not too_many_steps(times * len(rows.units), len(rows.states))
+    return not too_many_steps(_SLOWER * times * len(rows.units), len(rows.states))
 
 
 def choose_transported(

@@ -238,7 +238,7 @@ def test_what_was_counted_is_not_counted_again(monkeypatch, name):
     monkeypatch.setattr(summary, "EXACT_ROWS", BLOCK)
     monkeypatch.setattr(lazy, "_counted", run)
     plan = make((WHOLE | WIDE)[name]).lazy()
-    asked = {"secret": "secret_0", "public": "public_0", "epsilon": 1.0, "allow_zero_noise": True}
+    asked = {"secret": "secret_0", "public": "public_0", "epsilon": 0.1, "allow_zero_noise": True}
     plan.puffer.calibrate(**asked, theorem="kantorovich")
     with pytest.raises(AssertionError, match="second run"):
         make(UNSUITED["few floats"]["public_0"]).lazy().puffer.calibrate(**asked, theorem="kantorovich")

@@ -1,5 +1,7 @@
 """Large columns are counted in cells: the guarantee is that of the exact values."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,6 +13,7 @@ from puffer_frames import (
     Prior,
     PriorError,
     Stable,
+    WeakGuaranteeWarning,
     hockey_stick,
     kantorovich_scale,
     pure_loss,
@@ -18,9 +21,13 @@ from puffer_frames import (
     w_infinity,
 )
 from puffer_frames.frames import cells, summary
+from puffer_frames.loss.atoms import cell_means
+from puffer_frames.loss.atoms.cell_means import CellMeansLoss
+from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE
-from puffer_frames.priors.prior import MEANS_ERROR, middles
+from puffer_frames.priors.prior import MEANS_ERROR, middles, observed_priors
+from puffer_frames.priors.summary import in_wider_cells
 from puffer_frames.scales.beliefs import learn
 
 ROWS = 200_000
@@ -233,3 +240,78 @@ def test_clusters_far_apart_stop_at_the_narrowest_cells():
     values = np.repeat([0.0, 1e300], ROWS // 2) + np.random.default_rng(0).normal(size=ROWS)
     found = summary_of(pd.DataFrame({"group": 1, "value": values}), secret=["group"], public="value")
     assert found.radius >= 0.5 * cells.least_width(0.0, 1e300)
+
+
+@few(3)
+@pytest.mark.parametrize("seed", range(12))
+def test_means_of_cells_hold_the_exact_loss(seed):
+    """Values anywhere in their cells, wide ones too: the exact loss lies within the bounds."""
+    assert outside(60, seed=seed) == 0
+
+
+def test_faults_of_the_means_are_found(monkeypatch):
+    """The oracle can fail: values are taken to lie at the means of their cells."""
+    usual = cell_means._AtScale.largest_ratio
+
+    def at_means(at, i, least):
+        return usual(replace(at, mass=0.0 * at.mass, log_high=at.log_low), i, least)
+
+    monkeypatch.setattr(cell_means._AtScale, "largest_ratio", at_means)
+    monkeypatch.setattr(cell_means._AtScale, "growth", lambda *_: (1.0, 0.0))
+    assert outside(60, seed=0) > 10
+
+
+def outside(count, *, seed):
+    """How many brackets of the means of random cells miss the exact loss."""
+    rng, missed = np.random.default_rng(seed), 0
+    for _ in range(count):
+        width = 2.0 ** rng.integers(-4, 3)
+        counts, exact = {}, {}
+        for secret in range(int(rng.choice([2, 3, 10]))):
+            size = int(rng.integers(1, 60))
+            values = (
+                rng.normal(rng.normal(), rng.choice([0.3, 2.0, 8.0]), size),
+                rng.standard_cauchy(size),
+                rng.integers(-6, 6, size) + rng.choice([0.0, 0.5, 1 - 1e-9], size),
+            )[int(rng.integers(3))] * width
+            often = rng.integers(1, 9, size)
+            counts[secret] = in_wider_cells((values, often), radius=width / 2)
+            exact[secret] = Prior.empirical(values, often)
+        known = observed_priors(counts, radius=width / 2)
+        found, true = CellMeansLoss(known, pairs="all"), DiscreteLoss(exact, pairs="all")
+        scale, epsilon = width * float(rng.choice([2.01, 5.0, 20.0, 100.0])), float(rng.choice([0.05, 0.3, 1.0]))
+        for bound, loss in (
+            (found.pure(scale), true.pure(scale)),
+            (found.hockey_stick(scale, epsilon=epsilon), true.hockey_stick(scale, epsilon=epsilon)),
+        ):
+            missed += bound.bracket.lower > loss.bracket.upper or loss.bracket.lower > bound.bracket.upper
+    return missed
+
+
+@pytest.mark.parametrize("shape", ["normal", "lognormal", "Cauchy", "clusters", "an outlier"])
+def test_noise_narrower_than_cells_is_counted_again(monkeypatch, shape):
+    """A delta far above 1 / rows: the second count has cells that are narrow against the noise."""
+    monkeypatch.setattr(summary, "EXACT_ROWS", 2000)
+    monkeypatch.setattr(cells, "MOST_CELLS", 512)
+    monkeypatch.setattr(cells, "FEWEST_CELLS", 64)
+    rng = np.random.default_rng(2)
+    rows = 10_000
+    group = rng.integers(0, 2, rows)
+    value = {
+        "normal": rng.normal(size=rows) + 0.2 * group,
+        "lognormal": np.exp(rng.normal(size=rows) + 0.1 * group),
+        "Cauchy": rng.standard_cauchy(rows) * (1 + 0.1 * group),
+        "clusters": rng.integers(0, 5, rows) * 1e4 + 0.01 * (rng.normal(size=rows) + 0.3 * group),
+        "an outlier": np.where(np.arange(rows) == 7, 1e6, rng.normal(size=rows) + 0.2 * group),
+    }[shape]
+    frame = pl.DataFrame({"group": group, "value": value})
+    asked = {"secret": "group", "public": "value", "epsilon": 1.0, "delta": 0.01, "theorem": "kantorovich"}
+    with pytest.warns(WeakGuaranteeWarning):
+        plan = frame.puffer.calibrate(**asked)
+    exact = [Prior.empirical(value[group == k]) for k in (0, 1)]
+    assert hockey_stick(*exact, epsilon=1.0, scale=plan.scale).upper <= 0.01
+    assert hockey_stick(*exact, epsilon=1.0, scale=0.96 * plan.scale).lower > 0.01
+    other = frame.head(rows - 1)  # is measured in cells as narrow
+    released = plan.release(other, allow_other_frame=True, allow_drift=True)
+    text = " ".join(str(released.puffer.certificate).split())
+    assert text.count("delta between 0.009") == text.count("delta between")

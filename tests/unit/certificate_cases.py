@@ -87,6 +87,7 @@ CELLS = RELEASE | {"frame": LARGE.head(3000), "mechanism": "channel"}
 WHOLE = {"unit": "patient", "value": "visits", "epsilon": 1.0, "frame": VISITS, "verb": "aggregate"}
 SUM = WHOLE | {"contribution": "draw"}
 SERIES = {"state": "state", "time": "minute", "epsilon": 1.0, "frame": BINARY, "chain": TWO, "verb": "histogram"}
+SERIES["mechanism"] = "quilt"
 
 CASES = {
     "release, population": RELEASE | {"beliefs": "population"},
@@ -269,6 +270,7 @@ CASES = {
     | {"frame": BROKEN, "mechanism": "group", "chain": "estimated", "gaps": "independent"},
     "series, bounded influences": SERIES | {"mechanism": "quilt-approx"},
     "series, exact": SERIES | {"mechanism": "exact", "bins": ["in"]},
+    "series, transport": SERIES | {"mechanism": "transport"},
     "series, frequencies": SERIES | {"counts": False},
     "series, sum of each": SERIES | {"frame": LEVELS_OF_UNITS, "unit": "who", "query": "sum", "per": "both"},
     "series, mean": SERIES | {"frame": LEVELS_OF_UNITS, "unit": "who", "query": "mean"},

@@ -246,7 +246,7 @@ TABLE = {
     "lipschitz": lambda c, name: is_series(c),
     "derived-count": lambda c, name: is_series(c) and len(c["frame"]) != 200 and not {"bins", "query"} & set(c),
     "group-noise": lambda c, name: name == SLOW,
-    "adds-up-series": lambda c, name: is_series(c) and c.get("mechanism") != "exact",
+    "adds-up-series": lambda c, name: is_series(c) and c.get("mechanism") not in ("exact", "transport"),
     "stable-counts": lambda c, name: name == "series of three states, stable noise",
     "per-time": lambda c, name: is_series(c),
     "impossible-starts": lambda c, name: name == "series, sure start",

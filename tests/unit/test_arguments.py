@@ -72,4 +72,4 @@ def test_words_are_those_of_the_registries():
     words = {word for part in get_args(NoiseArgument) for word in get_args(part)}
     assert words == set(WORDS)
     assert set(get_args(arguments.TheoremWord)) == {"auto", *THEOREMS}
-    assert get_args(arguments.MechanismWord) == tuple(MECHANISMS)
+    assert get_args(arguments.MechanismWord) == ("auto", *MECHANISMS)

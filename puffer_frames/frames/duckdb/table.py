@@ -40,7 +40,7 @@ from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.strata import strata_columns
-from puffer_frames.frames.summary import count_levels, count_rows, count_values, levels_of
+from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
 from puffer_frames.frames.units.asked import UnitColumns
 from puffer_frames.frames.units.sizes import UNIT, UnitSizes, plain_names, unit_sizes
 from puffer_frames.noise.postprocessing import Bounds
@@ -243,6 +243,11 @@ class DuckRows:
             for k, name in enumerate(self.roles.public)
             if name in self.roles.numbers
         }
+
+    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
+        """By SQL."""
+        values = self._values(self.roles.public.index(name))
+        return count_in_cells(values, width, groups=self.roles.groups, domain=domain)
 
     def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
         """By SQL; raises CalibrationError where the rows change meanwhile."""

@@ -26,7 +26,7 @@ from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.stamps.fingerprint import fingerprint
 from puffer_frames.frames.strata import numbers_of_strata
-from puffer_frames.frames.summary import count_levels, count_rows, count_values
+from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values
 from puffer_frames.frames.units.asked import UnitColumns
 from puffer_frames.frames.units.sizes import UnitSizes
 from puffer_frames.noise.channel import LabelChannel
@@ -208,6 +208,11 @@ class LocalRows:
             )
             for name in self.roles.numbers
         }
+
+    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
+        """By a group-by."""
+        values = LocalValues.of(self.frame, self.secrets, name)
+        return count_in_cells(values, width, groups=self.roles.groups, domain=domain)
 
     def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
         """By one group-by of all columns."""

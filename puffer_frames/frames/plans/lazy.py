@@ -31,7 +31,14 @@ from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
 from puffer_frames.frames.strata import strata_columns
-from puffer_frames.frames.summary import check_few_levels, count_levels, count_rows, count_values, levels_of
+from puffer_frames.frames.summary import (
+    check_few_levels,
+    count_in_cells,
+    count_levels,
+    count_rows,
+    count_values,
+    levels_of,
+)
 from puffer_frames.frames.units.asked import UnitColumns
 from puffer_frames.frames.units.sizes import UNIT, UnitSizes, plain_names, unit_sizes
 from puffer_frames.noise.postprocessing import Bounds
@@ -208,6 +215,10 @@ class LazyRows:
             name: count_values(self._values(name), groups=self.roles.groups, public=name, domain=domain.get(name))
             for name in self.roles.numbers
         }
+
+    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
+        """By a group-by of the streaming engine."""
+        return count_in_cells(self._values(name), width, groups=self.roles.groups, domain=domain)
 
     def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
         """By one group-by of the streaming engine."""

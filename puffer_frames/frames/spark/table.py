@@ -32,7 +32,7 @@ from puffer_frames.frames.spark.units import SparkUnits
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
 from puffer_frames.frames.stamps.unordered import RowSums
 from puffer_frames.frames.strata import strata_columns
-from puffer_frames.frames.summary import count_levels, count_rows, count_values, levels_of
+from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
 from puffer_frames.frames.units.asked import UnitColumns
 from puffer_frames.frames.units.sizes import UNIT, UnitSizes, plain_names, unit_sizes
 from puffer_frames.noise.channel import LabelChannel
@@ -229,6 +229,11 @@ class SparkRows:
             for k, name in enumerate(self.roles.public)
             if name in self.roles.numbers
         }
+
+    def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
+        """By a native group-by."""
+        values = self._values(self.roles.public.index(name))
+        return count_in_cells(values, width, groups=self.roles.groups, domain=domain)
 
     def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
         """By one native group-by, whose result alone reaches the driver."""

@@ -59,7 +59,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         "quilt-approx": with influences bounded by how fast the chain mixes. "exact": the exact loss of one count (two
         states, or one of `bins`; at most 2,000 times where there are gaps or the chain is slow to forget its state).
         "group": the privacy of a whole series, which needs no chain, for comparison. "auto": "transport" for one chain
-        of at most 24 states with a stationary or given start; "quilt" for everything else, with a `ledger` and for
+        of at most 12 states with a stationary or given start; "quilt" for everything else, with a `ledger` and for
         per="both".
     chain : "estimated", "population", Population(), transition matrix, MarkovChain or several
         Rows from, columns to, in ascending order of the states. Several: the guarantee covers each. "population": every
@@ -127,8 +127,8 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     count is the public total less the second, so that one is released. A sum changes by at most the largest state less
     the smallest. A short series, or an epsilon too small for any
     quilt, gets the noise of group privacy. A scale for bridged gaps is private for independent pieces too, where the
-    start is stationary or any. **Cost** of transport: some .1 s for up to 12 states, seconds for 24 and for a slow chain
-    with a given start; of quilts: `puffer_frames.quilt_scale`.
+    start is stationary or any. **Cost** of transport: .1 s for a few states, seconds for many, for slow chains and for
+    gaps; of quilts: `puffer_frames.quilt_scale`.
 
     References
     ----------
@@ -141,7 +141,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     >>> chain = [[0.6, 0.4], [0.4, 0.6]]
     >>> found = day.puffer.histogram(state="activity", time="minute", epsilon=1.0, chain=chain)
     >>> list(found.columns), round(float(found["scale"].iloc[0]), 3)
-    (['activity', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 1.467)
+    (['activity', 'answer', 'scale', 'expected_error', 'lower_95', 'upper_95'], 1.466)
     """
     table, several = open_table(frame), one_by_one(arguments)
     if several is not None:

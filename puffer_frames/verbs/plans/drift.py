@@ -76,7 +76,9 @@ def measure_part(plan: Plan, seen: RowsSeen, scales: Mapping[str, float], /) -> 
 
 
 def _measure_columns(plan: Plan, seen: RowsSeen, scales: Mapping[str, float], target: Target) -> Batch:
-    """Each column by itself."""
+    """Each column by itself, in cells as narrow as those of the plan."""
+    known = {name: choice.empirical.values() for name, choice in plan.choices.items() if name in seen.summaries}
+    seen = seen.in_widths({name: 2 * max(prior.radius for prior in priors) for name, priors in known.items()})
     return measure_batch(
         seen.summaries,
         scales=scales,

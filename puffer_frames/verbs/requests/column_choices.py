@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from puffer_frames.errors import CalibrationError
+from puffer_frames.frames.cells import least_width, width_for
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs
@@ -17,6 +18,9 @@ from puffer_frames.scales.joint.columns import bounded_labels, choose_jointly
 from puffer_frames.scales.repeats import times
 from puffer_frames.verbs.requests.request import Request, is_coupled
 from puffer_frames.verbs.requests.rows_seen import RowsSeen
+
+_MOST_RECOUNTS = 4
+"""Of a column in cells that are wide against the noise: the scale falls with their width."""
 
 
 def choices_of(
@@ -93,8 +97,28 @@ def _of_one_value(
         check_several(theorem=request.theorem, components=request.components, beliefs=request.beliefs)
         return _by_ranges(request, counts, summaries, target, pairs=pairs, others=0)
     name = request.public[0]
-    choice = choose_column(
-        counts[name],
+    choice = _of_one_column(request, summaries[name], target, pairs=pairs, named=named)
+    for _ in range(_MOST_RECOUNTS):
+        summary = rows.summaries[name]
+        width = width_for(
+            choice.scale,
+            2 * summary.radius,
+            filled=sum(values.size for values, _ in summary.counts.values()),
+            least=least_width(*summary.extent),
+        )
+        finer = rows.in_widths({name: width})
+        if finer.summaries[name] is summary:
+            break
+        rows = finer
+        choice = _of_one_column(request, rows.summaries[name], target, pairs=pairs, named=named)
+    return {name: choice}
+
+
+def _of_one_column(request: Request, summary: Summary, target: Target, *, pairs: Pairs, named: list[Secret]) -> Choice:
+    """For the only public column, of numbers."""
+    name = request.public[0]
+    return choose_column(
+        {label: summary.counts[label] for label in named},
         target,
         noise=request.noise,
         pairs=pairs,
@@ -102,13 +126,12 @@ def _of_one_value(
         components=request.components,
         beliefs=request.beliefs,
         domain=request.domain.get(name),
-        extent=summaries[name].extent,
-        radius=summaries[name].radius,
+        extent=summary.extent,
+        radius=summary.radius,
         calibration=request.calibration,
         allow_zero_noise=request.allow_zero_noise,
         rows=request.repeats.measured,
     )
-    return {name: choice}
 
 
 def _for_ranges(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -34,6 +34,8 @@ class RowsSeen:
     """How often each value of a public column occurs with each secret."""
     joint: JointCounts | None = None
     """How often each row of several columns does, where their scales are found together."""
+    finer: Callable[[str, float], Summary] | None = None
+    """Counts a column anew in cells of a width, where the rows are at hand."""
 
     @classmethod
     def of(cls, rows: CompleteRows, request: Request, /) -> RowsSeen:
@@ -57,7 +59,19 @@ class RowsSeen:
         """As a plan has counted them, their values clipped to this domain."""
         if request.labels:
             return cls._with_labels(rows, request, domain)
-        return cls(summaries=rows.summaries(domain), joint=rows.joint_counts(domain) if joint else None)
+        return cls(
+            summaries=rows.summaries(domain),
+            joint=rows.joint_counts(domain) if joint else None,
+            finer=lambda name, width: rows.finer(name, width, domain.get(name)),
+        )
+
+    def in_widths(self, widths: Mapping[str, float], /) -> RowsSeen:
+        """With columns of wider cells counted anew in cells of these widths, where the rows are at hand."""
+        if self.finer is None:
+            return self
+        narrow = {name: width for name, width in widths.items() if 0 < width < 2 * self.summaries[name].radius}
+        found = {name: self.finer(name, width) for name, width in narrow.items()}
+        return replace(self, summaries={**self.summaries, **found})
 
     @classmethod
     def _with_labels(cls, rows: CompleteRows, request: Request, domain: Mapping[str, Bounds]) -> RowsSeen:
@@ -95,11 +109,17 @@ class RowsSeen:
         """By what is protected: the joint value of the secret columns, or the values of each by itself."""
         if not request.apart:
             return self
-        groups = by_column(self.rows_per_secret, request.secret)
+        groups, count = by_column(self.rows_per_secret, request.secret), self.finer
+
+        def finer(name: str, width: float) -> Summary:
+            assert count is not None
+            return count(name, width).grouped(groups)
+
         return replace(
             self,
             summaries={name: summary.grouped(groups) for name, summary in self.summaries.items()},
             joint=None if self.joint is None else self.joint.grouped(groups),
+            finer=None if count is None else finer,
         )
 
     def checksum(self) -> str:
