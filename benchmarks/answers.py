@@ -1,15 +1,17 @@
 """Time of aggregates over a million units and over 100,000 units of 20 rows, of sums of all rows of a unit, of answers
 of many series, and of scales of long series.
 
-Run: python benchmarks/answers.py [--rounds N]
+Run: python benchmarks/answers.py [--rounds N] [--json FILE]
 
 Prints medians beside their limits; those of aggregates are ratios to a group-by of the same frame in the same process.
 `log.py` does the same for logs in files.
 """
 
 import argparse
+import json
 import statistics
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -133,6 +135,14 @@ def of_series(rounds):
     long = pd.DataFrame({"time": np.arange(100_000), "state": np.arange(100_000) // 7 % 2})
     asked = {"state": "state", "time": "time", "epsilon": 1.0, "mechanism": "exact", "chain": [[0.9, 0.1], [0.1, 0.9]]}
     yield "exact count of 100,000 times: seconds", median(lambda: histogram(long, **asked), rounds), 5.0
+    for states in (3, 6, 12):
+        staying = (0.9 * np.eye(states) + 0.1 / states).tolist()
+        counts = pd.DataFrame({"time": np.arange(10_000), "state": np.arange(10_000) // 7 % states})
+        asked = {"state": "state", "time": "time", "epsilon": 1.0, "chain": staying}
+        taken = median(lambda: histogram(counts, mechanism="transport", **asked), rounds)  # noqa: B023
+        yield f"transport, counts of {states} states, T = 10,000: seconds", taken, 2.0
+        least, quilt = (histogram(counts, mechanism=m, **asked)["scale"].iloc[0] for m in ("transport", "quilt"))
+        yield f"transport, counts of {states} states, T = 10,000: its noise by that of quilts", least / quilt, 0.5
     ten = MarkovChain.of(np.random.default_rng(0).dirichlet(np.ones(10), size=10))
     for title, chain, length in (
         ("two states, with gaps", MarkovChain.of([[0.9, 0.1], [0.1, 0.9]]), 2000),
@@ -163,11 +173,17 @@ def of_series(rounds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    found = []
     for part in (of_many, of_series, of_sums, of_rows):
-        for figure, reached, limit in part(rounds):
+        for figure, reached, limit in part(options.rounds):
+            if limit is not None:
+                found.append({"figure": figure, "reached": reached, "limit": limit})
             verdict = "" if limit is None else f"{limit:>9.2f}  {'holds' if reached <= limit else 'NOT REACHED'}"
             print(f"{figure:<86}{reached:>9.2f}{verdict}", flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

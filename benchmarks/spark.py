@@ -10,6 +10,7 @@ and exchanges; `--far` has row numbers that lie far apart.
 """
 
 import argparse
+import json
 import os
 import statistics
 import sys
@@ -111,6 +112,7 @@ def main():
     parser.add_argument("--public", choices=("integer", "float"), default="integer")
     parser.add_argument("--far", action="store_true")
     parser.add_argument("--jobs", action="store_true")
+    parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path, target = str(Path(folder) / "rows.parquet"), str(Path(folder) / "out")
@@ -127,15 +129,21 @@ def main():
         session.stop()
     base = statistics.median(seconds for seconds, _ in runs["native"])
     print(f"{asked.rows:,} rows, {asked.public}")
+    limits = []
     for step, found in runs.items():
         seconds = statistics.median(one for one, _ in found)
         passes = sum(stage["read"] for stage in found[-1][1]) / asked.rows
         line = f"  {step:<18}{seconds:7.2f} s {seconds / base:6.2f} times, rows read {passes:4.1f} times"
         limit = LIMITS.get(step)
+        if limit is not None:
+            figure = f"Spark, {asked.rows:,} rows, {step}: times the native pipeline"
+            limits.append({"figure": figure, "reached": seconds / base, "limit": limit})
         print(line + ("" if limit is None else f"   {'holds' if seconds <= limit * base else 'NOT REACHED'}: {limit}"))
         for stage in found[-1][1] if asked.jobs else ():
             counts = f"{stage['read']:>11,} rows  {stage['shuffled']:>12,} B"
             print(f"      {stage['seconds']:6.2f} s  {counts}  {Path(stage['name']).name}")
+    if asked.json:
+        asked.json.write_text(json.dumps(limits, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

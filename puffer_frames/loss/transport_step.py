@@ -106,6 +106,8 @@ class TransportStep:
 
         logs = np.minimum(np.log(start), ends)
         logs, length = logs if suffice(logs) else ends, 1.0
+        if not np.isfinite(logs).all():
+            return np.full_like(start, np.inf)
         for _ in range(_RAYS):
             found = np.log(self.least_factors(with_costs(np.exp(logs), costs), ones, logs) * up)
             lower = np.minimum(found, logs)

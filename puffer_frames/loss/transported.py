@@ -27,7 +27,8 @@ ones where most times are farther from both ends of the series than the factors 
 _FAR_FROM_ENDS, _SETTLED_AFTER = 8, 40.0
 _GRID = 1e-9
 """Logs of factors between times of which not all are counted are rounded up to a multiple, so that they recur."""
-_LEAST = 1e-290
+_LEAST, _LARGEST_MOVE = 1e-290, 400.0
+"""Probabilities that are smaller, and moves of more scales, have no bound here."""
 _STILL = 1e-10
 """A law that moves so little in all times together does not move, up to an error that is paid for."""
 _NEAR_LIMIT, _BEYOND_LIMIT = 1e-3, 1e-3
@@ -101,6 +102,8 @@ class TransportedLoss:
         if not scale:
             return WorstCase(bracket=Bracket(lower=0.0, upper=math.inf), pair=(0, 1))
         moved = self._change / scale
+        if not moved.max() <= _LARGEST_MOVE:
+            return WorstCase(bracket=Bracket(lower=0.0, upper=math.inf), pair=(0, 1))
         if self._seen is None:
             near = min(self._limits, key=lambda known: abs(known / scale - 1), default=0.0)
             limits = [_stretched(limit, near / scale) for limit in self._limits.get(near, ())]
@@ -163,7 +166,7 @@ class _Sides:
 
         Near are limits of both sides for another scale; the second result are those for this one.
         """
-        costs, steps = np.exp(np.minimum(moved, 500.0)), times - 1
+        costs, steps = _costs(moved), times - 1
         limits, factors = list[FloatArray | None](), list[list[FloatArray]]()
         for k, rows in enumerate(([self.forward], self.backward)):
             start = near[k] if k < len(near) else None
@@ -182,7 +185,7 @@ class _Sides:
 
     def largest_of(self, moved: FloatArray, seen: NDArray[np.bool_], /) -> float:
         """The same where only some times are counted."""
-        costs = np.exp(np.minimum(moved, 500.0))
+        costs = _costs(moved)
         after = list(_factors([self.forward], costs, seen[:0:-1], error=self.error))[::-1]
         before = _factors(self.backward, costs, seen[:-1], error=self.error)
         found = [
@@ -196,6 +199,12 @@ class _Sides:
         there = self.possible[min(time, len(self.possible) - 1)]
         pairs = there[:, None] & there[None, :] & ~np.eye(there.size, dtype=bool)
         return float((moved + np.log(before) + np.log(after))[pairs].max(initial=0.0))
+
+
+def _costs(moved: FloatArray) -> FloatArray:
+    """By how much the noise hides a move less than none, rounded up; moved is given in scales."""
+    costs: FloatArray = np.exp(moved) * (1 + 4 * UNIT_ROUNDOFF * (moved + 2))
+    return costs
 
 
 def _stretched(limit: FloatArray | None, ratio: float) -> FloatArray | None:
