@@ -9,6 +9,7 @@ from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import EXACT_COUNT
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.chain_box import ChainBox
 from puffer_frames.priors.series_rows import SeriesRows
@@ -69,11 +70,12 @@ def _assumed(facts: SeriesFacts) -> Iterator[Statement]:
             yield say("population-chain", confidence=f"{100 * facts.population.confidence:.6g}")
         if len(facts.chains) > 1:
             yield say("several-chains", chains=len(facts.chains))
-        yield _gaps(facts.rows, given_start=any(not isinstance(chain.initial, str) for chain in facts.chains))
+        started = any(not isinstance(chain.initial, str) for chain in facts.chains)
+        yield _gaps(facts.rows, only_bridged=started or facts.choice.theorem == EXACT_COUNT)
     else:
         yield say("any-dependence")
         if not facts.rows.bridged and (facts.rows.skipped > 0).any():
-            yield _gaps(facts.rows, given_start=False)
+            yield _gaps(facts.rows, only_bridged=False)
     yield say("series-public")
 
 
@@ -136,7 +138,8 @@ def _leaves_out_states(chain: Chain) -> bool:
     return not isinstance(chain.initial, str) and not (chain.initial.all() and chain.transition.any(axis=0).all())
 
 
-def _gaps(rows: SeriesRows, *, given_start: bool) -> Statement:
+def _gaps(rows: SeriesRows, *, only_bridged: bool) -> Statement:
+    """What is assumed of times without a row; of pieces that start anew nothing is known `only_bridged`."""
     units, gaps = len(rows.units), int((rows.skipped > 0).sum())
     series = f"{units:,} series"
     if not gaps:
@@ -145,4 +148,4 @@ def _gaps(rows: SeriesRows, *, given_start: bool) -> Statement:
     found = f"{gaps:,} gap{'s' * (gaps > 1)} ({times:,} time{'s' * (times > 1)})"
     if not rows.bridged:
         return say("independent-gaps", series=series, gaps=found)
-    return say("bridged", series=series, gaps=found, too="" if given_start else ", or starts anew after them")
+    return say("bridged", series=series, gaps=found, too="" if only_bridged else ", or starts anew after them")

@@ -114,15 +114,15 @@ def _least_noise(
     if suits_transport(chains, rows, noise):
         asked.append("transport")
         longest, _ = rows.extents(from_start=has_law(chains))[0]
-        if counts.bins == 1 and not counts.reach and (longest <= SHORT or len(rows.states) == 2):
+        if rows.bridges(from_start=has_law(chains)):
+            asked.insert(0, "quilt")
+        elif counts.bins == 1 and not counts.reach and (longest <= SHORT or len(rows.states) == 2):
             asked.append("exact")
-    if not asked or rows.bridges(from_start=has_law(chains)):
-        asked.insert(0, "quilt")
     found: list[Choice] = []
     for mechanism in asked:
         with suppress(ArgumentError, CalibrationError):  # too long a series, or a count that tells nothing
             found.append(choose_noise(chains, rows, counts, target, mechanism=mechanism, belief=belief, noise=noise))
-    if not found:
+    if not found:  # nothing else is known
         return choose_noise(chains, rows, counts, target, mechanism="quilt", belief=belief, noise=noise)
     least = min(choice.scale for choice in found)
     return next(choice for choice in found if choice.scale <= least * _ALIKE)

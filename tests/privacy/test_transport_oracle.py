@@ -180,3 +180,17 @@ def test_a_series_without_a_secret():
     frame = pd.DataFrame({"t": range(4), "s": [0, 1, 0, 1]})
     with pytest.raises(CalibrationError, match="leaves the state open"):
         histogram(frame, state="s", time="t", epsilon=1.0, chain=[[0, 1], [1, 0]], initial=[1, 0])
+
+
+def test_only_bounds_of_every_piece_hold_for_series_that_start_anew():
+    """A certificate of the exact loss does not say so: it may be far below that of a piece."""
+    frame = pd.DataFrame({"t": [0, 2, 4, 6, 7], "s": [0, 1, 0, 0, 1]})
+    asked = {"state": "s", "time": "t", "epsilon": 1.0, "chain": [[0.5, 0.5], [1.0, 0.0]], "bins": [0], "rng": 1}
+    found = {name: histogram(frame, **asked, mechanism=name) for name in ("auto", "transport", "exact")}
+    said = {name: " ".join(str(one.puffer.certificate).split()) for name, one in found.items()}
+    assert ["or starts anew after them" in text for text in said.values()] == [True, True, False]
+    chain = MarkovChain.of(asked["chain"])
+    for length, holds in ((1, ["auto", "transport"]), (2, ["auto", "transport"])):
+        for name in holds:
+            loss = largest_loss(chain, np.eye(2)[:, :1], np.ones(length, dtype=bool), found[name]["scale"].iloc[0])
+            assert loss <= 1 + 1e-9
