@@ -125,10 +125,10 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     :math:`P(\text{answers} \in B \mid X_i = s) \le e^\varepsilon P(\text{answers} \in B \mid X_i = t)`. The query
     changes by at most 2 in all where one value does (by 1 for one bin), which the scale holds; of two states the first
     count is the public total less the second, so that one is released. A sum changes by at most the largest state less
-    the smallest. A short series, or an epsilon too small for any quilt, gets the noise of group privacy. A scale of quilts
-    or transport for bridged gaps is private for independent pieces too, where the start is stationary or any; one of
-    mechanism="exact" is not. **Cost** of transport: .1 s for a few states, seconds for many, for slow chains and for gaps;
-    of quilts: `puffer_frames.quilt_scale`.
+    the smallest. A short series, or an epsilon too small for any quilt, gets the noise of group privacy. A scale of
+    quilts or transport for bridged gaps is private for independent pieces too, where the start is stationary or any;
+    one of mechanism="exact" is not. **Cost** of transport: .1 s for a few states, seconds for many, for slow chains
+    and for gaps; of quilts: `puffer_frames.quilt_scale`.
 
     References
     ----------
