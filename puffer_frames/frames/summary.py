@@ -70,6 +70,11 @@ def count_values(values_of: Values, /, *, groups: Sequence[str], public: str, do
     counted = None if large and values_of.exceeds(few) else values_of.counted(most)
     if counted is None or (large and (len(counted) > most or int(counted["value"].n_unique()) > few)):
         return _in_cells(values_of, groups=groups, public=public, domain=domain)
+    return _of_values(counted, groups=groups, public=public, domain=domain)
+
+
+def _of_values(counted: nw.DataFrame[Any], /, *, groups: Sequence[str], public: str, domain: Bounds | None) -> Summary:
+    """Each different value by itself."""
     counts = counted["count"].to_numpy().astype(np.int64)
     values = to_floats(counted["value"], counts, name=public)
     if domain is not None:
@@ -92,9 +97,13 @@ def _in_cells(values_of: Values, *, groups: Sequence[str], public: str, domain: 
     return _of_cells(counted, width, groups=groups)
 
 
-def count_in_cells(values_of: Values, width: float, /, *, groups: Sequence[str], domain: Bounds | None) -> Summary:
-    """Count the values of a column in cells of this width, a power of two."""
-    return _of_cells(values_of.in_cells(width, domain), width, groups=groups)
+def count_in_cells(
+    values_of: Values, width: float, /, *, groups: Sequence[str], public: str, domain: Bounds | None
+) -> Summary:
+    """Count the values of a column in cells of this width, a power of two; with a width of 0 each value by itself."""
+    if width:
+        return _of_cells(values_of.in_cells(width, domain), width, groups=groups)
+    return _of_values(values_of.counted(_MOST_COUNTS), groups=groups, public=public, domain=domain)
 
 
 def _of_cells(counted: nw.DataFrame[Any], width: float, /, *, groups: Sequence[str]) -> Summary:

@@ -247,7 +247,7 @@ class DuckRows:
     def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
         """By SQL."""
         values = self._values(self.roles.public.index(name))
-        return count_in_cells(values, width, groups=self.roles.groups, domain=domain)
+        return count_in_cells(values, width, groups=self.roles.groups, public=name, domain=domain)
 
     def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
         """By SQL; raises CalibrationError where the rows change meanwhile."""

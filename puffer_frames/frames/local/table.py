@@ -212,7 +212,7 @@ class LocalRows:
     def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
         """By a group-by."""
         values = LocalValues.of(self.frame, self.secrets, name)
-        return count_in_cells(values, width, groups=self.roles.groups, domain=domain)
+        return count_in_cells(values, width, groups=self.roles.groups, public=name, domain=domain)
 
     def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
         """By one group-by of all columns."""

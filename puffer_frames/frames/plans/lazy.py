@@ -218,7 +218,7 @@ class LazyRows:
 
     def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
         """By a group-by of the streaming engine."""
-        return count_in_cells(self._values(name), width, groups=self.roles.groups, domain=domain)
+        return count_in_cells(self._values(name), width, groups=self.roles.groups, public=name, domain=domain)
 
     def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
         """By one group-by of the streaming engine."""

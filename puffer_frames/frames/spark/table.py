@@ -233,7 +233,7 @@ class SparkRows:
     def finer(self, name: str, width: float, domain: Bounds | None, /) -> Summary:
         """By a native group-by."""
         values = self._values(self.roles.public.index(name))
-        return count_in_cells(values, width, groups=self.roles.groups, domain=domain)
+        return count_in_cells(values, width, groups=self.roles.groups, public=name, domain=domain)
 
     def joint_counts(self, domain: Mapping[str, Bounds], /) -> JointCounts:
         """By one native group-by, whose result alone reaches the driver."""
