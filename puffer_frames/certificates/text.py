@@ -201,8 +201,7 @@ def _calibration_text(certificate: Fields) -> str:
     theorem = f"{certificate.theorem} ({certificate.source})"
     numbers = f"{theorem} asks for {', '.join(f'{scale:.6g}' for scale in asked.values())}"
     if certificate.calibration == "mechanism":
-        to = "the sum" if "sum" in certificate.scales else "the counts"
-        used = f"{theorem}: enough for what one changed value does to {to}"
+        used = f"{theorem}: enough to hide one value, though the values around it tell of it"
         ratio = _ratio(certificate, asked)
         printed = ", ".join(f"{scale:.6g}" for scale in asked.values())
         return f"{used}; as printed it asks for {printed}; {_smaller(ratio)}" if ratio > _EQUAL else used

@@ -20,7 +20,9 @@ FINENESS = 256
 _BELOW = 0.9
 """Of that part, so that the last digits of a standard deviation of 1 do not decide between two widths."""
 MOST_FILLED = 1 << 20
-"""A column is counted again in cells that are narrow against the noise, as long as so few of them hold values."""
+_MOST_WORK = 1 << 24
+"""A column is counted again in cells that are narrow against the noise, or value by value, as long as so few cells hold
+values; and so few times the secrets squared, for every pair is looked at."""
 _FEWEST_IN_SCALE, _CELLS_IN_SCALE = 16, 64
 PLACES = 1 << 16
 """Places in a cell, whose sum is kept beside the number of its values: a mean is off by less than two places, which
@@ -55,15 +57,20 @@ def finer_width(width: float, /, *, full: int, least: float) -> float:
     return finer if least < finer < width else width
 
 
-def width_for(scale: float, width: float, /, *, filled: int, least: float) -> float:
+def most_filled(secrets: int, /) -> int:
+    """How many cells, or values, a column is counted in again at the most."""
+    return min(MOST_FILLED, _MOST_WORK // secrets**2)
+
+
+def width_for(scale: float, width: float, /, *, filled: int, most: int, least: float) -> float:
     """A width of cells for noise of this scale; the one given where it is narrow enough, or none narrower is possible.
 
-    Values of all secrets fill so many cells of the width given. Of narrower ones there are at most `MOST_FILLED`.
+    Values of all secrets fill so many cells of the width given. Of narrower ones there are at most so many.
     """
     if not scale or width <= scale / _FEWEST_IN_SCALE:
         return width
     wanted = max(2.0 ** (math.frexp(scale / _CELLS_IN_SCALE)[1] - 1), 2.0 ** math.ceil(math.log2(least)))
-    few = width * 2.0 ** math.ceil(math.log2(filled / MOST_FILLED))
+    few = width * 2.0 ** math.ceil(math.log2(filled / max(most, 1)))
     return min(max(wanted, few), width)
 
 

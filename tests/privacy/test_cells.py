@@ -290,10 +290,10 @@ def outside(count, *, seed):
 
 
 @pytest.mark.parametrize("shape", ["normal", "lognormal", "Cauchy", "clusters", "an outlier"])
-@pytest.mark.parametrize("few", [True, False])
-def test_noise_narrower_than_cells_is_counted_again(monkeypatch, shape, few):
+@pytest.mark.parametrize("small", [True, False])
+def test_noise_narrower_than_cells_is_counted_again(monkeypatch, shape, small):
     """A delta far above 1 / rows: the second count is of values, or of cells that are narrow against the noise."""
-    monkeypatch.setattr(rows_seen, "MOST_FILLED", 1 << 20 if few else 0)
+    monkeypatch.setattr(rows_seen, "most_filled", lambda secrets: 1 << 20 if small else 0)
     monkeypatch.setattr(summary, "EXACT_ROWS", 2000)
     monkeypatch.setattr(cells, "MOST_CELLS", 512)
     monkeypatch.setattr(cells, "FEWEST_CELLS", 64)
@@ -313,9 +313,9 @@ def test_noise_narrower_than_cells_is_counted_again(monkeypatch, shape, few):
         plan = frame.puffer.calibrate(**asked)
     exact = [Prior.empirical(value[group == k]) for k in (0, 1)]
     assert hockey_stick(*exact, epsilon=1.0, scale=plan.scale).upper <= 0.01
-    assert hockey_stick(*exact, epsilon=1.0, scale=(0.99999 if few else 0.96) * plan.scale).lower > 0.01
+    assert hockey_stick(*exact, epsilon=1.0, scale=(0.99999 if small else 0.96) * plan.scale).lower > 0.01
     other = frame.head(rows - 1)  # is measured in cells as narrow
     released = plan.release(other, allow_other_frame=True, allow_drift=True)
     text = " ".join(str(released.puffer.certificate).split())
     assert text.count("delta between 0.009") == text.count("delta between")
-    assert ("delta between 0.009" in text) is not few
+    assert ("delta between 0.009" in text) is not small

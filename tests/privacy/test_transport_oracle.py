@@ -83,6 +83,19 @@ def test_no_release_loses_more_than_the_bound(seed):
     assert beyond(100, seed=seed) == 0
 
 
+def test_the_limit_of_long_series_holds_for_short_ones(monkeypatch):
+    """Factors that serve any number of steps, of which so few are looked at."""
+    monkeypatch.setattr(transported, "_MOST_STEPS", 2)
+    monkeypatch.setattr(transported, "_SETTLED_AFTER", 0.0)
+    found = []
+    limit = transported._limit
+    monkeypatch.setattr(
+        transported, "_limit", lambda *given, **steps: found.append(limit(*given, **steps)) or found[-1]
+    )
+    assert beyond(100, seed=20) == 0
+    assert sum(factors is not None for factors in found) > 20
+
+
 def test_a_planted_fault_is_found(monkeypatch):
     """The oracle can fail: the places where mass is missing take in a little more than there is room for."""
     room = transport_step.TransportStep.room

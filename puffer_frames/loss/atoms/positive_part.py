@@ -63,33 +63,39 @@ def _live_part(tables: AtomDensities, i: IndexArray, j: IndexArray, level: float
     d, d_error = _difference(tables, tables.log_a, i, j, level)
     e, e_error = _difference(tables, tables.log_b, i, j, level)
     dead = certain[:, :-1] & certain[:, 1:]
-    integrals = []
+    dead |= (d + d_error <= 0)[:, :-1] & (e + e_error <= 0)[:, 1:]
+    alive = np.nonzero(~dead)
+    gaps = tables.gaps[alive[1]]
+    integrals, inside = [], np.zeros(dead.shape)
     for sign in (-1, 1):
         low_d, low_e = d + sign * d_error, e + sign * e_error
-        inside = np.where(dead, 0.0, _between(low_d[:, :-1], low_e[:, 1:], tables.gaps)).sum(axis=1)
+        inside[alive] = _between(low_d[:, :-1][alive], low_e[:, 1:][alive], gaps)
+        total = inside.sum(axis=1)
         for tail, gone in ((low_e[:, 0], certain[:, 0]), (low_d[:, -1], certain[:, -1])):
-            inside += np.where(gone, 0.0, np.maximum(tail, 0.0))
-        integrals.append(0.5 * inside * (1 + sign * UNIT_ROUNDOFF * (tables.gaps.size.bit_length() + 40)))
+            total += np.where(gone, 0.0, np.maximum(tail, 0.0))
+        integrals.append(0.5 * total * (1 + sign * UNIT_ROUNDOFF * (tables.gaps.size.bit_length() + 40)))
     upper = np.minimum(integrals[1], 1.0)
     return np.clip(integrals[0], 0.0, upper), upper
 
 
 def _between(left: FloatArray, right: FloatArray, g: FloatArray) -> FloatArray:
     """Integral over [0, g] of the positive part of left e^{-s} + right e^{s - g}."""
-    decay, span = np.exp(-g), -np.expm1(-g)
-    at_left, at_right = left + right * decay, left * decay + right
-    return np.select(
-        [(at_left > 0) & (at_right > 0), at_left > 0, at_right > 0],
-        [(left + right) * span, left * _up_to_crossing(left, right, g), right * _up_to_crossing(right, left, g)],
-    )
+    decay = np.exp(-g)
+    from_left, from_right = left + right * decay > 0, left * decay + right > 0
+    found: FloatArray = np.where(from_left & from_right, (left + right) * -np.expm1(-g), 0.0)
+    for own, other, positive in (
+        (left, right, from_left & ~from_right),
+        (right, left, from_right & ~from_left),
+    ):
+        crossed = np.flatnonzero(positive)
+        found[crossed] = own[crossed] * _up_to_crossing(own[crossed], other[crossed], g[crossed])
+    return found
 
 
 def _up_to_crossing(positive: FloatArray, negative: FloatArray, g: FloatArray) -> FloatArray:
-    """(1 - e^{-s})^2 with e^{2s} = -positive e^g / negative; meaningful where the signs are as named."""
-    ratio = np.full(positive.shape, np.inf)
-    np.divide(positive, -negative, out=ratio, where=(positive > 0) & (negative < 0))
+    """(1 - e^{-s})^2 with e^{2s} = -positive e^g / negative."""
     with np.errstate(divide="ignore"):
-        s = np.clip(0.5 * (g + np.log(ratio)), 0.0, g)
+        s = np.clip(0.5 * (g + np.log(positive / np.abs(negative))), 0.0, g)
     crossed: FloatArray = np.square(np.expm1(-s))
     return crossed
 

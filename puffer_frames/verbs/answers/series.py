@@ -58,9 +58,10 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         noise, one release. "quilt": the Markov Quilt Mechanism with exact influences, whose releases add up.
         "quilt-approx": with influences bounded by how fast the chain mixes. "exact": the exact loss of one count (two
         states, or one of `bins`; at most 2,000 times where there are gaps or the chain is slow to forget its state).
-        "group": the privacy of a whole series, which needs no chain, for comparison. "auto": "transport" for one chain
-        of at most 12 states with a stationary or given start; "quilt" for everything else, with a `ledger` and for
-        per="both".
+        "group": the privacy of a whole series, which needs no chain, for comparison. "auto": for one chain of at most
+        12 states with a stationary or given start the least noise of "transport", "exact" (one count of two states, or
+        of at most 300 times, without gaps) and "quilt" (with bridged gaps); "quilt" for everything else, with a
+        `ledger` and for per="both".
     chain : "estimated", "population", Population(), transition matrix, MarkovChain or several
         Rows from, columns to, in ascending order of the states. Several: the guarantee covers each. "population": every
         matrix that the series do not refute with 95 % confidence, and every start; for quilts. Not used, nor are

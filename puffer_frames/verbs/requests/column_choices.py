@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.frames.cells import least_width, width_for
+from puffer_frames.frames.cells import least_width, most_filled, width_for
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs
@@ -104,6 +104,7 @@ def _of_one_value(
             choice.scale,
             2 * summary.radius,
             filled=sum(values.size for values, _ in summary.counts.values()),
+            most=most_filled(len(summary.counts)),
             least=least_width(*summary.extent),
         )
         finer = rows.in_widths({name: width})

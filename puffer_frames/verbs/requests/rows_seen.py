@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.frames.cells import MOST_FILLED
+from puffer_frames.frames.cells import most_filled
 from puffer_frames.frames.summary import sort_key
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.noise.postprocessing import Bounds
@@ -69,13 +69,14 @@ class RowsSeen:
     def in_widths(self, widths: Mapping[str, float], /) -> RowsSeen:
         """With columns of wider cells counted anew in cells of these widths, where the rows are at hand.
 
-        Values are counted by themselves where there are few rows and the cells would be narrower.
+        Values are counted by themselves where there are few rows and secrets and the cells would be narrower.
         """
         if self.finer is None:
             return self
         rows = sum(self.rows_per_secret.values())
         narrow = {name: width for name, width in widths.items() if width < 2 * self.summaries[name].radius}
-        narrow = dict.fromkeys(narrow, 0.0) if rows <= MOST_FILLED else {n: w for n, w in narrow.items() if w}
+        few = rows <= most_filled(len(self.rows_per_secret))
+        narrow = dict.fromkeys(narrow, 0.0) if few else {n: w for n, w in narrow.items() if w}
         found = {name: self.finer(name, width) for name, width in narrow.items()}
         return replace(self, summaries={**self.summaries, **found})
 
