@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -24,15 +25,27 @@ _STEP, _PLACE, _BEFORE, _NEXT = "step", "place", "before", "next"
 _FRESH, _LAST, _SKIPPED, _ROWS = "fresh", "last", "skipped", "rows"
 
 
-def count_series(table: PlainColumns, asked: SeriesColumns, engine: UnitEngine, /) -> SeriesRows:
+LayOut: TypeAlias = Callable[[Any, SeriesColumns, int], SeriesRows | None]
+"""Another way to count series of integer times, without windows; None where they do not suit it."""
+
+
+def count_series(
+    table: PlainColumns, asked: SeriesColumns, engine: UnitEngine, /, *, lay_out: LayOut | None = None
+) -> SeriesRows:
     """Series of all units, as `Table.read_series`.
 
     Notes
     -----
-    **Cost**: a pass that counts missing entries, one window over the rows of each unit for the steps of its times, and
-    three more for the pieces and transitions. **Memory**: a row per piece, and per state and the one before it.
+    **Cost**: a pass that counts missing entries; then, unless `lay_out` finds them, one window over the rows of each
+    unit for the steps of its times, and three more for the pieces and transitions. **Memory**: a row per piece, and per
+    state and the one before it.
     """
     frame, floats, count, stated = _checked(table, asked, engine)
+    laid_out = None if lay_out is None or floats else lay_out(nw.to_native(frame), asked, count)
+    if laid_out is not None:
+        if laid_out.rows != stated:
+            raise other_rows("the pass over the times", hint="Write the frame to a table first")
+        return laid_out
     parts = engine.parts(nw.to_native(frame), count)
     step = _usual_step(parts, asked, engine)
     found = pl.concat([engine.read(_pieces(part, step, floats=floats)) for part in parts])
@@ -143,25 +156,27 @@ def _by_unit(rows: Any) -> Any:
 
 
 def _series_rows(found: pl.DataFrame, each: pl.DataFrame | None, asked: SeriesColumns) -> SeriesRows:
-    codes, labels = _numbered(found[STATE])
+    codes, labels = numbered_entries(found[STATE])
     number, states = numbers_of_states(labels, asked.states)
     codes, size, often = number[codes], len(states), found[_ROWS].to_numpy()
     found = found.with_columns(pl.Series("code", codes))
     fresh = found.filter(_FRESH)
-    owner, units = _numbered(fresh[UNIT])
+    owner, units = numbered_entries(fresh[UNIT])
     order = np.lexsort((fresh[_PLACE].to_numpy(), owner))
     fresh, owner = fresh[order], owner[order]
     begins, skipped = fresh[_PLACE].to_numpy(), fresh[_SKIPPED].to_numpy()
     last = found.filter(_LAST)
     ends = np.append(begins[1:] - skipped[1:], 0)
-    ends[np.append(owner[1:] != owner[:-1], True)] = last[_PLACE].to_numpy()[np.argsort(_numbered(last[UNIT])[0])] + 1
+    ends[np.append(owner[1:] != owner[:-1], True)] = (
+        last[_PLACE].to_numpy()[np.argsort(numbered_entries(last[UNIT])[0])] + 1
+    )
     inside = found[_BEFORE].is_not_null().to_numpy()
     before = _numbers(found[_BEFORE].filter(inside), labels, number)
     transitions = np.bincount(before * size + codes[inside], often[inside], minlength=size**2)
     if each is None:
         counts = np.bincount(codes, often, minlength=size)
     else:
-        key = _numbered(each[UNIT])[0] * size + _numbers(each[STATE], labels, number)
+        key = numbered_entries(each[UNIT])[0] * size + _numbers(each[STATE], labels, number)
         counts = np.bincount(key, each[_ROWS].to_numpy(), minlength=len(units) * size)
     return SeriesRows(
         states=states,
@@ -176,7 +191,8 @@ def _series_rows(found: pl.DataFrame, each: pl.DataFrame | None, asked: SeriesCo
     )
 
 
-def _numbered(entries: pl.Series) -> tuple[IndexArray, list[Secret]]:
+def numbered_entries(entries: pl.Series, /) -> tuple[IndexArray, list[Secret]]:
+    """As `numbered`."""
     return numbered(nw.from_native(entries, series_only=True))
 
 
@@ -184,7 +200,7 @@ def _numbers(entries: pl.Series, labels: list[Secret], number: IndexArray) -> In
     """Numbers of states that are among these labels, each with its number."""
     if not len(entries):
         return np.zeros(0, dtype=np.intp)
-    codes, own = _numbered(entries)
+    codes, own = numbered_entries(entries)
     known = dict(zip(labels, number.tolist(), strict=True))
     found: IndexArray = np.array([known[label] for label in own], dtype=np.intp)[codes]
     return found

@@ -59,7 +59,10 @@ class SeriesRows:
             times = rows + np.bincount(self.unit_of, missing_times, minlength=len(self.units)).astype(np.int64)
         else:
             rows = times = self.lengths
-        return sorted({(int(t), int(n)) for t, n in zip(times, rows, strict=True)}, reverse=True)
+        order = np.lexsort((rows, times))[::-1]
+        times, rows = times[order], rows[order]
+        other = np.append(True, (times[1:] != times[:-1]) | (rows[1:] != rows[:-1]))
+        return list(zip(times[other].tolist(), rows[other].tolist(), strict=True))
 
     def patterns(self, *, from_start: bool = False) -> list[NDArray[np.bool_]]:
         """At which of its times a stretch has a row, each different one once, those of most rows first.

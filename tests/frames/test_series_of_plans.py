@@ -11,6 +11,7 @@ from kinds import entries
 import puffer_frames
 from puffer_frames import CalibrationError, PufferError, certificate_of
 from puffer_frames.frames.plans import units
+from puffer_frames.frames.series import timeline
 
 PLANS = ["polars-lazy", "duckdb", pytest.param("spark", marks=pytest.mark.slow)]
 START = datetime.datetime(2026, 3, 1, 12)
@@ -79,6 +80,7 @@ def test_the_same_as_in_memory(plan, count, monkeypatch, request):
     spark = request.getfixturevalue("spark") if plan == "spark" else None
     for _ in range(count // 10 if spark else count):
         monkeypatch.setattr(units, "_PART", int(rng.choice([9, 1 << 24])))
+        monkeypatch.setattr(timeline, "_MOST_PLACES", int(rng.choice([4, -(1 << 20)])))  # on a line, or by windows
         data, options = random_table(rng), random_request(rng)
         found = ask(build_frame(plan, data, spark), **options)
         expected = ask(build_frame("polars", data), **options)
@@ -88,6 +90,19 @@ def test_the_same_as_in_memory(plan, count, monkeypatch, request):
         else:
             assert found == expected, options
     assert errors < 0.6 * count
+
+
+def test_a_line_gives_what_a_sort_gives(monkeypatch):
+    """In memory, integer times are laid out on a line, of which few places are looked at together."""
+    rng, used, of = np.random.default_rng(4), [], timeline.Timeline.of
+    monkeypatch.setattr(timeline, "_CHUNK", 7)
+    for _ in range(60):
+        frame, asked = build_frame("polars", random_table(rng)), random_request(rng)
+        with monkeypatch.context() as changed:
+            changed.setattr(timeline.Timeline, "of", lambda *rows, states: used.append(of(*rows, states=states)))
+            sorted_ = ask(frame, **asked)
+        assert ask(frame, **asked) == sorted_
+    assert sum(line is not None for line in used) > 20
 
 
 @few(4)
@@ -180,15 +195,15 @@ def test_states_are_compared_letter_by_letter_in_spark(spark):
     assert ask(frame, state="state", time="time") == ask(expected, state="state", time="time")
 
 
-@pytest.mark.parametrize("run", [2, 3])
+@pytest.mark.parametrize("run", [2, 3, 4, 5])
 @pytest.mark.parametrize("per", ["pooled", "unit"])
 def test_rows_that_change_between_two_passes(run, per):
-    """The passes are: a look, the steps, the pieces, and the counts of each unit."""
+    """The passes are: a look, the first and last times, the states, a sample, and the places of all rows."""
     whole = pl.DataFrame({"who": [0, 1] * 20, "time": [k // 2 for k in range(40)], "state": list("abba") * 10})
     runs = iter([False] * run)
     frame = whole.lazy().map_batches(lambda rows: rows.head(30) if next(runs, True) else rows, schema=whole.schema)
     found = ask(frame, state="state", time="time", unit="who", per=per)
-    if (run, per) == (3, "pooled"):  # there is no fourth pass
-        assert found == ask(whole, state="state", time="time", unit="who")
+    if run == 5:  # there is no sixth pass
+        assert found == ask(whole, state="state", time="time", unit="who", per=per)
     else:
         assert found[0] is CalibrationError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -14,6 +15,7 @@ from puffer_frames.frames.local.prepare import missing
 from puffer_frames.frames.local.units import complete_rows, factorise
 from puffer_frames.frames.series.asked import SeriesColumns, check_placed, numbers_of_states
 from puffer_frames.frames.series.steps import Step, check_integer_times, check_times
+from puffer_frames.frames.series.timeline import FIRST_STATE, NO_STATE, Timeline
 from puffer_frames.priors.prior import IndexArray
 from puffer_frames.priors.series_rows import SeriesRows
 
@@ -41,6 +43,13 @@ def read_series(frame: Frame, asked: SeriesColumns, /) -> SeriesRows:
             check_placed(name, int(missing(column(frame, name)).sum()), role=role)
     owner, units = (np.zeros(len(frame), dtype=np.intp), [None]) if asked.unit is None else factorise(frame, asked.unit)
     moments = _moments(frame, asked.time)
+    if moments.dtype.kind == "i":
+        held = np.full(len(frame), NO_STATE)
+        held[seen] = codes + FIRST_STATE
+        line = Timeline.of(owner, moments, held, states=len(states))
+        laid_out = None if line is None else line.series(replace(asked, each=True), units=units, states=states)
+        if laid_out is not None:
+            return laid_out
     order = np.lexsort((moments, owner))
     since = _since_first(moments[order], owner[order], asked)
     stated = seen[order]

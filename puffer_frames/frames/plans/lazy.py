@@ -23,6 +23,7 @@ from puffer_frames.frames.local.of_polars import PolarsTable
 from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.plans.blocks import NUMBER
 from puffer_frames.frames.plans.compared import Compared
+from puffer_frames.frames.plans.series import lay_out
 from puffer_frames.frames.plans.source import Source, Watch
 from puffer_frames.frames.plans.survey import Survey, survey
 from puffer_frames.frames.plans.units import PolarsUnits
@@ -100,8 +101,8 @@ class LazyTable:
         return count_units(self, asked, PolarsUnits())
 
     def read_series(self, asked: SeriesColumns, /) -> SeriesRows:
-        """By windows, as `counted_series.count_series`."""
-        return count_series(self, asked, PolarsUnits())
+        """As `counted_series.count_series`: on a line, or by windows."""
+        return count_series(self, asked, PolarsUnits(), lay_out=lay_out)
 
     def answers(self, *, labels: Mapping[str, Sequence[Any]], numbers: Mapping[str, Sequence[Any]]) -> NativeFrame:
         """A Polars frame in memory."""

@@ -1,0 +1,175 @@
+"""Series of integer times, laid out on one line with a place for each time: no row has to be sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from puffer_frames.frames.series.asked import SeriesColumns
+from puffer_frames.frames.series.steps import LATEST, Step
+from puffer_frames.priors.prior import IndexArray, Secret
+from puffer_frames.priors.series_rows import SeriesRows
+
+NO_ROW, NO_STATE, FIRST_STATE = 0, 1, 2
+"""What a place holds; a state holds its number and `FIRST_STATE`."""
+_MOST_PLACES = 4
+"""A line has at most so many places per row, and some more."""
+_FEWEST_PLACES = 1 << 16
+_CHUNK = 1 << 22
+"""So many places are looked at together."""
+
+
+Times: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Where the times of each unit lie on the line."""
+
+    low: Times
+    """The first time of each unit, shape (units,)."""
+    begins: IndexArray
+    """Its place, and the number of places, shape (units + 1,)."""
+    step: int
+    """From one place to the next, in units of the times."""
+
+    @classmethod
+    def of(cls, low: Times, high: Times, some: Times, /, *, rows: int) -> Layout | None:
+        """From the first and last time of each unit, and some times since the first; None where there are many places.
+
+        The step is the greatest common divisor: other rows may still lie between two places.
+        """
+        if float(high.max()) - float(low.min()) >= LATEST:
+            return None
+        step = int(np.gcd(np.gcd.reduce(high - low), np.gcd.reduce(some, initial=0))) or 1
+        places = (high - low) // step + 1
+        if float(places.sum(dtype=float)) > _MOST_PLACES * rows + _FEWEST_PLACES:
+            return None
+        return cls(low=low, begins=np.append(0, np.cumsum(places)), step=step)
+
+    def empty(self, states: int, /) -> NDArray[Any]:
+        """A line without rows, for so many states."""
+        return np.full(int(self.begins[-1]), NO_ROW, dtype=np.min_scalar_type(FIRST_STATE + states))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeline:
+    """The rows of all units: one unit after the other, each from its first row to its last."""
+
+    layout: Layout
+    held: NDArray[Any]
+    """What each place holds."""
+
+    @classmethod
+    def of(cls, owner: IndexArray, times: Times, held: IndexArray, /, *, states: int) -> Timeline | None:
+        """Of rows in memory, by the number of their unit; None where places are many or a time occurs twice."""
+        units = int(owner.max()) + 1
+        low, high = np.full(units, np.iinfo(np.int64).max), np.full(units, np.iinfo(np.int64).min)
+        np.minimum.at(low, owner, times)
+        np.maximum.at(high, owner, times)
+        layout = Layout.of(low, high, np.zeros(0, dtype=np.int64), rows=owner.size)
+        if layout is None and float(high.max()) - float(low.min()) >= LATEST:
+            return None
+        since = times - low[owner]
+        if layout is None or (since % layout.step).any():
+            layout = Layout.of(low, high, since, rows=owner.size)
+        if layout is None:
+            return None
+        line = layout.empty(states)
+        line[layout.begins[owner] + since // layout.step] = held
+        found = cls(layout=layout, held=line)
+        return found if np.count_nonzero(line) == owner.size else None
+
+    def series(
+        self, asked: SeriesColumns, /, *, units: Sequence[Secret], states: Sequence[Secret]
+    ) -> SeriesRows | None:
+        """The pieces, transitions and counts; None where the usual step is several places.
+
+        Raises
+        ------
+        ArgumentError
+            As `Step.of`.
+        """
+        step = Step.of(*self._steps(), time=asked.time, units=asked.unit is not None, bridged=asked.bridged)
+        if step.usual != self.layout.step:
+            return None
+        begins = self.layout.begins
+        starts, ends = self._runs(FIRST_STATE)
+        owner = np.searchsorted(begins, starts, side="right") - 1
+        first = np.append(True, owner[1:] != owner[:-1])
+        present = np.zeros(len(units), dtype=bool)
+        present[owner] = True
+        transitions, often = self._transitions(len(states) + FIRST_STATE)
+        counts = self._of_units(often.size)[present] if asked.each else often[None]
+        return SeriesRows(
+            states=states,
+            units=[label for label, here in zip(units, present.tolist(), strict=True) if here],
+            lengths=ends - starts,
+            unit_of=(np.cumsum(present) - 1)[owner],
+            first=self.held[starts].astype(np.intp) - FIRST_STATE,
+            skipped=starts - np.where(first, begins[owner], np.append(0, ends[:-1])),
+            bridged=asked.bridged,
+            counts=counts[:, FIRST_STATE:],
+            transitions=transitions[FIRST_STATE:, FIRST_STATE:],
+        )
+
+    def _steps(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The different steps between rows of a unit, ascending, in units of the times, and how often each occurs."""
+        starts, ends = self._runs(NO_STATE)
+        first = np.zeros(starts.size, dtype=bool)
+        first[np.searchsorted(starts, self.layout.begins[:-1])] = True
+        sizes, often = np.unique((starts[1:] - ends[:-1])[~first[1:]] + 1, return_counts=True)
+        if next_ := int((ends - starts - 1).sum()):
+            sizes, often = np.append(1, sizes), np.append(next_, often)
+        return sizes * self.layout.step, often
+
+    def _runs(self, least: int) -> tuple[IndexArray, IndexArray]:
+        """Where runs of places of one unit begin that hold at least this, and the places after their ends."""
+        starts, ends = list[IndexArray](), list[IndexArray]()
+        earlier = False
+        for a, b in self._chunks():
+            inside = self.held[a:b] >= least
+            before = np.append(earlier, inside[:-1])
+            begin = np.zeros(b - a, dtype=bool)
+            begin[self._begins_within(a, b) - a] = True
+            starts.append(np.flatnonzero(inside & (begin | ~before)) + a)
+            ends.append(np.flatnonzero(before & (begin | ~inside)) + a)
+            earlier = bool(inside[-1])
+        if earlier:
+            ends.append(np.array([self.held.size]))
+        return np.concatenate(starts), np.concatenate(ends)
+
+    def _transitions(self, kinds: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How often each kind of place was followed by each within a unit, and how often each occurs at all."""
+        found = np.zeros(kinds**2, dtype=np.int64)
+        for a, b in self._chunks():
+            part = self.held[a : b + 1].astype(np.intp)
+            found += np.bincount(part[:-1] * kinds + part[1:], minlength=kinds**2)
+        often = found.reshape(kinds, kinds).sum(axis=1)
+        often[self.held[-1]] += 1
+        other = self.layout.begins[1:-1]  # from the last row of a unit to the first of the next
+        found -= np.bincount(self.held[other - 1].astype(np.intp) * kinds + self.held[other], minlength=kinds**2)
+        return found.reshape(kinds, kinds), often
+
+    def _of_units(self, kinds: int) -> NDArray[np.int64]:
+        """How often each kind of place occurs in each unit, shape (units, kinds)."""
+        begins = self.layout.begins
+        found = np.zeros((begins.size - 1, kinds), dtype=np.int64)
+        for a, b in self._chunks():
+            own = slice(np.searchsorted(begins, a, side="right") - 1, np.searchsorted(begins, b))
+            places = np.minimum(begins[1:][own], b) - np.maximum(begins[:-1][own], a)
+            part = self.held[a:b] + np.repeat(np.arange(places.size) * kinds, places)
+            found[own] += np.bincount(part, minlength=places.size * kinds).reshape(-1, kinds)
+        return found
+
+    def _chunks(self) -> Iterator[tuple[int, int]]:
+        for a in range(0, self.held.size, _CHUNK):
+            yield a, min(a + _CHUNK, self.held.size)
+
+    def _begins_within(self, a: int, b: int) -> IndexArray:
+        begins = self.layout.begins[:-1]
+        return begins[np.searchsorted(begins, a) : np.searchsorted(begins, b)]
