@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -136,7 +137,7 @@ def _per_secret(
     if places is None or span * len(labels) >= 2.0**53:
         order = np.lexsort((values, codes))
     else:
-        order = np.argsort(codes * int(span) + (values - least).astype(np.int64), kind="stable")
+        order = pl.Series(codes * int(span) + (values - least).astype(np.int64)).arg_sort().to_numpy()  # by all cores
     codes, values = codes[order], values[order]
     fresh = np.flatnonzero(np.append(True, (codes[1:] != codes[:-1]) | (values[1:] != values[:-1])))
     codes, values = codes[fresh], values[fresh]

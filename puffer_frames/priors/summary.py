@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +40,14 @@ class Summary:
     @classmethod
     def merged(cls, parts: Sequence[Summary], /) -> Summary:
         """The rows of all parts, which were counted in the same way."""
-        counts = {}
+        counts, several = dict[Secret, Counts](), dict[Secret, Counts]()
         for secret in dict.fromkeys(secret for part in parts for secret in part.counts):
             found = [part.counts[secret] for part in parts if secret in part.counts]
-            counts[secret] = found[0] if len(found) == 1 else in_wider_cells(_joined(found), radius=parts[0].radius)
+            counts[secret] = found[0]
+            if len(found) > 1:
+                several[secret] = _joined(found)
+        if several:
+            counts |= in_wider_cells(several, radius=parts[0].radius)
         return cls(counts=counts, radius=parts[0].radius)
 
     def at_middles(self) -> Summary:
@@ -73,19 +78,29 @@ def extent_of(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[flo
     return float(ends[0]) - radius, float(ends[1]) + radius
 
 
-def in_wider_cells(pair: Counts, /, *, radius: float) -> Counts:
-    """Values in any order, and how often each occurs, by cells of twice the radius; equal values where it is 0."""
-    values, often = pair
+def in_wider_cells(counts: Mapping[Secret, Counts], /, *, radius: float) -> dict[Secret, Counts]:
+    """Values of each secret, ascending, and how often each occurs, by cells of twice the radius, or equal values for 0.
+
+    The sums of all secrets are found at once.
+    """
+    values = np.concatenate([own for own, _ in counts.values()])
+    often = np.concatenate([own for _, own in counts.values()])
+    ends = np.cumsum([own.size for own, _ in counts.values()])
     keys = np.floor(values / (2 * radius)) if radius else values
-    _, first, places = np.unique(keys, return_index=True, return_inverse=True)
-    counts = np.zeros(first.size, dtype=np.int64)
-    np.add.at(counts, places, often)
-    if not radius:
-        return values[first], counts
-    starts = keys[first] * (2 * radius)
-    within = np.bincount(places, weights=(values - starts[places]) * often) / counts
-    return np.minimum(starts + within, np.nextafter(starts + 2 * radius, -np.inf)), counts
+    fresh = np.append(True, keys[1:] != keys[:-1])
+    fresh[ends[:-1]] = True
+    first = np.flatnonzero(fresh)
+    totals = np.add.reduceat(often, first)
+    found = values[first]
+    if radius:
+        starts = keys[first] * (2 * radius)
+        within = (values - np.repeat(starts, np.diff(first, append=values.size))) * often
+        found = np.minimum(starts + np.add.reduceat(within, first) / totals, np.nextafter(starts + 2 * radius, -np.inf))
+    places = pairwise(np.append(0, np.searchsorted(first, ends)).tolist())
+    return {secret: (found[a:b], totals[a:b]) for secret, (a, b) in zip(counts, places, strict=True)}
 
 
 def _joined(pairs: Sequence[Counts]) -> Counts:
-    return np.concatenate([values for values, _ in pairs]), np.concatenate([often for _, often in pairs])
+    values = np.concatenate([values for values, _ in pairs])
+    order = np.argsort(values, kind="stable")
+    return values[order], np.concatenate([often for _, often in pairs])[order]

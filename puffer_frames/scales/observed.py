@@ -8,14 +8,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from puffer_frames.priors.prior import Prior, Secret, observed_priors
-from puffer_frames.priors.summary import Counts, in_wider_cells
+from puffer_frames.priors.prior import FloatArray, Prior, Secret, observed_priors
+from puffer_frames.priors.summary import Counts, extent_of, in_wider_cells
 
 Belief: TypeAlias = Mapping[Secret, Prior]
 """One law per secret."""
 
 MOST_ENTRIES = 1 << 23
 """Secrets times cells are about so many at most."""
+_FEW_CELLS = 1 << 24
+"""So many are marked in a table; of more those that hold values are sorted."""
 
 
 def observed_belief(counts: Mapping[Secret, Counts], /, *, radius: float) -> Belief:
@@ -26,13 +28,22 @@ def observed_belief(counts: Mapping[Secret, Counts], /, *, radius: float) -> Bel
 
 def _merged(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[Mapping[Secret, Counts], float]:
     """Values that were counted in cells, in wider ones where there are many secrets: the engine's tables hold both."""
-    low = min(float(values[0]) for values, _ in counts.values())
-    high = max(float(values[-1]) for values, _ in counts.values())
+    low, high = extent_of(counts, radius=radius)
     cells = (high - low) / (2 * radius) if radius else 0.0
     if len(counts) * cells > MOST_ENTRIES:  # of which a column in clusters or with an outlier fills few
-        cells = min(cells, np.unique(np.concatenate([values for values, _ in counts.values()])).size)
+        cells = _filled(np.concatenate([values for values, _ in counts.values()]), low, 2 * radius, most=cells)
     times = math.ceil(len(counts) * cells / MOST_ENTRIES)
     if times <= 1:
         return counts, radius
     wider = radius * 2.0 ** math.ceil(math.log2(times))
-    return {secret: in_wider_cells(pair, radius=wider) for secret, pair in counts.items()}, wider
+    return in_wider_cells(counts, radius=wider), wider
+
+
+def _filled(values: FloatArray, low: float, width: float, /, *, most: float) -> int:
+    """How many cells hold values, of so many from the lowest one on."""
+    keys = np.floor(values / width) - math.floor(low / width)
+    if most > _FEW_CELLS:
+        return int(np.unique(keys).size)
+    held = np.zeros(int(most) + 2, dtype=bool)
+    held[keys.astype(np.intp)] = True
+    return int(held.sum())

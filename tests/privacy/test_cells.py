@@ -1,5 +1,6 @@
 """Large columns are counted in cells: the guarantee is that of the exact values."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -28,6 +29,7 @@ from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE
 from puffer_frames.priors.prior import MEANS_ERROR, middles, observed_priors
 from puffer_frames.priors.summary import in_wider_cells
+from puffer_frames.scales import observed
 from puffer_frames.scales.beliefs import learn
 from puffer_frames.verbs.requests import rows_seen
 
@@ -276,7 +278,8 @@ def outside(count, *, seed):
                 rng.integers(-6, 6, size) + rng.choice([0.0, 0.5, 1 - 1e-9], size),
             )[int(rng.integers(3))] * width
             often = rng.integers(1, 9, size)
-            counts[secret] = in_wider_cells((values, often), radius=width / 2)
+            order = np.argsort(values)
+            counts |= in_wider_cells({secret: (values[order], often[order])}, radius=width / 2)
             exact[secret] = Prior.empirical(values, often)
         known = observed_priors(counts, radius=width / 2)
         found, true = CellMeansLoss(known, pairs="all"), DiscreteLoss(exact, pairs="all")
@@ -319,3 +322,18 @@ def test_noise_narrower_than_cells_is_counted_again(monkeypatch, shape, small):
     text = " ".join(str(released.puffer.certificate).split())
     assert text.count("delta between 0.009") == text.count("delta between")
     assert ("delta between 0.009" in text) is not small
+
+
+@pytest.mark.parametrize("marked", [0, 1 << 24])
+def test_cells_without_values_do_not_widen_those_of_many_secrets(monkeypatch, marked):
+    """The means in a cell differ between secrets; what counts is how many cells hold values."""
+    monkeypatch.setattr(observed, "MOST_ENTRIES", 1 << 12)
+    monkeypatch.setattr(observed, "_FEW_CELLS", marked)
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"group": rng.integers(0, 20, ROWS), "value": rng.integers(0, 5, ROWS) * 1e4})
+    frame["value"] += rng.random(ROWS) * 0.01
+    seen = summary_of(frame, secret=["group"], public="value")
+    cells_held = {int(cell) for values, _ in seen.counts.values() for cell in np.floor(values / (2 * seen.radius))}
+    belief = observed.observed_belief(seen.counts, radius=seen.radius)
+    times = 2.0 ** math.ceil(math.log2(20 * len(cells_held) / (1 << 12)))
+    assert belief[0].radius == max(1.0, times) * seen.radius < 10
