@@ -23,7 +23,6 @@ MOST_FILLED = 1 << 20
 _MOST_WORK = 1 << 24
 """A column is counted again in cells that are narrow against the noise, or value by value, as long as so few cells hold
 values; and so few times the secrets squared, for every pair is looked at."""
-_FEWEST_IN_SCALE, _CELLS_IN_SCALE = 16, 64
 PLACES = 1 << 16
 """Places in a cell, whose sum is kept beside the number of its values: a mean is off by less than two places, which
 are `MEANS_ERROR`."""
@@ -62,14 +61,15 @@ def most_filled(secrets: int, /) -> int:
     return min(MOST_FILLED, _MOST_WORK // secrets**2)
 
 
-def width_for(scale: float, width: float, /, *, filled: int, most: int, least: float) -> float:
+def width_for(scale: float, width: float, /, *, fewest: int, filled: int, most: int, least: float) -> float:
     """A width of cells for noise of this scale; the one given where it is narrow enough, or none narrower is possible.
 
-    Values of all secrets fill so many cells of the width given. Of narrower ones there are at most so many.
+    A scale has to hold the fewest cells, and holds four times as many of a narrower width. Values of all secrets fill
+    so many cells of the width given. Of narrower ones there are at most so many.
     """
-    if not scale or width <= scale / _FEWEST_IN_SCALE:
+    if not scale or width <= scale / fewest:
         return width
-    wanted = max(2.0 ** (math.frexp(scale / _CELLS_IN_SCALE)[1] - 1), 2.0 ** math.ceil(math.log2(least)))
+    wanted = max(2.0 ** (math.frexp(scale / (4 * fewest))[1] - 1), 2.0 ** math.ceil(math.log2(least)))
     few = width * 2.0 ** math.ceil(math.log2(filled / max(most, 1)))
     return min(max(wanted, few), width)
 

@@ -8,13 +8,14 @@ from itertools import islice
 from typing import TypeAlias, cast
 
 from puffer_frames.errors import ArgumentError, CalibrationError, short_traceback
-from puffer_frames.loss.atoms.cell_means import CellMeansLoss
+from puffer_frames.loss.atoms.cell_means import CellMeansLoss, in_cells_of_one_width
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.displaced import DisplacedLoss
 from puffer_frames.loss.largest import LargestLoss
 from puffer_frames.loss.mixtures.many_gaussians import FEWEST_BANDED, ManyGaussiansLoss
 from puffer_frames.loss.mixtures.mixture import MixtureLoss
+from puffer_frames.loss.noises.cell_means_gaussian import GaussianCellMeansLoss
 from puffer_frames.loss.noises.coupled import CoupledLoss
 from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss
 from puffer_frames.loss.noises.many_widened import ManyWidenedLoss
@@ -83,7 +84,7 @@ def privacy_loss(
     """
     if isinstance(noise, Laplace) and rows == 1 and CellMeansLoss.suits(priors):
         return CellMeansLoss(priors, pairs=pairs)
-    priors = {secret: prior.at_middles() for secret, prior in priors.items()}
+    given, priors = priors, {secret: prior.at_middles() for secret, prior in priors.items()}
     if pairs == "all":
         priors = _outermost_shifts(priors)
     radius = max(prior.radius for prior in priors.values())
@@ -91,7 +92,13 @@ def privacy_loss(
     if rows > 1:
         loss = UnitLoss(loss, rows=rows)
         radius *= math.nextafter(math.sqrt(rows), math.inf) if isinstance(noise, Gaussian) else rows  # of all together
-    return DisplacedLoss(loss, radius=radius, noise=noise) if radius else loss
+    if not radius:
+        return loss
+    coarse = DisplacedLoss(loss, radius=radius, noise=noise)
+    if not isinstance(noise, Gaussian) or rows > 1 or not in_cells_of_one_width(given):
+        return coarse
+    means = _gaussian({secret: prior.at_means() for secret, prior in given.items()}, pairs, noise)
+    return GaussianCellMeansLoss(means, coarse, priors=given)
 
 
 def _laplace(priors: Mapping[Secret, Prior], pairs: Pairs, noise: Noise) -> Loss:

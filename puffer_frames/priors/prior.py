@@ -196,6 +196,10 @@ class Prior:
         """With the middles of the cells as atoms, within the radius of all values; the prior itself without cells."""
         return replace(self, means=middles(self.means, self.radius), in_cells=False) if self.in_cells else self
 
+    def at_means(self) -> Prior:
+        """With the means of the cells as atoms that are known, which they are not."""
+        return replace(self, radius=0.0, in_cells=False) if self.in_cells else self
+
     @property
     def mean(self) -> float:
         """Expectation, in units of the column."""

@@ -26,12 +26,13 @@ from puffer_frames.loss.atoms import cell_means
 from puffer_frames.loss.atoms.cell_means import CellMeansLoss
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.engine import privacy_loss
+from puffer_frames.loss.noises.cell_means_gaussian import GaussianCellMeansLoss
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE
 from puffer_frames.priors.prior import MEANS_ERROR, middles, observed_priors
 from puffer_frames.priors.summary import in_wider_cells
 from puffer_frames.scales import observed
 from puffer_frames.scales.beliefs import learn
-from puffer_frames.verbs.requests import rows_seen
+from puffer_frames.verbs.requests import column_choices, rows_seen
 
 ROWS = 200_000
 
@@ -85,6 +86,18 @@ def test_the_scale_is_private_for_the_exact_values(table, delta, theorem):
             assert pure_loss(exact[a], exact[b], scale=plan.scale).upper <= 0.8
     least = smallest_scale(exact, epsilon=0.8, delta=delta)
     assert plan.scale_per_belief["empirical"] <= least * (1.001 if delta == 0 else 1.003)
+
+
+@pytest.mark.parametrize("few_rows", [0, 1 << 18])
+def test_gaussian_noise_is_that_of_the_exact_values(monkeypatch, table, few_rows):
+    """From the means of cells, and for few rows from the values."""
+    monkeypatch.setattr(column_choices, "_FEW_ROWS", few_rows)
+    asked = {"epsilon": 0.8, "delta": 1e-6, "theorem": "kantorovich", "noise": "gaussian"}
+    plan = pl.DataFrame(table).puffer.calibrate(secret="group", public="value", **asked)
+    exact = privacy_loss(raw_priors(table), noise=GAUSSIAN)
+    assert exact.hockey_stick(plan.scale, epsilon=0.8).bracket.upper <= 1e-6
+    less = (1 - 1e-5) if few_rows else 0.999
+    assert exact.hockey_stick(less * plan.scale, epsilon=0.8).bracket.lower > 1e-6
 
 
 def test_the_published_scale_covers_the_exact_distance(table):
@@ -264,24 +277,29 @@ def test_faults_of_the_means_are_found(monkeypatch):
     assert outside(60, seed=0) > 10
 
 
+def random_cells(rng):
+    """Values of some secrets: their width of cells, what is known by the means of these, and the exact laws."""
+    width = 2.0 ** rng.integers(-4, 3)
+    counts, exact = {}, {}
+    for secret in range(int(rng.choice([2, 3, 10]))):
+        size = int(rng.integers(1, 60))
+        values = (
+            rng.normal(rng.normal(), rng.choice([0.3, 2.0, 8.0]), size),
+            rng.standard_cauchy(size),
+            rng.integers(-6, 6, size) + rng.choice([0.0, 0.5, 1 - 1e-9], size),
+        )[int(rng.integers(3))] * width
+        often = rng.integers(1, 9, size)
+        order = np.argsort(values)
+        counts |= in_wider_cells({secret: (values[order], often[order])}, radius=width / 2)
+        exact[secret] = Prior.empirical(values, often)
+    return width, observed_priors(counts, radius=width / 2), exact
+
+
 def outside(count, *, seed):
     """How many brackets of the means of random cells miss the exact loss."""
     rng, missed = np.random.default_rng(seed), 0
     for _ in range(count):
-        width = 2.0 ** rng.integers(-4, 3)
-        counts, exact = {}, {}
-        for secret in range(int(rng.choice([2, 3, 10]))):
-            size = int(rng.integers(1, 60))
-            values = (
-                rng.normal(rng.normal(), rng.choice([0.3, 2.0, 8.0]), size),
-                rng.standard_cauchy(size),
-                rng.integers(-6, 6, size) + rng.choice([0.0, 0.5, 1 - 1e-9], size),
-            )[int(rng.integers(3))] * width
-            often = rng.integers(1, 9, size)
-            order = np.argsort(values)
-            counts |= in_wider_cells({secret: (values[order], often[order])}, radius=width / 2)
-            exact[secret] = Prior.empirical(values, often)
-        known = observed_priors(counts, radius=width / 2)
+        width, known, exact = random_cells(rng)
         found, true = CellMeansLoss(known, pairs="all"), DiscreteLoss(exact, pairs="all")
         scale, epsilon = width * float(rng.choice([2.01, 5.0, 20.0, 100.0])), float(rng.choice([0.05, 0.3, 1.0]))
         for bound, loss in (
@@ -290,6 +308,41 @@ def outside(count, *, seed):
         ):
             missed += bound.bracket.lower > loss.bracket.upper or loss.bracket.lower > bound.bracket.upper
     return missed
+
+
+def outside_gaussian(count, *, seed):
+    """The same under Gaussian noise; and how many brackets there are of the means."""
+    rng, missed, narrow = np.random.default_rng(seed), 0, 0
+    for _ in range(count):
+        width, known, exact = random_cells(rng)
+        found, true = (privacy_loss(laws, noise=GAUSSIAN) for laws in (known, exact))
+        scale, epsilon = width * float(rng.choice([4.01, 10.0, 40.0, 300.0])), float(rng.choice([0.05, 0.3, 1.0, 3.0]))
+        bound = found.hockey_stick(scale, epsilon=epsilon).bracket
+        loss = true.hockey_stick(scale, epsilon=epsilon).bracket
+        missed += bound.lower > loss.upper or loss.lower > bound.upper
+        coarse = found._coarse.hockey_stick(scale, epsilon=epsilon).bracket
+        narrow += bound.upper < coarse.upper
+    return missed, narrow
+
+
+@few(1)
+@pytest.mark.parametrize("seed", range(4))
+def test_under_gaussian_noise_the_loss_is_within_what_the_means_of_cells_tell(seed):
+    missed, narrow = outside_gaussian(20, seed=seed)
+    assert not missed
+    assert narrow > 8
+
+
+def test_a_planted_fault_of_gaussian_means_is_found(monkeypatch):
+    """As if all values were at the means of their cells."""
+    made = GaussianCellMeansLoss.__init__
+
+    def init(self, *losses, priors):
+        made(self, *losses, priors=priors)
+        self._width = self._unsure = 0.0
+
+    monkeypatch.setattr(GaussianCellMeansLoss, "__init__", init)
+    assert outside_gaussian(12, seed=0)[0] > 2
 
 
 @pytest.mark.parametrize("shape", ["normal", "lognormal", "Cauchy", "clusters", "an outlier"])

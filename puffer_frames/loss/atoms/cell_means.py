@@ -31,6 +31,11 @@ _SHIFT_COUNTS = 3.0
 """About how much more a share of epsilon changes a hockey stick than the same share of the hockey stick itself."""
 
 
+def in_cells_of_one_width(priors: Mapping[Secret, Prior], /) -> bool:
+    """Whether all atoms are means of cells of one width."""
+    return all(prior.in_cells for prior in priors.values()) and len({prior.radius for prior in priors.values()}) == 1
+
+
 class CellMeansLoss:
     r"""Bounds of the loss for all values that lie in their cells and have the given means there.
 
@@ -76,7 +81,7 @@ class CellMeansLoss:
     @staticmethod
     def suits(priors: Mapping[Secret, Prior], /) -> bool:
         """Whether all of them are means of cells of one width, and not too many."""
-        if not all(prior.in_cells for prior in priors.values()) or len({p.radius for p in priors.values()}) > 1:
+        if not in_cells_of_one_width(priors):
             return False
         return len(priors) * sum(prior.means.size for prior in priors.values()) <= _MOST_ENTRIES
 

@@ -1,0 +1,99 @@
+"""Privacy loss under Gaussian noise of values that were counted in cells, by the means of the cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from scipy import special
+
+from puffer_frames.loss.bracket import Bracket
+from puffer_frames.loss.outcome import Loss, WorstCase
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.pairs import Pair
+from puffer_frames.priors.prior import MEANS_ERROR, Prior, Secret
+
+_WIDEST = 0.25
+"""Cells that are wider, in scales, are known by their middles alone."""
+_SPENT = 1e-6
+"""Share of a hockey stick that is spent on outcomes far from a value."""
+_MOST_COST = 0.25
+"""Share of epsilon that the means may cost."""
+_ROUND_UP = 1 + 64 * UNIT_ROUNDOFF
+_NEARLY = 1 + 1e-9
+"""For the rounding of a normal distribution function, far out."""
+
+
+class GaussianCellMeansLoss:
+    r"""Bounds of the loss for all values that lie in their cells and have the given means there.
+
+    Let X be the values of a cell of the width h, m their mean, and b the scale. At an outcome y their density is that
+    of as many at the mean times :math:`E e^{t (X - m) - (X - m)^2/2b^2}`, :math:`t = (y - m)/b^2`. That is at least
+    :math:`e^{-h^2/8b^2}` (Jensen; the variance is at most h²/4), and at most :math:`e^{k^2 h^2/8b^2}` where
+    :math:`|y - m| \le k b` (Hoeffding): an error of second order in the width. Outcomes farther from the mean of their
+    cell have at most the probability :math:`2 \Phi(h/b - k)` (Phi the normal distribution function).
+
+    Parameters
+    ----------
+    means : Loss
+        Of as many values at the means.
+    coarse : Loss
+        Of values anywhere in their cells: for cells that are wide against the noise.
+    priors : mapping of secret to Prior
+        The means of cells of one width.
+
+    Notes
+    -----
+    Means are known within some e (`MEANS_ERROR`), which adds k e/b to both exponents. **Cost** per evaluation: three of
+    the means.
+
+    References
+    ----------
+    docs/theory.md, section 13, on means of cells.
+    """
+
+    def __init__(self, means: Loss, coarse: Loss, /, *, priors: Mapping[Secret, Prior]) -> None:
+        self._means, self._coarse, self._priors = means, coarse, priors
+        self._width = 2 * max(prior.radius for prior in priors.values())
+        farthest = max(float(np.abs(prior.means).max()) for prior in priors.values()) + self._width
+        self._unsure = MEANS_ERROR * self._width + 4 * UNIT_ROUNDOFF * farthest
+
+    @property
+    def span(self) -> float:
+        """A length from which a search for the scale may start."""
+        return self._coarse.span
+
+    @property
+    def resolution(self) -> float:
+        """Below half the width of a cell nothing is known."""
+        return self._coarse.resolution
+
+    def only(self, pair: Pair, /) -> GaussianCellMeansLoss:
+        """The same for one of the pairs."""
+        alone = {secret: self._priors[secret] for secret in pair}
+        return GaussianCellMeansLoss(self._means.only(pair), self._coarse.only(pair), priors=alone)
+
+    def pure(self, scale: float, /) -> WorstCase:
+        """Gaussian noise has no pure loss but where all laws are one."""
+        return self._coarse.pure(scale)
+
+    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
+        """Largest hockey stick over the pairs."""
+        if not scale or self._width > _WIDEST * scale:
+            return self._coarse.hockey_stick(scale, epsilon=epsilon)
+        about = self._means.hockey_stick(scale, epsilon=epsilon).bracket.upper
+        both = 1 + math.exp(min(epsilon, 700.0))
+        shift, unsure = (self._width + self._unsure) / scale, self._unsure / scale
+        far = float(-special.ndtri(max(_SPENT * about / (2 * both), 1e-300))) + shift
+        moved = 0.5 * ((0.5 * self._width / scale) ** 2 + unsure**2) + far * unsure
+        grown = 0.125 * (far * self._width / scale) ** 2 + far * unsure
+        cost = (moved + grown) * _ROUND_UP
+        if not (about > 0 and cost <= _MOST_COST * epsilon):
+            return self._coarse.hockey_stick(scale, epsilon=epsilon)
+        beyond = 2 * float(special.ndtr(shift - far)) * both * _NEARLY
+        worst = self._means.hockey_stick(scale, epsilon=epsilon - cost)
+        upper = (math.exp(grown) * worst.bracket.upper + beyond) * _ROUND_UP
+        at_least = self._means.hockey_stick(scale, epsilon=epsilon + cost).bracket.lower
+        lower = max(0.0, math.exp(-moved) * at_least * (2 - _ROUND_UP) - beyond)
+        return WorstCase(bracket=Bracket(lower=min(lower, upper), upper=upper), pair=worst.pair)
