@@ -113,20 +113,27 @@ def of_cells(_rounds):
     usual = summary.EXACT_ROWS
     for title, values in shapes.items():
         frame = pl.DataFrame({"secret": code, "value": values})
-        for epsilon, delta in ((0.1, 0.0), (1.0, 0.0), (5.0, 0.01)):
+        for epsilon, delta, noise in (
+            (0.1, 0.0, "laplace"),
+            (1.0, 0.0, "laplace"),
+            (5.0, 0.01, "laplace"),
+            (1.0, 1e-6, "gaussian"),
+            (1.0, 1e-3, "gaussian"),
+        ):
             asked = {
                 "secret": "secret",
                 "public": "value",
                 "epsilon": epsilon,
                 "delta": delta,
                 "theorem": "kantorovich",
+                "noise": noise,
             }
             scales = []
             for summary.EXACT_ROWS in (usual, ROWS):
                 scales.append(frame.puffer.calibrate(**asked).scale)
             summary.EXACT_ROWS = usual
             yield (
-                f"cells, {title}, epsilon {epsilon:g}, delta {delta:g}: times the exact scale",
+                f"cells, {title}, {noise} noise, epsilon {epsilon:g}, delta {delta:g}: times the exact scale",
                 scales[0] / scales[1],
                 1.001,
             )
