@@ -2,6 +2,7 @@
 
 import functools
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -260,3 +261,11 @@ def test_drift_of_a_plan_with_delta():
     drifted = frame.with_columns(mark=pl.col("mark") + 9 * (pl.col("group") == "p"))
     with pytest.raises(CalibrationError, match=r"delta between .* more than was asked for"):
         made.release(drifted, allow_other_frame=True)
+
+
+def test_a_column_whose_spread_leaves_the_floats():
+    frame = pd.DataFrame({"group": list("aab") * 20, "x": [0.0, 5e-324, 5e-324] * 20, "y": [1.0, 2.0, 4.0] * 20})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plan = frame.puffer.calibrate(secret="group", public=["x", "y"], epsilon=1.0)
+    assert 0 < plan.scales["x"] < 1e-200 < plan.scales["y"]

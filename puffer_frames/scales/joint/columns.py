@@ -151,7 +151,7 @@ def _may_vary(joint: JointCounts, column: int, bounds: Mapping[int, Bounds]) -> 
 
 def _rates(joint: JointCounts, varies: Sequence[int], weights: Mapping[str, float]) -> list[float]:
     """What a unit of the scale of each column costs."""
-    own = {k: min(_LARGEST, 1 / _unit_of(joint, k)) for k in varies if varies_in((joint,), k)}
+    own = {k: 1 / max(_unit_of(joint, k), 1 / _LARGEST) for k in varies if varies_in((joint,), k)}
     return [weights.get(joint.columns[k], own.get(k, 1.0)) for k in varies]
 
 
