@@ -3,8 +3,8 @@
 Run: python benchmarks/limits.py [--rounds N] [--folder DIR] [--json FILE] [--small]
 
 Runs release.py, parquet.py, transport.py, engine.py, answers.py and spark.py, and times the import of the package
-beyond that of pandas and Polars; prints each figure beside its limit, and writes all of them as JSON. It takes half an
-hour, and 2 GB of disk in the folder; --small takes a tenth of the rows, for which the limits are not meant.
+beyond that of pandas and Polars; prints each figure beside its limit, and writes all of them as JSON. It takes some
+twelve minutes, and 2 GB of disk in the folder; --small takes a tenth of the rows, for which the limits are not meant.
 """
 
 import argparse

@@ -1,7 +1,6 @@
 """Columns released through a channel: the same plan and the same levels on every kind of frame."""
 
 import math
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -226,17 +225,6 @@ def test_declared_levels():
     for column in ("town", "flag"):
         with pytest.raises(ArgumentError, match="domain must be a list of levels for a column of labels"):
             plan(frame, public=column, mechanism="channel", domain={column: (0, 1)})
-
-
-def test_two_numbers_are_all_levels_of_labels_that_are_numbers():
-    frame = pd.DataFrame({"stage": pd.Categorical([1, 2] * 20), "group": list("abba") * 10})
-    asked = {"secret": "group", "public": "stage", "epsilon": 1.0}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made = frame.puffer.calibrate(domain={"stage": [1, 2]}, **asked)
-        assert made.channels["stage"].inputs == (1, 2)
-        with pytest.raises(ArgumentError, match="got a list without 1 of them"):
-            frame.puffer.calibrate(domain={"stage": [1, 3]}, **asked)
 
 
 def test_missing_is_a_declared_level():

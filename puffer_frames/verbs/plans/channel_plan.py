@@ -13,7 +13,6 @@ from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, NumberChannel
-from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.labelled_rows import joint_levels
@@ -131,7 +130,9 @@ class Seen:
         declared = request.declared.get(request.public[0])
         if isinstance(self.found, LevelCounts):
             if request.domain:
-                declared = self._two_levels(request.domain[request.public[0]])
+                raise ArgumentError(
+                    "domain", rule="a list of levels for a column of labels", got="(low, high)", hint="List all levels."
+                )
             if declared is not None and request.nulls == "level":  # which says that there may be a missing one
                 declared = tuple(dict.fromkeys((*declared, None)))
             return label_column(self.found, options, declared=declared, merge_rare=request.merge_rare)
@@ -139,15 +140,6 @@ class Seen:
             word = "merge_rare" if request.merge_rare is not None else "nulls"
             raise ArgumentError(word, rule="for a column of labels", got="numbers", hint="Leave it out.")
         return number_column(self.found, options, declared=_numbers(declared))
-
-    def _two_levels(self, bounds: Bounds) -> tuple[Level, ...]:
-        """Two numbers are the bounds of numbers, but of a column of labels that are numbers its only levels."""
-        known = {level: level for level in self._levels().levels if type(level) in (int, float)}
-        if len(known) < sum(level is not None for level in self._levels().levels):
-            raise ArgumentError(
-                "domain", rule="a list of levels for a column of labels", got="(low, high)", hint="List all levels."
-            )
-        return tuple(known.get(end, int(end) if end.is_integer() else end) for end in bounds)
 
     def _levels(self) -> LevelCounts:
         assert isinstance(self.found, LevelCounts)
