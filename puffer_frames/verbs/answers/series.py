@@ -55,9 +55,10 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         0, except for Gaussian noise.
     mechanism : "auto", "transport", "quilt", "quilt-approx", "exact" or "group"
         "transport": a bound of the loss from step to step: the least noise for series that tend to stay, more than
-        needed where states alternate; Laplace noise, one release. "quilt": the Markov Quilt Mechanism with exact influences, whose releases add up.
-        "quilt-approx": with influences bounded by how fast the chain mixes. "exact": the exact loss of one count (two
-        states, or one of `bins`; at most 2,000 times where there are gaps or the chain is slow to forget its state).
+        needed where states alternate; Laplace noise, one release. "quilt": the Markov Quilt Mechanism with exact
+        influences, whose releases add up. "quilt-approx": with influences bounded by how fast the chain mixes.
+        "exact": the exact loss of one count (two states, or one of `bins`; at most 2,000 times where there are gaps or
+        the chain is slow to forget its state).
         "group": the privacy of a whole series, which needs no chain, for comparison. "auto": for one chain of at most
         12 states with a stationary or given start the least noise of "transport", "exact" (one count of two states, or
         of at most 300 times, without gaps) and "quilt" (with bridged gaps); "quilt" for everything else, with a
