@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -20,7 +20,11 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.prior import FloatArray, Secret
-from puffer_frames.priors.summary import Summary
+from puffer_frames.priors.summary import Counts, Summary
+
+Codes: TypeAlias = NDArray[np.intp]
+"""Numbers of secrets."""
+Integers: TypeAlias = NDArray[np.int64]
 
 EXACT_ROWS = 1 << 17
 """Up to so many rows, and for columns of at most half as many different values, each value is counted by itself."""
@@ -80,8 +84,8 @@ def _of_values(counted: nw.DataFrame[Any], /, *, groups: Sequence[str], public: 
     values = to_floats(counted["value"], counts, name=public)
     if domain is not None:
         values = values.clip(*domain)
-    parts = _per_secret(counted, values, counts, groups=groups)
-    return Summary(counts={secret: (own, often) for secret, (own, often) in parts.items()}, radius=0.0)
+    labels, codes = _numbered(counted, counts, groups=groups)
+    return Summary(counts=_parts(labels, *_by_value(codes, values + 0.0, counts)), radius=0.0)  # one zero
 
 
 def _in_cells(values_of: Values, *, groups: Sequence[str], public: str, domain: Bounds | None) -> Summary:
@@ -108,43 +112,44 @@ def count_in_cells(
 
 
 def _of_cells(counted: nw.DataFrame[Any], width: float, /, *, groups: Sequence[str]) -> Summary:
-    counts, numbers = (counted[name].to_numpy().astype(np.int64) for name in ("count", "value"))
-    places = counted["place"].to_numpy().astype(np.int64)
-    parts = _per_secret(counted, numbers.astype(np.float64), counts, places, groups=groups)
-    found = {
-        secret: (cells.means_of(cell, sums / often, width), often) for secret, (cell, often, sums) in parts.items()
-    }
-    return Summary(counts=found, radius=0.5 * width)
+    counts, numbers, places = (counted[name].to_numpy().astype(np.int64) for name in ("count", "value", "place"))
+    labels, codes = _numbered(counted, counts, groups=groups)
+    codes, found, often, sums = _by_cell(codes, numbers, counts, places)
+    means = cells.means_of(found.astype(np.float64), sums / often, width)
+    return Summary(counts=_parts(labels, codes, means, often), radius=0.5 * width)
 
 
-def _per_secret(
-    table: nw.DataFrame[Any],
-    values: FloatArray,
-    counts: NDArray[np.int64],
-    places: NDArray[np.int64] | None = None,
-    /,
-    *,
-    groups: Sequence[str],
-) -> dict[Secret, tuple[Any, ...]]:
-    """Values and counts of each secret, ascending, and of cells the sums of the places.
-
-    Whole numbers, which those of cells are, sort faster.
-    """
-    labels, codes = _numbered(table, counts, groups=groups)
-    values = values + 0.0  # one zero
-    least = float(values.min())
-    span = float(values.max()) - least + 1.0
-    if places is None or span * len(labels) >= 2.0**53:
-        order = np.lexsort((values, codes))
-    else:
-        order = pl.Series(codes * int(span) + (values - least).astype(np.int64)).arg_sort().to_numpy()  # by all cores
+def _by_value(codes: Codes, values: FloatArray, counts: Integers) -> tuple[Codes, FloatArray, Integers]:
+    """Codes, different values of each and how often each occurs, in ascending order."""
+    order = np.lexsort((values, codes))
     codes, values = codes[order], values[order]
     fresh = np.flatnonzero(np.append(True, (codes[1:] != codes[:-1]) | (values[1:] != values[:-1])))
-    codes, values = codes[fresh], values[fresh]
-    sums = [np.add.reduceat(each[order], fresh) for each in ((counts,) if places is None else (counts, places))]
+    return codes[fresh], values[fresh], np.add.reduceat(counts[order], fresh)
+
+
+def _by_cell(
+    codes: Codes, numbers: Integers, counts: Integers, places: Integers
+) -> tuple[Codes, Integers, Integers, Integers]:
+    """Codes, different cells of each, how often each occurs and its places, in ascending order; sorted by all cores."""
+    table = pl.DataFrame({"code": codes, "number": numbers, "count": counts, "place": places})
+    least, span = int(numbers.min()), int(numbers.max()) - int(numbers.min()) + 1
+    if span * (int(codes.max()) + 1) >= 1 << 63:
+        table = table.sort("code", "number")
+    else:  # one number sorts faster than two
+        table = table.with_columns(key=pl.col("code") * span + (pl.col("number") - least)).sort("key")
+    ordered = [table[name].to_numpy() for name in ("code", "number", "count", "place")]
+    fresh = np.append(True, (np.diff(ordered[0]) != 0) | (np.diff(ordered[1]) != 0))
+    codes, numbers, counts, places = ordered
+    if fresh.all():
+        return codes, numbers, counts, places
+    first = np.flatnonzero(fresh)
+    return codes[first], numbers[first], np.add.reduceat(counts, first), np.add.reduceat(places, first)
+
+
+def _parts(labels: Sequence[Secret], codes: Codes, values: FloatArray, often: Integers) -> dict[Secret, Counts]:
+    """Values of each secret and how often each occurs, by secret."""
     bounds = np.searchsorted(codes, np.arange(len(labels) + 1)).tolist()
-    own = [slice(a, b) for a, b in pairwise(bounds)]
-    parts = {label: (values[part], *(each[part] for each in sums)) for label, part in zip(labels, own, strict=True)}
+    parts = {label: (values[a:b], often[a:b]) for label, (a, b) in zip(labels, pairwise(bounds), strict=True)}
     return {label: parts[label] for label in sorted(parts, key=sort_key)}
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentTypeError, PriorError, short_traceback
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, subtract_up, up
-from puffer_frames.priors.prior import FloatArray, IndexArray, Prior
+from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, middles
 
 _GRID = 4096
 _FEW_LEVELS = 1 << 14
@@ -161,19 +161,29 @@ def w_infinity_diameter(priors: Sequence[Prior], /) -> float:
     distance.
     """
     _check_discrete(priors)
-    priors = [prior.at_middles() for prior in priors]
     moved = 2 * Fraction(max(prior.radius for prior in priors))  # both ends may be off
+    values = _values_of(priors)
     levels = [prior.levels[0] for prior in priors]
     totals = [prior.levels[1] for prior in priors]
     if sum(totals) <= _ROWS_PER_ATOM * sum(level.size for level in levels):  # as rows, sorted within each prior
-        rows = np.concatenate([prior.means for prior in priors])
+        rows = np.concatenate(values)
         if sum(totals) > rows.size:
             rows = np.repeat(rows, np.concatenate(levels).astype(np.int64))
         steps = _steps_of_rows(rows, np.append(0, np.cumsum(totals)))
     else:
-        steps = [Steps(np.cumsum(p.levels[0]), p.levels[1], p.means, p.means) for p in priors]
+        steps = [Steps(np.cumsum(p.levels[0]), p.levels[1], own, own) for p, own in zip(priors, values, strict=True)]
     highest, lowest = _widest(steps)
     return up(Fraction(highest) - Fraction(lowest) + moved)
+
+
+def _values_of(priors: Sequence[Prior]) -> list[FloatArray]:
+    """Atoms of each prior, or the middles of its cells: those of one width all at once."""
+    values = [prior.means for prior in priors]
+    if len({prior.radius if prior.in_cells else 0.0 for prior in priors}) > 1:
+        return [prior.at_middles().means for prior in priors]
+    if not priors[0].in_cells:
+        return values
+    return np.split(middles(np.concatenate(values), priors[0].radius), np.cumsum([own.size for own in values])[:-1])
 
 
 def _check_discrete(priors: Sequence[Prior]) -> None:

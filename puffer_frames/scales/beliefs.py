@@ -64,7 +64,7 @@ def learn(
     """
     empirical = observed_belief(counts, radius=radius)
     if theorem == "auto":
-        values = np.unique(np.concatenate([pair[0] for pair in counts.values()])).size
+        values = _different(counts)
         if (values <= FEW_VALUES or len(counts) > MANY_SECRETS) and components is None:
             return (BERNOULLI if values == 2 else KANTOROVICH), empirical, empirical
         fitted = _mixtures(counts, components)
@@ -85,6 +85,12 @@ def learn(
         return chosen, _mixtures(counts, components), empirical
     means, stds = group_moments(list(counts.values()))
     return chosen, gaussian_priors(counts, means, _pooled(stds, counts) if chosen is TRANSLATION else stds), empirical
+
+
+def _different(counts: Mapping[Secret, Counts]) -> int:
+    """Number of different values; where one secret alone has more than `FEW_VALUES`, only those of that one."""
+    most = max(values.size for values, _ in counts.values())
+    return most if most > FEW_VALUES else np.unique(np.concatenate([values for values, _ in counts.values()])).size
 
 
 def check_components(components: int | None, /, *, theorem: str) -> int | None:

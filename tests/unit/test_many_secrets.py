@@ -24,16 +24,31 @@ def table_of(rng, rows):
 def test_numbers_of_long_tables_are_those_of_short_ones(monkeypatch, library, names):
     data = table_of(np.random.default_rng(5), 3000)
     columns = {f"secret_{k}": data[name] for k, name in enumerate(names)}
-    table = nw.from_native(library({**columns, "value": data["value"], "count": data["count"]}), eager_only=True)
-    found = summary._per_secret(table, data["value"], data["count"], groups=names)
+    rows = {**columns, "value": data["value"], "count": data["count"], "place": 3 * data["count"]}
+    table = nw.from_native(library(rows), eager_only=True)
+    found = summary._of_values(table, groups=names, public="value", domain=None)
     monkeypatch.setattr(summary, "_LONG", 100)
-    places = 3 * data["count"]
-    numbered = summary._per_secret(table, data["value"], data["count"], places, groups=names)
-    assert repr(list(found)) == repr(list(numbered))  # of the same types
-    for secret, (values, counts) in found.items():
-        np.testing.assert_array_equal(values, numbered[secret][0])
-        np.testing.assert_array_equal(counts, numbered[secret][1])
-        np.testing.assert_array_equal(3 * counts, numbered[secret][2])
+    cells = summary._of_cells(table, 1.0, groups=names)
+    assert repr(list(found.counts)) == repr(list(cells.counts))  # of the same types
+    for secret, (values, counts) in found.counts.items():
+        means, often = cells.counts[secret]
+        np.testing.assert_array_equal(values + 3.5 / 2**16, means)
+        np.testing.assert_array_equal(counts, often)
+
+
+@pytest.mark.parametrize("far", [0, 1 << 40])
+def test_rows_of_a_cell_are_added_up_in_order(far):
+    rng = np.random.default_rng(3)
+    codes, numbers = rng.integers(0, 5, 400), rng.integers(-9, 9, 400) * (1 + far)
+    counts, places = rng.integers(1, 5, 400), rng.integers(0, 9, 400)
+    naive = {}
+    for code, number, count, place in zip(codes * (1 + far), numbers, counts, places, strict=True):
+        of = naive.setdefault((int(code), int(number)), [0, 0])
+        of[0], of[1] = of[0] + int(count), of[1] + int(place)
+    found = summary._by_cell(codes * (1 + far), numbers, counts, places)
+    assert [(int(a), int(b), [int(c), int(d)]) for a, b, c, d in zip(*found, strict=True)] == [
+        (*key, naive[key]) for key in sorted(naive)
+    ]
 
 
 def test_a_missing_label_is_an_error_in_long_tables(monkeypatch):
