@@ -130,20 +130,31 @@ def _by_value(codes: Codes, values: FloatArray, counts: Integers) -> tuple[Codes
 def _by_cell(
     codes: Codes, numbers: Integers, counts: Integers, places: Integers
 ) -> tuple[Codes, Integers, Integers, Integers]:
-    """Codes, different cells of each, how often each occurs and its places, in ascending order; sorted by all cores."""
-    table = pl.DataFrame({"code": codes, "number": numbers, "count": counts, "place": places})
-    least, span = int(numbers.min()), int(numbers.max()) - int(numbers.min()) + 1
-    if span * (int(codes.max()) + 1) >= 1 << 63:
-        table = table.sort("code", "number")
-    else:  # one number sorts faster than two
-        table = table.with_columns(key=pl.col("code") * span + (pl.col("number") - least)).sort("key")
-    ordered = [table[name].to_numpy() for name in ("code", "number", "count", "place")]
-    fresh = np.append(True, (np.diff(ordered[0]) != 0) | (np.diff(ordered[1]) != 0))
-    codes, numbers, counts, places = ordered
+    """Codes, different cells of each, how often each occurs and its places, in ascending order."""
+    if not _ascend(codes, numbers):
+        codes, numbers, counts, places = _sorted_by_all_cores(codes, numbers, counts, places)
+    fresh = np.append(True, (codes[1:] != codes[:-1]) | (numbers[1:] != numbers[:-1]))
     if fresh.all():
         return codes, numbers, counts, places
     first = np.flatnonzero(fresh)
     return codes[first], numbers[first], np.add.reduceat(counts, first), np.add.reduceat(places, first)
+
+
+def _ascend(codes: Codes, numbers: Integers) -> bool:
+    later, same = codes[1:] > codes[:-1], codes[1:] == codes[:-1]
+    return bool((later | (same & (numbers[1:] > numbers[:-1]))).all())
+
+
+def _sorted_by_all_cores(
+    codes: Codes, numbers: Integers, counts: Integers, places: Integers
+) -> tuple[Codes, Integers, Integers, Integers]:
+    """By code and number, by Polars: as one whole number, where that is less than 2**63."""
+    table = pl.DataFrame({"code": codes, "number": numbers, "count": counts, "place": places})
+    least, span = int(numbers.min()), int(numbers.max()) - int(numbers.min()) + 1
+    fits = span * (int(codes.max()) + 1) < 1 << 63
+    keys = [pl.col("code") * span + (pl.col("number") - least)] if fits else ["code", "number"]
+    codes, numbers, counts, places = (column.to_numpy() for column in table.sort(keys).get_columns())
+    return codes, numbers, counts, places
 
 
 def _parts(labels: Sequence[Secret], codes: Codes, values: FloatArray, often: Integers) -> dict[Secret, Counts]:

@@ -8,6 +8,8 @@ import pytest
 
 from puffer_frames import PriorError, calibrate
 from puffer_frames.frames import summary
+from puffer_frames.frames.cells import cell_of, place_of
+from puffer_frames.frames.local import engine, sorted_cells
 
 
 def table_of(rng, rows):
@@ -49,6 +51,38 @@ def test_rows_of_a_cell_are_added_up_in_order(far):
     assert [(int(a), int(b), [int(c), int(d)]) for a, b, c, d in zip(*found, strict=True)] == [
         (*key, naive[key]) for key in sorted(naive)
     ]
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64, np.int8])
+@pytest.mark.parametrize("domain", [None, (-0.5, 1.5)])
+def test_cells_by_sorting_are_those_of_a_group_by(monkeypatch, kind, domain):
+    rng = np.random.default_rng(11)
+    monkeypatch.setattr(sorted_cells, "FEWEST_ROWS", 100)
+    secrets = rng.integers(0, 100, 3000) + {np.uint64: 2**60, np.int8: -100}.get(kind, -(2**63))
+    rows = nw.from_native(pl.DataFrame({"secret_0": secrets.astype(kind), "value": rng.normal(size=3000)}))
+    found = sorted_cells.sorted_cells(rows, 2.0**-5, domain).to_native()
+    cells = {"value": cell_of(2.0**-5, domain), "place": place_of(2.0**-5, domain)}
+    grouped = engine.count_groups(rows, rows.columns, added=["place"], **cells).to_native()
+    naive = sorted(tuple(map(int, row)) for row in grouped.select(found.columns).rows())
+    assert [tuple(map(int, row)) for row in found.rows()] == naive
+
+
+def test_cells_are_sorted_only_where_that_is_faster(monkeypatch):
+    rng = np.random.default_rng(12)
+    rows = {"secret_0": rng.integers(0, 100, 3000), "value": rng.normal(size=3000)}
+    assert sorted_cells.sorted_cells(nw.from_native(pl.DataFrame(rows)), 2.0**-5, None) is None  # few rows
+    monkeypatch.setattr(sorted_cells, "FEWEST_ROWS", 100)
+    far = rows["secret_0"] * 2**56
+    texts = [f"{k}" for k in range(3000)]
+    for other, width in (
+        ({"secret_0": rows["secret_0"] % 3}, 2.0**-2),  # few groups
+        ({"secret_0": far}, 2.0**-5),  # no 64-bit number holds secret, cell and place
+        ({"secret_0": texts}, 2.0**-5),
+        ({"secret_1": rows["secret_0"]}, 2.0**-5),
+    ):
+        assert sorted_cells.sorted_cells(nw.from_native(pl.DataFrame({**rows, **other})), width, None) is None
+    assert sorted_cells.sorted_cells(nw.from_native(pd.DataFrame(rows)), 2.0**-5, None) is None
+    assert sorted_cells.sorted_cells(nw.from_native(pl.DataFrame(rows)), 2.0**-5, None) is not None
 
 
 def test_a_missing_label_is_an_error_in_long_tables(monkeypatch):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.frames.cells import cell_of, place_of
 from puffer_frames.frames.columns import Frame, to_floats
+from puffer_frames.frames.local.sorted_cells import sorted_cells
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import FloatArray
 
@@ -169,8 +170,11 @@ class LocalValues:
 
     def in_cells(self, width: float, domain: Bounds | None, /) -> nw.DataFrame[Any]:
         """Rows per secret and cell, and the sums of their places."""
-        cells = {"value": cell_of(width, domain), "place": place_of(width, domain)}
-        return self.secrets.labelled(count_groups(self.table, self.table.columns, added=["place"], **cells))
+        counted = sorted_cells(self.table, width, domain)
+        if counted is None:
+            cells = {"value": cell_of(width, domain), "place": place_of(width, domain)}
+            counted = count_groups(self.table, self.table.columns, added=["place"], **cells)
+        return self.secrets.labelled(counted)
 
     def ends(self, name: str, /) -> FloatArray:
         """The smallest and the largest value."""
