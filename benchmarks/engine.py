@@ -21,6 +21,7 @@ import polars as pl
 import puffer_frames  # noqa: F401
 from puffer_frames import Prior, Stable, WeakGuaranteeWarning, smallest_scale
 from puffer_frames.frames import summary
+from puffer_frames.loss.noises import stable_noise
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 ROWS = 300_000
@@ -148,6 +149,21 @@ def of_tables(folder, rounds):
     yield "stable noise, age by race: seconds", seconds(lambda: adult.puffer.calibrate(**asked), rounds), 1.0
 
 
+def of_stable_noise(rounds):
+    """Many atoms: groups of them by their means, beside every atom by itself."""
+    rng = np.random.default_rng(3)
+    for title, draw in (("normal", rng.normal), ("Cauchy", rng.standard_cauchy)):
+        laws = {k: Prior.empirical(draw(size=5000) + 0.3 * k) for k in range(2)}
+        for alpha in (1.0, 1.5):
+            asked = {"epsilon": 1.0, "noise": Stable(alpha=alpha)}
+            what = f"stable noise, alpha {alpha:g}, 5,000 {title} values"
+            yield f"{what}: seconds", seconds(lambda: smallest_scale(laws, **asked), rounds), 2.0  # noqa: B023
+            found, most = smallest_scale(laws, **asked), stable_noise.MOST_ATOMS
+            stable_noise.MOST_ATOMS = stable_noise.MOST_NODES
+            yield f"{what}: scale beside that of all atoms", found / smallest_scale(laws, **asked), 1.001
+            stable_noise.MOST_ATOMS = most
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=DATA)
@@ -156,7 +172,7 @@ def main():
     options = parser.parse_args()
     warnings.simplefilter("ignore", WeakGuaranteeWarning)
     found = []
-    parts = [of_mixtures, of_edges, of_secrets, of_cells]
+    parts = [of_mixtures, of_edges, of_stable_noise, of_secrets, of_cells]
     if options.data.exists():
         parts.insert(1, lambda rounds: of_tables(options.data, rounds))
     for part in parts:

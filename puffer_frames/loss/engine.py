@@ -16,6 +16,7 @@ from puffer_frames.loss.largest import LargestLoss
 from puffer_frames.loss.mixtures.many_gaussians import FEWEST_BANDED, ManyGaussiansLoss
 from puffer_frames.loss.mixtures.mixture import MixtureLoss
 from puffer_frames.loss.noises.cell_means_gaussian import GaussianCellMeansLoss
+from puffer_frames.loss.noises.cell_means_stable import StableCellMeansLoss
 from puffer_frames.loss.noises.coupled import CoupledLoss
 from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss
 from puffer_frames.loss.noises.many_widened import ManyWidenedLoss
@@ -30,6 +31,7 @@ from puffer_frames.noise.family import Noise
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stable import Stable
+from puffer_frames.noise.stable_shape import stable_shape
 from puffer_frames.numbers.arguments import check_epsilon, check_scale
 from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.pairs import Pairs
@@ -95,10 +97,12 @@ def privacy_loss(
     if not radius:
         return loss
     coarse = DisplacedLoss(loss, radius=radius, noise=noise)
-    if not isinstance(noise, Gaussian) or rows > 1 or not in_cells_of_one_width(given):
+    if not isinstance(noise, (Gaussian, Stable)) or rows > 1 or not in_cells_of_one_width(given):
         return coarse
-    means = _gaussian({secret: prior.at_means() for secret, prior in given.items()}, pairs, noise)
-    return GaussianCellMeansLoss(means, coarse, priors=given)
+    means = ENGINES[type(noise)]({secret: prior.at_means() for secret, prior in given.items()}, pairs, noise)
+    if isinstance(noise, Gaussian):
+        return GaussianCellMeansLoss(means, coarse, priors=given)
+    return StableCellMeansLoss(means, coarse, priors=given, shape=stable_shape(noise.alpha))
 
 
 def _laplace(priors: Mapping[Secret, Prior], pairs: Pairs, noise: Noise) -> Loss:
@@ -197,8 +201,8 @@ def pure_loss(p: Prior, q: Prior, /, *, scale: float, noise: NoiseArgument = "la
         raw column.
     noise : "laplace", "gaussian" or a noise such as Stable(alpha=1.7)
         "gaussian": for discrete priors of more than 24 atoms the loss is not computed, and the bracket is from 0 to
-        infinity; `hockey_stick` has no such limit. Stable noise: tight for discrete priors of up to 1,024 atoms
-        together; otherwise an upper bound by their W-infinity distance, infinite where none is known.
+        infinity; `hockey_stick` has no such limit. Stable noise: tight for discrete priors; otherwise an upper
+        bound by their W-infinity distance, infinite where none is known.
 
     Returns
     -------

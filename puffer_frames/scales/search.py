@@ -58,7 +58,7 @@ def smallest_scale(
     pairs : "all" or iterable of pairs of secrets
     noise : "laplace", "gaussian" or a noise such as Stable(alpha=1.7)
         Gaussian noise needs a delta, stable noise has none. With stable noise the smallest scale is found for discrete
-        priors of up to 1,024 atoms a pair; others are held to the loss of a shift by their W-infinity distance.
+        priors; others are held to the loss of a shift by their W-infinity distance.
 
     Returns
     -------

@@ -26,6 +26,7 @@ from puffer_frames.loss.atoms import cell_means
 from puffer_frames.loss.atoms.cell_means import CellMeansLoss
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.engine import privacy_loss
+from puffer_frames.loss.noises import cell_means_stable
 from puffer_frames.loss.noises.cell_means_gaussian import GaussianCellMeansLoss
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE
 from puffer_frames.priors.prior import MEANS_ERROR, middles, observed_priors
@@ -323,6 +324,34 @@ def outside_gaussian(count, *, seed):
         coarse = found._coarse.hockey_stick(scale, epsilon=epsilon).bracket
         narrow += bound.upper < coarse.upper
     return missed, narrow
+
+
+def outside_stable(count, *, seed):
+    """The same under stable noise."""
+    rng, missed, narrow = np.random.default_rng(seed), 0, 0
+    for _ in range(count):
+        width, known, exact = random_cells(rng)
+        noise = Stable(alpha=float(rng.choice([1.0, 1.4, 1.8])))
+        found, true = (privacy_loss(laws, noise=noise) for laws in (known, exact))
+        scale = width * float(rng.choice([4.01, 10.0, 40.0, 300.0]))
+        bound, loss = (each.pure(scale).bracket for each in (found, true))
+        missed += bound.lower > loss.upper or loss.lower > bound.upper
+        narrow += bound.upper < found._coarse.pure(scale).bracket.upper
+    return missed, narrow
+
+
+@few(1)
+@pytest.mark.parametrize("seed", range(12))
+def test_under_stable_noise_the_loss_is_within_what_the_means_of_cells_tell(seed):
+    missed, narrow = outside_stable(20, seed=seed)
+    assert not missed
+    assert narrow > 12
+
+
+def test_a_planted_fault_of_stable_means_is_found(monkeypatch):
+    """As if all values were at the means of their cells."""
+    monkeypatch.setattr(cell_means_stable, "cost_of_means", lambda *_, **__: 0.0)
+    assert outside_stable(12, seed=0)[0] > 2
 
 
 @few(1)

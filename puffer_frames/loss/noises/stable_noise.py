@@ -9,16 +9,23 @@ from functools import cached_property
 import numpy as np
 
 from puffer_frames.loss.noises.coupled import CoupledLoss
+from puffer_frames.loss.noises.fewer_nodes import FewerNodes, fewer_nodes
 from puffer_frames.noise.log_ratio import largest_log_ratio
 from puffer_frames.noise.stable import Stable
 from puffer_frames.noise.stable_shape import stable_shape
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, subtraction_error
 from puffer_frames.priors.pairs import Pair
-from puffer_frames.priors.prior import FloatArray, Prior, Secret
+from puffer_frames.priors.prior import Prior, Secret
 
-MOST_ATOMS = 1024
-"""Pairs of priors with more atoms have the bound by their W-infinity distance."""
-_TOLERANCE = 1e-9
+MOST_ATOMS = 1 << 11
+"""Of more atoms of a prior, groups of neighbours are taken together."""
+_NODES_PER_SCALE = 32
+MOST_NODES, _MOST_TOGETHER = 1 << 13, 1 << 16
+"""So many groups of a prior, and of all of them, whether or not more fill a scale."""
+_MOST_COST = 0.01
+"""Where groups cost more, as a share of the loss, pairs are held to the bound by their W-infinity distance too."""
+_TOLERANCE, _FINENESS = 1e-9, 0.01
+"""A bracket is as narrow as this, or as this share of what groups cost."""
 
 
 class StableNoiseLoss(CoupledLoss):
@@ -32,8 +39,10 @@ class StableNoiseLoss(CoupledLoss):
 
     Notes
     -----
-    **Exact** for pairs of discrete priors with up to 1,024 atoms in all (`puffer_frames.noise.log_ratio`). Other pairs
-    have the upper bound of their coupling. **Cost** per evaluation: some thousand cells, O(K) each for K atoms.
+    **Exact** for pairs of discrete priors (`puffer_frames.noise.log_ratio`). Of more than 2,048 atoms those within a
+    32nd of the scale are taken together, or more where that does not suffice. The brackets pay for it (`fewer_nodes`),
+    mostly 1e-4. Other pairs have the upper bound of their coupling. **Cost** per evaluation: some hundred cells, O(K)
+    each for K atoms.
 
     References
     ----------
@@ -41,12 +50,7 @@ class StableNoiseLoss(CoupledLoss):
     """
 
     def _is_exact(self, pair: Pair) -> bool:
-        return sum(self._atoms[s] for s in pair) <= MOST_ATOMS
-
-    @cached_property
-    def _atoms(self) -> dict[Secret, float]:
-        """How many each prior has; infinitely many where it has widths."""
-        return {s: prior.means.size if prior.is_discrete else math.inf for s, prior in self._priors.items()}
+        return all(self._priors[s].is_discrete for s in pair)
 
     @cached_property
     def _binding(self) -> list[Pair]:
@@ -58,21 +62,53 @@ class StableNoiseLoss(CoupledLoss):
         if not pairs:
             return 0.0, 0.0, self._exact[0]
         place = {s: k for k, s in enumerate(dict.fromkeys(s for pair in pairs for s in pair))}
-        mixtures = [self._mixture(self._priors[s], scale) for s in place]
         shape = stable_shape(self._noise.alpha)
+        most = min(MOST_NODES, max(_MOST_TOGETHER // len(place), 2))
+        nodes = [self._nodes(s, scale, most) for s in place]
+        mixtures = [(each.weights, (each.means - self._centre) / scale) for each in nodes]
         farthest = max(float(np.abs(atoms).max()) for _, atoms in mixtures)
-        moved = 2.0 * subtraction_error(np.concatenate([p.means for p in self._priors.values()]), self._centre) / scale
+        moved = 2.0 * max(subtraction_error(each.means, self._centre) for each in nodes) / scale
         slack = 2.0 * shape.steepest * (moved + 8.0 * UNIT_ROUNDOFF * farthest)  # rounding of the atoms' places
-        lower, upper, worst = largest_log_ratio(
-            mixtures,
-            [(place[i], place[j]) for i, j in pairs],
-            shape,
-            tolerance=_TOLERANCE,
-        )
-        return max(lower - slack, 0.0), upper + slack, pairs[worst]
+        cost = max(each.cost(shape, scale) for each in nodes) + slack
+        if cost == math.inf:
+            return 0.0, *self._by_distance(scale, pairs)
+        ratios = None if self._asked == "all" else [(place[i], place[j]) for i, j in pairs]
+        lower, upper, (i, j) = largest_log_ratio(mixtures, ratios, shape, tolerance=max(_TOLERANCE, _FINENESS * cost))
+        secrets = list(place)
+        found = max(lower - cost, 0.0), upper + cost, (secrets[i], secrets[j])
+        if cost <= _MOST_COST * upper:
+            return found
+        return found[0], *min(found[1:], self._by_distance(scale, pairs), key=lambda bound: bound[0])
 
-    def _mixture(self, prior: Prior, scale: float) -> tuple[FloatArray, FloatArray]:
-        return prior.weights, (prior.means - self._centre) / scale
+    def _nodes(self, secret: Secret, scale: float, most: int) -> FewerNodes:
+        """The atoms of a prior, or the means of groups of them, at most so many where there are more."""
+        prior = self._priors[secret]
+        if prior.means.size <= min(MOST_ATOMS, most):
+            return FewerNodes(weights=prior.weights, means=prior.means, variance=0.0, extent=0.0, moved=0.0)
+        width = math.ldexp(1.0, math.frexp(scale / _NODES_PER_SCALE)[1] - 1)
+        while True:
+            known = self._grouped.get((secret, width))
+            if known is None:
+                known = self._grouped[secret, width] = fewer_nodes(prior.weights, prior.means, width=width)
+            if known.means.size <= most:
+                return known
+            width *= 2.0
+
+    @cached_property
+    def _grouped(self) -> dict[tuple[Secret, float], FewerNodes]:
+        return {}
+
+    def _by_distance(self, scale: float, pairs: list[Pair]) -> tuple[float, Pair]:
+        """The largest bound of some pairs by their W-infinity distances."""
+        for pair in pairs:
+            if pair not in self._apart:
+                self._apart[pair] = self._coupled(pair)
+        farthest = max(pairs, key=self._apart.__getitem__)
+        return self._noise.shift_loss(self._apart[farthest] / scale), farthest
+
+    @cached_property
+    def _apart(self) -> dict[Pair, float]:
+        return {}
 
 
 def _that_may_bind(pairs: list[Pair], priors: Mapping[Secret, Prior]) -> list[Pair]:

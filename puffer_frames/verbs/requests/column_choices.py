@@ -8,6 +8,7 @@ from dataclasses import replace
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.cells import least_width, most_filled, width_for
 from puffer_frames.noise.gaussian import Gaussian
+from puffer_frames.noise.stable import Stable
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs
@@ -22,8 +23,9 @@ from puffer_frames.verbs.requests.rows_seen import RowsSeen
 
 _MOST_RECOUNTS = 4
 """Of a column in cells that are wide against the noise: the scale falls with their width."""
-_FEWEST, _FEWEST_GAUSSIAN = 16, 128
-"""A scale of fewer cells is found anew: their means cost up to some 2 % of epsilon, of Gaussian noise 0.04 %."""
+_FEWEST, _FEWEST_OF_SMOOTH = 16, 128
+"""A scale of fewer cells is found anew: their means cost up to some 2 % of epsilon, of Gaussian and stable noise
+0.04 %."""
 _FEW_ROWS, _MANY_ROWS = 1 << 18, 8
 """Under Gaussian noise so few rows are counted value by value, which is no slower; and more where delta is the share of
 so many rows of a secret, which makes the noise about as narrow as the gaps between values."""
@@ -111,7 +113,7 @@ def _of_one_value(
         width = width_for(
             choice.scale,
             2 * summary.radius,
-            fewest=_FEWEST_GAUSSIAN if isinstance(request.noise, Gaussian) else _FEWEST,
+            fewest=_FEWEST_OF_SMOOTH if isinstance(request.noise, (Gaussian, Stable)) else _FEWEST,
             filled=sum(values.size for values, _ in summary.counts.values()),
             most=most_filled(len(summary.counts)),
             least=least_width(*summary.extent),

@@ -1,0 +1,77 @@
+"""Few atoms in the place of many: groups of neighbours by their means, for which smooth noise pays little."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from puffer_frames.noise.log_ratio import Shape
+from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.priors.prior import FloatArray
+
+_ROUND_UP = 1 + 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class FewerNodes:
+    """The means of groups of neighbouring atoms."""
+
+    weights: FloatArray
+    """Weight of each group."""
+    means: FloatArray
+    """Its mean."""
+    variance: float
+    """Largest variance within a group."""
+    extent: float
+    """Largest distance between two atoms of a group."""
+    moved: float
+    """By how much rounding may have moved a mean."""
+
+    def cost(self, shape: Shape, scale: float, /) -> float:
+        """How far log-ratios of the nodes are from those of the atoms, where both laws are of such groups."""
+        variance = self.variance / scale**2
+        return cost_of_means(shape, variance=variance, extent=self.extent / scale, moved=self.moved / scale)
+
+
+def fewer_nodes(weights: FloatArray, means: FloatArray, /, *, width: float) -> FewerNodes:
+    """Atoms, ascending, in groups that are not wider than about this."""
+    starts = np.flatnonzero(np.append(True, np.diff(np.floor((means - means[0]) / width)) > 0))
+    sizes = np.diff(starts, append=means.size)
+    offsets = means - np.repeat(means[starts], sizes)
+    total = np.add.reduceat(weights, starts)
+    middle = np.add.reduceat(weights * offsets, starts) / total
+    variances = np.add.reduceat(weights * np.square(offsets - np.repeat(middle, sizes)), starts) / total
+    nodes = means[starts] + middle
+    extent = float(offsets.max())
+    rounding = UNIT_ROUNDOFF * ((int(sizes.max()) + 4) * extent + float(np.abs(nodes).max()))
+    return FewerNodes(
+        weights=total,
+        means=nodes,
+        variance=float(variances.max()) * _ROUND_UP + rounding**2,
+        extent=extent * _ROUND_UP,
+        moved=rounding,
+    )
+
+
+def cost_of_means(shape: Shape, /, *, variance: float, extent: float, moved: float = 0.0) -> float:
+    r"""What it costs a log-ratio of two laws to know groups of values by their means alone, in units of the scale.
+
+    Let X be the values of a group and m their mean, known up to `moved`. With K a bound of :math:`|(\log f)''|` and of
+    :math:`|f''/f|`, and L one of :math:`|f'/f|`,
+
+    .. math:: e^{-K V/2} \le \frac{E f(y - X)}{f(y - m)} \le 1 + \tfrac{1}{2} K V e^{L D}
+
+    for the variance V and the extent D of the group: below by Jensen's inequality, above by Taylor's formula. In both
+    the term of first order has the mean 0.
+
+    References
+    ----------
+    docs/theory.md, section 13.
+    """
+    slope = shape.steepest * extent
+    if slope > 1.0:
+        return math.inf
+    second = 0.5 * shape.most_curved * variance
+    return (second * (1.0 + math.exp(slope)) + 2.0 * shape.steepest * moved) * _ROUND_UP
