@@ -106,7 +106,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         missing is a level like the others, None, declared or not. A missing secret is an error then.
     domain : mapping of column to (low, high), or to a list of levels
         Public bounds of public columns, to which values are clipped before anything else. Of a channel: all levels that
-        there may be, whether they occur or not; two numbers are bounds.
+        there may be, whether they occur or not; two numbers are bounds, but for labels that are whole numbers.
     merge_rare : int, optional
         Labels of fewer rows than this, over all secrets, are merged into one, "other".
     publish : "expected_error", "lower_bound", "levels", or several of these

@@ -227,6 +227,22 @@ def test_declared_levels():
             plan(frame, public=column, mechanism="channel", domain={column: (0, 1)})
 
 
+@pytest.mark.parametrize("ends", [[1, 2], (1, 2.0)])
+def test_two_levels_that_are_whole_numbers_are_not_taken_for_bounds(ends):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"group": rng.integers(0, 2, 300), "stage": pd.Categorical(rng.integers(1, 3, 300))})
+    frame.loc[frame["group"] == 0, "stage"] = 1
+    made = plan(frame, public="stage", domain={"stage": ends})
+    assert repr(made.channels["stage"].inputs) == repr(tuple(map(int, ends)))
+    assert "declared" in str(made)
+    released = made.release(frame)
+    assert "end" not in [word for what in certificate_of(released).done for word in what.split()]
+    with pytest.raises(ArgumentError, match="all levels of the column; got a list without 1 of them"):
+        plan(frame, public="stage", domain={"stage": (1, 3)})
+    with pytest.raises(ArgumentError, match="domain must be a list of levels for a column of labels"):
+        plan(frame, public="stage", domain={"stage": (1, 2.5)})
+
+
 def test_missing_is_a_declared_level():
     frame = pl.DataFrame(COLUMNS)
     pets = [level for level in dict.fromkeys(COLUMNS["pet"]) if level is not None]

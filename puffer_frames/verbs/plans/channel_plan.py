@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import NoneType
 from typing import cast
 
 from puffer_frames.certificates.of_channel import radius_words
@@ -123,6 +124,17 @@ class Seen:
             return self
         return Seen(found=self.found.grouped(by_column(self.found.counts, request.secret)))
 
+    def with_levels(self, request: Request, /) -> Request:
+        """The request, in which two whole numbers are the levels of a column whose labels are whole numbers."""
+        name, found = request.public[0], self.found
+        ends = request.domain.get(name, ())
+        if len(request.public) > 1 or not ends or not isinstance(found, LevelCounts):
+            return request
+        whole = all(type(level) in (int, NoneType) for level in found.levels)
+        if not whole or not all(end.is_integer() for end in ends):
+            return request
+        return replace(request, domain={}, declared={name: tuple(map(int, ends))})
+
     def column(self, request: Request, options: Channel, /) -> InputColumn:
         """The inputs of the channel."""
         if len(request.public) > 1:
@@ -200,6 +212,7 @@ class ChannelPlan:
         ArgumentError, ArgumentTypeError, PriorError, CalibrationError
             As `puffer_frames.calibrate`.
         """
+        request = seen.with_levels(request)
         column, number = seen.column(request, options), sum(seen.found.rows_per_secret.values())
         if request.apart:
             groups = by_column(column.counts, request.secret)
