@@ -66,7 +66,7 @@ class StableCellMeansLoss:
         if not scale or self._width > _WIDEST * scale:
             return self._coarse.pure(scale)
         found, width = self._means.pure(scale), self._width / scale
-        cost = cost_of_means(self._shape, variance=0.25 * width**2, extent=width, moved=self._moved / scale)
+        cost = sum(cost_of_means(self._shape, variance=0.25 * width**2, extent=width, moved=self._moved / scale))
         lower, upper = max(found.bracket.lower - cost, 0.0), found.bracket.upper + cost
         return WorstCase(bracket=Bracket(lower=lower, upper=upper), pair=found.pair)
 

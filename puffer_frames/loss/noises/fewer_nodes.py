@@ -29,8 +29,13 @@ class FewerNodes:
     moved: float
     """By how much rounding may have moved a mean."""
 
-    def cost(self, shape: Shape, scale: float, /) -> float:
-        """How far log-ratios of the nodes are from those of the atoms, where both laws are of such groups."""
+    @classmethod
+    def all_of(cls, weights: FloatArray, means: FloatArray, /) -> FewerNodes:
+        """Each atom by itself."""
+        return cls(weights=weights, means=means, variance=0.0, extent=0.0, moved=0.0)
+
+    def cost(self, shape: Shape, scale: float, /) -> tuple[float, float]:
+        """As `cost_of_means`, of groups in units of the column."""
         variance = self.variance / scale**2
         return cost_of_means(shape, variance=variance, extent=self.extent / scale, moved=self.moved / scale)
 
@@ -45,7 +50,7 @@ def fewer_nodes(weights: FloatArray, means: FloatArray, /, *, width: float) -> F
     variances = np.add.reduceat(weights * np.square(offsets - np.repeat(middle, sizes)), starts) / total
     nodes = means[starts] + middle
     extent = float(offsets.max())
-    rounding = UNIT_ROUNDOFF * ((int(sizes.max()) + 4) * extent + float(np.abs(nodes).max()))
+    rounding = UNIT_ROUNDOFF * (2 * (int(sizes.max()) + 4) * extent + float(np.abs(nodes).max()))
     return FewerNodes(
         weights=total,
         means=nodes,
@@ -55,8 +60,8 @@ def fewer_nodes(weights: FloatArray, means: FloatArray, /, *, width: float) -> F
     )
 
 
-def cost_of_means(shape: Shape, /, *, variance: float, extent: float, moved: float = 0.0) -> float:
-    r"""What it costs a log-ratio of two laws to know groups of values by their means alone, in units of the scale.
+def cost_of_means(shape: Shape, /, *, variance: float, extent: float, moved: float = 0.0) -> tuple[float, float]:
+    r"""By how much a log-density may be below and above that of groups of values at their means, in units of the scale.
 
     Let X be the values of a group and m their mean, known up to `moved`. With K a bound of :math:`|(\log f)''|` and of
     :math:`|f''/f|`, and L one of :math:`|f'/f|`,
@@ -70,8 +75,8 @@ def cost_of_means(shape: Shape, /, *, variance: float, extent: float, moved: flo
     ----------
     docs/theory.md, section 13.
     """
-    slope = shape.steepest * extent
+    slope, unsure = shape.steepest * extent, shape.steepest * moved
     if slope > 1.0:
-        return math.inf
-    second = 0.5 * shape.most_curved * variance
-    return (second * (1.0 + math.exp(slope)) + 2.0 * shape.steepest * moved) * _ROUND_UP
+        return math.inf, math.inf
+    below = 0.5 * shape.most_curved * variance
+    return (below + unsure) * _ROUND_UP, (below * math.exp(slope) + unsure) * _ROUND_UP
