@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
-_MOST_CELLS = 60_000
+_MOST_CELLS, _MOST_WORK = 60_000, 1 << 26
+"""So many cells, and so many times atoms: then the bracket stays as wide as it is."""
 _MOST_ROUNDS = 200
 _FIRST_CELLS = 64
 _FEW_ATOMS = 128
@@ -55,6 +56,7 @@ def largest_log_ratio(
     /,
     *,
     tolerance: float,
+    unsure: Sequence[tuple[float, float]] = (),
 ) -> tuple[float, float, Places]:
     r"""Bounds of :math:`\max_{(i, j)} \sup_y |\log f_i(y) - \log f_j(y)|`, and the pair that reaches the lower one.
 
@@ -67,6 +69,8 @@ def largest_log_ratio(
     shape : Shape
     tolerance : float
         Relative width that the bracket aims for.
+    unsure : list of (below, above), optional
+        By how much each true log-density may be below and above that of the atoms; the bounds pay for it.
 
     Notes
     -----
@@ -84,13 +88,16 @@ def largest_log_ratio(
     edges = np.unique(np.concatenate((places[::every], np.linspace(low - 4.0, high + 4.0, _FIRST_CELLS + 1))))
     wings = np.asarray((5.0 + high - low) * 2.0 ** np.arange(_DOUBLINGS), dtype=np.float64)
     edges = np.concatenate(((low - wings)[::-1], edges, high + wings))
-    beyond = (high - low) * float(shape.steepest_beyond(wings[-1:])[0])
+    unsure = unsure or [(0.0, 0.0)] * len(mixtures)
+    doubt = _doubt(unsure, ratios)
+    beyond = (high - low) * float(shape.steepest_beyond(wings[-1:])[0]) + doubt
     fresh = np.stack((edges[:-1], edges[1:]))
     waiting, bounds = np.empty((2, 0)), np.empty(0)
+    most_cells = min(_MOST_CELLS, _MOST_WORK // atoms.size)
     best, worst, settled, tested, rounds = 0.0, ratios[0] if ratios else (0, 1), 0.0, 0, 0
     while fresh.size:
         rounds += 1
-        (lower, reached), upper, uncertain = _test(fresh, mixtures, ratios, shape, places)
+        (lower, reached), upper, uncertain = _test(fresh, mixtures, ratios, shape, places, unsure)
         if lower > best:
             best, worst = lower, reached
         tested += upper.size
@@ -101,14 +108,21 @@ def largest_log_ratio(
         waiting = np.concatenate((waiting, fresh[:, open_]), axis=1)
         bounds = np.concatenate((bounds, upper[open_]))
         top = float(bounds.max(initial=0.0))
-        if top <= max(goal, settled) or tested > _MOST_CELLS or rounds > _MOST_ROUNDS:
+        if top <= max(goal, settled) or tested > most_cells or rounds > _MOST_ROUNDS:
             break
         chosen = bounds > best + _SHARE * (top - best)
         fresh = _split(waiting[:, chosen])
         kept = ~chosen & (bounds > best + 0.5 * (goal - best))
         waiting, bounds = waiting[:, kept], bounds[kept]
     goal = best + tolerance * max(best, _LEAST)
-    return best, max(float(bounds.max(initial=0.0)), settled, beyond, goal), worst
+    return max(best - 2.0 * doubt, 0.0), max(float(bounds.max(initial=0.0)), settled, beyond, goal), worst
+
+
+def _doubt(unsure: Sequence[tuple[float, float]], ratios: Sequence[Places] | None) -> float:
+    """How unsure the ratios are at the most."""
+    if ratios is None:
+        return max(below for below, _ in unsure) + max(above for _, above in unsure)
+    return max(max(unsure[i][0] + unsure[j][1], unsure[j][0] + unsure[i][1]) for i, j in ratios)
 
 
 def _test(
@@ -117,6 +131,7 @@ def _test(
     ratios: Sequence[Places] | None,
     shape: Shape,
     atoms: FloatArray,
+    unsure: Sequence[tuple[float, float]],
 ) -> tuple[tuple[float, Places], FloatArray, NDArray[np.bool_]]:
     """A ratio that is reached, its pair, and for each cell an upper bound and whether it is as sharp as the floats."""
     left, right = cells
@@ -128,17 +143,17 @@ def _test(
     bend = shape.most_curved_beyond(away) + shape.steepest_beyond(away) ** 2
     with np.errstate(over="ignore"):
         arch = 0.25 * bend * np.square(right - left)
-    compared = _all(found) if ratios is None else _listed(found, ratios)
+    compared = _all(found, unsure) if ratios is None else _listed(found, unsure, ratios)
     upper = np.minimum(compared.at_ends + arch, compared.apart)
-    span = float(atoms[-1] - atoms[0])
+    span, doubt = float(atoms[-1] - atoms[0]), _doubt(unsure, ratios)
     outside = np.maximum(atoms[0] - right, left - atoms[-1]).clip(0.0)
-    upper = np.minimum(upper, span * shape.steepest_beyond(outside))
+    upper = np.minimum(upper, span * shape.steepest_beyond(outside) + doubt)
     return compared.reached, upper, (arch < compared.error) | (left >= right)
 
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """Log-ratios of mixtures on cells."""
+    """Log-ratios of mixtures on cells, where each may be as large as it is unsure."""
 
     reached: tuple[float, Places]
     """One that is reached, and its mixtures."""
@@ -150,31 +165,35 @@ class _Compared:
     """A bound of all of them on each cell."""
 
 
-def _listed(found: Sequence[_OnCells], ratios: Sequence[Places]) -> _Compared:
+def _listed(found: Sequence[_OnCells], unsure: Sequence[tuple[float, float]], ratios: Sequence[Places]) -> _Compared:
     best, reached = 0.0, ratios[0]
     at_ends, error, apart = np.zeros((3, found[0].least.size))
-    for i, j in ratios:
-        f, g = found[i], found[j]
-        size, doubt = np.abs(f.at_ends - g.at_ends), f.error + g.error
-        lower = float((size - doubt).max())
-        if lower > best:
-            best, reached = lower, (i, j)
-        error = np.maximum(error, doubt.max(axis=0))
-        at_ends = np.maximum(at_ends, (size + doubt).max(axis=0))
-        apart = np.maximum(apart, np.maximum(f.most - g.least, g.most - f.least))
+    for pair in ratios:
+        for i, j in (pair, pair[::-1]):
+            f, g, doubt = found[i], found[j], unsure[i][1] + unsure[j][0]
+            size, rounding = f.at_ends - g.at_ends + doubt, f.error + g.error
+            lower = float((size - rounding).max())
+            if lower > best:
+                best, reached = lower, pair
+            error = np.maximum(error, rounding.max(axis=0))
+            at_ends = np.maximum(at_ends, (size + rounding).max(axis=0))
+            apart = np.maximum(apart, f.most - g.least + doubt)
     return _Compared(reached=(best, reached), at_ends=at_ends, error=error, apart=apart)
 
 
-def _all(found: Sequence[_OnCells]) -> _Compared:
-    logs = np.stack([f.at_ends for f in found])
-    size, error = np.ptp(logs, axis=0), 2.0 * np.stack([f.error for f in found]).max(axis=0)
+def _all(found: Sequence[_OnCells], unsure: Sequence[tuple[float, float]]) -> _Compared:
+    logs, (below, above) = np.stack([f.at_ends for f in found]), np.array(unsure).T
+    highest, lowest = logs + above[:, None, None], logs - below[:, None, None]
+    size, error = highest.max(axis=0) - lowest.min(axis=0), 2.0 * np.stack([f.error for f in found]).max(axis=0)
     end, cell = divmod(int((size - error).argmax()), size.shape[1])
-    low, high = sorted((int(logs[:, end, cell].argmax()), int(logs[:, end, cell].argmin())))
+    first, second = sorted((int(highest[:, end, cell].argmax()), int(lowest[:, end, cell].argmin())))
+    most = np.stack([f.most for f in found]) + above[:, None]
+    least = np.stack([f.least for f in found]) - below[:, None]
     return _Compared(
-        reached=(float(size[end, cell] - error[end, cell]), (low, high)),
+        reached=(float(size[end, cell] - error[end, cell]), (first, second) if first < second else (0, 1)),
         at_ends=(size + error).max(axis=0),
         error=error.max(axis=0),
-        apart=np.max([f.most for f in found], axis=0) - np.min([f.least for f in found], axis=0),
+        apart=most.max(axis=0) - least.min(axis=0),
     )
 
 

@@ -9,7 +9,7 @@ from conftest import few
 from scipy.interpolate import CubicSpline
 from scipy.special import logsumexp
 
-from puffer_frames import Prior, Stable, smallest_scale
+from puffer_frames import Prior, Stable, pure_loss, smallest_scale
 from puffer_frames.loss.noises import fewer_nodes as module
 from puffer_frames.loss.noises import stable_noise
 from puffer_frames.loss.noises.stable_noise import StableNoiseLoss
@@ -143,3 +143,33 @@ def test_all_pairs_of_many_secrets_are_those_that_are_listed():
         assert every.bracket.lower == pytest.approx(named.bracket.lower, rel=1e-8)
         assert every.bracket.upper == pytest.approx(named.bracket.upper, rel=1e-8)
         assert set(every.pair) == set(named.pair)
+
+
+@pytest.mark.parametrize("unit", [1e-250, 1e-160, 1.0, 1e200])
+def test_groups_cost_the_same_in_any_unit(unit):
+    """Both ends of a group: squares of distances below 1e-160 are no longer floats, those above 1e154 neither."""
+    ends = np.arange(1500) * 1e-7
+    values = np.concatenate([ends, 0.0154 - ends[::-1]])
+    p = Prior.empirical(np.append(values, 1e5) * unit, np.append(np.ones(3000), 3000.0))
+    q = Prior.empirical(np.array([values.mean(), 1e5]) * unit, [1, 9])
+    found = pure_loss(p, q, scale=unit, noise=Stable(alpha=1.0))
+    assert found.lower <= 1.60947061523 <= found.upper
+    assert found.width < 1e-3
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-170, 1e160, 1e300])
+def test_two_values_of_any_size(unit):
+    values = [0.0, unit]
+    priors = {0: Prior.empirical(values, [1, 3]), 1: Prior.empirical(values, [3, 1])}
+    assert smallest_scale(priors, epsilon=0.5, noise=Stable(alpha=1.0)) == pytest.approx(0.8899014 * unit, rel=1e-6)
+    assert pure_loss(*priors.values(), scale=1e300 * unit if unit < 1 else 1e305, noise=Stable(alpha=1.0)).upper < 1e-3
+
+
+def test_both_laws_of_a_ratio_pay():
+    """One is larger and the other smaller than its groups say; of all pairs the largest of either counts."""
+    laws, unsure = [(np.ones(1), np.zeros(1))] * 2, [(0.01, 0.02), (0.05, 0.03)]
+    for ratios, most in (([(0, 1)], 0.02 + 0.05), (None, 0.03 + 0.05)):
+        found = log_ratio.largest_log_ratio(laws, ratios, stable_shape(1.5), tolerance=1e-9, unsure=unsure)
+        assert found[0] == 0
+        assert found[1] == pytest.approx(most, abs=1e-6)
+        assert found[2] == (0, 1)

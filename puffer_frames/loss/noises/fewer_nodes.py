@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puffer_frames.noise.log_ratio import Shape
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
@@ -22,8 +23,8 @@ class FewerNodes:
     """Weight of each group."""
     means: FloatArray
     """Its mean."""
-    variance: float
-    """Largest variance within a group."""
+    deviation: float
+    """Largest standard deviation within a group."""
     extent: float
     """Largest distance between two atoms of a group."""
     moved: float
@@ -32,32 +33,42 @@ class FewerNodes:
     @classmethod
     def all_of(cls, weights: FloatArray, means: FloatArray, /) -> FewerNodes:
         """Each atom by itself."""
-        return cls(weights=weights, means=means, variance=0.0, extent=0.0, moved=0.0)
+        return cls(weights=weights, means=means, deviation=0.0, extent=0.0, moved=0.0)
 
     def cost(self, shape: Shape, scale: float, /) -> tuple[float, float]:
-        """As `cost_of_means`, of groups in units of the column."""
-        variance = self.variance / scale**2
+        """As `cost_of_means`, of groups in units of the atoms."""
+        variance = (self.deviation / scale) ** 2
         return cost_of_means(shape, variance=variance, extent=self.extent / scale, moved=self.moved / scale)
 
 
+def number_of_nodes(means: FloatArray, /, *, width: float) -> int:
+    """How many groups `fewer_nodes` makes."""
+    return int(np.count_nonzero(_begins(means, width)))
+
+
 def fewer_nodes(weights: FloatArray, means: FloatArray, /, *, width: float) -> FewerNodes:
-    """Atoms, ascending, in groups that are not wider than about this."""
-    starts = np.flatnonzero(np.append(True, np.diff(np.floor((means - means[0]) / width)) > 0))
+    """Atoms, ascending, in groups that are not wider than about this; the widths are at least 1e-120."""
+    starts = np.flatnonzero(_begins(means, width))
     sizes = np.diff(starts, append=means.size)
-    offsets = means - np.repeat(means[starts], sizes)
     total = np.add.reduceat(weights, starts)
-    middle = np.add.reduceat(weights * offsets, starts) / total
-    variances = np.add.reduceat(weights * np.square(offsets - np.repeat(middle, sizes)), starts) / total
+    shares, offsets = weights / np.repeat(total, sizes), means - np.repeat(means[starts], sizes)
+    middle = np.add.reduceat(shares * offsets, starts)
+    variances = np.add.reduceat(shares * np.square(offsets - np.repeat(middle, sizes)), starts)
     nodes = means[starts] + middle
     extent = float(offsets.max())
-    rounding = UNIT_ROUNDOFF * (2 * (int(sizes.max()) + 4) * extent + float(np.abs(nodes).max()))
+    moved = UNIT_ROUNDOFF * (2 * (int(sizes.max()) + 4) * extent + float(np.abs(nodes).max()))
     return FewerNodes(
         weights=total,
         means=nodes,
-        variance=float(variances.max()) * _ROUND_UP + rounding**2,
+        deviation=math.sqrt(float(variances.max())) * _ROUND_UP + moved,
         extent=extent * _ROUND_UP,
-        moved=rounding,
+        moved=moved,
     )
+
+
+def _begins(means: FloatArray, width: float) -> NDArray[np.bool_]:
+    """Whether a group begins at each of the atoms."""
+    return np.append(True, np.diff(np.floor((means - means[0]) / width)) > 0)
 
 
 def cost_of_means(shape: Shape, /, *, variance: float, extent: float, moved: float = 0.0) -> tuple[float, float]:

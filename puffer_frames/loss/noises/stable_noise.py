@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from puffer_frames.loss.noises.coupled import CoupledLoss
-from puffer_frames.loss.noises.fewer_nodes import FewerNodes, fewer_nodes
+from puffer_frames.loss.noises.fewer_nodes import FewerNodes, fewer_nodes, number_of_nodes
 from puffer_frames.noise.log_ratio import largest_log_ratio
 from puffer_frames.noise.stable import Stable
 from puffer_frames.noise.stable_shape import stable_shape
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, subtraction_error
 from puffer_frames.priors.pairs import Pair
-from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.priors.transport import w_infinity_diameter
 
 MOST_ATOMS = 1 << 11
@@ -27,10 +28,10 @@ MOST_NODES, _MOST_TOGETHER = 1 << 13, 1 << 16
 _WIDEST = 4.0
 """Wider groups, in scales, cost more than the distance says."""
 _MANY_PAIRS = 1000
-_MOST_COST = 0.01
-"""Where groups cost more, as a share of the loss, pairs are held to the bound by their W-infinity distance too."""
-_TOLERANCE, _FINENESS = 1e-9, 0.01
-"""A bracket is as narrow as this, or as this share of what groups cost."""
+_WIDE = 0.02
+"""Where a bracket is wider, as a share of the loss, pairs are held to the bound by their W-infinity distance too."""
+_TOLERANCE, _OF_GROUPS = 1e-9, 1e-6
+"""A bracket of atoms is as narrow as this, and one of groups of them."""
 
 
 class StableNoiseLoss(CoupledLoss):
@@ -54,6 +55,15 @@ class StableNoiseLoss(CoupledLoss):
     [ZA]; docs/theory.md, section 4, "Any noise"; docs/theory.md, section 11.
     """
 
+    _together = 0
+    """Number of secrets whose groups are looked at together, where they are more than those of this loss."""
+
+    def only(self, pair: Pair, /) -> Self:
+        """The same for one of the pairs, in groups as wide."""
+        found = super().only(pair)
+        found._together = max(self._together, len(self._priors))
+        return found
+
     def _is_exact(self, pair: Pair) -> bool:
         return all(self._priors[s].is_discrete for s in pair)
 
@@ -63,52 +73,69 @@ class StableNoiseLoss(CoupledLoss):
 
     def _of_atoms(self, scale: float) -> tuple[float, float, Pair]:
         assert isinstance(self._noise, Stable)
-        pairs = self._binding
+        pairs, scale = self._binding, scale / self._unit
         if not pairs:
             return 0.0, 0.0, self._exact[0]
         place = {s: k for k, s in enumerate(dict.fromkeys(s for pair in pairs for s in pair))}
         shape = stable_shape(self._noise.alpha)
-        most = min(MOST_NODES, max(_MOST_TOGETHER // len(place), 2))
+        most = min(MOST_NODES, max(_MOST_TOGETHER // max(self._together, len(self._priors)), 2))
         nodes = [each for s in place if (each := self._nodes(s, scale, most)) is not None]
         costs = [each.cost(shape, scale) for each in nodes]
         if len(nodes) < len(place) or max(costs)[0] == math.inf:
             return 0.0, *self._by_distance(scale)
-        mixtures = [(each.weights, (each.means - self._centre) / scale) for each in nodes]
+        centre = self._centre / self._unit
+        mixtures = [(each.weights, (each.means - centre) / scale) for each in nodes]
         farthest = max(float(np.abs(atoms).max()) for _, atoms in mixtures)
-        moved = 2.0 * max(subtraction_error(each.means, self._centre) for each in nodes) / scale
+        moved = 2.0 * max(subtraction_error(each.means, centre) for each in nodes) / scale
         slack = 2.0 * shape.steepest * (moved + 8.0 * UNIT_ROUNDOFF * farthest)  # rounding of the atoms' places
-        slack += 4.0 * UNIT_ROUNDOFF * max(self._priors[s].means.size for s in place)  # and of the groups' weights
-        cost = max(below for below, _ in costs) + max(above for _, above in costs) + slack
+        slack += 4.0 * UNIT_ROUNDOFF * max(self._atoms[s].size for s in place)  # and of the groups' weights
         ratios = None if self._asked == "all" else [(place[i], place[j]) for i, j in pairs]
-        lower, upper, (i, j) = largest_log_ratio(mixtures, ratios, shape, tolerance=max(_TOLERANCE, _FINENESS * cost))
-        secrets = list(place)
-        found = max(lower - cost, 0.0), upper + cost, (secrets[i], secrets[j])
-        if cost <= _MOST_COST * upper:
-            return found
-        return found[0], *min(found[1:], self._by_distance(scale), key=lambda bound: bound[0])
+        tolerance = _OF_GROUPS if any(map(any, costs)) else _TOLERANCE
+        lower, upper, (i, j) = largest_log_ratio(mixtures, ratios, shape, tolerance=tolerance, unsure=costs)
+        lower, upper, secrets = max(lower - slack, 0.0), upper + slack, list(place)
+        if upper - lower <= _WIDE * upper:
+            return lower, upper, (secrets[i], secrets[j])
+        bound, pair = self._by_distance(scale)
+        return (lower, bound, pair) if bound < upper else (lower, upper, (secrets[i], secrets[j]))
+
+    @cached_property
+    def _unit(self) -> float:
+        """A power of two near the span: in its units no square of a distance leaves the floats."""
+        return math.ldexp(1.0, math.frexp(self.span)[1] - 1)
+
+    @cached_property
+    def _atoms(self) -> dict[Secret, FloatArray]:
+        """The atoms of each prior that has no others, in this unit."""
+        return {s: prior.means / self._unit for s, prior in self._priors.items() if prior.is_discrete}
 
     def _nodes(self, secret: Secret, scale: float, most: int) -> FewerNodes | None:
         """The atoms of a prior, or the means of groups of them, at most so many; None where these are too wide."""
-        prior = self._priors[secret]
-        if prior.means.size <= min(MOST_ATOMS, most):
-            return FewerNodes.all_of(prior.weights, prior.means)
+        weights, atoms = self._priors[secret].weights, self._atoms[secret]
+        if atoms.size <= min(MOST_ATOMS, most):
+            return FewerNodes.all_of(weights, atoms)
         width = math.ldexp(1.0, math.frexp(scale / _NODES_PER_SCALE)[1] - 1)
         while width < _WIDEST * scale:
-            if (secret, width) not in self._grouped:
-                self._grouped[secret, width] = fewer_nodes(prior.weights, prior.means, width=width)
-            if self._grouped[secret, width].means.size <= most:
+            if (secret, width) not in self._numbers:
+                self._numbers[secret, width] = number_of_nodes(atoms, width=width)
+            if self._numbers[secret, width] <= most:
+                if (secret, width) not in self._grouped:
+                    self._grouped[secret, width] = fewer_nodes(weights, atoms, width=width)
                 return self._grouped[secret, width]
             width *= 2.0
         return None
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[Secret, float], int]:
+        return {}
 
     @cached_property
     def _grouped(self) -> dict[tuple[Secret, float], FewerNodes]:
         return {}
 
     def _by_distance(self, scale: float) -> tuple[float, Pair]:
-        """The largest bound of the pairs by their W-infinity distances."""
+        """The largest bound of the pairs by their W-infinity distances, for a scale in this unit."""
         distance, pair = self._farthest
-        return self._noise.shift_loss(distance / scale), pair
+        return self._noise.shift_loss(math.nextafter(distance / self._unit / scale, math.inf)), pair
 
     @cached_property
     def _farthest(self) -> tuple[float, Pair]:
