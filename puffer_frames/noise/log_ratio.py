@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
-_MOST_CELLS, _MOST_WORK = 60_000, 1 << 26
-"""So many cells, and so many times atoms: then the bracket stays as wide as it is."""
+_MOST_CELLS, _FEWER_CELLS, _MOST_WORK = 60_000, 5_000, 1 << 26
+"""So many cells, of many atoms fewer, so that cells times atoms are about so many: then a bracket stays as it is."""
 _MOST_ROUNDS = 200
 _FIRST_CELLS = 64
 _FEW_ATOMS = 128
@@ -93,7 +93,7 @@ def largest_log_ratio(
     beyond = (high - low) * float(shape.steepest_beyond(wings[-1:])[0]) + doubt
     fresh = np.stack((edges[:-1], edges[1:]))
     waiting, bounds = np.empty((2, 0)), np.empty(0)
-    most_cells = min(_MOST_CELLS, _MOST_WORK // atoms.size)
+    most_cells = min(_MOST_CELLS, max(_FEWER_CELLS, _MOST_WORK // atoms.size))
     best, worst, settled, tested, rounds = 0.0, ratios[0] if ratios else (0, 1), 0.0, 0, 0
     while fresh.size:
         rounds += 1
