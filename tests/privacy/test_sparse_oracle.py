@@ -42,10 +42,9 @@ def few_looks(monkeypatch):
 
 def both(priors, scale):
     """By looks, and by the table."""
-    loss = DiscreteLoss(priors, pairs="all")
-    looks = loss.pure(scale)
-    loss._sparse = None
-    return looks, loss.pure(scale)
+    looks, table = (DiscreteLoss(priors, pairs="all") for _ in range(2))  # each remembers what it found last
+    table._sparse = None
+    return looks.pure(scale), table.pure(scale)
 
 
 @sweep(80, 3000)
