@@ -68,9 +68,6 @@ class DiscreteLoss:
     _sparse: SparseAtoms | None = None
     """The atoms, where they were given with weights that floats hold."""
 
-    _latest: tuple[float, WorstCase] | None = None
-    """The scale at which all pairs were looked at last, and what was found: a search confirms where it ends."""
-
     def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs) -> None:
         self._exact = priors
         means = np.concatenate([prior.means for prior in priors.values()])
@@ -203,9 +200,7 @@ class DiscreteLoss:
     def pure(self, scale: float, /) -> WorstCase:
         """Largest |log f_i/f_j| over the pairs and over y; with scale 0, of the weights themselves."""
         if self._pairs == "all":
-            if self._latest is None or self._latest[0] != scale:
-                self._latest = scale, self._pure_of_all(scale)
-            return self._latest[1]
+            return self._pure_of_all(scale)
         log_f, error = self._log_densities(slice(None), scale)
         lower, upper, worst = 0.0, -math.inf, 0
         for k, (i, j) in enumerate(zip(*self._pair_numbers(), strict=True)):
