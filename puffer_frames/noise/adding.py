@@ -20,9 +20,9 @@ Reals: TypeAlias = NDArray[np.floating[Any] | np.integer[Any]]
 Settled: TypeAlias = FloatArray | list[Fraction]
 """Half-integers: floats, or fractions where floats would not hold them."""
 
-BLOCK_ROWS = 1 << 18
+BLOCK_ROWS = 1 << 19
 """Rows that one thread works on at a time; what a chunk leaves open is settled for all of them together."""
-CHUNK_ROWS = 1 << 15
+CHUNK_ROWS = 1 << 16
 """Rows whose words, noise and values stay in the processor's cache."""
 MANY_ROWS = 1 << 21
 """From here on two threads are faster than one."""

@@ -18,6 +18,11 @@ INDEX_BITS = 16
 LOW_BITS = 64 - 1 - INDEX_BITS
 """Bits of a word below its sign and its index; the lowest of them are the place within the cell."""
 
+_OPEN = np.iinfo(np.int16).min
+_HALF_BITS = 52
+_HALF = 2.0**_HALF_BITS
+"""From here to its double the floats are the whole numbers, which are their lowest bits."""
+_HALF_WORD = np.float64(_HALF).view(np.uint64)
 _ONE = 2.0**-64
 _TOGETHER = 1 << 10
 """Further pairs of words that are drawn together, several for a row where few are left: a draw costs more than they."""
@@ -54,8 +59,9 @@ class Cells:
     slope: float
     """The law falls from the first point of the cell from k on to its f-th by exp(-slope f (2 k + f + 1) - rate f)."""
     rate: float
-    table: FloatArray
-    """Smallest half-integer of the flat part per sign and index; NaN where the index leaves it open."""
+    table: NDArray[np.int16]
+    """Cells between 0 and the first point of the flat part per sign and index, negative below 0; `_OPEN` where the index
+    leaves it open."""
     first: NDArray[np.uint16]
     """The part that an index begins in."""
     crowded: NDArray[np.bool_]
@@ -92,8 +98,9 @@ class Cells:
         firsts = np.arange(1 << INDEX_BITS, dtype=np.uint64) << np.uint64(64 - INDEX_BITS)
         lasts = firsts + np.uint64((1 << (64 - INDEX_BITS)) - 1)
         low, high = (np.searchsorted(bounds, ends, side="right") for ends in (firsts, lasts))
-        size = float(1 << bits)
-        upward = np.where((low != high) | (high >= len(flat)), np.nan, low * size + 0.5)
+        assert len(flat) < -_OPEN
+        assert bits < _HALF_BITS
+        open_ = (low != high) | (high >= len(flat))
         return cls(
             grid=grid,
             bits=bits,
@@ -101,20 +108,24 @@ class Cells:
             count=len(flat),
             slope=slope,
             rate=rate,
-            table=np.concatenate((upward, 1.0 - size - upward)),
+            table=np.concatenate([np.where(open_, _OPEN, cells) for cells in (low, -1 - low)]).astype(np.int16),
             first=low.astype(np.uint16),
             crowded=high - low > 1,
         )
 
     def draw(self, stream: Stream, rows: Rows, out: FloatArray, workspace: Workspace, /) -> Open:
-        """Write the noise of the rows, NaN where it is open."""
+        """Write the noise of the rows; where it is open, anything."""
         words, scratch = stream.words(rows, workspace), workspace.places[: out.size]
+        cells = workspace.cells[: out.size]
         np.right_shift(words, np.uint64(LOW_BITS), out=scratch)
-        self.table.take(scratch.view(np.int64), out=out, mode="wrap")
+        self.table.take(scratch.view(np.int64), out=cells, mode="wrap")
+        left = Open.of(np.flatnonzero(cells == _OPEN), rows, words)
         np.bitwise_and(words, np.uint64((1 << self.bits) - 1), out=scratch)
-        out += scratch.view(np.int64)
-        places = np.flatnonzero(np.isnan(out))
-        return Open.of(places, rows, words)
+        np.bitwise_or(scratch, _HALF_WORD, out=scratch)  # the bits of the float _HALF + place
+        np.subtract(scratch.view(np.float64), _HALF - 0.5, out=out)
+        np.multiply(cells, float(1 << self.bits), out=scratch.view(np.float64))
+        out += scratch.view(np.float64)
+        return left
 
     def settle(self, left: Open, stream: Stream, /) -> FloatArray:
         """The noise of rows that `draw` left open."""

@@ -33,12 +33,13 @@ _WORD = np.dtype("<u8")
 class Workspace:
     """Buffers for a chunk of rows, to be used again for the next one."""
 
-    __slots__ = ("floats", "places", "words")
+    __slots__ = ("cells", "floats", "places", "words")
 
     def __init__(self, rows: int, /) -> None:
         self.words = np.empty(rows + 6, dtype=_WORD)
         self.places = np.empty(rows, dtype=np.uint64)
         self.floats = np.empty(rows)
+        self.cells = np.empty(rows, dtype=np.int16)
 
 
 class Purpose(Enum):

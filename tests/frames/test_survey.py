@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from puffer_frames.frames import cells, summary
-from puffer_frames.frames.plans import blocks, lazy, tally
+from puffer_frames.frames import tally
+from puffer_frames.frames.plans import blocks, lazy
 from puffer_frames.frames.plans.survey import survey
 
 ROWS = 3000
@@ -181,7 +182,7 @@ def test_several_secrets():
 
 def test_secrets_whose_bits_point_to_one_slot(monkeypatch):
     """A table of four slots holds no five secrets."""
-    monkeypatch.setattr(tally, "_SLOT_BITS", 2)
+    monkeypatch.setattr(tally, "_SLOT_BITS", (2,))
     assert look(make(WHOLE["small integers"], secret=SECRETS["integers"])).counted == (None,)
 
 

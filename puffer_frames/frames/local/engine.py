@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from puffer_frames.frames.cells import cell_of, place_of
 from puffer_frames.frames.columns import Frame, to_floats
 from puffer_frames.frames.local.sorted_cells import sorted_cells
+from puffer_frames.frames.local.tallied_cells import tallied_cells
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import FloatArray
 
@@ -171,6 +172,8 @@ class LocalValues:
     def in_cells(self, width: float, domain: Bounds | None, /) -> nw.DataFrame[Any]:
         """Rows per secret and cell, and the sums of their places."""
         counted = sorted_cells(self.table, width, domain)
+        if counted is None:
+            counted = tallied_cells(self.table, width, domain)
         if counted is None:
             cells = {"value": cell_of(width, domain), "place": place_of(width, domain)}
             counted = count_groups(self.table, self.table.columns, added=["place"], **cells)

@@ -5,18 +5,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.plans import blocks
 from puffer_frames.frames.plans.gmac import BYTES, Gmac, new_key
 from puffer_frames.frames.stamps.unordered import spread
-
-Bits: TypeAlias = NDArray[np.uint64]
+from puffer_frames.frames.tally import Bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,13 @@
-"""Rows per secret and value, counted while a plan is looked at: for few secrets, and values near those that come first.
+"""Rows per secret and value, counted by NumPy: for few secrets, and values near those that come first.
 
-What does not suit is not counted here, but by a pass of its own.
+This takes a third of the time of a group-by. What does not suit is not counted here, but by a group-by.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,12 +16,12 @@ from numpy.typing import NDArray
 
 from puffer_frames.frames.cells import PLACES, cell_width
 from puffer_frames.frames.found import Counted
-from puffer_frames.frames.plans.trace import Bits
 from puffer_frames.priors.prior import IndexArray
 
 CHUNK = 1 << 15
 """Rows whose numbers stay in the processor's cache."""
-_SLOT_BITS = 16
+_SLOT_BITS = (8, 12, 16)
+"""The numbers of slots that are tried: small tables stay in the cache."""
 _MULTIPLIERS = [np.uint64(odd) for odd in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93)]
 _MOST_COUNTS = 1 << 19
 _MOST_BESIDE = 1 << 16
@@ -29,6 +30,7 @@ _EXACT = 1 << 52
 _ONE_ROW, _MOST_PACKED = 1 << 39, 1 << 23
 """A row of a cell adds so much to its count, besides its place; of so many rows the places add up to less."""
 
+Bits: TypeAlias = NDArray[np.uint64]
 Numbers: TypeAlias = NDArray[np.int64]
 
 
@@ -39,6 +41,8 @@ class Codes:
     rows: pl.DataFrame
     """A row of each secret, in the order of their codes."""
     multiplier: np.uint64
+    shift: np.uint64
+    """64 less the bits of a slot's number."""
     bits: Bits
     """Those of the secret in each slot; in an empty one, bits that do not point there."""
     codes: IndexArray
@@ -49,24 +53,25 @@ class Codes:
         """For the secrets of these rows; None where there are too many."""
         place = pl.int_range(pl.len()).alias("place")
         firsts = secrets.select(place, pl.all()).unique(secrets.columns, keep="first")["place"].to_numpy()
-        for multiplier in _MULTIPLIERS:
-            slots = _slots(bits[firsts], multiplier)
+        for width, multiplier in product(_SLOT_BITS, _MULTIPLIERS):
+            shift = np.uint64(64 - width)
+            slots = _slots(bits[firsts], multiplier, shift)
             if np.unique(slots).size == slots.size:
-                taken, codes = np.zeros(1 << _SLOT_BITS, np.uint64), np.zeros(1 << _SLOT_BITS, np.int64)
+                taken, codes = np.zeros(1 << width, np.uint64), np.zeros(1 << width, np.int64)
                 taken[0] = 1  # 0 points there, and 1 does not
                 taken[slots], codes[slots] = bits[firsts], np.arange(slots.size)
-                return cls(rows=secrets[firsts], multiplier=multiplier, bits=taken, codes=codes)
+                return cls(rows=secrets[firsts], multiplier=multiplier, shift=shift, bits=taken, codes=codes)
         return None
 
     def __call__(self, bits: Bits, /) -> IndexArray | None:
         """Codes of the rows; None where a secret is new."""
-        slots = _slots(bits, self.multiplier)
+        slots = _slots(bits, self.multiplier, self.shift)
         return self.codes.take(slots) if np.array_equal(self.bits.take(slots), bits) else None
 
 
-def _slots(bits: Bits, multiplier: np.uint64) -> IndexArray:
+def _slots(bits: Bits, multiplier: np.uint64, shift: np.uint64) -> IndexArray:
     slots = bits * multiplier
-    slots >>= np.uint64(64 - _SLOT_BITS)
+    slots >>= shift
     return slots.view(np.int64)
 
 
@@ -105,14 +110,28 @@ class Tally:
         exact = values.n_unique() <= few
         if exact and values.dtype.is_float():
             return None
-        width = 1.0 if exact else 0.5 * cell_width(float(low), float(high), std=_std(values))
-        span = float(high) - float(low)
-        margin = span if exact else 0.5 * span
-        first, last = (math.floor(end / width) for end in (float(low) - margin, float(high) + margin))
+        if not exact:
+            return cls.in_cells(low, high, 0.5 * cell_width(float(low), float(high), std=_std(values)), codes, margin=0.5)
+        return cls._between(low, high, 1.0, codes, margin=1.0, exact=values.dtype)
+
+    @classmethod
+    def in_cells(cls, low: float, high: float, width: float, codes: Codes, /, *, margin: float = 0.0) -> Tally | None:
+        """For values from low to high in cells of this width; None where it does not suit.
+
+        Values beside them, by at most the margin times high - low, are counted as well as they.
+        """
+        return cls._between(low, high, width, codes, margin=margin, exact=None)
+
+    @classmethod
+    def _between(
+        cls, low: float, high: float, width: float, codes: Codes, *, margin: float, exact: pl.DataType | None
+    ) -> Tally | None:
+        beside = margin * (float(high) - float(low))
+        first, last = (math.floor(end / width) for end in (float(low) - beside, float(high) + beside))
         cells = last - first + 1
         if max(-first, last) >= _EXACT or len(codes.rows) * cells > _MOST_COUNTS:
             return None
-        return cls(codes, first=first, cells=cells, width=width, exact=values.dtype if exact else None)
+        return cls(codes, first=first, cells=cells, width=width, exact=exact)
 
     def take(self, values: pl.Series, secrets: Bits, /, *, low: float, high: float) -> None:
         """Count rows with finite values from low to high, if that is possible."""
