@@ -63,16 +63,28 @@ class Codes:
                 return cls(rows=secrets[firsts], multiplier=multiplier, shift=shift, bits=taken, codes=codes)
         return None
 
-    def __call__(self, bits: Bits, /) -> IndexArray | None:
+    def __call__(self, bits: Bits, scratch: Scratch, /) -> IndexArray | None:
         """Codes of the rows; None where a secret is new."""
-        slots = _slots(bits, self.multiplier, self.shift)
-        return self.codes.take(slots) if np.array_equal(self.bits.take(slots), bits) else None
+        slots = _slots(bits, self.multiplier, self.shift, out=scratch.slots[: bits.size])
+        found = self.bits.take(slots, out=scratch.bits[: bits.size], mode="wrap")
+        return self.codes.take(slots, out=scratch.codes[: bits.size], mode="wrap") if (found == bits).all() else None
 
 
-def _slots(bits: Bits, multiplier: np.uint64, shift: np.uint64) -> IndexArray:
-    slots = bits * multiplier
+def _slots(bits: Bits, multiplier: np.uint64, shift: np.uint64, *, out: Bits | None = None) -> IndexArray:
+    slots = np.multiply(bits, multiplier, out=out)
     slots >>= shift
     return slots.view(np.int64)
+
+
+class Scratch:
+    """Buffers for a chunk of rows, used again for the next one: memory that is new costs more than the arithmetic."""
+
+    __slots__ = ("bits", "cells", "codes", "floats", "floors", "places", "slots")
+
+    def __init__(self, rows: int, /) -> None:
+        self.slots, self.bits = np.empty((2, rows), dtype=np.uint64)
+        self.codes, self.cells, self.places = np.empty((3, rows), dtype=np.int64)
+        self.floats, self.floors = np.empty((2, rows))
 
 
 class Tally:
@@ -97,6 +109,7 @@ class Tally:
         self._packed = 0
         self._beside: list[Numbers] = []
         self._left = _MOST_BESIDE
+        self._scratch = Scratch(CHUNK)
 
     @classmethod
     def of(cls, values: pl.Series, codes: Codes, /, *, few: int) -> Tally | None:
@@ -142,19 +155,28 @@ class Tally:
         inside = self._first * self._width <= low <= high < (self._first + self._cells) * self._width
         plain = values.cast(pl.Float64 if self._exact is None else pl.Int64).to_numpy()
         for start in range(0, plain.size, CHUNK):
-            codes = self._codes(secrets[start : start + CHUNK])
+            codes = self._codes(secrets[start : start + CHUNK], self._scratch)
             if codes is None:
                 self.give_up()
                 return
-            part = plain[start : start + CHUNK]
-            if self._exact is not None:
-                self._add(codes, part - self._first, None, inside=inside)
-                continue
-            scaled = part * (1.0 / self._width)
-            floors = np.floor(scaled)
-            scaled -= floors
-            scaled *= PLACES
-            self._add(codes, floors.astype(np.int64) - self._first, scaled.astype(np.int64), inside=inside)
+            cells, places = self._found(plain[start : start + CHUNK])
+            self._add(codes, cells, places, inside=inside)
+
+    def _found(self, values: NDArray[Any]) -> tuple[Numbers, Numbers | None]:
+        """Numbers of the cells of some values, and the places in them."""
+        scratch, rows = self._scratch, values.size
+        cells, places = scratch.cells[:rows], scratch.places[:rows]
+        if self._exact is not None:
+            return np.subtract(values, self._first, out=cells), None
+        floats, floors = scratch.floats[:rows], scratch.floors[:rows]
+        np.multiply(values, 1.0 / self._width, out=floats)
+        np.floor(floats, out=floors)
+        floats -= floors
+        floats *= PLACES
+        np.copyto(cells, floors, casting="unsafe")
+        cells -= self._first
+        np.copyto(places, floats, casting="unsafe")
+        return cells, places
 
     def give_up(self) -> None:
         """Count nothing any more."""

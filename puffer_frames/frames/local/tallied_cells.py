@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -13,6 +14,7 @@ from puffer_frames.frames.tally import Bits, Codes, Tally
 from puffer_frames.noise.postprocessing import Bounds
 
 FEWEST_ROWS = 1 << 18
+_BLOCK = 1 << 17
 _SAMPLE = 1 << 16
 """Rows, spread over the table, that are to hold every secret."""
 
@@ -27,29 +29,38 @@ def tallied_cells(table: nw.DataFrame[Any], width: float, domain: Bounds | None,
     if others or not table.implementation.is_polars() or len(table) < FEWEST_ROWS:
         return None
     frame: pl.DataFrame = table.to_native()
-    labels, values = frame[key], frame["value"].cast(pl.Float64)
-    bits = None if labels.null_count() else _bits(labels)
-    if bits is None:
+    marker = None if frame[key].null_count() else _marker(frame.schema[key])
+    if marker is None:
         return None
-    sample = np.arange(0, len(frame), -(-len(frame) // _SAMPLE))
-    codes = Codes.of(frame.select(key)[sample], bits[sample])
-    if domain is not None:
-        values = values.clip(*domain)
-    low, high = float(values.min()), float(values.max())  # type: ignore[arg-type]
+    sample = frame.select(key)[np.arange(0, len(frame), -(-len(frame) // _SAMPLE))]
+    codes = Codes.of(sample, marker(sample.to_series()))
+    low, high = _ends(frame["value"], domain)
     tally = Tally.in_cells(low, high, width, codes) if codes else None
     if tally is None:
         return None
-    tally.take(values.rechunk(), bits, low=low, high=high)
+    for block in frame.iter_slices(_BLOCK):
+        values = block["value"].rechunk().cast(pl.Float64)
+        values = values if domain is None else values.clip(*domain)
+        tally.take(values, marker(block[key]), low=low, high=high)
     counted = tally.counted()
     return None if counted is None else nw.from_native(counted.table, eager_only=True)
 
 
-def _bits(labels: pl.Series) -> Bits | None:
-    """64 bits for each secret, equal for equal ones; None for secrets that have no such bits at once."""
-    if labels.dtype in (pl.Categorical, pl.Enum):
-        labels = labels.to_physical()
-    if labels.dtype.is_integer() and labels.dtype not in (pl.Int128, pl.UInt128):
-        return labels.cast(pl.UInt64 if labels.dtype == pl.UInt64 else pl.Int64).to_numpy().view(np.uint64)
-    if labels.dtype in (pl.String, pl.Boolean):
-        return labels.hash(secrets.randbits(64)).to_numpy()
+def _ends(values: pl.Series, domain: Bounds | None) -> tuple[float, float]:
+    """The smallest and the largest value, moved into the domain."""
+    ends: list[Any] = [values.min(), values.max()]
+    low, high = np.clip(np.array(ends, dtype=np.float64), *(domain or (None, None))).tolist()
+    return low, high
+
+
+def _marker(dtype: pl.DataType) -> Callable[[pl.Series], Bits] | None:
+    """What gives 64 bits to each secret, equal to equal ones alone; None for secrets that have no such bits at once."""
+    if dtype in (pl.String, pl.Boolean):
+        seed = secrets.randbits(64)
+        return lambda labels: labels.hash(seed).to_numpy()
+    if dtype in (pl.Categorical, pl.Enum):
+        return lambda labels: labels.to_physical().cast(pl.UInt64).to_numpy()
+    if dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128):
+        wide = pl.UInt64 if dtype == pl.UInt64 else pl.Int64
+        return lambda labels: labels.rechunk().cast(wide).to_numpy().view(np.uint64)
     return None
