@@ -124,7 +124,9 @@ class Tally:
         if exact and values.dtype.is_float():
             return None
         if not exact:
-            return cls.in_cells(low, high, 0.5 * cell_width(float(low), float(high), std=_std(values)), codes, margin=0.5)
+            return cls.in_cells(
+                low, high, 0.5 * cell_width(float(low), float(high), std=_std(values)), codes, margin=0.5
+            )
         return cls._between(low, high, 1.0, codes, margin=1.0, exact=values.dtype)
 
     @classmethod

@@ -60,8 +60,7 @@ class Cells:
     """The law falls from the first point of the cell from k on to its f-th by exp(-slope f (2 k + f + 1) - rate f)."""
     rate: float
     table: NDArray[np.int16]
-    """Cells between 0 and the first point of the flat part per sign and index, negative below 0; `_OPEN` where the index
-    leaves it open."""
+    """Cells from 0 to the lowest point of the flat part per sign and index; `_OPEN` where the index leaves it open."""
     first: NDArray[np.uint16]
     """The part that an index begins in."""
     crowded: NDArray[np.bool_]

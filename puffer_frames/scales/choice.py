@@ -18,7 +18,7 @@ from puffer_frames.papers.catalogue import Theorem
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.observed import Belief
-from puffer_frames.scales.search import is_private, loss_of, smallest_scale_of
+from puffer_frames.scales.search import is_private, loss_of, scale_of_each, smallest_scale_of
 
 _ROUNDING_STEPS = 24
 """A scale at the very edge of privacy is raised by at most 2**(_ROUNDING_STEPS - 48) of itself."""
@@ -174,7 +174,7 @@ def choose(
 def _scales(proposal: Proposal, target: Target, *, asked: Target, noise: Noise, calibration: str) -> dict[str, float]:
     """The scale that each belief alone needs."""
     if calibration == "exact":
-        return {name: smallest_scale_of(engine, asked) for name, engine in proposal.engines.items()}
+        return scale_of_each(proposal.engines, asked)
     if proposal.published is None:
         raise CalibrationError(
             "the request",

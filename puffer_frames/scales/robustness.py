@@ -63,7 +63,7 @@ def leanings(
         except CalibrationError:  # too many pairs
             continue
         try:
-            scale = smallest_scale_of(engine, asked) * factor
+            scale = smallest_scale_of(engine, asked, near=used) * factor
         except CalibrationError:
             scale = math.inf
         found.append(

@@ -25,10 +25,20 @@ _FINEST = 1e-3
 
 _SMALLEST = 1e-300
 _RAISES = 8
+_FACTOR = math.log(4.0)
+"""The longest step of the log of a scale, until steps grow."""
+_LEAST_STEP = 1e-4
+_STEEP = 8.0
+"""About so fast, at least, falls the log of a delta where the scale is near the one asked for."""
+_MOST_UP = 60.0 * _FACTOR
 _LARGEST_LOG = 700.0
 """No scale is larger than e to this."""
 _FAR = 1e6
 """Stands for the log of a ratio that is 0 or infinite."""
+_NEAR = 8.0
+"""Logs of ratios beyond it are as good as this one: Brent's method would stay at the end whose loss is near."""
+_ROUNDING = 1e-6
+"""A loss that is larger by no more than this share may be so by rounding."""
 
 
 @short_traceback
@@ -104,24 +114,54 @@ def is_private(loss: Loss, scale: float, target: Target, /) -> bool:
     return loss_of(loss, scale, target).bracket.upper <= target.most
 
 
-def smallest_scale_of(loss: Loss, target: Target, /) -> float:
-    """`smallest_scale` for a prepared engine.
+def smallest_scale_of(loss: Loss, target: Target, /, *, near: float = 0.0) -> float:
+    """`smallest_scale` for a prepared engine; a scale that it may be `near` saves time where that is so.
 
     The scale of all pairs is that of the pair that binds. So one pair is searched alone; while another one still
     has too large a loss at the scale found, that one is searched next. Each round raises the scale. Where a pair is a
     little less private among the others than alone, which is rounding, so does the tolerance, some times.
     """
     worst = loss_of(loss, 0.0, target)
-    scale, searched, raised = 0.0, set[Pair](), 0
-    while worst.bracket.upper > target.most:
-        if worst.pair in searched and scale and raised < _RAISES:
+    if worst.bracket.upper <= target.most:
+        return 0.0
+    first, start = _first_pair(loss, target, worst, near=near)
+    scale, searched, raised = _search(loss.only(first), target, start=start), {first}, 0
+    while (worst := loss_of(loss, scale, target)).bracket.upper > target.most:
+        by_rounding = worst.bracket.upper <= target.most * (1 + _ROUNDING) and raised < _RAISES
+        if worst.pair in searched and scale and by_rounding:
             scale, raised = scale * (1 + RELATIVE_TOLERANCE / 2), raised + 1
         else:
             alone = worst.pair not in searched
             searched.add(worst.pair)
-            scale = max(scale, _search(loss.only(worst.pair) if alone else loss, target))
-        worst = loss_of(loss, scale, target)
+            those = loss.only(worst.pair) if alone else loss
+            scale = max(scale, _search(those, target, start=scale or start))
     return scale
+
+
+def scale_of_each(losses: Mapping[str, Loss], target: Target, /) -> dict[str, float]:
+    """`smallest_scale` of each of several beliefs: that of one is looked for near that of the one before."""
+    found, near = dict[str, float](), 0.0
+    for name, loss in losses.items():
+        found[name] = near = smallest_scale_of(loss, target, near=near)
+    return found
+
+
+def _first_pair(loss: Loss, target: Target, raw: WorstCase, *, near: float) -> tuple[Pair, float]:
+    """The pair that is searched first, and where; by default that with the largest loss without noise, which may be
+    infinite for all.
+
+    Otherwise it is that with the largest loss at a scale near the one that is wanted. A pure loss falls about as fast
+    as the scale grows.
+    """
+    start = near or loss.span / target.epsilon
+    if not start or (target.delta and not near) or (not near and raw.bracket.upper < math.inf):
+        return raw.pair, start
+    worst = loss_of(loss, start, target)
+    upper = worst.bracket.upper
+    if not near and 0 < upper < 0.5 * target.most:
+        start *= upper / target.most
+        worst = loss_of(loss, start, target)
+    return worst.pair, start
 
 
 def loss_of(loss: Loss, scale: float, target: Target, /) -> WorstCase:
@@ -147,48 +187,72 @@ def _beyond(loss: Loss, target: Target) -> Callable[[float], float]:
     return beyond
 
 
-def _search(loss: Loss, target: Target) -> float:
+def _search(loss: Loss, target: Target, *, start: float) -> float:
     """Smallest confirmed scale; 0 where the engine confirms that no noise is needed."""
-    beyond = _beyond(loss, target)
-    if is_private(loss, 0.0, target):
+    beyond, log_start = _beyond(loss, target), min(math.log(max(start, _SMALLEST)), _LARGEST_LOG)
+    if beyond(log_start) <= 0 and is_private(loss, 0.0, target):
         return 0.0
     low, high = _bracket(
         beyond,
-        start=min(math.log(max(loss.span / target.epsilon, _SMALLEST)), _LARGEST_LOG),
+        start=log_start,
         floor=math.log(max(loss.resolution * _FINEST / max(1.0, target.epsilon / 100.0), _SMALLEST)),
+        slope=_STEEP if target.delta else 1.0,
     )
     return math.exp(_tighten(beyond, low, high))
 
 
-def _bracket(beyond: Callable[[float], float], *, start: float, floor: float) -> tuple[float, float]:
-    """Logarithms of a scale that is not confirmed and of one that is, a factor of 4 apart."""
-    step = math.log(4.0)
-    high = start
-    while beyond(high) > 0:
-        high += step
-        if high > start + 60 * step or high > _LARGEST_LOG:
-            if beyond(high) == _FAR:
-                raise CalibrationError(
-                    "the request",
-                    rule="satisfiable by a finite scale",
-                    got="a loss that is infinite, or has no bound, at every scale",
-                    hint='Take noise="laplace", or priors of observed frequencies.',
-                )
-            raise CalibrationError(
-                "the request",
-                rule="satisfiable by a finite scale",
-                got="a loss that stays above epsilon at every scale tried",
-                hint="Ask for a larger epsilon, or for fewer decimal places in delta.",
-            )
-    low, steps = high - step, 0
-    while low > floor and beyond(low) <= 0:
-        steps += 1
-        stride = step * 2.0 ** max(0, steps - _EVEN_STEPS)
-        high, low = low, max(low - stride, floor) if stride > step else low - step
-    while high - low > 1.5 * step:
+def _bracket(beyond: Callable[[float], float], *, start: float, floor: float, slope: float) -> tuple[float, float]:
+    """Logarithms of a scale that is not confirmed and of one that is, at most a factor of some 4 apart.
+
+    A step is as long as the last two values ask for, at least twice the one before, and at most a factor of 4; how fast
+    the log of the loss falls is guessed first.
+    """
+    if beyond(start) > 0:
+        low, stride = start, _LEAST_STEP
+        while True:
+            stride = _stride(beyond(low), slope, stride)
+            high = low + stride
+            if high > start + _MOST_UP or high > _LARGEST_LOG:
+                raise _never_private(beyond(low))
+            if beyond(high) <= 0:
+                return low, high
+            slope, low = (beyond(low) - beyond(high)) / stride, high
+    high, stride, steps = start, _LEAST_STEP, 0
+    while high > floor:
+        stride = _stride(-beyond(high), slope, stride)
+        steps += stride == _FACTOR
+        low = high - stride if steps <= _EVEN_STEPS else max(high - _FACTOR * 2.0 ** (steps - _EVEN_STEPS), floor)
+        if low <= floor or beyond(low) > 0:
+            break
+        slope, high = (beyond(low) - beyond(high)) / (high - low), low
+    else:
+        low = floor
+    while high - low > 1.5 * _FACTOR:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if beyond(middle) <= 0 else (middle, high)
     return low, high
+
+
+def _stride(beyond: float, slope: float, before: float) -> float:
+    """Length of the next step, from how far the last one is from the loss asked for."""
+    wanted = 1.05 * beyond / slope if slope > 0 else _FACTOR
+    return min(max(wanted, 2 * before, _LEAST_STEP), _FACTOR)
+
+
+def _never_private(beyond: float) -> CalibrationError:
+    if beyond == _FAR:
+        return CalibrationError(
+            "the request",
+            rule="satisfiable by a finite scale",
+            got="a loss that is infinite, or has no bound, at every scale",
+            hint='Take noise="laplace", or priors of observed frequencies.',
+        )
+    return CalibrationError(
+        "the request",
+        rule="satisfiable by a finite scale",
+        got="a loss that stays above epsilon at every scale tried",
+        hint="Ask for a larger epsilon, or for fewer decimal places in delta.",
+    )
 
 
 def _tighten(beyond: Callable[[float], float], low: float, high: float) -> float:
@@ -199,7 +263,11 @@ def _tighten(beyond: Callable[[float], float], low: float, high: float) -> float
     """
     tolerance = RELATIVE_TOLERANCE / 2
     if beyond(low) > 0:
-        root = float(brentq(beyond, low, high, xtol=tolerance / 4, rtol=1e-14, maxiter=60, disp=False))
+
+        def near(log_scale: float) -> float:
+            return min(max(beyond(log_scale), -_NEAR), _NEAR)
+
+        root = float(brentq(near, low, high, xtol=tolerance / 4, rtol=1e-14, maxiter=60, disp=False))
         for probe in (root + tolerance / 2, root - tolerance / 2):
             if low < probe < high:
                 low, high = (low, probe) if beyond(probe) <= 0 else (probe, high)

@@ -7,8 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from puffer_frames.frames import cells, summary
-from puffer_frames.frames import tally
+from puffer_frames.frames import cells, summary, tally
 from puffer_frames.frames.plans import blocks, lazy
 from puffer_frames.frames.plans.survey import survey
 
