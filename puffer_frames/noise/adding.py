@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.noise.stream import Numbers, Rows, Stream, Words, Workspace
+from puffer_frames.noise.stream import Numbers, Rows, Stream, Words, Workspace, Workspaces
 from puffer_frames.numbers.rounding import LARGEST, nearest
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
@@ -76,7 +76,14 @@ class Sampler(Protocol):
 
 
 def add_noise(
-    values: Reals, sampler: Sampler, /, *, stream: Stream, rows: Rows | None = None, threads: int | None = None
+    values: Reals,
+    sampler: Sampler,
+    /,
+    *,
+    stream: Stream,
+    rows: Rows | None = None,
+    threads: int | None = None,
+    workspaces: Workspaces | None = None,
 ) -> FloatArray:
     r"""Values on the grid g plus grid noise, :math:`y = g\,(\mathrm{rint}(x / g) + N)`.
 
@@ -91,6 +98,8 @@ def add_noise(
         Numbers of the rows, in any order; by default 0, ..., n - 1.
     threads : int, optional
         By default one, two from about two million rows on.
+    workspaces : Workspaces, optional
+        Of earlier calls.
 
     Notes
     -----
@@ -106,12 +115,13 @@ def add_noise(
     starts = list(range(0, values.size, BLOCK_ROWS))
 
     chunk = CHUNK_ROWS * threads  # threads wait for one another less often
+    spare = workspaces or Workspaces()
 
     def add(mine: Sequence[int]) -> None:
-        workspace = Workspace(min(chunk, values.size))
-        for start in mine:
-            part = slice(start, start + BLOCK_ROWS)
-            _add_block(values[part], sampler, stream, numbered[part], out[part], workspace, chunk=chunk)
+        with spare.lent(min(chunk, values.size)) as workspace:
+            for start in mine:
+                part = slice(start, start + BLOCK_ROWS)
+                _add_block(values[part], sampler, stream, numbered[part], out[part], workspace, chunk=chunk)
 
     if threads == 1:
         add(starts)

@@ -11,7 +11,7 @@ import numpy as np
 from puffer_frames.noise.adding import Reals, add_noise
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds, Replacement, postprocess
-from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows
+from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Workspaces
 from puffer_frames.priors.prior import FloatArray
 
 Move: TypeAlias = Callable[[Reals, Rows | None], FloatArray]
@@ -41,12 +41,13 @@ class Mechanism:
         """The function from values to released ones: that of a row depends on its value and its number alone."""
         stream = self.key.stream(Purpose.NOISE, self.column)
         sampler = self.noise.sampler() if self.noise is not None else None
+        workspaces = Workspaces()
 
         def move(values: Reals, rows: Rows | None) -> FloatArray:
             if self.domain is not None:
                 values = values.clip(*self.domain, dtype=np.float64)
             if sampler is not None:
-                moved = add_noise(values, sampler, stream=stream, rows=rows)
+                moved = add_noise(values, sampler, stream=stream, rows=rows, workspaces=workspaces)
             else:
                 moved = values.astype(np.float64, copy=False)
             if self.remap is not None:

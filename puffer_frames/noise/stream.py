@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from typing import TypeAlias
 
@@ -33,13 +35,35 @@ _WORD = np.dtype("<u8")
 class Workspace:
     """Buffers for a chunk of rows, to be used again for the next one."""
 
-    __slots__ = ("cells", "floats", "places", "words")
+    __slots__ = ("cells", "floats", "places", "rows", "words")
 
     def __init__(self, rows: int, /) -> None:
+        self.rows = rows
         self.words = np.empty(rows + 6, dtype=_WORD)
         self.places = np.empty(rows, dtype=np.uint64)
         self.floats = np.empty(rows)
         self.cells = np.empty(rows, dtype=np.int16)
+
+
+class Workspaces:
+    """Workspaces that are lent to one call after the other, of any thread: memory that is new costs more than noise."""
+
+    __slots__ = ("_spare",)
+
+    def __init__(self) -> None:
+        self._spare: list[Workspace] = []
+
+    @contextmanager
+    def lent(self, rows: int, /) -> Iterator[Workspace]:
+        """One for chunks of so many rows."""
+        try:
+            workspace = self._spare.pop()
+        except IndexError:
+            workspace = Workspace(rows)
+        if workspace.rows < rows:
+            workspace = Workspace(rows)
+        yield workspace
+        self._spare.append(workspace)
 
 
 class Purpose(Enum):
