@@ -10,6 +10,7 @@ from kinds import entries
 
 import puffer_frames
 from puffer_frames import CalibrationError, PufferError, certificate_of
+from puffer_frames.frames.plans import series as plan_series
 from puffer_frames.frames.plans import units
 from puffer_frames.frames.series import timeline
 
@@ -195,15 +196,38 @@ def test_states_are_compared_letter_by_letter_in_spark(spark):
     assert ask(frame, state="state", time="time") == ask(expected, state="state", time="time")
 
 
-@pytest.mark.parametrize("run", [2, 3, 4, 5])
+@pytest.mark.parametrize("run", [2, 3, 4, 5, 6])
 @pytest.mark.parametrize("per", ["pooled", "unit"])
-def test_rows_that_change_between_two_passes(run, per):
-    """The passes are: a look, the first and last times, the states, a sample, and the places of all rows."""
-    whole = pl.DataFrame({"who": [0, 1] * 20, "time": [k // 2 for k in range(40)], "state": list("abba") * 10})
+@pytest.mark.parametrize("who", [[0, 1], ["a", "b"], [0, 10**6]])
+def test_rows_that_change_between_two_passes(run, per, who):
+    """The passes are: a look, the ends of units that are numbers, the first and last times, the states, a sample, and
+    the places of all rows.
+    """
+    whole = pl.DataFrame({"who": who * 20, "time": [k // 2 for k in range(40)], "state": list("abba") * 10})
     runs = iter([False] * run)
     frame = whole.lazy().map_batches(lambda rows: rows.head(30) if next(runs, True) else rows, schema=whole.schema)
     found = ask(frame, state="state", time="time", unit="who", per=per)
-    if run == 5:  # there is no sixth pass
+    if run >= 6 - (who[0] == "a"):  # there is no further pass
         assert found == ask(whole, state="state", time="time", unit="who", per=per)
     else:
         assert found[0] is CalibrationError
+
+
+@pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt16, pl.Int64, pl.UInt64])
+@pytest.mark.parametrize("apart", [1, 7, 50])
+def test_units_that_are_numbers_are_places_where_they_lie_close_together(monkeypatch, dtype, apart):
+    """Either way the series are the same."""
+    rng = np.random.default_rng(apart)
+    who = rng.integers(0, 120 // apart, 600) * apart - (0 if dtype in (pl.UInt16, pl.UInt64) else 60)
+    whole = pl.DataFrame(
+        {"who": pl.Series(who, dtype=dtype), "time": 3 * rng.permutation(600), "state": rng.choice(["a", "b"], 600)}
+    )
+    asked = {"state": "state", "time": "time", "unit": "who", "gaps": "independent", "per": "pooled"}
+    found, by_place = [], plan_series._by_place
+    for most in (8, 10**9):  # of rows per unit: the second one leaves no room for arrays
+        seen = []
+        monkeypatch.setattr(plan_series, "_ROWS_PER_UNIT", 1 if most == 8 else most)
+        monkeypatch.setattr(plan_series, "_by_place", lambda *args: seen.append(1) or by_place(*args))  # noqa: B023
+        found.append(ask(whole.lazy(), **asked))
+        assert bool(seen) == (most == 8 and dtype != pl.UInt64)
+    assert found[0] == found[1] == ask(whole, **asked)

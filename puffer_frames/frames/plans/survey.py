@@ -18,8 +18,8 @@ from puffer_frames.frames.found import Counted, Extent
 from puffer_frames.frames.order import Sample, Windows
 from puffer_frames.frames.plans import blocks
 from puffer_frames.frames.plans.blocks import in_batches
-from puffer_frames.frames.plans.trace import Bits, Marker, Marking, Trace
-from puffer_frames.frames.tally import Codes, Tally
+from puffer_frames.frames.plans.trace import Marker, Marking, Trace
+from puffer_frames.frames.tally import Bits, Codes, Tally
 from puffer_frames.priors.prior import IndexArray
 
 
