@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from puffer_frames.errors import CalibrationError, UnsoundTheoremWarning, warn
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import Laws
-from puffer_frames.loss.outcome import Loss, Verification
+from puffer_frames.loss.outcome import Loss, Verification, WorstCase
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import check_word
@@ -18,12 +18,14 @@ from puffer_frames.papers.catalogue import Theorem
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.observed import Belief
-from puffer_frames.scales.search import is_private, loss_of, scale_of_each, smallest_scale_of
+from puffer_frames.scales.search import is_private, loss_of, smallest_of_each, smallest_scale_of
 
 _ROUNDING_STEPS = 24
 """A scale at the very edge of privacy is raised by at most 2**(_ROUNDING_STEPS - 48) of itself."""
 _LEAST_STEP = 1.0 / 64
 """Steps below this share of what the loss exceeds epsilon by are left out: they cannot mend it."""
+_USUAL = 0.5
+"""The smallest scale is often about so many times the published one: it is looked for there first."""
 _EDGE = 2.0**-10
 """A loss that is proved to be beyond the request by more than this share is not at the edge."""
 
@@ -148,9 +150,11 @@ def choose(
     judged = None
     if proposal.own is not None and published is not None:
         judged = measure(proposal.own, published, proposal.held_to or target)[0]
-    scales = _scales(proposal, target, asked=asked, noise=noise, calibration=calibration)
+    scales, known = _scales(proposal, target, asked=asked, noise=noise, calibration=calibration)
     binding = max(scales, key=lambda name: scales[name])
-    scale, measured = _confirmed_by_all(engines, scales[binding], asked, quoted=quoted or asked)
+    scale, measured = _confirmed_by_all(
+        engines, scales[binding], asked, quoted=quoted or asked, known={k: known[k] for k in known if k == binding}
+    )
     if calibration == "theorem" and judged is not None and published is not None:
         _warn_if_refuted(proposal.theorem, published, judged, target, scale=scale)
     require_noise(scale, engines, target, allow_zero_noise=allow_zero_noise)
@@ -171,10 +175,14 @@ def choose(
     )
 
 
-def _scales(proposal: Proposal, target: Target, *, asked: Target, noise: Noise, calibration: str) -> dict[str, float]:
-    """The scale that each belief alone needs."""
+def _scales(
+    proposal: Proposal, target: Target, *, asked: Target, noise: Noise, calibration: str
+) -> tuple[dict[str, float], dict[str, WorstCase]]:
+    """The scale that each belief alone needs, and the loss of that belief there, where it is known."""
     if calibration == "exact":
-        return scale_of_each(proposal.engines, asked)
+        near = _USUAL * (proposal.published or 0.0)
+        found = smallest_of_each(proposal.engines, asked, near=near if near < math.inf else 0.0)
+        return {name: scale for name, (scale, _) in found.items()}, {name: worst for name, (_, worst) in found.items()}
     if proposal.published is None:
         raise CalibrationError(
             "the request",
@@ -184,7 +192,7 @@ def _scales(proposal: Proposal, target: Target, *, asked: Target, noise: Noise, 
             + (", or ask for a delta above 0." if noise.takes_delta and not target.delta else "."),
         )
     proposed = max(proposal.published, proposal.on_grid or 0.0)
-    return {name: confirmed(engine, proposed, asked) for name, engine in proposal.engines.items()}
+    return {name: confirmed(engine, proposed, asked) for name, engine in proposal.engines.items()}, {}
 
 
 def require_noise(scale: float, beliefs: Iterable[str], target: Target, /, *, allow_zero_noise: bool) -> None:
@@ -199,9 +207,13 @@ def require_noise(scale: float, beliefs: Iterable[str], target: Target, /, *, al
         )
 
 
-def measure(engine: Loss, scale: float, target: Target, /) -> tuple[Verification, Pair, Pair]:
-    """What the engine says of a scale, and the pairs with the largest pure loss and the largest hockey stick."""
-    pure, epsilon = engine.pure(scale), target.epsilon
+def measure(
+    engine: Loss, scale: float, target: Target, /, *, known: WorstCase | None = None
+) -> tuple[Verification, Pair, Pair]:
+    """What the engine says of a scale, and the pairs with the largest pure loss and the largest hockey stick; the pure
+    loss may be known.
+    """
+    pure, epsilon = known or engine.pure(scale), target.epsilon
     if pure.bracket.upper <= epsilon:  # then f_i - e^epsilon f_j is nowhere positive
         none = Bracket(lower=0.0, upper=0.0)
         return Verification(pure_loss=pure.bracket, hockey_stick=none, epsilon=epsilon), pure.pair, pure.pair
@@ -249,15 +261,19 @@ def require_finite(scale: float, target: Target, /) -> None:
 
 
 def _confirmed_by_all(
-    engines: Mapping[str, Loss], scale: float, asked: Target, *, quoted: Target
+    engines: Mapping[str, Loss], scale: float, asked: Target, *, quoted: Target, known: Mapping[str, WorstCase]
 ) -> tuple[float, dict[str, tuple[Verification, Pair, Pair]]]:
-    """The scale, raised where an engine that needs less does not confirm it, and what every engine says of it."""
+    """The scale, raised where an engine that needs less does not confirm it, and what every engine says of it.
+
+    What some engines say of the scale as it is given may be `known`: `loss_of` it.
+    """
+    pure = {} if asked.delta else known
     while True:
-        measured = {name: measure(engine, scale, quoted) for name, engine in engines.items()}
+        measured = {name: measure(engine, scale, quoted, known=pure.get(name)) for name, engine in engines.items()}
         doubtful = [name for name, (found, _, _) in measured.items() if not found.confirms(asked)]
         if not doubtful or len(engines) == 1:  # the only one has confirmed it
             return scale, measured
-        scale = max(confirmed(engines[name], scale, asked) for name in doubtful)
+        scale, pure = max(confirmed(engines[name], scale, asked) for name in doubtful), {}
 
 
 def _warn_if_refuted(

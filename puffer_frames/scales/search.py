@@ -115,7 +115,12 @@ def is_private(loss: Loss, scale: float, target: Target, /) -> bool:
 
 
 def smallest_scale_of(loss: Loss, target: Target, /, *, near: float = 0.0) -> float:
-    """`smallest_scale` for a prepared engine; a scale that it may be `near` saves time where that is so.
+    """`smallest_scale` for a prepared engine; a scale that it may be `near` saves time where that is so."""
+    return smallest_of(loss, target, near=near)[0]
+
+
+def smallest_of(loss: Loss, target: Target, /, *, near: float = 0.0) -> tuple[float, WorstCase]:
+    """The same, and the loss there (`loss_of`).
 
     The scale of all pairs is that of the pair that binds. So one pair is searched alone; while another one still
     has too large a loss at the scale found, that one is searched next. Each round raises the scale. Where a pair is a
@@ -123,7 +128,7 @@ def smallest_scale_of(loss: Loss, target: Target, /, *, near: float = 0.0) -> fl
     """
     worst = loss_of(loss, 0.0, target)
     if worst.bracket.upper <= target.most:
-        return 0.0
+        return 0.0, worst
     first, start = _first_pair(loss, target, worst, near=near)
     scale, searched, raised = _search(loss.only(first), target, start=start), {first}, 0
     while (worst := loss_of(loss, scale, target)).bracket.upper > target.most:
@@ -135,14 +140,17 @@ def smallest_scale_of(loss: Loss, target: Target, /, *, near: float = 0.0) -> fl
             searched.add(worst.pair)
             those = loss.only(worst.pair) if alone else loss
             scale = max(scale, _search(those, target, start=scale or start))
-    return scale
+    return scale, worst
 
 
-def scale_of_each(losses: Mapping[str, Loss], target: Target, /) -> dict[str, float]:
-    """`smallest_scale` of each of several beliefs: that of one is looked for near that of the one before."""
-    found, near = dict[str, float](), 0.0
+def smallest_of_each(
+    losses: Mapping[str, Loss], target: Target, /, *, near: float
+) -> dict[str, tuple[float, WorstCase]]:
+    """`smallest_of` of each of several beliefs: that of one is looked for near that of the one before."""
+    found = dict[str, tuple[float, WorstCase]]()
     for name, loss in losses.items():
-        found[name] = near = smallest_scale_of(loss, target, near=near)
+        found[name] = smallest_of(loss, target, near=near)
+        near = found[name][0]
     return found
 
 
@@ -158,7 +166,7 @@ def _first_pair(loss: Loss, target: Target, raw: WorstCase, *, near: float) -> t
         return raw.pair, start
     worst = loss_of(loss, start, target)
     upper = worst.bracket.upper
-    if not near and 0 < upper < 0.5 * target.most:
+    if not target.delta and 0 < upper < 0.5 * target.most:
         start *= upper / target.most
         worst = loss_of(loss, start, target)
     return worst.pair, start

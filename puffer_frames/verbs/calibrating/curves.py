@@ -21,7 +21,7 @@ from puffer_frames.scales.choice import Choice, confirmed
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.repeats import times
 from puffer_frames.scales.robustness import all_laws
-from puffer_frames.scales.search import scale_of_each
+from puffer_frames.scales.search import smallest_of_each
 from puffer_frames.verbs.plans.lean_plan import LAWS
 from puffer_frames.verbs.plans.plan import Plan
 
@@ -264,7 +264,7 @@ def _scales_at(plan: Plan, choice: Choice, engines: Mapping[str, Any], target: T
         proposed = max(published or 0.0, on_grid or 0.0)
         scale = max(confirmed(engine, proposed, asked) for engine in engines.values())
     else:
-        scale = max(scale_of_each(engines, asked).values())
+        scale = max(scale for scale, _ in smallest_of_each(engines, asked, near=0.0).values())
     return math.nan if published is None else times(published, factor), times(scale, factor)
 
 
