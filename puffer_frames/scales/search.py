@@ -20,8 +20,10 @@ RELATIVE_TOLERANCE = 1e-8
 """The scale returned is at most this fraction above one that the engine does not confirm."""
 
 _FINEST = 1e-3
-"""Below this fraction of the distance of two atoms, noise leaves the loss as it is without noise, up to an epsilon of
-100; of larger ones the fraction is as much smaller."""
+"""Below this fraction of the distance of two atoms, noise leaves the loss as it is without noise."""
+_MOST_DEEPER = 50.0
+"""There the density at an atom still grows as the scale falls: a search goes on until it is e to the epsilon times as
+large, for an epsilon of at most this."""
 
 _SMALLEST = 1e-300
 _RAISES = 8
@@ -37,6 +39,8 @@ _FAR = 1e6
 """Stands for the log of a ratio that is 0 or infinite."""
 _NEAR = 8.0
 """Logs of ratios beyond it are as good as this one: Brent's method would stay at the end whose loss is near."""
+_CLOSE = 16.0
+"""Where a loss is at most so many times what was asked for, the scale that is wanted is near."""
 _ROUNDING = 1e-6
 """A loss that is larger by no more than this share may be so by rounding."""
 
@@ -139,7 +143,8 @@ def smallest_of(loss: Loss, target: Target, /, *, near: float = 0.0) -> tuple[fl
             alone = worst.pair not in searched
             searched.add(worst.pair)
             those = loss.only(worst.pair) if alone else loss
-            scale = max(scale, _search(those, target, start=scale or start))
+            start = scale if worst.bracket.upper <= _CLOSE * target.most else 0.0
+            scale = max(scale, _search(those, target, start=start))
     return scale, worst
 
 
@@ -155,15 +160,14 @@ def smallest_of_each(
 
 
 def _first_pair(loss: Loss, target: Target, raw: WorstCase, *, near: float) -> tuple[Pair, float]:
-    """The pair that is searched first, and where; by default that with the largest loss without noise, which may be
-    infinite for all.
+    """The pair that is searched first, and a scale near its own, or 0 for none.
 
-    Otherwise it is that with the largest loss at a scale near the one that is wanted. A pure loss falls about as fast
-    as the scale grows.
+    It is that with the largest loss without noise, which may be infinite for all; where it is, that with the largest
+    loss at a scale near the one that is wanted. A pure loss falls about as fast as the scale grows.
     """
+    if not near and (target.delta or raw.bracket.upper < math.inf):
+        return raw.pair, 0.0
     start = near or loss.span / target.epsilon
-    if not start or (target.delta and not near) or (not near and raw.bracket.upper < math.inf):
-        return raw.pair, start
     worst = loss_of(loss, start, target)
     upper = worst.bracket.upper
     if not target.delta and 0 < upper < 0.5 * target.most:
@@ -196,14 +200,17 @@ def _beyond(loss: Loss, target: Target) -> Callable[[float], float]:
 
 
 def _search(loss: Loss, target: Target, *, start: float) -> float:
-    """Smallest confirmed scale; 0 where the engine confirms that no noise is needed."""
-    beyond, log_start = _beyond(loss, target), min(math.log(max(start, _SMALLEST)), _LARGEST_LOG)
+    """Smallest confirmed scale; 0 where the engine confirms that no noise is needed. It begins at `start`, or for 0
+    where the distances of the values are hidden.
+    """
+    first = start or loss.span / target.epsilon
+    beyond, log_start = _beyond(loss, target), min(math.log(max(first, _SMALLEST)), _LARGEST_LOG)
     if beyond(log_start) <= 0 and is_private(loss, 0.0, target):
         return 0.0
     low, high = _bracket(
         beyond,
         start=log_start,
-        floor=math.log(max(loss.resolution * _FINEST / max(1.0, target.epsilon / 100.0), _SMALLEST)),
+        floor=math.log(max(loss.resolution * _FINEST * math.exp(-min(target.epsilon, _MOST_DEEPER)), _SMALLEST)),
         slope=_STEEP if target.delta else 1.0,
     )
     return math.exp(_tighten(beyond, low, high))
@@ -229,12 +236,13 @@ def _bracket(beyond: Callable[[float], float], *, start: float, floor: float, sl
     while high > floor:
         stride = _stride(-beyond(high), slope, stride)
         steps += stride == _FACTOR
-        low = high - stride if steps <= _EVEN_STEPS else max(high - _FACTOR * 2.0 ** (steps - _EVEN_STEPS), floor)
-        if low <= floor or beyond(low) > 0:
+        far = stride if steps <= _EVEN_STEPS else _FACTOR * 2.0 ** (steps - _EVEN_STEPS)
+        low = max(high - far, floor)
+        if beyond(low) > 0:
             break
         slope, high = (beyond(low) - beyond(high)) / (high - low), low
     else:
-        low = floor
+        return high, high
     while high - low > 1.5 * _FACTOR:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if beyond(middle) <= 0 else (middle, high)

@@ -68,6 +68,14 @@ class Compared:
         self, rows: pl.LazyFrame, columns: Sequence[str], /, *, guard: Guard, places: Sequence[int]
     ) -> Iterator[tuple[int, pl.DataFrame]]:
         marker, names = self.trace.marker, self.rows.collect_schema().names()
-        marked = marker.marked(rows, [names[k] for k in places])
-        for batch in in_batches(rows.select(*marked, *columns)):
-            yield guard.see([marker.bits(batch[:, k]) for k in range(len(places))]), batch[:, len(places) :]
+        checked = [names[k] for k in places]
+        marks, marked = marker.beside(rows, checked)
+        own = [name for k, name in enumerate(checked) if marked[k] == k]
+        for batch in in_batches(rows.select(*marks, *own, *(name for name in columns if name not in own))):
+            held = {name: batch[name].rechunk() for name in own}  # copied once, for both
+            seen = [
+                held[name] if name in held else batch[:, place - len(checked)]
+                for name, place in zip(checked, marked, strict=True)
+            ]
+            sure = guard.see([marker.bits(entries) for entries in seen])
+            yield sure, pl.DataFrame([held[name] if name in held else batch[name] for name in columns])

@@ -52,13 +52,14 @@ def survey(
     ones, so many as `own`, are looked at for their order; rows are counted by all.
     """
     marker, names = Marker(ordered=ordered), plan.collect_schema().names()
-    batches = in_batches(plan.select(*names, *marker.marked(plan, names)))
+    marks, marked = marker.beside(plan, names)
+    batches = in_batches(plan.select(*names, *marks))
     begin = _begin(batches)
     if not begin:
         return None
     first = pl.concat(begin)
     places = [secrets + k for k in range(public) if k not in coded]
-    looker = _Looker.of(first, marker, secrets=secrets, own=own, numbers=places, few=few)
+    looker = _Looker.of(first, marker, marked=marked, secrets=secrets, own=own, numbers=places, few=few)
     different = tuple(first[:, secrets + k].n_unique() for k in coded)
     del first
     marking, seen, numbers, windows = Marking(marker), list[_Seen](), _Numbers(), Windows(own)
@@ -223,27 +224,37 @@ class _Looker:
     """So many of the secrets are looked at for their order."""
     numbers: Sequence[int]
     """Places of the public columns of numbers."""
-    columns: int
-    """The frame's own ones in a batch; those for `Marker.bits` follow."""
+    marked: Sequence[int]
+    """Places of what `Marker.bits` takes for each of the frame's own columns."""
     marker: Marker
     tallies: tuple[Tally | None, ...]
 
     @classmethod
     def of(
-        cls, first: pl.DataFrame, marker: Marker, /, *, secrets: int, own: int, numbers: Sequence[int], few: int
+        cls,
+        first: pl.DataFrame,
+        marker: Marker,
+        /,
+        *,
+        marked: Sequence[int],
+        secrets: int,
+        own: int,
+        numbers: Sequence[int],
+        few: int,
     ) -> _Looker:
         """By what the first rows hold."""
-        columns, labels = first.width // 2, first[:, :secrets]
-        keys = marker.key_of([marker.bits(first[:, columns + k]) for k in range(secrets)])
+        labels = first[:, :secrets]
+        keys = marker.key_of([marker.bits(first[:, marked[k]]) for k in range(secrets)])
         codes = None if any(column.null_count() for column in labels) else Codes.of(labels, keys)
         values = [first[:, place] for place in numbers]
         tallies = tuple(Tally.of(column, codes, few=few) if codes else None for column in values)
-        return cls(secrets=secrets, own=own, numbers=numbers, columns=columns, marker=marker, tallies=tallies)
+        return cls(secrets=secrets, own=own, numbers=numbers, marked=marked, marker=marker, tallies=tallies)
 
     def look(self, batch: pl.DataFrame, /) -> tuple[list[Bits], _Seen]:
         """The bits of the batch's columns, and what they say; its rows are counted."""
-        values = [batch[:, place].rechunk() for place in self.numbers]
-        bits = [self.marker.bits(batch[:, self.columns + k]) for k in range(self.columns)]
+        held = {place: batch[:, place].rechunk() for place in {*self.numbers, *self.marked}}
+        values = [held[place] for place in self.numbers]
+        bits = [self.marker.bits(held[place]) for place in self.marked]
         keys = self.marker.key_of(bits[: self.secrets])
         columns = [_Column.of(column) for column in values]
         for tally, column, found in zip(self.tallies, values, columns, strict=True):

@@ -15,6 +15,8 @@ from puffer_frames.frames.plans.gmac import BYTES, Gmac, new_key
 from puffer_frames.frames.stamps.unordered import spread
 from puffer_frames.frames.tally import Bits
 
+_OWN_BITS = (pl.Float64, pl.Int64, pl.UInt64)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
@@ -37,6 +39,15 @@ class Marker:
         for bits in columns:
             found = spread(found ^ bits)
         return found
+
+    def beside(self, plan: pl.LazyFrame, names: Sequence[str], /) -> tuple[list[pl.Expr], list[int]]:
+        """Columns for the plan, to follow its own with these names, and the place among all of what `bits` takes for
+        each of these: a column of 64-bit numbers itself.
+        """
+        schema, marked = plan.collect_schema(), self.marked(plan, names)
+        added = [k for k, name in enumerate(names) if schema[name] not in _OWN_BITS]
+        places = {k: len(names) + place for place, k in enumerate(added)}
+        return [marked[k] for k in added], [places.get(k, k) for k in range(len(names))]
 
     def marked(self, plan: pl.LazyFrame, names: Sequence[str], /) -> list[pl.Expr]:
         """Columns for the plan, made of its own with these names, that `bits` takes: numbers, or keyed hashes."""

@@ -296,7 +296,8 @@ def _ordered(rows: list[ComparedRow]) -> list[ComparedRow]:
         first.setdefault(which(row), k)
 
     def place(row: ComparedRow) -> tuple[int, float, int]:
-        return guarantees.index((row.epsilon, row.belief)), totals[which(row)], first[which(row)]
+        error = float(f"{totals[which(row)]:.6g}")  # scales are searched to 1e-8 of themselves
+        return guarantees.index((row.epsilon, row.belief)), error, first[which(row)]
 
     return sorted(rows, key=place)
 
