@@ -1,4 +1,4 @@
-"""Cells of a column with few secrets, counted by NumPy: a third of the time of a group-by."""
+"""Cells of a column with few secrets, counted by NumPy, which takes less time than a group-by."""
 
 from __future__ import annotations
 
