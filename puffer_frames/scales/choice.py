@@ -150,7 +150,8 @@ def choose(
     judged = None
     if proposal.own is not None and published is not None:
         judged = measure(proposal.own, published, proposal.held_to or target)[0]
-    scales, known = _scales(proposal, target, asked=asked, noise=noise, calibration=calibration)
+    near = _near(published or 0.0, judged, asked)
+    scales, known = _scales(proposal, target, asked=asked, noise=noise, calibration=calibration, near=near)
     binding = max(scales, key=lambda name: scales[name])
     scale, measured = _confirmed_by_all(
         engines, scales[binding], asked, quoted=quoted or asked, known={k: known[k] for k in known if k == binding}
@@ -175,13 +176,19 @@ def choose(
     )
 
 
+def _near(published: float, judged: Verification | None, asked: Target) -> float:
+    """A scale near which the smallest one may be, or 0: a pure loss falls about as fast as the scale grows."""
+    if judged is None or asked.delta or not 0 < judged.pure_loss.upper <= asked.epsilon:
+        return _USUAL * published if published < math.inf else 0.0
+    return published * judged.pure_loss.upper / asked.epsilon
+
+
 def _scales(
-    proposal: Proposal, target: Target, *, asked: Target, noise: Noise, calibration: str
+    proposal: Proposal, target: Target, *, asked: Target, noise: Noise, calibration: str, near: float
 ) -> tuple[dict[str, float], dict[str, WorstCase]]:
     """The scale that each belief alone needs, and the loss of that belief there, where it is known."""
     if calibration == "exact":
-        near = _USUAL * (proposal.published or 0.0)
-        found = smallest_of_each(proposal.engines, asked, near=near if near < math.inf else 0.0)
+        found = smallest_of_each(proposal.engines, asked, near=near)
         return {name: scale for name, (scale, _) in found.items()}, {name: worst for name, (_, worst) in found.items()}
     if proposal.published is None:
         raise CalibrationError(
