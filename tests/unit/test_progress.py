@@ -42,6 +42,7 @@ def test_a_short_step_shows_nothing(stderr):
 
 def test_a_file_or_a_pipe_sees_nothing(monkeypatch, stderr):
     monkeypatch.setattr(progress, "DELAY", 0.0)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)  # other tests import it where it is installed
     pipe = stderr(io.StringIO())
     smallest_scale(mixtures(4), epsilon=1.0)
     assert pipe.getvalue() == ""
