@@ -99,7 +99,7 @@ def run(step, folder, *, spark):
     found = (IN_SPARK if spark else STEPS)[step](frame)
     taken = time.perf_counter() - start
     first = None if found is None or step.startswith("group-by") else found["answer"].to_list()[0]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
     print(json.dumps({"seconds": taken, "peak": peak, "answer": first}))
 
 

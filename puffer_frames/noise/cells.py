@@ -89,6 +89,11 @@ class Cells:
         beyond : int
             What is left after the last cell, in the same unit: a law without memory starts anew there. With 0 the last
             rest stands for it.
+
+        Raises
+        ------
+        ValueError
+            For more cells, or points of a cell, than the table and floats hold.
         """
         parts = [*flat, *rest]
         total = sum(parts) + beyond
@@ -97,8 +102,8 @@ class Cells:
         firsts = np.arange(1 << INDEX_BITS, dtype=np.uint64) << np.uint64(64 - INDEX_BITS)
         lasts = firsts + np.uint64((1 << (64 - INDEX_BITS)) - 1)
         low, high = (np.searchsorted(bounds, ends, side="right") for ends in (firsts, lasts))
-        assert len(flat) < -_OPEN
-        assert bits < _HALF_BITS
+        if len(flat) >= -_OPEN or bits >= _HALF_BITS:
+            raise ValueError(f"a law has fewer than {-_OPEN} cells of less than 2**{_HALF_BITS} points.")
         open_ = (low != high) | (high >= len(flat))
         return cls(
             grid=grid,

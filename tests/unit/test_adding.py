@@ -12,6 +12,7 @@ from conftest import few, run
 from puffer_frames import CalibrationError
 from puffer_frames.noise import adding
 from puffer_frames.noise.adding import add_noise, grid_noise
+from puffer_frames.noise.cells import Cells
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.laplace import Laplace
@@ -130,3 +131,10 @@ def test_one_key_gives_every_library_the_same_noise(request_):
     both = frames[0].puffer.privatize(secret="s", public=["x", "y"], epsilon=1.0, rng=5, **request_)
     x, y = both["x"] - frames[0]["x"], both["y"] - frames[0]["y"]
     assert abs(np.corrcoef(np.sign(x), np.sign(y))[0, 1]) < 0.3
+
+
+@pytest.mark.parametrize(("cells", "bits"), [(1 << 15, 4), (3, 52)])
+def test_a_law_that_the_table_does_not_hold_is_refused(cells, bits):
+    """Numbers of cells have 16 bits: more would come round as other cells."""
+    with pytest.raises(ValueError, match="fewer than 32768 cells of less than"):
+        Cells.prepare(grid=1.0, bits=bits, flat=[1] * cells, rest=[1] * cells)
