@@ -6,13 +6,14 @@ from conftest import few, sweep, thinned
 from kinds import release
 from spark_rows import few_cells, make_frame, make_table, released_rows
 
+import puffer_frames
 from puffer_frames import ArgumentError, CalibrationError
 
 plans = pytest.importorskip(
     "puffer_frames.frames.spark.table", reason="the extra spark is not installed", exc_type=ImportError
 )
 
-HIDDEN = ("check", "number", "secret_0", "public_0", "c0", "id")
+HIDDEN = ("check", "number", "sums", "secret_0", "public_0", "c0", "id")
 """Names of columns beside the released ones, at some step of the plan."""
 
 
@@ -85,6 +86,19 @@ def test_the_plan_of_a_release_has_no_hash_of_the_rows(frame, capsys):
     assert "MapInArrow" in shown
     assert "xxhash" not in shown
     assert "check" not in shown
+
+
+@pytest.mark.parametrize("parts", [1, 7])
+def test_without_row_id_the_release_is_computed_once(frame, parts, capsys):
+    """What is handed on holds neither the key nor the raw rows; some partitions here have no rows."""
+    released = release(frame.limit(5).repartition(parts), nulls="drop", keep="id")
+    released.explain(mode="extended")
+    shown = capsys.readouterr().out
+    assert "ExistingRDD" in shown
+    assert "MapInArrow" not in shown
+    rows = released.toArrow()
+    assert puffer_frames.certificate_of(released).verify(pl.from_arrow(rows)) == "intact, unsigned"
+    assert rows.equals(released.toArrow())
 
 
 def test_every_release_hashes_rows_in_its_own_way(frame, monkeypatch):

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import narwhals.stable.v2 as nw
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferWarning
 from puffer_frames.frames.coded import Change, known_levels, other_levels
@@ -23,7 +23,7 @@ from puffer_frames.frames.noisy import NUMBER, NoiseStep
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.series.asked import SeriesColumns
-from puffer_frames.frames.spark.batches import CHECK, SumStep, totals
+from puffer_frames.frames.spark.batches import CHECK, SUMS, SummedNoise, SumStep, total_of, totals
 from puffer_frames.frames.spark.kept import warn_of_kept_in_spark
 from puffer_frames.frames.spark.numbered_rows import first_numbers, materialised
 from puffer_frames.frames.spark.passes import changed, check_numbers, counted_rows, estimate, look, row_hash
@@ -298,18 +298,23 @@ class SparkRows:
         named = self.roles.row_id is not None
         plain = {name: alias for alias, name in self.roles.plain("public", "keep").items()}
         names = [name for name in self.names if name in plain]
-        selected = [F.col(plain[name]) for name in names]
         step = NoiseStep(
             mechanisms={plain[name]: change for name, change in mechanisms.items()},
             given=[plain[name] for name in strata_columns(mechanisms.values())],
             firsts=None if named else first_numbers(self.rows),
         )
         self._check_levels(mechanisms)
-        sums, check = _sum(self.rows.select(NUMBER, *selected, *self._hash()), names, noise=step)
-        if named and (check, sums.rows) != (self.found[CHECK], self.found["rows"]):
-            raise changed("the noise")
+        rows = self.rows.select(NUMBER, *(plain[name] for name in names))
+        if named:
+            hashed = self.rows.select(*rows.columns, *self._hash())
+            sums, check = _sum(hashed, names, noise=step)
+            if (check, sums.rows) != (self.found[CHECK], self.found["rows"]):
+                raise changed("the noise")
+            noisy = rows.mapInArrow(step.noise, released_schema(rows, step.mechanisms))
+        else:
+            noisy, sums = _noisy_once(rows, SummedNoise(names=names, noise=step))
         # of the released columns alone, and under an alias: filter and orderBy do not look for names below one
-        released = _noisy(self.rows.select(NUMBER, *selected), step).toDF(*names).alias("released")
+        released = noisy.toDF(*names).alias("released")
         return Released(frame=released, rows=sums.rows, sample={}, fingerprint=sums.digest(names))
 
     def _check_levels(self, changes: Mapping[str, Change]) -> None:
@@ -340,6 +345,10 @@ def _sum(frame: SparkFrame, names: Sequence[str], *, noise: NoiseStep | None = N
     return totals(frame.mapInArrow(step.sums, numbers).toArrow())
 
 
-def _noisy(rows: SparkFrame, step: NoiseStep) -> SparkFrame:
-    """The rows with noise, without their numbers."""
-    return rows.mapInArrow(step.noise, released_schema(rows, step.mechanisms))
+def _noisy_once(rows: SparkFrame, step: SummedNoise) -> tuple[SparkFrame, RowSums]:
+    """The rows with noise, without their numbers, computed once; and their sums."""
+    schema = released_schema(rows, step.noise.mechanisms)
+    summed = StructType([*schema.fields, StructField(SUMS, ArrayType(LongType()))])
+    noisy = materialised(rows.mapInArrow(step.batches, summed))
+    sums = noisy.select(SUMS).filter(F.col(SUMS).isNotNull()).toArrow()
+    return noisy.select(*schema.names), total_of(sums.column(SUMS))
