@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import sys
+from typing import TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import FloatArray
@@ -27,6 +29,10 @@ PLACES = 1 << 16
 """Places in a cell, whose sum is kept beside the number of its values: a mean is off by less than two places, which
 are `MEANS_ERROR`."""
 _LARGEST = sys.float_info.max
+_CHUNK = 1 << 15
+"""Cells whose means are found together: memory that is new costs more than the arithmetic."""
+
+Integers: TypeAlias = NDArray[np.int64]
 
 
 def cell_width(low: float, high: float, /, *, std: float) -> float:
@@ -85,19 +91,23 @@ def place_of(width: float, domain: Bounds | None, /) -> nw.Expr:
     return ((value - value.floor()) * float(PLACES)).floor().cast(nw.Int64)
 
 
-def means_of(numbers: FloatArray, places: FloatArray, width: float, /) -> FloatArray:
+def means_of(numbers: Integers, sums: Integers, counts: Integers, width: float, /) -> FloatArray:
     """Means of the values of some cells, within `MEANS_ERROR` of a width but for their own rounding.
 
     Parameters
     ----------
     numbers : array, shape (cells,)
         The cells' numbers.
-    places : array, shape (cells,)
-        Means of the places of their values.
+    sums, counts : array, shape (cells,)
+        Sums of the places of their values, and how many these are.
     """
-    means = (numbers + (places + 0.5) / PLACES) * width
-    ends: FloatArray = np.nextafter((numbers + 1) * width, -np.inf)
-    return np.minimum(means, ends)
+    means = np.empty(numbers.size)
+    for start in range(0, numbers.size, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        own = numbers[part].astype(np.float64)
+        found = (own + (sums[part] / counts[part] + 0.5) / PLACES) * width
+        np.minimum(found, np.nextafter((own + 1) * width, -np.inf), out=means[part])
+    return means
 
 
 def _in_widths(width: float, domain: Bounds | None) -> nw.Expr:

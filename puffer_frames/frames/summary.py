@@ -95,11 +95,17 @@ def _in_cells(values_of: Values, *, groups: Sequence[str], public: str, domain: 
     width = cells.cell_width(low, high, std=values_of.std())
     counted = values_of.in_cells(width, domain)
     for _ in range(cells.MOST_PASSES):
-        finer = cells.finer_width(width, full=int(counted["value"].n_unique()), least=cells.least_width(low, high))
+        finer = cells.finer_width(width, full=_full(counted["value"]), least=cells.least_width(low, high))
         if finer == width:
             break
         width, counted = finer, values_of.in_cells(finer, domain)
     return _of_cells(counted, width, groups=groups)
+
+
+def _full(cells_of_rows: nw.Series[Any]) -> int:
+    """How many cells hold values, or hardly more than is asked: the first rows mostly have enough."""
+    some = int(cells_of_rows.head(_LONG).n_unique())
+    return some if some >= cells.FEWEST_CELLS else int(cells_of_rows.n_unique())
 
 
 def count_in_cells(
@@ -112,10 +118,12 @@ def count_in_cells(
 
 
 def _of_cells(counted: nw.DataFrame[Any], width: float, /, *, groups: Sequence[str]) -> Summary:
-    counts, numbers, places = (counted[name].to_numpy().astype(np.int64) for name in ("count", "value", "place"))
+    counts, numbers, places = (
+        counted[name].to_numpy().astype(np.int64, copy=False) for name in ("count", "value", "place")
+    )
     labels, codes = _numbered(counted, counts, groups=groups)
     codes, found, often, sums = _by_cell(codes, numbers, counts, places)
-    means = cells.means_of(found.astype(np.float64), sums / often, width)
+    means = cells.means_of(found, sums, often, width)
     return Summary(counts=_parts(labels, codes, means, often), radius=0.5 * width)
 
 

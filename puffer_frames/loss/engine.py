@@ -35,7 +35,7 @@ from puffer_frames.noise.stable_shape import stable_shape
 from puffer_frames.numbers.arguments import check_epsilon, check_scale
 from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.pairs import Pairs
-from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.priors.prior import Prior, Secret, all_at_middles
 
 MOST_PAIRS_OF_SETS = 300
 """Of secrets with sets of laws under other noise than Laplace's, which takes milliseconds per pair and scale."""
@@ -86,7 +86,7 @@ def privacy_loss(
     """
     if isinstance(noise, Laplace) and rows == 1 and CellMeansLoss.suits(priors):
         return CellMeansLoss(priors, pairs=pairs)
-    given, priors = priors, {secret: prior.at_middles() for secret, prior in priors.items()}
+    given, priors = priors, all_at_middles(priors)
     if pairs == "all":
         priors = _outermost_shifts(priors)
     radius = max(prior.radius for prior in priors.values())

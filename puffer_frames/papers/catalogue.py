@@ -51,11 +51,22 @@ class Theorem:
     """True where it is about whole rows of several columns, not about one of them."""
 
     def scale_for(
-        self, priors: Mapping[Secret, Prior], target: Target, /, *, noise: Noise, pairs: Pairs
+        self,
+        priors: Mapping[Secret, Prior],
+        target: Target,
+        /,
+        *,
+        noise: Noise,
+        pairs: Pairs,
+        distance: float | None = None,
     ) -> float | None:
-        """The scale that it asks for of a noise; None where it has no condition."""
+        """The scale that it asks for of a noise; None where it has no condition. The largest W-infinity distance of
+        discrete priors may be known.
+        """
         if self.scale is None:
             return None
+        if self.scale is _kantorovich and distance is not None:
+            return noise.hide(distance, target)
         if noise == PUBLISHED_FOR:
             return self.scale(priors, target, pairs=pairs)
         if not self.coupled:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -15,6 +15,8 @@ from puffer_frames.priors.prior import FloatArray, Secret, middles
 
 Counts = tuple[FloatArray, NDArray[np.int64]]
 """Distinct values, ascending, and how often each occurs."""
+
+_CACHED = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +83,28 @@ def extent_of(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[flo
 def in_wider_cells(counts: Mapping[Secret, Counts], /, *, radius: float) -> dict[Secret, Counts]:
     """Values of each secret, ascending, and how often each occurs, by cells of twice the radius, or equal values for 0.
 
-    The sums of all secrets are found at once.
+    The sums of many secrets are found at once.
     """
+    found = dict[Secret, Counts]()
+    for secrets in in_parts(counts):
+        found |= _in_wider_cells({secret: counts[secret] for secret in secrets}, radius=radius)
+    return found
+
+
+def in_parts(counts: Mapping[Secret, Counts], /) -> Iterator[list[Secret]]:
+    """The secrets, some at a time: about so many values that arrays of them stay in the cache."""
+    part, size = list[Secret](), 0
+    for secret, (values, _) in counts.items():
+        part.append(secret)
+        size += values.size
+        if size >= _CACHED:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
+
+
+def _in_wider_cells(counts: Mapping[Secret, Counts], *, radius: float) -> dict[Secret, Counts]:
     values = np.concatenate([own for own, _ in counts.values()])
     often = np.concatenate([own for _, own in counts.values()])
     ends = np.cumsum([own.size for own, _ in counts.values()])
@@ -93,8 +115,8 @@ def in_wider_cells(counts: Mapping[Secret, Counts], /, *, radius: float) -> dict
     totals = np.add.reduceat(often, first)
     found = values[first]
     if radius:
-        starts = keys[first] * (2 * radius)
-        within = (values - np.repeat(starts, np.diff(first, append=values.size))) * often
+        begins = keys * (2 * radius)  # of the cells, exact
+        starts, within = begins[first], (values - begins) * often
         found = np.minimum(starts + np.add.reduceat(within, first) / totals, np.nextafter(starts + 2 * radius, -np.inf))
     places = pairwise(np.append(0, np.searchsorted(first, ends)).tolist())
     return {secret: (found[a:b], totals[a:b]) for secret, (a, b) in zip(counts, places, strict=True)}

@@ -85,15 +85,17 @@ def choose_column(
     engines = {name: belief_loss(one.laws, pairs=pairs, noise=noise, rows=rows) for name, one in covered.items()}
     own = next((engines[name] for name, one in covered.items() if one.laws is assumed and rows == 1), None)
     asked, share = noise.unrounded(target), target.share(rows)
-    distance = max(_distance(one.laws, pairs=pairs) for one in covered.values())
-    published = chosen.scale_for(assumed, share, noise=noise, pairs=pairs)
+    distances = {name: _distance(one.laws, pairs=pairs) for name, one in covered.items()}
+    distance = max(distances.values())
+    known = next((distances[name] for name, one in covered.items() if one.laws is assumed), None)
+    published = chosen.scale_for(assumed, share, noise=noise, pairs=pairs, distance=known)
     proposal = Proposal(
         theorem=chosen,
         engines=engines,
         published=published,
         on_grid=None
         if published is None or calibration == "exact"
-        else chosen.scale_for(assumed, asked, noise=noise, pairs=pairs),
+        else chosen.scale_for(assumed, asked, noise=noise, pairs=pairs, distance=known),
         own=own or privacy_loss(assumed, pairs=pairs, noise=noise),
         held_to=share,
         adds_up_from=noise.hide_on_grid(distance, share) if distance < math.inf else math.inf,

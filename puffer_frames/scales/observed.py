@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from puffer_frames.priors.prior import FloatArray, Prior, Secret, observed_priors
-from puffer_frames.priors.summary import Counts, extent_of, in_wider_cells
+from puffer_frames.priors.prior import Prior, Secret, observed_priors
+from puffer_frames.priors.summary import Counts, extent_of, in_parts, in_wider_cells
 
 Belief: TypeAlias = Mapping[Secret, Prior]
 """One law per secret."""
@@ -31,7 +31,7 @@ def _merged(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[Mappi
     low, high = extent_of(counts, radius=radius)
     cells = (high - low) / (2 * radius) if radius else 0.0
     if len(counts) * cells > MOST_ENTRIES:  # of which a column in clusters or with an outlier fills few
-        cells = _filled(np.concatenate([values for values, _ in counts.values()]), low, 2 * radius, most=cells)
+        cells = _filled(counts, low, 2 * radius, most=cells)
     times = math.ceil(len(counts) * cells / MOST_ENTRIES)
     if times <= 1:
         return counts, radius
@@ -39,11 +39,13 @@ def _merged(counts: Mapping[Secret, Counts], /, *, radius: float) -> tuple[Mappi
     return in_wider_cells(counts, radius=wider), wider
 
 
-def _filled(values: FloatArray, low: float, width: float, /, *, most: float) -> int:
+def _filled(counts: Mapping[Secret, Counts], low: float, width: float, /, *, most: float) -> int:
     """How many cells hold values, of so many from the lowest one on."""
-    keys = np.floor(values / width) - math.floor(low / width)
+    first = math.floor(low / width)
     if most > _FEW_CELLS:
-        return int(np.unique(keys).size)
+        return int(np.unique(np.floor(np.concatenate([values for values, _ in counts.values()]) / width)).size)
     held = np.zeros(int(most) + 2, dtype=bool)
-    held[keys.astype(np.intp)] = True
+    for secrets in in_parts(counts):
+        keys = np.floor(np.concatenate([counts[secret][0] for secret in secrets]) / width) - first
+        held[keys.astype(np.intp)] = True
     return int(held.sum())

@@ -2,11 +2,13 @@ import math
 
 import numpy as np
 import pytest
+from mpmath import exp, log, mp, mpf
 from scipy.special import logsumexp
 
 from puffer_frames import ArgumentError, Prior, hockey_stick, pure_loss
-from puffer_frames.loss.atoms.discrete import DiscreteLoss
-from puffer_frames.loss.atoms.recursion import log_densities
+from puffer_frames.loss.atoms import discrete
+from puffer_frames.loss.atoms.discrete import DiscreteLoss, on_one_grid
+from puffer_frames.loss.atoms.recursion import log_at_atoms, log_densities
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 
 
@@ -24,6 +26,46 @@ def test_recursion_equals_direct_sums(scale, n):
     for row, w in zip(tables.log_f, weights, strict=True):
         direct = direct_log_density(x, w, scale)
         assert np.abs(row - direct).max() <= (tables.error(row) + 1e-12 * np.abs(direct)).max()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_densities_in_one_block_are_within_their_error(seed):
+    """Beside sums with 60 digits: weights to 2**-300, spans to 300 scales, far from 0 or not."""
+    rng = np.random.default_rng(seed)
+    with mp.workdps(60):
+        for _ in range(12):
+            x = np.unique(rng.normal(size=6) * 10.0 ** rng.uniform(-3, 6) + rng.choice([0.0, 1e9]))
+            weights = rng.random((2, x.size)) * 2.0 ** -rng.integers(0, 300, size=(2, x.size))
+            scale = (x[-1] - x[0] + 1e-9) / 10.0 ** rng.uniform(-2, math.log10(299))
+            found, roundoffs = log_at_atoms(x, weights, scale=scale)
+            tables = log_densities(x, weights, scale=scale)
+            assert roundoffs == pytest.approx(tables.roundoffs)
+            for row, own, error in zip(weights, found, tables.error(tables.log_f), strict=True):
+                for k, value in enumerate(x):
+                    terms = (mpf(w) * exp(-abs(mpf(value) - mpf(y)) / mpf(scale)) for w, y in zip(row, x, strict=True))
+                    assert abs(log(sum(terms)) - mpf(own[k])) <= mpf(error[k])
+
+
+def test_densities_in_one_block_are_refused_where_floats_do_not_hold_them():
+    x = np.array([0.0, 1.0])
+    assert log_at_atoms(x, np.array([[1.0, 0.0]]), scale=1 / 300) is None
+    assert log_at_atoms(np.arange(4097.0), np.ones((1, 4097)), scale=1e9) is None
+    assert log_at_atoms(x, np.array([[2.0**-890, 0.0]]), scale=1 / 250) is None
+    assert log_at_atoms(x, np.array([[2.0**-890, 0.0]]), scale=1.0) is not None
+
+
+def test_values_on_a_grid_are_numbered_as_by_unique(monkeypatch):
+    monkeypatch.setattr(discrete, "_ALONE", 100)
+    rng = np.random.default_rng(2)
+    values = (rng.integers(-20, 20, 500) + 0.5) * 2.0**-7
+    positions, places = on_one_grid(values, width=2.0**-7)
+    expected = np.unique(values, return_inverse=True)
+    assert np.array_equal(positions, expected[0])
+    assert np.array_equal(places, expected[1])
+    assert on_one_grid(values, width=0.0) is None
+    assert on_one_grid(values[:99], width=2.0**-7) is None  # few
+    assert on_one_grid(values, width=2.0**-6) is None  # two in a cell
+    assert on_one_grid(np.append(values, 1e9), width=2.0**-7) is None  # far apart
 
 
 def test_recursion_is_finite_where_sums_of_exponentials_are_not():
@@ -98,8 +140,13 @@ def test_chunks_change_nothing(monkeypatch):
     priors = {s: Prior.empirical(rng.integers(0, 30, 40)) for s in range(7)}
     whole = DiscreteLoss(priors, pairs="all")
     expected = whole.pure(1.0), whole.hockey_stick(1.0, epsilon=0.1)
-    monkeypatch.setattr("puffer_frames.loss.atoms.discrete._CHUNK", 50)
-    assert (whole.pure(1.0), whole.hockey_stick(1.0, epsilon=0.1)) == expected
+    blocks = whole.pure(0.01)  # a span of 2,900 scales
+    for name in ("_CHUNK", "_CACHED"):
+        monkeypatch.setattr(discrete, name, 50)
+    for alone in (1 << 20, 1):  # one thread, and two
+        monkeypatch.setattr(discrete, "_ALONE", alone)
+        assert (whole.pure(1.0), whole.hockey_stick(1.0, epsilon=0.1)) == expected
+        assert whole.pure(0.01) == blocks
 
 
 def test_rounding_bound_is_small_on_large_tables():

@@ -6,27 +6,29 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TypeAlias
 
 import numpy as np
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.atoms.positive_part import positive_part, raw_of_integers, raw_positive_part
 from puffer_frames.loss.atoms.ratio import ratio_cells
-from puffer_frames.loss.atoms.recursion import AtomDensities, log_densities
+from puffer_frames.loss.atoms.recursion import AtomDensities, LogError, in_one_block, log_at_atoms, log_densities
 from puffer_frames.loss.atoms.scaled import LEAST, NOTHING, filled, fits_floats, scaled_weights
 from puffer_frames.loss.atoms.sparse import SparseAtoms
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.loss.ratio_cells import RatioCells
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 
 _CHUNK = 1 << 21
 """Entries of the largest temporary table."""
-_PAIRS_CHUNK = 1 << 17
-"""The same for pairs, whose many passes should stay in the cache."""
+_CACHED = 1 << 17
+"""The same where there are many passes over it, which should stay in the cache: pairs, and atoms in one block."""
+_ALONE = 1 << 20
+"""Up to so many entries one thread is as fast as two."""
 _MOST_EXACT_PAIRS, _MOST_EXACT_ATOMS = 64, 1 << 16
 """Up to here the raw hockey stick is that of whole numbers: a delta may be the very mass that one secret has alone."""
 
@@ -34,8 +36,6 @@ MOST_PAIRS_IN_CELLS = 200
 """The laws of the losses of more are not held at once."""
 MOST_SECRETS = 10_000
 """With more, fifty million pairs would be compared one by one; the pure loss over all pairs has no limit."""
-
-_Error: TypeAlias = Callable[[FloatArray], FloatArray]
 
 
 class DiscreteLoss:
@@ -74,8 +74,9 @@ class DiscreteLoss:
         given = np.concatenate([prior.weights for prior in priors.values()])
         sizes = np.array([prior.means.size for prior in priors.values()])
         starts = np.append(0, np.cumsum(sizes))
-        positions, places = np.unique(means, return_inverse=True)
-
+        widths = {2 * prior.radius for prior in priors.values()}
+        found = on_one_grid(means, width=widths.pop()) if len(widths) == 1 else None
+        positions, places = found or np.unique(means, return_inverse=True)
         if float(given.min()) < LEAST:
             mantissas = np.zeros((sizes.size, positions.size))
             exponents = np.full(mantissas.shape, NOTHING, dtype=np.intp)
@@ -220,22 +221,24 @@ class DiscreteLoss:
                 i, j = (i, j) if i != j else (0, 1)  # every prior is the same
                 bracket = Bracket(lower=max(0.0, found - slack), upper=found + slack)
                 return WorstCase(bracket=bracket, pair=(self._secrets[i], self._secrets[j]))
-        n = self._positions.size
-        highest, lowest = np.full(n, -np.inf), np.full(n, np.inf)
-        at_highest, at_lowest = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
-        step = max(1, _CHUNK // n)
-        for start in range(0, len(self._secrets), step):
-            log_f, error = self._log_densities(slice(start, start + step), scale)
-            above, below = log_f.argmax(axis=0), log_f.argmin(axis=0)
-            most, least = log_f[above, np.arange(n)], log_f[below, np.arange(n)]
-            higher, lower_ = most > highest, least < lowest
-            highest[higher], at_highest[higher] = most[higher], start + above[higher]
-            lowest[lower_], at_lowest[lower_] = least[lower_], start + below[lower_]
-        low, high, at = largest_ratio(highest, lowest, error)
-        pair = self._secrets[at_highest[at]], self._secrets[at_lowest[at]]
-        if pair[0] == pair[1]:  # every prior is the same
-            pair = self._secrets[0], self._secrets[1]
-        return WorstCase(bracket=Bracket(lower=low, upper=high), pair=pair)
+        secrets, n = len(self._secrets), self._positions.size
+        step = max(1, (_CACHED if in_one_block(self._positions, scale) else _CHUNK) // n)
+        parts = [slice(start, min(start + step, secrets)) for start in range(0, secrets, step)]
+
+        def ends(rows: slice) -> tuple[FloatArray, FloatArray, LogError]:
+            log_f, error = self._log_densities(rows, scale)
+            return log_f.max(axis=0), log_f.min(axis=0), error
+
+        high, low, errors = zip(*each_of(parts, ends, large=secrets * n > _ALONE), strict=True)
+        error = max(errors, key=lambda each: each.roundoffs)
+        lower, upper, at = largest_ratio(np.max(high, axis=0), np.min(low, axis=0), error)
+
+        above, below = (parts[k] for k in (int(np.argmax([h[at] for h in high])), int(np.argmin([x[at] for x in low]))))
+        first = int(above.start) + int(self._log_densities(above, scale)[0][:, at].argmax())
+        second = int(below.start) + int(self._log_densities(below, scale)[0][:, at].argmin())
+        first, second = (first, second) if first != second else (0, 1)  # every prior is the same
+        bracket = Bracket(lower=lower, upper=upper)
+        return WorstCase(bracket=bracket, pair=(self._secrets[first], self._secrets[second]))
 
     def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
         """Largest integral of [f_i - e^epsilon f_j]_+ over the pairs, both orders."""
@@ -298,26 +301,46 @@ class DiscreteLoss:
         exponents = self._exponents(rows)
         return self._weights(rows) if exponents is None else np.ldexp(self._weights(rows), exponents)
 
-    def _log_densities(self, rows: slice, scale: float) -> tuple[FloatArray, _Error]:
+    def _log_densities(self, rows: slice, scale: float) -> tuple[FloatArray, LogError]:
         """Log 2b f at the atoms (log weight where the scale is 0) and its rounding error as a function of it."""
-        if scale:
-            tables = self._tables(rows, scale)
-            return tables.log_f, tables.error
-        with np.errstate(divide="ignore"):
-            logs = np.log(self._weights(rows))
-        exponents = self._exponents(rows)
-        if exponents is not None:
-            logs += exponents * math.log(2.0)
-        return logs, lambda value: self._error + 4 * UNIT_ROUNDOFF * (1 + np.abs(value))
+        exponents, weights = self._exponents(rows), self._weights(rows)
+        if not scale:
+            with np.errstate(divide="ignore"):
+                logs = np.log(weights)
+            if exponents is not None:
+                logs += exponents * math.log(2.0)
+            return logs, LogError(roundoffs=4.0, weights=self._error, margin=1.0)
+        found = None if exponents is not None else log_at_atoms(self._positions, weights, scale=scale)
+        if found is not None:
+            return found[0], LogError(roundoffs=found[1], weights=self._error)
+        tables = log_densities(self._positions, weights, exponents, scale=scale, weights_error=self._error)
+        return tables.log_f, tables.error
 
     def _pair_chunks(self) -> Iterator[slice]:
-        step = max(1, _PAIRS_CHUNK // self._positions.size)
+        step = max(1, _CACHED // self._positions.size)
         pairs = self._pair_numbers()[0].size
         for start in range(0, pairs, step):
             yield slice(start, min(start + step, pairs))
 
 
-def largest_ratio(highest: FloatArray, lowest: FloatArray, error: _Error) -> tuple[float, float, int]:
+def on_one_grid(values: FloatArray, /, *, width: float) -> tuple[FloatArray, IndexArray] | None:
+    """`np.unique` and its inverse of very many values, one in each cell of this width that holds any; else None."""
+    if not width or values.size < _ALONE:
+        return None
+    cells = np.floor(values / width)
+    first = cells.min()
+    if not cells.max() - first < values.size:
+        return None
+    cells -= first
+    numbers = cells.astype(np.intp)
+    of_cell = np.full(int(numbers.max()) + 1, np.nan)
+    of_cell[numbers] = values
+    held = ~np.isnan(of_cell)
+    positions, places = of_cell[held], (np.cumsum(held) - 1)[numbers]
+    return (positions, places) if np.array_equal(positions[places], values) else None
+
+
+def largest_ratio(highest: FloatArray, lowest: FloatArray, error: LogError) -> tuple[float, float, int]:
     """Bounds of max(highest - lowest), and where the upper one is; empty places (-inf twice) do not count."""
     with np.errstate(invalid="ignore"):
         ratio = highest - lowest

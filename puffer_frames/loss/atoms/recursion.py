@@ -16,6 +16,7 @@ _BLOCK_LENGTH = 4096
 """Longest block: a running sum of n positive terms has a relative error of at most n unit roundoffs."""
 _BLOCK_BITS = 300
 """Widest range of the exponents of a block: 2**-300 to exp(600) and its sums are in range."""
+_ROOMY = 2.0**-900
 _LOG_2 = float(np.log(2.0))
 
 
@@ -47,9 +48,24 @@ class AtomDensities:
     farthest: float
     """Largest |log 2b f|."""
 
-    def error(self, value: FloatArray) -> FloatArray:
-        """Bound on the absolute rounding error of entries of the tables, given the entries."""
-        return UNIT_ROUNDOFF * self.roundoffs * (np.abs(value) + 10.0) + self.weights_error
+    @property
+    def error(self) -> LogError:
+        """Of entries of the tables."""
+        return LogError(roundoffs=self.roundoffs, weights=self.weights_error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogError:
+    """Bound on the absolute rounding error of logarithms, as a function of them."""
+
+    roundoffs: float
+    weights: float
+    """Relative error of the weights."""
+    margin: float = 10.0
+
+    def __call__(self, value: FloatArray, /) -> FloatArray:
+        """The bound, entry by entry."""
+        return UNIT_ROUNDOFF * self.roundoffs * (np.abs(value) + self.margin) + self.weights
 
 
 def log_densities(
@@ -88,6 +104,39 @@ def log_densities(
     """
     with np.errstate(over="ignore", invalid="ignore"):  # distances of infinitely many scales: no noise joins them
         return _log_densities(positions, weights, exponents, scale, weights_error)
+
+
+def log_at_atoms(positions: FloatArray, weights: FloatArray, /, *, scale: float) -> tuple[FloatArray, float] | None:
+    r"""What `log_densities` has as `log_f` and `roundoffs`, several times as fast; None where floats do not hold it.
+
+    With :math:`d_k = (x_k - x_0) / b` and :math:`e_k = (x_n - x_k) / b`, in one block of `_BLOCK_SPAN`,
+
+    .. math:: 2b f(x_k) = e^{-d_k} \sum_{j \le k} w_j e^{d_j} + e^{-e_k} \sum_{j > k} w_j e^{e_j}.
+
+    Notes
+    -----
+    **Rounding**: as in `log_densities`: a sum is right to its number of terms, and each of the four exponentials to
+    twice the span and 2 units. No sum is beyond the range of floats, and a term below it is less than 2**-100 of a
+    density of `_ROOMY`.
+    """
+    if not in_one_block(positions, scale):
+        return None
+    since, left = (positions - positions[0]) / scale, (positions[-1] - positions) / scale
+    found = weights * np.exp(since)
+    np.cumsum(found, axis=1, out=found)
+    found *= np.exp(-since)
+    after = weights * np.exp(left)
+    np.cumsum(after[:, ::-1], axis=1, out=after[:, ::-1])
+    after[:, 1:] *= np.exp(-left[:-1])
+    found[:, :-1] += after[:, 1:]
+    if not found.min() >= _ROOMY:
+        return None
+    return np.log(found, out=found), 0.1 * positions.size + float(since[-1]) + 24.0
+
+
+def in_one_block(positions: FloatArray, scale: float, /) -> bool:
+    """Whether floats hold sums over all of the positions."""
+    return positions.size <= _BLOCK_LENGTH and float(positions[-1]) - float(positions[0]) < _BLOCK_SPAN * float(scale)
 
 
 def _log_densities(

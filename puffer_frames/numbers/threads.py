@@ -1,0 +1,19 @@
+"""Work on parts of large arrays in two threads: NumPy lets go of the interpreter in most of its loops."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+def each_of(parts: Sequence[Part], work: Callable[[Part], Result], /, *, large: bool) -> list[Result]:
+    """What the work gives for each part, in their order; by two threads where it is large and there are two cores."""
+    if not large or len(parts) < 2 or (os.cpu_count() or 1) < 2:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(work, parts))
