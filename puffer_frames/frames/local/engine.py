@@ -182,9 +182,12 @@ class LocalValues:
     def ends(self, name: str, /) -> FloatArray:
         """The smallest and the largest value."""
         column = self.table["value"]
-        ends = nw.new_series("value", [column.min(), column.max()], column.dtype, backend=column.implementation)
-        missing = column.null_count() or (column.dtype.is_float() and column.is_nan().any())
-        if missing or not np.isfinite(ends.cast(nw.Float64).to_numpy()).all():
+        value, floats = nw.col("value"), column.dtype.is_float()
+        missing = [value.null_count().alias("null"), *([value.is_nan().any().alias("nan")] if floats else [])]
+        seen = self.table.select(value.min().alias("low"), value.max().alias("high"), *missing)  # in two threads
+        low, high, *missing_ones = seen.row(0)
+        ends = nw.new_series("value", [low, high], column.dtype, backend=column.implementation)
+        if any(missing_ones) or not np.isfinite(ends.cast(nw.Float64).to_numpy()).all():
             to_floats(column, np.ones(len(column), dtype=np.int64), name=name)  # counts what is wrong
         return to_floats(ends, np.ones(2, dtype=np.int64), name=name)
 

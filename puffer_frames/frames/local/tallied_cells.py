@@ -10,8 +10,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 
+from puffer_frames.frames.found import Counted
 from puffer_frames.frames.tally import Bits, Codes, Tally
 from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.threads import each_of
 
 FEWEST_ROWS = 1 << 18
 _BLOCK = 1 << 17
@@ -20,7 +22,8 @@ _SAMPLE = 1 << 16
 
 
 def tallied_cells(table: nw.DataFrame[Any], width: float, domain: Bounds | None, /) -> nw.DataFrame[Any] | None:
-    """Rows per secret and cell, and the sums of their places; None where a group-by is better.
+    """Rows per secret and cell, and the sums of their places, of either half of the rows; None where a group-by is
+    better.
 
     The table is a frame of Polars with one column of secrets beside the finite values of the column `value`. Secrets of
     text are told apart by a hash of 64 bits under a key that nobody knows.
@@ -34,21 +37,28 @@ def tallied_cells(table: nw.DataFrame[Any], width: float, domain: Bounds | None,
         return None
     sample = frame.select(key)[np.arange(0, len(frame), -(-len(frame) // _SAMPLE))]
     codes = Codes.of(sample, marker(sample.to_series()))
-    low, high = _ends(frame["value"], domain)
-    tally = Tally.in_cells(low, high, width, codes) if codes else None
-    if tally is None:
+    low, high = _ends(frame, domain)
+    if codes is None or Tally.in_cells(low, high, width, codes) is None:
         return None
-    for block in frame.iter_slices(_BLOCK):
-        values = block["value"].rechunk().cast(pl.Float64)
-        values = values if domain is None else values.clip(*domain)
-        tally.take(values, marker(block[key]), low=low, high=high)
-    counted = tally.counted()
-    return None if counted is None else nw.from_native(counted.table, eager_only=True)
+
+    def counted(rows: pl.DataFrame) -> Counted | None:
+        tally = Tally.in_cells(low, high, width, codes)
+        assert tally is not None
+        for block in rows.iter_slices(_BLOCK):
+            values = block["value"].rechunk().cast(pl.Float64)
+            values = values if domain is None else values.clip(*domain)
+            tally.take(values, marker(block[key]), low=low, high=high)
+        return tally.counted()
+
+    half = len(frame) // 2
+    parts = each_of([frame[:half], frame[half:]], counted, large=True)
+    tables = [part.table for part in parts if part is not None]
+    return nw.from_native(pl.concat(tables), eager_only=True) if len(tables) == len(parts) else None
 
 
-def _ends(values: pl.Series, domain: Bounds | None) -> tuple[float, float]:
+def _ends(frame: pl.DataFrame, domain: Bounds | None) -> tuple[float, float]:
     """The smallest and the largest value, moved into the domain."""
-    ends: list[Any] = [values.min(), values.max()]
+    ends = frame.select(low=pl.col("value").min(), high=pl.col("value").max()).row(0)
     low, high = np.clip(np.array(ends, dtype=np.float64), *(domain or (None, None))).tolist()
     return low, high
 
