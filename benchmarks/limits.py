@@ -31,7 +31,7 @@ def results_of(script, *arguments, rounds):
 
 
 EAGER = {"integer": 0.5, "float": 0.65}
-FILES = {"integer": 1.25, "float": 1.25, "both": 1.6}
+FILES = {"integer": 1.25, "float": 1.25, "both": 1.6, "row_id": 3.5}
 """Copies of the file that a release of the column, or of both, may take."""
 
 
@@ -49,9 +49,10 @@ def figures(options):
     scale = 10 if options.small else 1
     release = results_of("release.py", "--rows", str(10**7 // scale), "--frames", "polars", rounds=options.rounds)
     transport = results_of("transport.py", "--rows", str(10**6 // scale), rounds=options.rounds)
-    parquet = results_of(
-        "parquet.py", "--rows", str(5 * 10**7 // scale), "--folder", str(options.folder), rounds=options.rounds
-    )
+    parquet = []
+    for rows, requests in ((5 * 10**7, ("integer", "float", "both")), (10**7, ("row_id",))):
+        asked = ("--rows", str(rows // scale), "--requests", *requests, "--folder", str(options.folder))
+        parquet += results_of("parquet.py", *asked, rounds=options.rounds)
     for run in release:
         yield f"privatize, {run['rows']:,} rows, {run['column']}: times the minimum", run["ratio"], EAGER[run["column"]]
     for run, limit in zip(transport, (1.5, 4.0), strict=True):
@@ -59,7 +60,8 @@ def figures(options):
     for run in parquet:
         what = f"file to file, {run['rows']:,} rows, {run['released']}"
         yield f"{what}: copies of the file", run["ratio"], FILES[run["released"]]
-        yield f"{what}: peak in MB", run["release"]["peak"] * 1.048576, 500
+        if run["released"] != "row_id":
+            yield f"{what}: peak in MB", run["release"]["peak"] * 1.048576, 500
     for script, arguments in (
         ("engine.py", ()),
         ("answers.py", ()),

@@ -1,6 +1,6 @@
 """Time and memory of a release from a Parquet file to another, beside a copy of the file by Polars.
 
-Run: python benchmarks/parquet.py [--rows N ...] [--rounds N] [--folder DIR] [--json FILE]
+Run: python benchmarks/parquet.py [--rows N ...] [--requests NAME ...] [--rounds N] [--folder DIR] [--json FILE]
 
 Each run is a process of its own. The file has a secret, two public columns and one to keep. A release counts,
 calibrates, adds noise, and writes the noisy and the kept columns with the certificate. It is compared with a copy of
@@ -31,35 +31,41 @@ REQUESTS = {
     "integer": {"public": "integer", "theorem": "kantorovich"},
     "float": {"public": "float", "theorem": "gaussian"},
     "both": {"public": ["integer", "float"]},
+    "row_id": {"public": "integer", "theorem": "kantorovich", "row_id": "id"},
 }
+"""What is released, by the name of the request; for "row_id" the file numbers its rows, in random order."""
 
 
-def write(path, rows):
+def write(path, rows, *, numbered):
     """Parts of a million rows, put together by Polars without ever being in memory together."""
     rng = np.random.default_rng(0)
+    numbers = rng.permutation(rows) if numbered else None
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         for k, start in enumerate(range(0, rows, PART)):
             n = min(PART, rows - start)
             code = rng.integers(0, 5, n)
-            pl.DataFrame(
+            part = pl.DataFrame(
                 {
                     "secret": np.array([f"group {c}" for c in range(5)])[code],
                     "integer": rng.integers(0, 40, n) + code,
                     "float": rng.normal(code / 10, 1.0, n),
                     "kept": rng.integers(0, 1000, n),
                 }
-            ).write_parquet(f"{folder}/{k:06}.parquet")
+            )
+            if numbers is not None:
+                part = part.with_columns(id=numbers[start : start + n])
+            part.write_parquet(f"{folder}/{k:06}.parquet")
         pl.scan_parquet(f"{folder}/*.parquet").sink_parquet(path, row_group_size=PART)
 
 
-def empty(source, public, target):
+def empty(source, public, numbers, target):
     """Read the secret and the public columns; read them with the kept one and write, batch by batch, unchanged."""
     marked = pl.col("secret").hash(1)
-    for _ in in_batches(source.select(marked, *public)):
+    for _ in in_batches(source.select(marked, *public, *numbers)):
         pass
 
     def read(_columns, _predicate, _rows, _size):
-        for batch in in_batches(source.select(marked, *public, "kept")):
+        for batch in in_batches(source.select(marked, *public, *numbers, "kept")):
             yield batch.select(pl.col(public).cast(pl.Float64), "kept")
 
     schema = {name: pl.Float64() for name in public} | {"kept": pl.Int64()}
@@ -70,15 +76,16 @@ def once(path, request, what):
     """Seconds and memory of one run in this process."""
     ask = REQUESTS[request]
     public = ask["public"] if request == "both" else [ask["public"]]
+    numbers = ["id"] if request == "row_id" else []
     source, target = pl.scan_parquet(path), path.with_suffix(".out")
     target.unlink(missing_ok=True)  # to replace a file takes longer than to write one
     start = time.perf_counter()
     if what == "copy":
         source.sink_parquet(target)
     elif what == "copy of columns":
-        source.select("secret", *public, "kept").sink_parquet(target)
+        source.select("secret", *public, *numbers, "kept").sink_parquet(target)
     elif what == "empty":
-        empty(source, public, target)
+        empty(source, public, numbers, target)
     elif what == "release":
         source.puffer.privatize(secret="secret", keep="kept", epsilon=1.0, **ask).puffer.sink_parquet(target)
     seconds = time.perf_counter() - start
@@ -89,6 +96,7 @@ def once(path, request, what):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[10**6, 10**7, 5 * 10**7])
+    parser.add_argument("--requests", choices=REQUESTS, nargs="+", default=list(REQUESTS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
     parser.add_argument("--json", type=Path)
@@ -104,8 +112,10 @@ def main():
     )
     for rows in options.rows:
         path = options.folder / f"rows{rows}.parquet"
-        write(path, rows)
-        for request in REQUESTS:
+        path.unlink(missing_ok=True)
+        for request in options.requests:
+            if request == "row_id" or not path.exists():
+                write(path, rows, numbered=request == "row_id")
             runs = {"copy": [], "copy of columns": [], "empty": [], "release": []}
             for _ in range(options.rounds):
                 for what, list_ in runs.items():
