@@ -199,18 +199,18 @@ def count_rows(
     for k, name in enumerate(public):
         values = to_floats(table[f"value_{k}"], counts, name=name)
         columns.append((values.clip(*domain[name]) if name in domain else values) + 0.0)  # one zero
-    labels = _secrets(table, counts, groups=groups)
-    numbers: dict[Secret, int] = {label: k for k, label in enumerate(sorted(set(labels), key=sort_key))}
-    codes = np.fromiter(map(numbers.__getitem__, labels), dtype=np.intp, count=len(labels))
-    order = np.lexsort((*reversed(columns), codes))
-    points, codes, counts = np.stack(columns, axis=1)[order], codes[order], counts[order]
+    labels, codes = _numbered(table, counts, groups=groups)
+    ranked = sorted(range(len(labels)), key=lambda k: sort_key(labels[k]))
+    codes = np.argsort(ranked)[codes]
+    rows = pl.DataFrame({"code": codes, "count": counts, **{str(k): column for k, column in enumerate(columns)}})
+    rows = rows.sort("code", *map(str, range(len(columns))))  # by all cores
+    codes, counts = rows["code"].to_numpy(), rows["count"].to_numpy()
+    points = np.stack([rows[str(k)].to_numpy() for k in range(len(columns))], axis=1)
     differs = (codes[1:] != codes[:-1]) | (points[1:] != points[:-1]).any(axis=1)
     fresh = np.flatnonzero(np.append(True, differs))
     points, codes, counts = points[fresh], codes[fresh], np.add.reduceat(counts, fresh)
-    bounds = np.searchsorted(codes, np.arange(len(numbers) + 1))
-    parts = {
-        label: (points[bounds[k] : bounds[k + 1]], counts[bounds[k] : bounds[k + 1]]) for label, k in numbers.items()
-    }
+    bounds = np.searchsorted(codes, np.arange(len(labels) + 1))
+    parts = {labels[k]: (points[a:b], counts[a:b]) for k, (a, b) in zip(ranked, pairwise(bounds), strict=True)}
     return JointCounts(columns=tuple(public), counts=parts)
 
 

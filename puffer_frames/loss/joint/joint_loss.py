@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import combinations, product
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.joint.lines import JointLaw, PlacedLaw, Scales
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 
@@ -27,6 +28,8 @@ _MOST_CORNERS = 16_000_000
 _ROUNDS = 12
 _NEAR = 1e-4
 """A bracket is narrow enough where its ends differ by this part."""
+_MANY_ROWS = 1 << 15
+"""Laws of so many rows are evaluated in two threads."""
 LARGEST_REACH = 600.0
 """The ranges in units of the scales add up to at most this: beyond, sums of kernels leave the range of floats."""
 
@@ -163,17 +166,23 @@ class JointLoss:
 
     def _worst_of_all(self, scales: Scales) -> tuple[float, int, Pair]:
         """The largest and the smallest density at each node; those of all secrets are not held at once."""
-        start, *others = self._placed.values()
-        most = least = start.at_nodes(scales).ravel()
+        found = (nodes.ravel() for nodes in self._each(lambda placed: placed.at_nodes(scales)))
+        most = least = next(found)
         first, last = np.zeros(most.size, dtype=np.int32), np.zeros(most.size, dtype=np.int32)
-        for k, placed in enumerate(others, 1):
-            nodes = placed.at_nodes(scales).ravel()
+        for k, nodes in enumerate(found, 1):
             first[nodes > most] = k
             last[nodes < least] = k
             most, least = np.maximum(most, nodes), np.minimum(least, nodes)
         apart = np.log(most) - np.log(least)
         place = int(apart.argmax())
         return float(apart[place]), place, (self._secrets[first[place]], self._secrets[last[place]])
+
+    def _each(self, work: Callable[[PlacedLaw], FloatArray]) -> Iterator[FloatArray]:
+        """What the work gives for each law, two at a time."""
+        placed = list(self._placed.values())
+        large = max(law.weights.size for law in self.laws.values()) >= _MANY_ROWS
+        for start in range(0, len(placed), 2):
+            yield from each_of(placed[start : start + 2], work, large=large)
 
     def _worst_of_pairs(self, scales: Scales) -> tuple[float, int, Pair]:
         nodes = {secret: placed.at_nodes(scales) for secret, placed in self._placed.items()}
@@ -213,8 +222,8 @@ class JointLoss:
         cells = tuple(line.size - 1 for line in self._lines)
         found = np.full(cells, -math.inf)
         if self._pairs is None:  # those of all secrets need not be held at once
-            most = reduce(np.maximum, (placed.bounds(scales) for placed in self._placed.values()))
-            least = reduce(np.minimum, (placed.at_nodes(scales) for placed in self._placed.values()))
+            most = reduce(np.maximum, self._each(lambda placed: placed.bounds(scales)))
+            least = reduce(np.minimum, self._each(lambda placed: placed.at_nodes(scales)))
             sides = [(most, least)]
         else:
             factor = 1.0 if self.wrong is None else self._between_corners(scales)

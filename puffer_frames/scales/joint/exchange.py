@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq, minimize
+from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from puffer_frames.errors import CalibrationError
@@ -22,12 +22,13 @@ from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.choice import require_finite
+from puffer_frames.scales.joint.ray import NEAR, on_ray
 from puffer_frames.scales.joint.shrink import shrunk
 
 _EXCHANGES = 12
 _STEPS = 60
-_NEAR, _ROUGHLY = 1e-5, 0.02
-"""Relative accuracy of a scale on its ray: of a result, and of a start."""
+_ROUGHLY = 0.02
+"""Relative accuracy of a start on its ray."""
 _FEW_ROWS = 6_000
 """Of laws of more rows the proportions of the scales are found on rows that stand for several."""
 _MOST_COMPARED, _MOST_COMPOSED = 20_000_000, 2_000_000
@@ -130,10 +131,10 @@ def _solved(
     coarse = JointLoss(few, pairs=pairs, labels=costs.levels, wrong=loss.wrong)
     found = _Search(coarse, few, target, pairs, costs, least, most).best(near)
     if few is not laws or loss.wrong is not None:
-        found = _on_ray(loss, found, target, least)
+        found = on_ray(loss, found, target, least)
         loss.bracket(found, enough=target)  # puts lines where they are needed
         found = _Search(loss, laws, target, pairs, costs, least, most).from_start(found)
-    return _confirmed(loss, _on_ray(loss, found, target, least), target)
+    return _confirmed(loss, on_ray(loss, found, target, least), target)
 
 
 def _by_delta(
@@ -265,19 +266,19 @@ class _Search:
         wrong = None if self.loss.wrong is None else self.loss.wrong.of(column)
         one = JointLoss(laws, pairs=self.pairs, labels=(0,) if column in self.costs.levels else (), wrong=wrong)
         least, most = self.least[[column]], self.most[[column]]
-        return float(_on_ray(one, least, epsilon, least, most=most)[0])
+        return float(on_ray(one, least, epsilon, least, most=most)[0])
 
     def from_start(self, start: FloatArray) -> FloatArray:
         """Scales near a local minimum."""
-        scales = _on_ray(self.loss, start.clip(self.least, self.most), self.epsilon, self.least, near=_ROUGHLY)
+        scales = on_ray(self.loss, start.clip(self.least, self.most), self.epsilon, self.least, near=_ROUGHLY)
         cuts: list[_Cut] = []
         for _ in range(_EXCHANGES):
             worst = self.loss.worst(scales)
-            if cuts and worst.loss <= self.epsilon * (1 + _NEAR):
+            if cuts and worst.loss <= self.epsilon * (1 + NEAR):
                 break
             cuts.append(_Cut(self.laws, worst, self.costs.levels, self.loss.wrong))
             scales = self._least_under(cuts, scales)
-        return _on_ray(self.loss, scales, self.epsilon, self.least)
+        return on_ray(self.loss, scales, self.epsilon, self.least)
 
     def _least_under(self, cuts: Sequence[_Cut], start: FloatArray) -> FloatArray:
         """Minimise the weighted sum where the losses at some rows are at most epsilon, in logs of 1 / scale."""
@@ -336,39 +337,6 @@ class _Cut:
         return found
 
 
-def _on_ray(
-    loss: JointLoss,
-    scales: FloatArray,
-    epsilon: float,
-    least: FloatArray,
-    *,
-    most: FloatArray | None = None,
-    near: float = _NEAR,
-) -> FloatArray:
-    """Scales in the same proportions, none below its least one, at which the loss at the nodes is about epsilon."""
-
-    def at(log: float) -> FloatArray:
-        return np.maximum(scales * math.exp(log), least)
-
-    def excess(log: float) -> float:
-        return loss.worst(at(log)).loss - epsilon
-
-    low = high = 0.0
-    step = math.log(2.0)
-    if excess(0.0) > 0:
-        while excess(high) > 0:
-            low, high = high, high + step
-            if most is not None and (at(high) >= most).all():
-                return most
-    else:
-        while excess(low) <= 0:
-            if (at(low) <= least).all():
-                return at(low)
-            low, high = low - step, low
-    found: float = brentq(excess, low, high, xtol=near, rtol=near)
-    return at(found + near)
-
-
 def _few(laws: Mapping[Secret, JointLaw], labels: Collection[int]) -> Mapping[Secret, JointLaw]:
     """The same laws, or where these have many rows, coarser ones about like them."""
     most = max(law.weights.size for law in laws.values())
@@ -385,8 +353,8 @@ def _few(laws: Mapping[Secret, JointLaw], labels: Collection[int]) -> Mapping[Se
 
 def _coarse(law: JointLaw, edges: Sequence[FloatArray], labels: Collection[int]) -> JointLaw:
     places = [np.searchsorted(edge, law.points[:, k]) for k, edge in enumerate(edges)]
-    _, codes = np.unique(np.stack(places), axis=1, return_inverse=True)
-    codes = codes.ravel()
+    cells = np.ravel_multi_index(places, [edge.size + 1 for edge in edges])
+    _, codes = np.unique(cells, return_inverse=True)
     weights = np.bincount(codes, weights=law.weights)
     points = [np.bincount(codes, weights=law.weights * law.points[:, k]) / weights for k in range(len(edges))]
     points = [np.rint(column) if k in labels else column for k, column in enumerate(points)]

@@ -1,0 +1,48 @@
+"""Parts of work in two threads."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from puffer_frames.numbers.threads import each_of
+
+
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+
+
+def test_results_come_in_the_order_of_the_parts():
+    waiting = threading.Barrier(2, timeout=20)
+
+    def work(part):
+        if part < 2:
+            waiting.wait()  # the first two parts are worked on at once
+        return -part
+
+    assert each_of(range(9), work, large=True) == [-part for part in range(9)]
+
+
+def test_small_work_stays_in_its_thread():
+    def name(_part):
+        return threading.current_thread().name
+
+    mine = threading.current_thread().name
+    assert set(each_of(range(4), name, large=False)) == {mine}
+    assert mine not in each_of(range(4), name, large=True)
+
+
+def test_an_error_is_raised():
+    with pytest.raises(ZeroDivisionError):
+        each_of([1, 0], lambda part: 1 // part, large=True)
+
+
+def test_floating_point_errors_are_handled_as_outside():
+    def work(part):
+        return np.float64(part) / np.float64(0.0)
+
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        each_of([1.0, 2.0], work, large=True)
+    with np.errstate(divide="ignore"):
+        assert each_of([1.0, -2.0], work, large=True) == [np.inf, -np.inf]
