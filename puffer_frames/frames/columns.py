@@ -50,8 +50,9 @@ def as_names(names: Name | Iterable[Name], labels: Iterable[Name], /, *, role: s
             got=f"a {type(names).__name__}",
             hint=f'Write {role}="column".',
         )
+    known = set(labels)
     for name in listed:
-        if not _among(name, labels):
+        if not (_is_in(name, known) or _among(name, labels)):
             raise not_found(role, name, labels)
     return tuple(str(name) for name in listed)
 
@@ -84,6 +85,14 @@ def as_row_id(name: Name | None, labels: Iterable[Name], /) -> str | None:
     if name is None:
         return None
     return as_name(name, labels, role="row_id")[0]
+
+
+def _is_in(name: Name, labels: set[Name]) -> bool:
+    """Membership without a look at every label; False for a tuple that holds a list."""
+    try:
+        return name in labels
+    except TypeError:
+        return False
 
 
 def _among(name: Name, labels: Sequence[Name]) -> bool:
