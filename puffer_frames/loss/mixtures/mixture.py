@@ -127,11 +127,25 @@ class MixtureLoss:
             orders = [self._ordered(i, j, curves, scale, epsilon, floor) for i, j in (pair, pair[::-1])]
             return max(low for low, _ in orders), max(high for _, high in orders)
 
-        raw = scale == 0 and all(prior.stds.all() for prior in self._priors.values())
+        raw = scale == 0 and all(prior.stds.any() for prior in self._priors.values())
         if raw:
             curves = {s: _curve(prior, scale=0.0, centre=self._centre) for s, prior in self._priors.items()}
         shared = self._shared(curves) if scale or raw else None
-        return self._worst(of_pair, None if shared is None else partial(shared.positive_mass, epsilon=epsilon))
+        if shared is None:
+            return self._worst(of_pair, None)
+        if scale or all(prior.stds.all() for prior in self._priors.values()):
+            return self._worst(of_pair, partial(shared.positive_mass, epsilon=epsilon))
+        priors = list(self._priors.values())
+
+        def quick(i: int, j: int) -> tuple[float, float]:
+            """Of atoms and of densities: in some order each is the larger one, in none the sum of both."""
+            atoms = [
+                _positive_atoms(*pair, epsilon=epsilon) for pair in ((priors[i], priors[j]), (priors[j], priors[i]))
+            ]
+            low, high = shared.positive_mass(i, j, epsilon=epsilon)
+            return max(low, *(lower for lower, _ in atoms)), high + max(upper for _, upper in atoms)
+
+        return self._worst(of_pair, quick)
 
     def _shared(self, curves: Mapping[Secret, Curve]) -> SharedCells | None:
         """Quick bounds of the pairs, where there are many."""
@@ -187,7 +201,9 @@ class MixtureLoss:
         self, i: Secret, j: Secret, curves: Mapping[Secret, Curve], scale: float, epsilon: float, floor: float
     ) -> tuple[float, float]:
         if scale == 0:
-            return _raw_positive_mass(self._priors[i], self._priors[j], epsilon=epsilon, centre=self._centre)
+            return _raw_positive_mass(
+                self._priors[i], self._priors[j], epsilon=epsilon, centre=self._centre, floor=floor
+            )
         return positive_mass(curves[i], curves[j], epsilon=epsilon, tolerance=_TOLERANCE, floor=floor)
 
 
@@ -229,14 +245,21 @@ def _dominant(prior: Prior, sign: int) -> tuple[float, float]:
     return float(prior.stds.max()), float((sign * prior.means[widest]).max())
 
 
-def _raw_positive_mass(p: Prior, q: Prior, *, epsilon: float, centre: float) -> tuple[float, float]:
+def _positive_atoms(p: Prior, q: Prior, *, epsilon: float) -> tuple[float, float]:
+    """Bounds of what the atoms add to the hockey stick without noise."""
+    lower, upper = raw_positive_part(*_atoms(p, q), epsilon=epsilon)
+    return float(lower), float(upper)
+
+
+def _raw_positive_mass(p: Prior, q: Prior, *, epsilon: float, centre: float, floor: float) -> tuple[float, float]:
     """Bounds of the hockey stick without noise: atoms and densities apart."""
-    a, b = _atoms(p, q)
-    atoms = raw_positive_part(a, b, epsilon=epsilon)
-    lower, upper = float(atoms[0]), float(atoms[1])
+    lower, upper = _positive_atoms(p, q, epsilon=epsilon)
     if p.stds.any() and q.stds.any():
         low, high = positive_mass(
-            *(_curve(prior, scale=0.0, centre=centre) for prior in (p, q)), epsilon=epsilon, tolerance=_TOLERANCE
+            *(_curve(prior, scale=0.0, centre=centre) for prior in (p, q)),
+            epsilon=epsilon,
+            tolerance=_TOLERANCE,
+            floor=max(floor - upper, 0.0),
         )
         return lower + low, upper + high
     alone = float(p.weights[p.stds > 0].sum())
