@@ -330,3 +330,26 @@ def test_no_other_proportions_are_much_better(count):
             continue
         least, best = best_ray(laws, scales, rng, epsilon=epsilon, rays=30 if count < 10 else 90)
         assert spread_sum(laws, scales) <= 1.05 * least, (table, epsilon, scales, best, least)
+
+
+@pytest.mark.parametrize("beliefs", ["empirical", "default"])
+@pytest.mark.parametrize("pairs", ["all", [("a", "b")]])
+def test_a_constant_column_changes_nothing(beliefs, pairs):
+    """Clusters far apart need noise for the distances within them."""
+    rng = np.random.default_rng(1)
+    secret = np.array(list("abc")).repeat(30)
+    values = rng.integers(0, 2, 90) * 10_000.0 + rng.normal(size=90).round(2)
+    frame = pl.DataFrame({"secret": secret, "value": values, "constant": 7})
+    asked = {"secret": "secret", "epsilon": 12.0, "pairs": pairs}
+    if beliefs != "default":
+        asked["beliefs"] = beliefs
+    both = frame.puffer.calibrate(public=["value", "constant"], **asked)
+    alone = frame.puffer.calibrate(
+        public="value",
+        theorem="kantorovich",
+        beliefs="empirical",
+        **{key: value for key, value in asked.items() if key != "beliefs"},
+    )
+    assert both.scales["constant"] == 0.0
+    assert both.scales["value"] == pytest.approx(alone.scale, rel=1e-6)
+    assert both.scales["value"] < 1.0

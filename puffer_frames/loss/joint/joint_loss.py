@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, reduce
 from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.joint.lines import JointLaw, PlacedLaw, Scales
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
@@ -28,6 +29,8 @@ _MOST_CORNERS = 16_000_000
 _ROUNDS = 12
 _NEAR = 1e-4
 """A bracket is narrow enough where its ends differ by this part."""
+_MOST_ALONE = 1 << 23
+"""Secrets times values of one column, which are held as a table."""
 _MANY_ROWS = 1 << 15
 """Laws of so many rows are evaluated in two threads."""
 LARGEST_REACH = 600.0
@@ -120,6 +123,7 @@ class JointLoss:
         wrong: WrongRows | None = None,
     ) -> None:
         self.laws, self.labels, self.wrong = laws, labels, wrong
+        self._asked = pairs
         self.columns = next(iter(laws.values())).points.shape[1]
         self._secrets = list(laws)
         listed = tuple(combinations(laws, 2)) if pairs == "all" and wrong is not None else pairs
@@ -152,6 +156,18 @@ class JointLoss:
         assert self._lines is not None
         return self._lines
 
+    @cached_property
+    def alone(self) -> DiscreteLoss | None:
+        """The engine of one column, where there is no other: exact, and for scales that are as small as one likes."""
+        (axis, *others), count = self.coordinates, len(self.laws)
+        if others or self.labels or self.wrong is not None or count * axis.size > _MOST_ALONE:
+            return None
+        table = np.zeros((count, axis.size))
+        for row, law in zip(table, self.laws.values(), strict=True):
+            np.add.at(row, np.searchsorted(axis, law.points[:, 0]), law.weights)
+        pairs = self._asked if self._asked == "all" else tuple(self._asked)
+        return DiscreteLoss.of_table(self._secrets, axis, table, pairs=pairs, error=4 * UNIT_ROUNDOFF)
+
     def nodes(self, scales: Scales, /) -> dict[Secret, FloatArray]:
         """The density of each secret at all nodes, but for a constant."""
         return {secret: placed.at_nodes(scales) for secret, placed in self._placed.items()}
@@ -163,6 +179,12 @@ class JointLoss:
         where = np.unravel_index(place, [line.size for line in self._lines])
         point = np.array([line[k] for line, k in zip(self._lines, where, strict=True)])
         return JointWorst(point=point, pair=pair, loss=loss)
+
+    def worst_pair(self, scales: Scales, /) -> Pair:
+        """The pair of `worst`; any where no density is in the range of floats."""
+        if self.alone is not None:
+            return self.alone.pure(float(scales[0])).pair
+        return self.worst(scales).pair if self.is_in_range(scales) else (self._secrets[0], self._secrets[-1])
 
     def _worst_of_all(self, scales: Scales) -> tuple[float, int, Pair]:
         """The largest and the smallest density at each node; those of all secrets are not held at once."""
@@ -202,6 +224,8 @@ class JointLoss:
 
     def bracket(self, scales: Scales, /, *, enough: float) -> Bracket:
         """Bounds of the loss; lines are added until the upper one is at most `enough`, or near the lower one."""
+        if self.alone is not None:
+            return self.alone.pure(float(scales[0])).bracket
         if not self.is_in_range(scales):
             return Bracket(lower=0.0, upper=self._reach(scales) * (1 + 2.0**-40))
         error = self.rounding(scales)

@@ -24,6 +24,7 @@ from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.choice import require_finite
 from puffer_frames.scales.joint.ray import NEAR, on_ray
 from puffer_frames.scales.joint.shrink import shrunk
+from puffer_frames.scales.search import smallest_scale_of
 
 _EXCHANGES = 12
 _STEPS = 60
@@ -107,6 +108,9 @@ def joint_scales(
     asked = Target(epsilon=check_epsilon(epsilon), delta=delta)
     target, costs = asked.share(rows).epsilon, Costs(weights=np.asarray(weights, dtype=np.float64), levels=levels or {})
     loss = JointLoss(laws, pairs=pairs, labels=costs.levels, wrong=wrong)
+    if loss.alone is not None and not delta:  # one column that varies
+        scale = max(smallest_scale_of(loss.alone, Target(epsilon=target, delta=0.0)), floors[0])
+        return JointScales(scales=(scale,), loss=loss.bracket([scale], enough=target))
     least = np.maximum(floors, [len(floors) * width / LARGEST_REACH for width in loss.ranges])
     with np.errstate(over="ignore"):
         most = np.maximum(least, np.array(loss.ranges) * (2 * len(floors)) / target)

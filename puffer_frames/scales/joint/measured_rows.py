@@ -122,7 +122,7 @@ def measured(
         loss = JointLoss(laws_of(joint, varies), pairs=pairs, labels=labels, wrong=wrong)
         used = [scales[k] for k in varies]
         bracket = loss.bracket(used, enough=target.share(rows).epsilon if enough is None else enough)
-        pair = loss.worst(used).pair if loss.is_in_range(used) else pair
+        pair = loss.worst_pair(used)
         if target.delta and bracket.upper * rows > target.epsilon and loss.is_whole:
             joint_stick = JointStick(loss, pairs=pairs, levels=labels, rows=rows)
             worst = joint_stick.hockey_stick(used, epsilon=target.epsilon)
@@ -148,8 +148,8 @@ def _coupled_bracket(joint: JointCounts, scales: Sequence[float], *, pairs: Pair
     for k, scale in enumerate(scales):
         if scale:
             one = JointLoss(laws_of(joint, [k]), pairs=pairs, labels=levels_of(joint, [k]))
-            if one.is_in_range([scale]) and (found := one.bracket([scale], enough=0.0).lower) > lower:
-                lower, worst = found, one.worst([scale]).pair
+            if (found := one.bracket([scale], enough=0.0).lower) > lower:
+                lower, worst = found, one.worst_pair([scale])
     return Bracket(lower=min(lower, upper), upper=upper), worst
 
 
