@@ -89,7 +89,7 @@ class PlacedLaw:
         self._labels = labels
         self._weights = law.weights
         self._axes = [_Axis.of(law.points[:, k], line) for k, line in enumerate(lines)]
-        self._cells: dict[Axes, _Cells] = {}
+        self._all = _Cells.of(self._axes, slice(None), law.weights)
         self.on_lines = all(axis.on_lines is not None for axis in self._axes)
         """Whether every row is on a node."""
 
@@ -125,17 +125,13 @@ class PlacedLaw:
 
     def _sums(self, within: Axes, scales: Scales) -> FloatArray:
         """Sums of the kernels of all axes but some, at their nodes; of the rows inside the slabs of these."""
-        if within not in self._cells:
-            self._cells[within] = _Cells.of(self._axes, self._inside(within) if within else slice(None), self._weights)
-        cells = self._cells[within]
+        cells = _Cells.of(self._axes, self._inside(within), self._weights) if within else self._all
         split = [k for k in range(len(self.lines)) if k not in within and self._axes[k].on_lines is None]
         found = np.zeros([line.size - (k in within) for k, line in enumerate(self.lines)])
         parts = {k: [part[cells.chosen] for part in self._axes[k].parts(scales[k])] for k in split}
         for corner in product((0, 1), repeat=len(split)):
-            weights = reduce(
-                np.multiply, [parts[k][side] for k, side in zip(split, corner, strict=True)], cells.weights
-            )
             sides = dict(zip(split, corner, strict=True))
+            weights = reduce(np.multiply, [parts[k][side] for k, side in sides.items()], cells.weights)
             at = tuple(slice(sides.get(k, 0), sides.get(k, 0) + size) for k, size in enumerate(cells.shape))
             found[at] += np.bincount(cells.places, weights, math.prod(cells.shape)).reshape(cells.shape)
         for k, line in enumerate(self.lines):
