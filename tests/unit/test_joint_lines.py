@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import polars as pl
 import pytest
 from mpmath import exp, mp, mpf
 
@@ -86,3 +87,23 @@ def test_the_scale_on_a_ray_is_found_in_a_few_looks(loss_at, start):
     assert loss_at(found * 1.0001) <= 1.0
     assert loss_at(found / 1.0001) > 1.0
     assert len(looks) <= 40
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.WeakGuaranteeWarning")  # delta is large for so few rows
+def test_values_rarer_than_delta_ask_for_no_noise():
+    """Nor for a column of labels beside them."""
+    rng = np.random.default_rng(0)
+    secret, count = rng.integers(0, 2, 1500), 1500
+    value = rng.normal(0.2 * secret, 1.0).round(1)
+    value[0] = 100.0
+    frame = pl.DataFrame({"s": secret, "x": value, "y": rng.integers(0, 5, count) + secret})
+    asked = {"secret": "s", "epsilon": 1.0, "delta": 0.01}
+    found = frame.puffer.calibrate(public=["x", "y"], **asked)
+    assert found.scales["x"] < 1.0
+    assert found.scales["y"] < 2.5
+    near = frame.with_columns(x=pl.Series(np.append(0.0, value[1:]))).puffer.calibrate(public=["x", "y"], **asked)
+    spread = [math.sqrt(np.var(value[1:])), float(frame["y"].std())]
+    costs = [scales["x"] / spread[0] + scales["y"] / spread[1] for scales in (found.scales, near.scales)]
+    assert costs[0] < 1.5 * costs[1]
+    labels = frame.with_columns(y=pl.col("y").cast(pl.String)).puffer.calibrate(public=["x", "y"], **asked)
+    assert labels.scales["x"] < 1.0

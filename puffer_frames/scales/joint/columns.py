@@ -96,7 +96,8 @@ def choose_jointly(
     error the share of changed labels, which by default counts in units of that of the most frequent label. A constant
     column needs no noise. Any other has a scale of at least half the smallest step between two of its
     values, divided by epsilon above 1, so that no column is released as it is. With delta the scales of pure privacy
-    are shrunk in their proportions until the hockey stick of whole rows is about delta. They stay as they are with a
+    are shrunk until the hockey stick of whole rows is about delta, in their proportions or in those that the columns
+    have alone, which do without noise for values rarer than delta. They stay as they are with a
     coupling, where not all coordinates are lines of the grid (`JointLoss.is_whole`), and where that would cost much.
     """
     whole, joint = joint, replace(joint, counts={secret: joint.counts[secret] for secret in named})

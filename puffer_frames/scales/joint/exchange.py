@@ -16,12 +16,12 @@ from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.joint.joint_loss import LARGEST_REACH, JointLoss, JointWorst, WrongRows
 from puffer_frames.loss.joint.joint_stick import JointStick
 from puffer_frames.loss.joint.lines import JointLaw
-from puffer_frames.noise.randomised import changed_share
 from puffer_frames.numbers.arguments import check_epsilon
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.choice import require_finite
+from puffer_frames.scales.joint.costs import Costs
 from puffer_frames.scales.joint.ray import NEAR, on_ray
 from puffer_frames.scales.joint.shrink import shrunk
 from puffer_frames.scales.search import smallest_scale_of
@@ -37,6 +37,8 @@ _MOST_COMPARED, _MOST_COMPOSED = 20_000_000, 2_000_000
 of pure privacy.
 """
 _RAISES = 60
+_TOWARDS, _CHEAPER = (1.0, 0.5), 0.98
+"""How far other proportions for a delta are from those of pure privacy, and what they may cost to be looked at."""
 _NARROWINGS, _NARROW = 8, 2e-3
 """How near to an unconfirmed scale the confirmed one is."""
 
@@ -86,7 +88,8 @@ def joint_scales(
     wrong : WrongRows, optional
         A share of the rows of each secret that may be anything.
     delta : float
-        Above 0 the scales are shrunk in their proportions until the hockey stick at epsilon is about this.
+        Above 0 the scales are shrunk until the hockey stick at epsilon is about this, in their proportions or in
+        others that cost less.
     rows : int
         Of how many independent rows of a unit epsilon and delta are.
 
@@ -117,7 +120,7 @@ def joint_scales(
     require_finite(float(most.max()), Target(epsilon=target, delta=0.0))
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):  # of scales that are then clipped
         found = _solved(loss, laws, target, pairs, costs, least, most, near=near)
-        return _by_delta(loss, found, asked, pairs, costs.levels, least, rows)
+        return _by_delta(loss, found, asked, pairs, costs, least, rows)
 
 
 def _solved(
@@ -146,11 +149,15 @@ def _by_delta(
     found: JointScales,
     target: Target,
     pairs: Pairs,
-    levels: Mapping[int, int],
+    costs: Costs,
     least: FloatArray,
     rows: int,
 ) -> JointScales:
-    """The scales shrunk to a delta; as they are where that is not known, or would cost too much."""
+    """The scales shrunk to a delta; as they are where that is not known, or would cost too much.
+
+    Their proportions are those of pure privacy, or nearer to those that each column alone has at the delta, where this
+    costs less: values that are rarer than delta ask for no noise, however far away they lie.
+    """
     compared = math.comb(len(loss.laws), 2) if pairs == "all" else len(pairs)
     nodes = math.prod(line.size for line in loss.lines)
     most = _MOST_COMPARED if rows == 1 else _MOST_COMPOSED
@@ -160,7 +167,7 @@ def _by_delta(
 
     def largest(scales: FloatArray) -> float:
         for some in (tuple(refuted[-1:]), pairs):  # the pair that was refuted last may be so again
-            stick = JointStick(loss, pairs=some, levels=levels, rows=rows)
+            stick = JointStick(loss, pairs=some, levels=costs.levels, rows=rows)
             worst = stick.hockey_stick(scales, epsilon=target.epsilon, enough=target.delta)
             if worst.bracket.upper > target.delta:
                 refuted.append(worst.pair)
@@ -168,12 +175,34 @@ def _by_delta(
         found = worst.bracket
         return found.lower if found.lower > target.delta else found.upper
 
-    scales = np.array(found.scales)
-    smaller = shrunk(largest, scales, least, most=target.delta)
-    if (smaller >= scales).all():
+    pure = np.array(found.scales)
+    best = shrunk(largest, pure, least, most=target.delta)
+    alone = _each_alone(loss, pure, target, pairs, costs.levels)
+    others = [] if alone is None else [pure ** (1 - share) * alone**share for share in _TOWARDS]
+    for proportions in others:
+        tried = np.maximum(costs.scaled(proportions, _CHEAPER * costs.of(best)), least)
+        if costs.of(tried) < costs.of(best) and largest(tried) <= target.delta:
+            best = min(best, shrunk(largest, tried, least, most=target.delta), key=costs.of)
+    if (best >= pure).all():
         return found
-    loss_there = loss.bracket(smaller, enough=target.epsilon)
-    return JointScales(scales=tuple(map(float, smaller)), loss=loss_there, by_delta=True)
+    return JointScales(scales=tuple(map(float, best)), loss=loss.bracket(best, enough=target.epsilon), by_delta=True)
+
+
+def _each_alone(
+    loss: JointLoss, pure: FloatArray, target: Target, pairs: Pairs, labels: Collection[int]
+) -> FloatArray | None:
+    """Scales of the columns of numbers alone, at the delta and an equal part of epsilon, and at most those of pure
+    privacy; None where these are the same, and where they are not known.
+    """
+    found = pure.copy()
+    for k in range(loss.columns):
+        if k not in labels:
+            laws = {s: JointLaw(points=law.points[:, [k]], weights=law.weights) for s, law in loss.laws.items()}
+            if (alone := JointLoss(laws, pairs=pairs).alone) is None:
+                return None
+            share = Target(epsilon=target.epsilon / loss.columns, delta=target.delta)
+            found[k] = min(pure[k], smallest_scale_of(alone, share)) or pure[k]
+    return None if (found == pure).all() else found
 
 
 def _confirmed(loss: JointLoss, scales: FloatArray, epsilon: float) -> JointScales:
@@ -207,32 +236,6 @@ def _unconfirmed() -> CalibrationError:
         got="bounds that are too far apart",
         hint='Say theorem="bounded", or release fewer columns.',
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Costs:
-    """What scales cost."""
-
-    weights: FloatArray
-    """What a unit of the cost of a column counts."""
-    levels: Mapping[int, int]
-    """Numbers of levels of the columns of labels."""
-
-    def of(self, scales: FloatArray, /) -> float:
-        """The weighted sum of the scales, and of the shares of changed labels."""
-        costs = np.array(scales, dtype=np.float64)
-        for k, count in self.levels.items():
-            costs[k] = changed_share(count, float(costs[k]))
-        return float(self.weights @ costs)
-
-    def slope(self, rates: FloatArray, /) -> FloatArray:
-        """Its derivatives in the logs of 1 / scale."""
-        slopes = -1 / np.asarray(rates, dtype=np.float64)
-        for k, count in self.levels.items():
-            share = changed_share(count, 1 / float(rates[k]))
-            slopes[k] = -share * (1 - share) * float(rates[k])
-        found: FloatArray = self.weights * slopes
-        return found
 
 
 class _Search:
