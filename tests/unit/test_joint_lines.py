@@ -107,3 +107,15 @@ def test_values_rarer_than_delta_ask_for_no_noise():
     assert costs[0] < 1.5 * costs[1]
     labels = frame.with_columns(y=pl.col("y").cast(pl.String)).puffer.calibrate(public=["x", "y"], **asked)
     assert labels.scales["x"] < 1.0
+
+
+def test_one_column_of_many_equal_rows():
+    """The weights of a value are summed; the loss of two points a scale apart is 1."""
+    laws = {
+        s: JointLaw(points=np.full((9999, 1), y), weights=np.full(9999, 1 / 9999)) for s, y in (("a", 0.0), ("b", 1.0))
+    }
+    loss = JointLoss(laws, pairs="all")
+    bracket = loss.bracket([1.0], enough=1.0)
+    assert bracket.lower <= 1.0 <= bracket.upper <= 1 + 1e-11
+    assert set(loss.worst_pair([1.0])) == {"a", "b"}
+    assert loss.bracket([1e-6], enough=1.0).upper == pytest.approx(1e6)

@@ -67,6 +67,15 @@ def test_cells_by_sorting_are_those_of_a_group_by(monkeypatch, kind, domain):
     assert [tuple(map(int, row)) for row in found.rows()] == naive
 
 
+def test_secrets_may_be_numbers_far_apart(monkeypatch):
+    rng = np.random.default_rng(13)
+    monkeypatch.setattr(sorted_cells, "FEWEST_ROWS", 100)
+    near = {"secret_0": rng.integers(0, 100, 3000), "value": rng.normal(size=3000)}
+    far = {**near, "secret_0": near["secret_0"] * 10**9}
+    one, other = (sorted_cells.sorted_cells(nw.from_native(pl.DataFrame(rows)), 2.0**-5, None) for rows in (near, far))
+    assert other.to_native().equals(one.to_native().with_columns(pl.col("secret_0") * 10**9))
+
+
 def test_cells_are_sorted_only_where_that_is_faster(monkeypatch):
     rng = np.random.default_rng(12)
     rows = {"secret_0": rng.integers(0, 100, 3000), "value": rng.normal(size=3000)}

@@ -56,14 +56,12 @@ def _counted(whole: NDArray[np.int64], key: str, *, low: int, least: int, span: 
     groups = whole >> _PLACE_BITS
     first = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))
     cells = groups[first]
-    # secrets and cells of ascending groups: a search for each secret is faster than a division for each group
-    secrets = np.arange(int(cells[-1]) // span + 2)
-    held = np.diff(np.searchsorted(cells, secrets * span))
-    cells -= np.repeat(secrets[:-1] * span - least, held)
+    secrets = cells // span
+    cells -= secrets * span
     whole &= PLACES - 1
     found = {
-        key: np.repeat(secrets[:-1] + low, held),
-        "value": cells,
+        key: secrets + low,
+        "value": cells + least,
         "count": np.diff(first, append=whole.size),
         "place": np.add.reduceat(whole, first),
     }

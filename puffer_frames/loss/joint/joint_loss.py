@@ -162,11 +162,14 @@ class JointLoss:
         (axis, *others), count = self.coordinates, len(self.laws)
         if others or self.labels or self.wrong is not None or count * axis.size > _MOST_ALONE:
             return None
-        table = np.zeros((count, axis.size))
+        table, most = np.zeros((count, axis.size)), 1
         for row, law in zip(table, self.laws.values(), strict=True):
-            np.add.at(row, np.searchsorted(axis, law.points[:, 0]), law.weights)
+            places = np.searchsorted(axis, law.points[:, 0])
+            row += np.bincount(places, law.weights, axis.size)
+            most = max(most, int(np.bincount(places).max()))
         pairs = self._asked if self._asked == "all" else tuple(self._asked)
-        return DiscreteLoss.of_table(self._secrets, axis, table, pairs=pairs, error=4 * UNIT_ROUNDOFF)
+        error = (most + 4) * UNIT_ROUNDOFF  # of a sum of so many weights
+        return DiscreteLoss.of_table(self._secrets, axis, table, pairs=pairs, error=error)
 
     def nodes(self, scales: Scales, /) -> dict[Secret, FloatArray]:
         """The density of each secret at all nodes, but for a constant."""
