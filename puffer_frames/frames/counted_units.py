@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -28,6 +28,8 @@ VALUES, ROWS, UNITS, LAST = "values", "rows", "units", "last"
 
 _LOOK, _FEW = 1 << 16, 16
 """Rows that are looked at for their values, and how many of these are few: each is counted by itself."""
+_IN_WORD = 6
+"""So many counts share a word: each has ten bits or more."""
 
 
 class PlainColumns(Protocol):
@@ -46,6 +48,9 @@ class PlainColumns(Protocol):
 
 class UnitEngine(Protocol):
     """What an engine does by itself."""
+
+    wraps: ClassVar[bool]
+    """Whether sums of 64-bit integers that are too large go on at the other end, rather than fail."""
 
     def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
         """A row per `UNIT`: its `VALUES`, a list in ascending order without missing ones; its number of `ROWS`; and the
@@ -160,21 +165,33 @@ def _with_few_values(
     """Where a look at some rows finds few values: how often each unit has each; None where there are others as well."""
     if asked.unit is None or asked.value is None:
         return None
-    seen = engine.read(nw.to_native(frame.select(VALUE).head(_LOOK)))[VALUE].drop_nulls()
-    levels = seen.unique().sort()
+    seen = engine.read(nw.to_native(frame.select(UNIT, VALUE).head(_LOOK)))
+    levels = seen[VALUE].drop_nulls().unique().sort()
     if not 0 < len(levels) <= _FEW:
         return None
-    tallies = Tallies(levels=levels, bits=count.bit_length())
-    words, found = tallies.words(), []
+    widest, units = count.bit_length(), seen[UNIT].n_unique()
+    bits = min(62 // min(len(levels), _IN_WORD), widest) if engine.wraps else widest
+    long = 2 * units < len(seen) and count // units >> bits > 0  # most units have more rows than such a count holds
+    tallies, found = Tallies(levels=levels, bits=widest if long else bits), []
     for part in parts:
-        rows = nw.from_native(part).with_columns(**words)
-        each = rows.group_by(UNIT).agg(nw.len().alias(ROWS), *map(nw.sum, words), *_ends(groups))
-        each = each.with_columns(nw.col(ROWS, *words).cast(nw.Int64))
-        one = _Found.of_tallies(engine.read(_alike(each, [*words, ROWS], asked, groups)), tallies)
+        sums = _sums(part, tallies, asked, groups, engine)
+        one = _Found.of_tallies(sums, tallies)
+        if one is None and int(sums[ROWS].to_numpy().max()) >> tallies.bits:  # a count may not have held its rows
+            tallies = replace(tallies, bits=widest)
+            one = _Found.of_tallies(_sums(part, tallies, asked, groups, engine), tallies)
         if one is None:
             return None
         found.append(one)
     return _Found.together(found)
+
+
+def _sums(rows: Any, tallies: Tallies, asked: UnitColumns, groups: list[str], engine: UnitEngine) -> pl.DataFrame:
+    """The sums of the words by unit, and which units have the same."""
+    words = tallies.words()
+    each = nw.from_native(rows).with_columns(**words)
+    each = each.group_by(UNIT).agg(nw.len().alias(ROWS), *map(nw.sum, words), *_ends(groups))
+    each = each.with_columns(nw.col(ROWS, *words).cast(nw.Int64))
+    return engine.read(_alike(each, [*words, ROWS], asked, groups))
 
 
 def _ends(groups: list[str]) -> list[nw.Expr]:
@@ -205,12 +222,16 @@ def _counts(rows: Any, asked: UnitColumns, groups: list[str], engine: UnitEngine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tallies:
-    """How often each of a few values is, several counts in a word of 62 bits: one sum adds them all."""
+    """How often each of a few values is, several counts in a word of 62 bits: one sum adds them all.
+
+    A count above 2**bits is carried into the next one, or lost at the end of its word. Either way the sum of the counts
+    falls: it is the number of rows only where no count was too large and no row has another value.
+    """
 
     levels: pl.Series
     """The values."""
     bits: int
-    """Of the largest count."""
+    """Of a count."""
 
     def words(self) -> dict[str, nw.Expr]:
         """What a row adds to each word, by its name: a power of two for a value in the word."""
@@ -271,7 +292,7 @@ class _Found:
 
     @classmethod
     def of_tallies(cls, found: pl.DataFrame, tallies: Tallies, /) -> _Found | None:
-        """From how often each of some values is; None where some rows have other values."""
+        """From how often each of some values is; None where some rows have other values, or are too many."""
         times = tallies.read(found)
         if (times.sum(axis=1) != found[ROWS].to_numpy()).any():
             return None

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 import pytest
@@ -10,6 +11,7 @@ from kinds import entries
 
 import puffer_frames
 from puffer_frames import ArgumentError, ArgumentTypeError, CalibrationError, PriorError, PufferError, certificate_of
+from puffer_frames.frames.counted_units import Tallies
 from puffer_frames.frames.plans import units
 from puffer_frames.noise.totals import exact_sum
 
@@ -119,6 +121,37 @@ def test_units_by_name_have_the_rows_of_their_own(plan, monkeypatch):
     )
     assert found == expected
     assert ask(build_frame(plan, data), unit="who", value="what", laws={"a": laws["a"]})[0] is ArgumentError
+
+
+@pytest.mark.parametrize("plan", ["polars-lazy", "duckdb"])
+@pytest.mark.parametrize("levels", [2, 6, 7, 16])
+@pytest.mark.parametrize("longest", [1023, 1024, 16_384, 40_000])
+def test_units_of_more_rows_than_a_count_holds(plan, levels, longest, monkeypatch):
+    rng = np.random.default_rng(levels + longest)
+    monkeypatch.setattr(units, "_PART", 1 << 14)
+    owner = np.concatenate(
+        [np.zeros(longest, np.int64), np.ones(longest // 2, np.int64), rng.integers(2, 3000, 70_000)]
+    )
+    value = np.concatenate([np.full(longest, levels - 1), rng.integers(0, levels, owner.size - longest)])
+    order = rng.permutation(owner.size)
+    data = {"who": owner[order], "what": value[order]}
+    asked = {"unit": "who", "value": "what", "query": ("sum", "count"), "protect": "presence"}
+    assert ask(build_frame(plan, data), **asked) == ask(pl.DataFrame(data), **asked)
+
+
+@pytest.mark.parametrize("bits", [1, 3, 10])
+def test_counts_add_up_to_the_rows_only_where_none_is_too_large(bits):
+    rng = np.random.default_rng(bits)
+    for _ in range(200):
+        tallies = Tallies(levels=pl.Series(np.arange(rng.integers(1, 17))), bits=bits)
+        times = rng.integers(0, 2 ** int(rng.integers(0, bits + 8)), len(tallies.levels))
+        rows = nw.from_native(pl.DataFrame({"value": tallies.levels.gather(np.repeat(np.arange(times.size), times))}))
+        sums = rows.with_columns(**tallies.words()).select(nw.sum(*tallies.words())).to_native()
+        counts = tallies.read(sums)[0]
+        if times.max(initial=0) >> bits:
+            assert counts.sum() < times.sum()
+        else:
+            np.testing.assert_array_equal(counts, times)
 
 
 @pytest.mark.parametrize("plan", ["polars-lazy", "duckdb"])

@@ -14,6 +14,8 @@ from puffer_frames.frames.duckdb.sql import opened, read_table, selected
 class DuckUnits:
     """As `counted_units.UnitEngine`."""
 
+    wraps = False
+
     def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
         """One group-by."""
         asked = {

@@ -15,6 +15,8 @@ _PART = 1 << 25
 class PolarsUnits:
     """As `counted_units.UnitEngine`."""
 
+    wraps = True
+
     def lists(self, rows: pl.LazyFrame, groups: Sequence[str], /) -> pl.LazyFrame:
         """One group-by."""
         return rows.group_by(UNIT).agg(

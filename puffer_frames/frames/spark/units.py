@@ -15,6 +15,8 @@ from puffer_frames.frames.counted_units import ROWS, UNIT, VALUE, VALUES, larges
 class SparkUnits:
     """As `counted_units.UnitEngine`."""
 
+    wraps = False
+
     def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
         """One group-by."""
         return rows.groupBy(UNIT).agg(
