@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -14,7 +14,7 @@ from puffer_frames.frames.duckdb.sql import opened, read_table, selected
 class DuckUnits:
     """As `counted_units.UnitEngine`."""
 
-    wraps = False
+    wraps: ClassVar[bool] = False
 
     def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
         """One group-by."""

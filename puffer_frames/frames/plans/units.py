@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import polars as pl
 
@@ -15,7 +16,7 @@ _PART = 1 << 25
 class PolarsUnits:
     """As `counted_units.UnitEngine`."""
 
-    wraps = True
+    wraps: ClassVar[bool] = True
 
     def lists(self, rows: pl.LazyFrame, groups: Sequence[str], /) -> pl.LazyFrame:
         """One group-by."""

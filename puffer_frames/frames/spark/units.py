@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
@@ -15,7 +15,7 @@ from puffer_frames.frames.counted_units import ROWS, UNIT, VALUE, VALUES, larges
 class SparkUnits:
     """As `counted_units.UnitEngine`."""
 
-    wraps = False
+    wraps: ClassVar[bool] = False
 
     def lists(self, rows: Any, groups: Sequence[str], /) -> Any:
         """One group-by."""
