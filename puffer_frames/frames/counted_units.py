@@ -224,8 +224,8 @@ def _counts(rows: Any, asked: UnitColumns, groups: list[str], engine: UnitEngine
 class Tallies:
     """How often each of a few values is, several counts in a word of 62 bits: one sum adds them all.
 
-    A count above 2**bits is carried into the next one, or lost at the end of its word. Either way the sum of the counts
-    falls: it is the number of rows only where no count was too large and no row has another value.
+    A count of 2**bits or more is carried into the next one, or lost at the end of its word. Either way the sum of the
+    counts falls: it is the number of rows only where no count was too large and no row has another value.
     """
 
     levels: pl.Series
