@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentTypeError, PriorError, short_traceback
+from puffer_frames.numbers.ranks import ranks
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, subtract_up, up
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, middles
 
@@ -24,8 +25,6 @@ _LARGEST_TOTAL = 1 << 50
 """The grid times a denominator stays a 64-bit integer up to here."""
 _COARSE = 256
 """Levels of a grid for bounds of many pairs; more next to 0 and 1."""
-_FINEST = 1200
-"""Levels of a grid of quantiles are multiples of 2**-1200: every float from 0 to 1/2 with room to spare."""
 
 
 @short_traceback
@@ -281,9 +280,9 @@ def _widest(steps: Sequence[Steps]) -> tuple[float, float]:
     level by level.
     """
     levels = sum(step.counts.size for step in steps)
-    if levels <= max(_FEW_LEVELS, _GRID // 16 * len(steps)):
+    if levels <= max(_FEW_LEVELS, _GRID // 16 * len(steps)) or max(step.total for step in steps) > _LARGEST_TOTAL:
         return _widest_of(steps)
-    grid, of = _grid(steps)
+    grid, of = np.arange(_GRID + 1), _GRID
     ends = np.stack([np.searchsorted(s.counts, -(-grid[1:] * s.total // of)) for s in steps])
     starts = np.stack([np.searchsorted(s.counts, grid[:-1] * s.total // of + 1) for s in steps])
     highest = np.max([s.high[end] for s, end in zip(steps, ends, strict=True)], axis=0)
@@ -302,53 +301,33 @@ def _widest(steps: Sequence[Steps]) -> tuple[float, float]:
     return best[1], best[2]
 
 
-def _grid(steps: Sequence[Steps]) -> tuple[NDArray[Any], int]:
-    """Numerators of levels from 0 to 1, and their denominator: even ones, or the quantiles of very fine levels.
-
-    Of sums of many rows most levels lie next to 0 and to 1: there the cells are as narrow as the floats allow.
-    """
-    if max(step.total for step in steps) <= _LARGEST_TOTAL:
-        return np.arange(_GRID + 1), _GRID
-    low = np.concatenate([(s.counts[2 * s.counts <= s.total] / s.total).astype(np.float64) for s in steps])
-    high = np.concatenate([((s.total - c) / s.total).astype(np.float64) for s in steps for c in (s.counts,)])
-    cuts = {0, 1 << _FINEST}
-    for side, mirrored in ((low, False), (high[(high > 0) & (high < 0.5)], True)):
-        side.sort()
-        for level in side[:: max(1, side.size // (_GRID // 2))].tolist():
-            numerator = int(math.ldexp(level, 52 - math.frexp(level)[1])) << _FINEST - 52 + math.frexp(level)[1]
-            cuts.add((1 << _FINEST) - numerator if mirrored else numerator)
-    return np.array(sorted(cuts), dtype=object), 1 << _FINEST
-
-
 def _widest_of(steps: Sequence[Steps], *, up_to: tuple[int, int] = (1, 1)) -> tuple[float, float]:
     """The same at every level up to a fraction; the steps begin at or below the first level in question."""
-    small = up_to[1] <= _GRID and not any(s.counts.dtype == object for s in steps)
-    end = np.array([up_to[0]], dtype=np.int64 if small else object)
-    *levels, last = _comparable([*((s.counts, s.total) for s in steps), (end, up_to[1])])
-    merged = np.unique(np.concatenate([*levels, last]))
-    merged = merged[merged <= last[0]]
+    end = np.array([up_to[0]], dtype=object if any(s.counts.dtype == object for s in steps) else np.int64)
+    *levels, (last,) = _ranked([*((s.counts, s.total) for s in steps), (end, up_to[1])])
     # a quantile function rises: the highest one at u is the largest value of a step that begins before u
-    begins = np.concatenate([np.append(np.full(1, -1, dtype=own.dtype), own[:-1]) for own in levels])
-    order = np.argsort(begins, kind="stable")
-    highest = np.maximum.accumulate(np.concatenate([step.high for step in steps])[order])
-    highest = highest[np.searchsorted(begins[order], merged) - 1]
+    highest = np.full(last + 1, -math.inf)
     # and the lowest one the smallest value of a step that ends at u or later
-    ends = np.concatenate(levels)
-    order = np.argsort(ends, kind="stable")
-    lowest = np.minimum.accumulate(np.concatenate([step.low for step in steps])[order][::-1])[::-1]
-    lowest = lowest[np.searchsorted(ends[order], merged)]
+    lowest = np.full(last + 1, math.inf)
+    for step, ends in zip(steps, levels, strict=True):
+        after = np.append(0, ends[:-1] + 1)
+        held = np.count_nonzero(after <= last)
+        np.maximum.at(highest, after[:held], step.high[:held])
+        np.minimum.at(lowest, np.minimum(ends, last), step.low)
+    highest = np.maximum.accumulate(highest)
+    lowest = np.minimum.accumulate(lowest[::-1])[::-1]
     widest = int(np.argmax(highest - lowest))
     return float(highest[widest]), float(lowest[widest])
 
 
-def _comparable(fractions: Sequence[tuple[NDArray[Any], int]]) -> list[NDArray[Any]]:
-    """Fractions (numerators, denominator) as numbers of the same order and with the same ties.
+def _ranked(fractions: Sequence[tuple[NDArray[Any], int]]) -> list[IndexArray]:
+    """Fractions (numerators, denominator) as whole numbers from 0 of the same order and with the same ties.
 
     Two different fractions C/n and C'/n' differ by at least 1/(n n'); while n n' < 2**53 their correctly rounded
-    quotients differ too, and equal ones have equal quotients. Otherwise exact integers are used.
+    quotients differ too, and equal ones have equal quotients.
     """
     totals = sorted(total for _, total in fractions)
-    if totals[-1] * totals[-2 if len(totals) > 1 else -1] < 2**53:
-        return [counts / total for counts, total in fractions]
-    common = math.lcm(*totals)
-    return [counts.astype(object) * (common // total) for counts, total in fractions]
+    if totals[-1] * totals[-2 if len(totals) > 1 else -1] >= 2**53:
+        return ranks(fractions)
+    found = np.unique(np.concatenate([counts / total for counts, total in fractions]), return_inverse=True)[1]
+    return np.split(found, np.cumsum([counts.size for counts, _ in fractions])[:-1])

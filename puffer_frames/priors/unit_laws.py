@@ -14,7 +14,7 @@ from scipy.special import log_ndtr
 from puffer_frames.errors import ArgumentError
 from puffer_frames.numbers.powers import power
 from puffer_frames.priors.equal_rows import first_of_equals, rows_of
-from puffer_frames.priors.lattice import most_sums
+from puffer_frames.priors.lattice import lattice_places, most_sums
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 from puffer_frames.priors.transport import w_infinity_diameter
 
@@ -236,8 +236,12 @@ class UnitLaws:
             return None
         lowest = min(k * float(values[0]) for k, values in zip(copies, rows, strict=True))
         highest = max(k * float(values[-1]) for k, values in zip(copies, rows, strict=True))
-        most = max(_FEWEST_SUMS, _ALL_SUMS // len(rows), 64 * max(copies))
-        return grid_width(highest - lowest, min(most, LARGEST_CONVOLUTION) - max(copies), rows=max(copies))
+        most = min(max(_FEWEST_SUMS, _ALL_SUMS // len(rows), 64 * max(copies)), LARGEST_CONVOLUTION)
+        values = np.unique(np.append(np.concatenate(rows), 0.0))
+        places = lattice_places(values)  # of a lattice through 0, on which every sum lies
+        if (highest - lowest) * places[-1] < most * (values[-1] - values[0]):
+            return None
+        return grid_width(highest - lowest, most - max(copies), rows=max(copies))
 
     def coupled_distance(self, units: Sequence[int], /) -> float:
         """Bound of the W-infinity distance of the contributions of any two of these units, from that of one row each.

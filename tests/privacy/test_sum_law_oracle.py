@@ -154,6 +154,22 @@ def test_units_share_one_grid():
         assert apart <= law.radius + own.radius
 
 
+@pytest.mark.parametrize("step", [0.5, 0.01])
+def test_many_units_whose_sums_lie_on_a_lattice_need_no_grid(step):
+    """Seventy units whose sums are more than fit on a grid, but all among 4,201 points."""
+    rng = np.random.default_rng(8)
+    sizes = rng.integers(100, 300, 70)
+    starts = np.append(0, np.cumsum(sizes))
+    rows = np.concatenate([np.sort(rng.integers(-7, 8, n)) for n in sizes]) * step
+    laws = UnitLaws.of_rows(range(70), rows, starts, added=True).priors()
+    for k in (0, 17):
+        law = laws[k]
+        own = sum_of_draws(Prior.empirical(rows[starts[k] : starts[k + 1]]), int(sizes[k]))
+        assert np.array_equal(law.means, own.means)
+        assert np.array_equal(law.weights, own.weights)
+        assert law.radius == own.radius < 1e-11
+
+
 @pytest.mark.parametrize("delta", [0.0, 1e-9])
 def test_many_units_are_replaced_at_the_pure_loss_of_all_pairs(delta):
     """More than 400 different laws: their densities at every sum are compared all at once."""

@@ -15,7 +15,7 @@ from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.presence import PresenceLoss
 from puffer_frames.numbers.target import Target
-from puffer_frames.priors.transport import w_infinity, w_infinity_bounds, w_infinity_diameter
+from puffer_frames.priors.transport import transport_plan, w_infinity, w_infinity_bounds, w_infinity_diameter
 from puffer_frames.priors.unit_laws import UnitLaws, sum_of_draws
 from puffer_frames.scales.search import smallest_scale_of
 
@@ -210,15 +210,13 @@ def test_sums_of_draws_are_exact():
             assert found.radius <= 1e-13 * max(1.0, np.abs(found.means).max())
 
 
-def test_distances_of_sums_of_many_rows(monkeypatch):
-    """With the grid of fine levels as without, and never above the bounds of all pairs."""
+def test_distances_of_sums_of_many_rows():
+    """Those of the plans, whose levels have one common denominator; and never above the bounds of all pairs."""
     rng = np.random.default_rng(2)
-    laws = [sum_of_draws(Prior.empirical(rng.integers(0, 60, 24).astype(float)), 24) for _ in range(6)]
-    pairs = [[w_infinity(p, q) for q in laws] for p in laws]
-    monkeypatch.setattr("puffer_frames.priors.transport._FEW_LEVELS", 0)
-    monkeypatch.setattr("puffer_frames.priors.transport._GRID", 64)
-    assert w_infinity_diameter(laws) == np.max(pairs)
+    laws = [sum_of_draws(Prior.empirical(rng.integers(0, 60, n).astype(float)), n) for n in (24, 24, 24, 31, 7, 40)]
+    pairs = [[np.abs(np.subtract(*transport_plan(p, q).T[:2])).max() for q in laws] for p in laws]
     assert [[w_infinity(p, q) for q in laws] for p in laws] == pairs
+    assert w_infinity_diameter(laws) == np.max(pairs)
     bounds = w_infinity_bounds(laws)
     assert (bounds >= pairs).all()
     assert (bounds <= 2 * np.array(pairs) + 100).all()

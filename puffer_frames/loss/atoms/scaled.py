@@ -13,10 +13,16 @@ NOTHING = -(1 << 24)
 
 
 def scaled_weights(prior: Prior, /) -> tuple[FloatArray, IndexArray]:
-    """Weights as mantissa * 2**exponent with correctly rounded mantissas in (1/2, 2), from the exact levels."""
+    """Weights as mantissa * 2**exponent, with correctly rounded mantissas in [1/2, 2).
+
+    Small ones come from the exact levels.
+    """
     levels, total = prior.levels
-    pairs = [_quotient(int(level), int(total)) for level in levels]
-    return np.array([m for m, _ in pairs]), np.array([e for _, e in pairs], dtype=np.intp)
+    mantissas, exponents = np.frexp(prior.weights)
+    small = np.flatnonzero(prior.weights < LEAST)
+    pairs = [_quotient(int(level), int(total)) for level in levels[small]]
+    mantissas[small], exponents[small] = [m for m, _ in pairs], [e for _, e in pairs]
+    return mantissas, exponents.astype(np.intp)
 
 
 def _quotient(level: int, total: int) -> tuple[float, int]:
