@@ -93,12 +93,14 @@ def log_power(power: tuple[FloatArray, NDArray[np.bool_]], /) -> tuple[FloatArra
 
 def largest_ratios(log_matrix: FloatArray, doubtful: NDArray[np.bool_], /) -> FloatArray:
     """Max over y of log P(s, y)/P(t, y), shape (s, t); 0/0 is left out, c/0 is infinite, doubtful entries too."""
+    columns = np.ascontiguousarray(log_matrix.T)
     with np.errstate(invalid="ignore"):
-        ratios = log_matrix[:, None, :] - log_matrix[None, :, :]
-    ratios[np.isnan(ratios)] = -np.inf
+        ratios = columns[:, :, None] - columns[:, None, :]
+    if np.isneginf(columns).any():
+        ratios[np.isnan(ratios)] = -np.inf
     if doubtful.any():
-        ratios[doubtful[:, None, :] | doubtful[None, :, :]] = np.inf
-    largest: FloatArray = np.maximum(ratios.max(axis=2), _NEVER)
+        ratios[doubtful.T[:, :, None] | doubtful.T[:, None, :]] = np.inf
+    largest: FloatArray = np.maximum(ratios.max(axis=0), _NEVER)
     return largest
 
 
@@ -117,14 +119,7 @@ def any_start_influence(chain: MarkovChain, steps: IndexArray, /) -> Influence:
 
     since the second term bounds :math:`\log p_i(t)/p_i(s)`.
     """
-    pairs = off_diagonal(chain.states)
-    right, left = np.empty((steps.size, pairs[0].size)), np.empty((steps.size, pairs[0].size))
-    for k, step, log_p, doubtful in _walk(Powers(chain.transition), steps):
-        slack = rounding(step, chain.states)
-        right[k] = largest_ratios(log_p, doubtful)[pairs] + slack
-        columns = largest_ratios(log_p.T.copy(), doubtful.T.copy())
-        left[k] = (columns + columns.T)[pairs] + 2 * slack
-    return Influence(steps=steps, left=left, right=right)
+    return FixedStart(chain=chain, steps=steps).any_start()
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -151,17 +146,22 @@ class FixedStart:
         for k, step, log_p, doubtful in _walk(Powers(self.chain.transition), self.steps):
             slack = rounding(step, self.chain.states)
             self.right[k] = largest_ratios(log_p, doubtful)[pairs] + slack
-            self._columns[k] = largest_ratios(log_p.T.copy(), doubtful.T.copy())[pairs] + slack
+            self._columns[k] = largest_ratios(log_p.T, doubtful.T)[pairs] + slack
             self._logs.append((log_p, doubtful))
         laws = np.eye(self.chain.states) if isinstance(self.chain.initial, str) else np.array([self.chain.initial])
         self._laws = [(laws, laws > 0)]
 
+    def any_start(self) -> Influence:
+        """As `any_start_influence`."""
+        first, second = off_diagonal(self.chain.states)
+        turned = np.lexsort((first, second))  # where each pair has its states the other way round
+        return Influence(steps=self.steps, left=self._columns + self._columns[:, turned], right=self.right)
+
     def laws(self, node: int, /) -> tuple[FloatArray, NDArray[np.bool_]]:
         """Laws of the state at a node (from 1), one for each of the first state, and where they are positive."""
+        step = self.chain.transition, self.chain.transition > 0
         while len(self._laws) < node:
-            laws, possible = self._laws[-1]
-            reached = possible.astype(float) @ (self.chain.transition > 0).astype(float) > 0
-            self._laws.append((laws @ self.chain.transition, reached))
+            self._laws.append(_product(self._laws[-1], step))
         return self._laws[node - 1]
 
     def _possible(self, node: int) -> NDArray[np.bool_]:
@@ -213,7 +213,7 @@ class FixedStart:
         possible = self._possible(known)
         both = possible[pairs[0]] & possible[pairs[1]]
         first, second = pairs[0][both], pairs[1][both]
-        shift = largest_ratios(laws[0].T.copy(), laws[1].T.copy())[second, first]
+        shift = largest_ratios(laws[0].T, laws[1].T)[second, first]
         shift += rounding(known, self.chain.states) + 8 * _SETTLED * late
         count = int(np.searchsorted(self.steps, node))
         left = self._columns[:count, both].copy()
@@ -222,7 +222,7 @@ class FixedStart:
             start = self._possible(min(known, node - int(self.steps[k])))
             if not start.all():
                 log_p, doubtful = self._logs[k]
-                columns = largest_ratios(log_p[start].T.copy(), doubtful[start].T.copy())
+                columns = largest_ratios(log_p[start].T, doubtful[start].T)
                 left[k] = columns[first, second] + rounding(int(self.steps[k]), self.chain.states)
         return left + shift, self.right[:, both]
 

@@ -15,7 +15,6 @@ from puffer_frames.papers.quilt.boxes import box_quilts
 from puffer_frames.papers.quilt.influence import (
     FixedStart,
     Influence,
-    any_start_influence,
     distances,
     far_enough,
     stationary_influence,
@@ -168,7 +167,7 @@ def exact_quilts(chain: Chain, /, *, length: int, epsilon: float, most: int | No
     start = FixedStart(chain=chain, steps=steps)
     nodes = start.different(length)
     if nodes is None:
-        return Nodes(any_start_influence(chain, steps), epsilon=epsilon, length=length).solve()
+        return Nodes(start.any_start(), epsilon=epsilon, length=length).solve()
     return fixed_nodes(start, nodes, epsilon=epsilon, length=length)
 
 
