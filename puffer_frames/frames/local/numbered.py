@@ -45,7 +45,8 @@ def numbered(entries: nw.Series[Any], /) -> tuple[IndexArray, list[Secret]]:
             return _of_integers(integers)
     if isinstance(native, pl.Series) and not isinstance(entries.dtype, nw.Boolean):
         encoded = native.cast(pl.String).to_arrow(compat_level=pl.CompatLevel.oldest()).dictionary_encode()
-        return _in_order(encoded.indices.to_numpy(), encoded.dictionary)
+        order = pc.sort_indices(encoded.dictionary).to_numpy().astype(np.intp)  # UTF-8 and code points sort alike
+        return _ranks(order)[encoded.indices.to_numpy()], encoded.dictionary.take(pa.array(order)).to_pylist()
     return _in_order(*pd.factorize(native if isinstance(native, pd.Series) else native.to_numpy()))
 
 
@@ -61,12 +62,17 @@ def _of_integers(integers: NDArray[Any]) -> tuple[IndexArray, list[Secret]]:
 
 
 def _in_order(codes: NDArray[Any], found: Any) -> tuple[IndexArray, list[Secret]]:
-    """From numbers of labels in any order, and the labels: an array of NumPy, pandas or PyArrow."""
+    """From numbers of labels in any order, and the labels: an array of NumPy or pandas."""
     labels = [plain_label(label) for label in found.tolist()]
     order = _ascending(labels)
-    rank = np.empty(len(labels), dtype=np.intp)
-    rank[order] = np.arange(len(labels))
-    return rank[codes], [labels[k] for k in order.tolist()]
+    return _ranks(order)[codes], [labels[k] for k in order.tolist()]
+
+
+def _ranks(order: IndexArray) -> IndexArray:
+    """Where each place is in an order of all of them."""
+    ranks = np.empty(order.size, dtype=np.intp)
+    ranks[order] = np.arange(order.size)
+    return ranks
 
 
 def _ascending(labels: Sequence[Any]) -> IndexArray:
