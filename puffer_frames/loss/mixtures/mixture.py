@@ -167,8 +167,8 @@ class MixtureLoss:
             pairs, most = [self._pairs[k] for k in order], found[order, 1].tolist()
             lower = float(found[:, 0].max())
         for k, (pair, bound) in enumerate(zip(watched(pairs, label="pairs of secrets"), most, strict=True)):
-            if k and bound < lower:
-                break  # so are those of the others
+            if k and (bound < lower or bound <= min(lower, upper)):
+                break  # so are those of the others: no loss of theirs is larger than what is known
             low, high = of_pair(pair, lower)
             lower, high = max(lower, low), min(high, bound)
             if high > upper:
