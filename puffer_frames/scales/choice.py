@@ -24,6 +24,8 @@ _ROUNDING_STEPS = 24
 """A scale at the very edge of privacy is raised by at most 2**(_ROUNDING_STEPS - 48) of itself."""
 _LEAST_STEP = 1.0 / 64
 """Steps below this share of what the loss exceeds epsilon by are left out: they cannot mend it."""
+_NEARLY = 2.0
+"""Up to so many times the epsilon asked for, the loss at the published scale says where the smallest one is."""
 _USUAL = 0.5
 """The smallest scale is often about so many times the published one: it is looked for there first."""
 _EDGE = 2.0**-10
@@ -178,7 +180,7 @@ def choose(
 
 def _near(published: float, judged: Verification | None, asked: Target) -> float:
     """A scale near which the smallest one may be, or 0: a pure loss falls about as fast as the scale grows."""
-    if judged is None or asked.delta or not 0 < judged.pure_loss.upper <= asked.epsilon:
+    if judged is None or asked.delta or not 0 < judged.pure_loss.upper <= _NEARLY * asked.epsilon:
         return _USUAL * published if published < math.inf else 0.0
     return published * judged.pure_loss.upper / asked.epsilon
 
