@@ -102,6 +102,8 @@ class JointLoss:
         Whose values are numbers of levels. For these the distance is 1 for another level.
     wrong : WrongRows, optional
         A share of the rows of each secret that may be anything.
+    most_nodes : int
+        Of a larger grid of all coordinates some lines are chosen.
 
     Notes
     -----
@@ -121,8 +123,9 @@ class JointLoss:
         pairs: Pairs,
         labels: Collection[int] = (),
         wrong: WrongRows | None = None,
+        most_nodes: int = MOST_NODES,
     ) -> None:
-        self.laws, self.labels, self.wrong = laws, labels, wrong
+        self.laws, self.labels, self.wrong, self._most = laws, labels, wrong, most_nodes
         self._asked = pairs
         self.columns = next(iter(laws.values())).points.shape[1]
         self._secrets = list(laws)
@@ -198,9 +201,9 @@ class JointLoss:
             first[nodes > most] = k
             last[nodes < least] = k
             most, least = np.maximum(most, nodes), np.minimum(least, nodes)
-        apart = np.log(most) - np.log(least)
-        place = int(apart.argmax())
-        return float(apart[place]), place, (self._secrets[first[place]], self._secrets[last[place]])
+        most /= least
+        place = int(most.argmax())
+        return math.log(most[place]), place, (self._secrets[first[place]], self._secrets[last[place]])
 
     def _each(self, work: Callable[[PlacedLaw], FloatArray]) -> Iterator[FloatArray]:
         """What the work gives for each law, two at a time."""
@@ -305,7 +308,7 @@ class JointLoss:
 
     def _most_nodes(self) -> int:
         """Fewer for many secrets, whose densities are held at once where pairs are listed."""
-        return min(MOST_NODES, 20 * MOST_NODES // len(self.laws))
+        return min(self._most, 20 * MOST_NODES // len(self.laws))
 
     def _first_lines(self) -> list[FloatArray]:
         sizes = [axis.size for axis in self.coordinates]
@@ -320,6 +323,10 @@ class JointLoss:
             return _between(self.coordinates[column], line)
         middles = (line[:-1] + line[1:]) / 2
         return ((line[:-1] < middles) & (middles < line[1:])).astype(np.intp)
+
+    def cross(self, point: FloatArray, /) -> None:
+        """Add lines through a point whose coordinates rows have."""
+        self._take([np.union1d(line, [x]) for line, x in zip(self.lines, point, strict=True)])
 
     def _take(self, lines: list[FloatArray]) -> None:
         self._lines = lines

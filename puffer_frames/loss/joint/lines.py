@@ -134,7 +134,7 @@ class PlacedLaw:
             weights = reduce(np.multiply, [parts[k][side] for k, side in sides.items()], cells.weights)
             at = tuple(slice(sides.get(k, 0), sides.get(k, 0) + size) for k, size in enumerate(cells.shape))
             found[at] += np.bincount(cells.places, weights, math.prod(cells.shape)).reshape(cells.shape)
-        for k, line in enumerate(self.lines):
+        for k, line in reversed(list(enumerate(self.lines))):  # the first axis last, so that the sums lie in order
             if k not in within:
                 kernel = math.exp(-1 / scales[k]) if k in self._labels else None
                 found = _mixed(found, k, kernel) if kernel is not None else _swept(found, k, line, scales[k])
@@ -169,9 +169,13 @@ def _swept(sums: FloatArray, axis: int, lines: FloatArray, scale: float) -> Floa
     """Sums over the lines of an axis of what stands there times the kernel: one sweep forward and one back."""
     decays = np.exp(-np.diff(lines) / scale)
     moved = np.moveaxis(sums, axis, 0)
-    forward, backward = moved.copy(), moved.copy()
+    given = np.ascontiguousarray(moved).reshape(lines.size, -1)
+    found, buffer = given.copy(), np.empty(given.shape[1])
     for k, decay in enumerate(decays, 1):
-        forward[k] += decay * forward[k - 1]
-    for k in range(decays.size - 1, -1, -1):
-        backward[k] += decays[k] * backward[k + 1]
-    return np.moveaxis(forward + backward - moved, 0, axis)
+        found[k] += np.multiply(decay, found[k - 1], out=buffer)
+    buffer[:] = 0.0
+    for k in range(decays.size - 1, -1, -1):  # what all later lines add
+        buffer += given[k + 1]
+        buffer *= decays[k]
+        found[k] += buffer
+    return np.moveaxis(found.reshape(moved.shape), 0, axis)

@@ -36,6 +36,8 @@ _MOST_COMPARED, _MOST_COMPOSED = 20_000_000, 2_000_000
 """Nodes of the grid times laws and pairs of them, and the same for several rows of a unit: of more the scales are those
 of pure privacy.
 """
+_FEW_NODES = 60_000
+"""On a larger grid the proportions are found on some of its lines, and lines through the worst rows are added."""
 _RAISES = 60
 _TOWARDS, _CHEAPER = (1.0, 0.5), 0.98
 """How far other proportions for a delta are from those of pure privacy, and what they may cost to be looked at."""
@@ -135,9 +137,17 @@ def _solved(
     near: Sequence[float] | None,
 ) -> JointScales:
     few = _few(laws, costs.levels)
-    coarse = JointLoss(few, pairs=pairs, labels=costs.levels, wrong=loss.wrong)
-    found = _Search(coarse, few, target, pairs, costs, least, most).best(near)
-    if few is not laws or loss.wrong is not None:
+    coarse = JointLoss(few, pairs=pairs, labels=costs.levels, wrong=loss.wrong, most_nodes=_FEW_NODES)
+    search = _Search(coarse, few, target, pairs, costs, least, most)
+    found = search.best(near)
+    if few is laws and loss.is_whole:
+        for _ in range(_EXCHANGES):
+            worst = loss.worst(found)
+            if worst.loss <= target * (1 + NEAR):
+                break
+            coarse.cross(worst.point)
+            found = search.from_start(found)
+    elif few is not laws or loss.wrong is not None:
         found = on_ray(loss, found, target, least)
         loss.bracket(found, enough=target)  # puts lines where they are needed
         found = _Search(loss, laws, target, pairs, costs, least, most).from_start(found)
