@@ -32,7 +32,8 @@ _NEAR = 1e-4
 _MOST_ALONE = 1 << 23
 """Secrets times values of one column, which are held as a table."""
 _MANY_ROWS = 1 << 15
-"""Laws of so many rows are evaluated in two threads."""
+_MANY_NODES = 1 << 16
+"""Laws of so many rows, or on so many nodes, are evaluated in two threads."""
 LARGEST_REACH = 600.0
 """The ranges in units of the scales add up to at most this: beyond, sums of kernels leave the range of floats."""
 
@@ -208,7 +209,8 @@ class JointLoss:
     def _each(self, work: Callable[[PlacedLaw], FloatArray]) -> Iterator[FloatArray]:
         """What the work gives for each law, two at a time."""
         placed = list(self._placed.values())
-        large = max(law.weights.size for law in self.laws.values()) >= _MANY_ROWS
+        rows = max(law.weights.size for law in self.laws.values())
+        large = rows >= _MANY_ROWS or math.prod(line.size for line in self.lines) >= _MANY_NODES
         for start in range(0, len(placed), 2):
             yield from each_of(placed[start : start + 2], work, large=large)
 
