@@ -332,6 +332,21 @@ def test_no_other_proportions_are_much_better(count):
         assert spread_sum(laws, scales) <= 1.05 * least, (table, epsilon, scales, best, least)
 
 
+@sweep(12, 200)
+def test_proportions_found_on_few_lines_are_those_of_the_whole_grid(count):
+    for seed in range(count):
+        rng = np.random.default_rng([19, seed])
+        epsilon = float(rng.choice(EPSILONS[:4]))
+        table, public = random_table(rng, STYLES[seed % len(STYLES)], 2 + seed % 2)
+        _, laws, whole, _ = planned(table, public, epsilon=epsilon)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("puffer_frames.scales.joint.exchange._FEW_NODES", 16)
+            patch.setattr("puffer_frames.loss.joint.joint_loss._FIRST_NODES", 16)
+            _, _, found, bracket = planned(table, public, epsilon=epsilon)
+        assert not faults(laws, found, epsilon=epsilon, bracket=bracket), seed
+        assert spread_sum(laws, found) <= (1 + 1e-4) * spread_sum(laws, whole), seed
+
+
 @pytest.mark.parametrize("beliefs", ["empirical", "default"])
 @pytest.mark.parametrize("pairs", ["all", [("a", "b")]])
 def test_a_constant_column_changes_nothing(beliefs, pairs):

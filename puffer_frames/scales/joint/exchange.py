@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import logsumexp
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.bracket import Bracket
@@ -327,6 +326,7 @@ class _Cut:
         labels: Collection[int],
         wrong: WrongRows | None,
     ) -> None:
+        self._last: tuple[FloatArray, float, FloatArray] | None = None
         self._sides = []
         for side, secret in enumerate(worst.pair):
             away, weights = np.abs(laws[secret].points - worst.point), laws[secret].weights
@@ -340,18 +340,25 @@ class _Cut:
 
     def loss(self, rates: FloatArray, /) -> float:
         """Log of the ratio of the densities."""
-        (likely, first), (other, second) = self._sides
-        return float(logsumexp(first - likely @ rates) - logsumexp(second - other @ rates))
+        return self._at(rates)[0]
 
     def slope(self, rates: FloatArray, /) -> FloatArray:
         """Its derivatives: the difference of the mean distances given the released row."""
-        means = []
-        for distances, logs in self._sides:
-            shares = logs - distances @ rates
-            shares = np.exp(shares - shares.max())
-            means.append(shares @ distances / shares.sum())
-        found: FloatArray = means[1] - means[0]
-        return found
+        return self._at(rates)[1]
+
+    def _at(self, rates: FloatArray) -> tuple[float, FloatArray]:
+        """Both; those of the last rates are asked for again."""
+        if self._last is None or not np.array_equal(self._last[0], rates):
+            logs, means = [], []
+            for distances, weights in self._sides:
+                terms = weights - distances @ rates
+                most = terms.max()
+                shares = np.exp(terms - most)
+                total = shares.sum()
+                logs.append(float(most + np.log(total)))
+                means.append(shares @ distances / total)
+            self._last = rates.copy(), logs[0] - logs[1], means[1] - means[0]
+        return self._last[1:]
 
 
 def _few(laws: Mapping[Secret, JointLaw], labels: Collection[int]) -> Mapping[Secret, JointLaw]:
