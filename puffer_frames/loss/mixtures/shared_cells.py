@@ -43,8 +43,8 @@ class SharedCells:
         self._rounding = 4 * (y.size + 16) * UNIT_ROUNDOFF
 
     @classmethod
-    def of(cls, curves: Sequence[Curve], /) -> SharedCells | None:
-        """None where the curves have too many atoms, or leave the floats."""
+    def of(cls, curves: Sequence[Curve], /, *, more: FloatArray | None = None) -> SharedCells | None:
+        """With `more` ends of cells; None where the curves have too many atoms, or leave the floats."""
         reaches = np.array([curve.reach() if curve.scale else curve.extent() for curve in curves])
         low, high = reaches[:, 0].min(), reaches[:, 1].max()
         atoms = np.unique(np.concatenate([curve.means[curve.stds == 0] for curve in curves]))
@@ -52,7 +52,8 @@ class SharedCells:
             return None
         marks = np.unique(np.concatenate([curve.marks() for curve in curves]))
         marks = marks[(marks > low) & (marks < high)][:: marks.size // _MOST_POINTS + 1]
-        found = cls(curves, np.unique(np.concatenate([marks, atoms, [low, high]])))
+        more = np.zeros(0) if more is None else more[(more > low) & (more < high)]
+        found = cls(curves, np.unique(np.concatenate([marks, atoms, more, [low, high]])))
         return None if any(is_lost(points.error) for points in found._points) else found
 
     def largest_log_ratio(self, i: int, j: int, /) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from puffer_frames.loss.mixtures.fewer_atoms import FewerAtoms, fewer_atoms
 from puffer_frames.loss.mixtures.mixture import MOST_PAIRS_IN_CELLS, MixtureLoss
 from puffer_frames.loss.mixtures.ratio import ratio_cells
 from puffer_frames.loss.mixtures.refine import first_points, positive_mass
+from puffer_frames.loss.mixtures.shared_cells import SharedCells
 from puffer_frames.loss.mixtures.shared_width import SharedWidthCurve
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.loss.ratio_cells import RatioCells
@@ -31,6 +32,12 @@ MOST_ATOMS = 4096
 """In the place of more atoms stand fewer with the same moments, for whose distance the brackets pay."""
 _FEW = 24
 """Up to this many atoms each has bounds of its own."""
+_FEW_PAIRS = 8
+"""More pairs are compared quickly first."""
+_NOTHING = 1e-17
+"""A hockey stick below this is not looked at closely: roundings are not much smaller."""
+_TAIL_STEPS = np.arange(0.25, 16.0, 0.25)
+"""Ends of cells beside all atoms, in scales."""
 _TOLERANCE = 1e-8
 _ROUND_UP = 1 + 1e-9
 _MOST_STEPS = 2_000_000
@@ -133,14 +140,19 @@ class GaussianNoiseLoss:
         lower, upper, worst = 0.0, 0.0, next(iter(self._distances))
         curves: dict[Secret, tuple[Curve, float]] = {}
         bounds = self._plan_bounds(scale, epsilon)
-        for pair in watched(bounds or self._distances, label="pairs of secrets"):
-            most = bounds[pair] if bounds else _of_shift(self._distances[pair] / scale, epsilon)
-            if most <= lower:
-                break
+        bounds = bounds or {pair: _of_shift(apart / scale, epsilon) for pair, apart in self._distances.items()}
+        if len(bounds) > _FEW_PAIRS:
+            curves = {s: self._curve(s, scale) for s in self._priors}
+            lower, worst, bounds = self._sifted(bounds, curves, scale, epsilon)
+        for pair, bound in watched(list(bounds.items()), label="pairs of secrets"):
+            if bound <= _NOTHING:
+                upper = max(upper, bound)
+            if bound < lower or bound <= upper:
+                break  # so are those of the others: no hockey stick of theirs is larger than what is known
             if pair not in self._exact:
                 self._exact[pair] = w_infinity(*(self._priors[s] for s in pair))
-            most = min(most, _of_shift(self._exact[pair] / scale, epsilon))
-            if min(most, self._known_bound(pair, scale, epsilon)) <= lower:
+            most = min(bound, _of_shift(self._exact[pair] / scale, epsilon), self._known_bound(pair, scale, epsilon))
+            if most < lower or most <= upper:
                 continue
             for s in pair:
                 curves[s] = curves.get(s) or self._curve(s, scale)
@@ -158,6 +170,38 @@ class GaussianNoiseLoss:
             if largest > upper:
                 upper, worst = largest, pair
         return WorstCase(bracket=Bracket(lower=min(lower, upper), upper=upper), pair=worst)
+
+    def _sifted(
+        self,
+        bounds: Mapping[Pair, float],
+        curves: Mapping[Secret, tuple[Curve, float]],
+        scale: float,
+        epsilon: float,
+    ) -> tuple[float, Pair, dict[Pair, float]]:
+        """A lower bound of the largest hockey stick and its pair, and the pairs that may have a larger one by smaller
+        falling bounds: of many pairs, from cells that all share.
+        """
+        means, steps = [curve.means for curve, _ in curves.values()], scale * _TAIL_STEPS
+        ends = min(float(own[0, 0]) for own in means), max(float(own[-1, 0]) for own in means)
+        shared = SharedCells.of(
+            [curve for curve, _ in curves.values()], more=np.concatenate([ends[0] - steps, ends[1] + steps])
+        )
+        lower, worst, found = 0.0, next(iter(bounds)), dict[Pair, float]()
+        if shared is None:
+            return lower, worst, dict(bounds)
+        number, growth = {s: k for k, s in enumerate(curves)}, math.exp(epsilon)
+        for pair, bound in bounds.items():
+            if bound < lower:
+                break
+            most = min(bound, self._known_bound(pair, scale, epsilon))
+            if most < lower:
+                continue
+            low, high = shared.positive_mass(*(number[s] for s in pair), epsilon=epsilon)
+            apart = max(curves[s][1] + growth * curves[t][1] for s, t in (pair, pair[::-1]))
+            found[pair] = most if math.isnan(high) else min(most, high + apart)
+            if low - apart > lower:
+                lower, worst = low - apart, pair
+        return lower, worst, dict(sorted(found.items(), key=lambda item: -item[1]))
 
     def _known_bound(self, pair: Pair, scale: float, epsilon: float) -> float:
         """What the last look at a pair says of more noise or a larger epsilon: the hockey stick grows with neither."""
