@@ -93,14 +93,17 @@ class GaussianSetsLoss:
             return coupled
         left, right, factor = edges[:-1], edges[1:], math.exp(epsilon)
         found = {secret: _densities(law, left, right, scale) for secret, law in self._wide.items()}
+        orders = [order for pair in self._pairs for order in (pair, pair[::-1])]
+        cells = [_exceeding(found[s], found[t], (right - left) / scale, factor) for s, t in orders]
+        bounds = np.array([known + float(open_.sum()) for known, open_ in cells])
         upper, worst = 0.0, self._pairs[0]
-        for pair in self._pairs:
-            for s, t in (pair, pair[::-1]):
-                known, open_ = _exceeding(found[s], found[t], (right - left) / scale, factor)
-                if known + float(open_.sum()) > upper:
-                    above = known + self._narrowed((s, t), left, right, open_, scale=scale, factor=factor, known=known)
-                    if above > upper:
-                        upper, worst = above, pair
+        for k in np.argsort(-bounds, kind="stable").tolist():
+            if bounds[k] <= upper:
+                break
+            known, open_ = cells[k]
+            above = self._narrowed(orders[k], left, right, open_, scale=scale, factor=factor, known=known, floor=upper)
+            if above > upper:
+                upper, worst = above, self._pairs[k // 2]
         upper = min(1.0, upper * (1 + UNIT_ROUNDOFF * (edges.size + 40)) + _BEYOND)
         if upper >= coupled.bracket.upper:
             return coupled
@@ -116,20 +119,22 @@ class GaussianSetsLoss:
         scale: float,
         factor: float,
         known: float,
+        floor: float,
     ) -> float:
-        """What the cells hold where the sign of the difference is not known, from narrower ones."""
-        total = 0.0
+        """What is known, and what the cells hold where the sign of the difference is not, from narrower ones; less
+        narrow where it is at most the floor.
+        """
         for _ in range(_ROUNDS):
-            split = open_ > 0
-            if float(open_.sum()) <= _TOLERANCE * (known + total):
+            split, rest = open_ > 0, float(open_.sum())
+            if rest <= _TOLERANCE * known or known + rest <= floor:
                 break
             cuts = left[split, None] + (right - left)[split, None] * np.linspace(0.0, 1.0, _PARTS + 1)
             cuts[:, -1] = right[split]
             left, right = cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
             p, q = (_densities(self._wide[secret], left, right, scale) for secret in pair)
             decided, open_ = _exceeding(p, q, (right - left) / scale, factor)
-            total += decided
-        return total + float(open_.sum())
+            known += decided
+        return known + float(open_.sum())
 
     def _edges(self, scale: float) -> FloatArray | None:
         """Ends of the cells; None where they would be too many."""
