@@ -53,6 +53,25 @@ def test_no_pair_is_left_out_that_has_the_largest_hockey_stick(monkeypatch, most
         assert found.upper <= max(each.upper for each in alone) * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("atoms", [3, 40, 5000])
+def test_pairs_are_sifted_on_shared_cells_without_losing_the_largest(atoms):
+    """Some of the laws have few atoms, some many, and some so many that fewer stand for them."""
+    rng = np.random.default_rng(atoms)
+    sizes = [3, 3, atoms, atoms, atoms]
+    priors = {k: Prior.empirical(rng.normal(k / 5, 1 + k / 9, n).round(3)) for k, n in enumerate(sizes)}
+    pairs = [(a, b) for a in priors for b in priors if a < b]
+    loss = GaussianNoiseLoss(priors, pairs="all")
+    cases = [(0.3, 1.0), (3.0, 1.0), (1.0, 1.0), (3.0, 0.1), (20.0, 0.1), (60.0, 0.1), (60.0, 3.0)]
+    for scale, epsilon in cases if atoms < 1000 else cases[1:2]:
+        found = loss.hockey_stick(scale, epsilon=epsilon)
+        alone = {pair: loss.only(pair).hockey_stick(scale, epsilon=epsilon).bracket for pair in pairs}
+        assert max(each.lower for each in alone.values()) <= found.bracket.upper
+        assert found.bracket.lower <= max(each.upper for each in alone.values())
+        largest = max(each.upper for each in alone.values())
+        assert found.bracket.upper <= largest * (1 + 1e-6) + 1e-17
+        assert alone[found.pair].upper >= largest * (1 - 1e-6) - 1e-17
+
+
 def test_bounds_by_plans_hold():
     rng = np.random.default_rng(3)
     priors = {k: random_prior(rng) for k in range(6)}
@@ -65,8 +84,9 @@ def test_bounds_by_plans_hold():
             assert bound <= shift_hockey_stick(w_infinity(*(priors[s] for s in pair)) / scale, epsilon=epsilon) * 1.001
 
 
+@pytest.mark.parametrize("secrets", [2, 6])
 @pytest.mark.parametrize(("epsilon", "delta", "scale"), [(20.0, 1e-30, 0.60546), (1.0, 1e-200, 29.996)])
-def test_tiny_deltas_are_bounded_by_the_distance(epsilon, delta, scale):
+def test_tiny_deltas_are_bounded_by_the_distance(secrets, epsilon, delta, scale):
     """The bound by a plan has rounding of its shares in it, that by the distance has not."""
-    points = {"s": Prior.empirical([0.0]), "t": Prior.empirical([1.0])}
+    points = {k: Prior.empirical([k / (secrets - 1)]) for k in range(secrets)}
     assert smallest_scale(points, epsilon=epsilon, delta=delta, noise="gaussian") == pytest.approx(scale, rel=2e-5)

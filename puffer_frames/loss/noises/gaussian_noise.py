@@ -145,13 +145,13 @@ class GaussianNoiseLoss:
             curves = {s: self._curve(s, scale) for s in self._priors}
             lower, worst, bounds = self._sifted(bounds, curves, scale, epsilon)
         for pair, bound in watched(list(bounds.items()), label="pairs of secrets"):
-            if bound <= _NOTHING:
-                upper = max(upper, bound)
             if bound < lower or bound <= upper:
                 break  # so are those of the others: no hockey stick of theirs is larger than what is known
             if pair not in self._exact:
                 self._exact[pair] = w_infinity(*(self._priors[s] for s in pair))
             most = min(bound, _of_shift(self._exact[pair] / scale, epsilon), self._known_bound(pair, scale, epsilon))
+            if bound <= _NOTHING and most > upper:
+                upper, worst = most, pair
             if most < lower or most <= upper:
                 continue
             for s in pair:
