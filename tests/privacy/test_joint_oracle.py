@@ -332,6 +332,19 @@ def test_no_other_proportions_are_much_better(count):
         assert spread_sum(laws, scales) <= 1.05 * least, (table, epsilon, scales, best, least)
 
 
+def test_sweeps_and_products_of_matrices_give_the_same_sums(monkeypatch):
+    rng = np.random.default_rng(4)
+    for columns in (1, 2, 3):
+        points = rng.integers(0, 9, (40, columns)) + rng.integers(0, 2, (40, columns)) * 0.3
+        loss = joint_loss({"a": points, "b": points[:20] + rng.integers(0, 3, (20, columns))})
+        scales = rng.uniform(0.05, 4, columns)
+        products = loss.nodes(scales)
+        monkeypatch.setattr("puffer_frames.loss.joint.lines._EXP", np.inf)
+        for secret, sums in loss.nodes(scales).items():
+            np.testing.assert_allclose(sums, products[secret], rtol=1e-12)
+        monkeypatch.undo()
+
+
 @sweep(12, 200)
 def test_proportions_found_on_few_lines_are_those_of_the_whole_grid(count):
     for seed in range(count):

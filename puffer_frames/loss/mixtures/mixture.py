@@ -116,6 +116,8 @@ class MixtureLoss:
         scale = scale / self._unit
         if 0 < scale < self._finest:
             return self.hockey_stick(0.0, epsilon=epsilon).at_most()
+        if not scale and (disjoint := next(filter(self._is_disjoint, self._pairs), None)):
+            return WorstCase(bracket=Bracket(lower=1.0, upper=1.0), pair=disjoint)
         curves = self._curves(scale)
 
         def of_pair(pair: Pair, floor: float) -> tuple[float, float]:
@@ -146,6 +148,11 @@ class MixtureLoss:
             return max(low, *(lower for lower, _ in atoms)), high + max(upper for _, upper in atoms)
 
         return self._worst(of_pair, quick)
+
+    def _is_disjoint(self, pair: Pair) -> bool:
+        """Whether one law has only atoms and the other none."""
+        p, q = (self._priors[s].stds for s in pair)
+        return bool((p.all() and not q.any()) or (q.all() and not p.any()))
 
     def _shared(self, curves: Mapping[Secret, Curve]) -> SharedCells | None:
         """Quick bounds of the pairs, where there are many."""

@@ -139,11 +139,15 @@ def _solved(
     coarse = JointLoss(few, pairs=pairs, labels=costs.levels, wrong=loss.wrong, most_nodes=_FEW_NODES)
     search = _Search(coarse, few, target, pairs, costs, least, most)
     found = search.best(near)
-    if few is laws and loss.is_whole:
+    if loss.is_whole:
+        if few is not laws:
+            coarse = JointLoss(laws, pairs=pairs, labels=costs.levels, most_nodes=_FEW_NODES)
+            search = _Search(coarse, laws, target, pairs, costs, least, most)
+            found = search.from_start(found)
         for _ in range(_EXCHANGES):
             worst = loss.worst(found)
             if worst.loss <= target * (1 + NEAR):
-                break
+                return _confirmed(loss, found, target)
             coarse.cross(worst.point)
             found = search.from_start(found)
     elif few is not laws or loss.wrong is not None:
