@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
+from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 _MOST_CELLS, _FEWER_CELLS, _MOST_WORK = 60_000, 5_000, 1 << 26
@@ -20,7 +21,10 @@ _FEW_ATOMS = 128
 """Up to so many atoms each is an end of a cell."""
 _CHUNK = 1 << 15
 """Densities that are found at once, points times atoms: so many stay in the cache, which is three times as fast."""
-_DOUBLINGS = 60
+_LARGE = 1 << 20
+"""Densities from which on two threads pay."""
+_WINGS = 30
+"""Cells beyond the atoms on either side; each is four times as wide as the one before."""
 _PARTS = 4
 _SHARE = 0.3
 """Cells are split whose bound is beyond this share of the gap between what is reached and the largest bound."""
@@ -86,7 +90,7 @@ def largest_log_ratio(
     places = np.unique(atoms)
     every = -(-places.size // _FEW_ATOMS)
     edges = np.unique(np.concatenate((places[::every], np.linspace(low - 4.0, high + 4.0, _FIRST_CELLS + 1))))
-    wings = np.asarray((5.0 + high - low) * 2.0 ** np.arange(_DOUBLINGS), dtype=np.float64)
+    wings = np.asarray((5.0 + high - low) * 4.0 ** np.arange(_WINGS), dtype=np.float64)
     edges = np.concatenate(((low - wings)[::-1], edges, high + wings))
     unsure = unsure or [(0.0, 0.0)] * len(mixtures)
     doubt = _doubt(unsure, ratios)
@@ -138,7 +142,11 @@ def _test(
     ends, place = np.unique(cells, return_inverse=True)
     place = place.reshape(cells.shape)
     whole = atoms.size > _FEW_ATOMS
-    found = [_on_cells(mixture, ends, place, shape, whole=whole) for mixture in mixtures]
+    found = each_of(
+        mixtures,
+        lambda mixture: _on_cells(mixture, ends, place, shape, whole=whole),
+        large=ends.size * sum(held.size for _, held in mixtures) > _LARGE,
+    )
     away = _nearest(atoms, left, right)
     bend = shape.most_curved_beyond(away) + shape.steepest_beyond(away) ** 2
     with np.errstate(over="ignore"):

@@ -217,16 +217,16 @@ def require_noise(scale: float, beliefs: Iterable[str], target: Target, /, *, al
 
 
 def measure(
-    engine: Loss, scale: float, target: Target, /, *, known: WorstCase | None = None
+    engine: Loss, scale: float, target: Target, /, *, pure: WorstCase | None = None, stick: WorstCase | None = None
 ) -> tuple[Verification, Pair, Pair]:
-    """What the engine says of a scale, and the pairs with the largest pure loss and the largest hockey stick; the pure
-    loss may be known.
+    """What the engine says of a scale, and the pairs with the largest pure loss and the largest hockey stick; either of
+    these may be known.
     """
-    pure, epsilon = known or engine.pure(scale), target.epsilon
+    pure, epsilon = pure or engine.pure(scale), target.epsilon
     if pure.bracket.upper <= epsilon:  # then f_i - e^epsilon f_j is nowhere positive
         none = Bracket(lower=0.0, upper=0.0)
         return Verification(pure_loss=pure.bracket, hockey_stick=none, epsilon=epsilon), pure.pair, pure.pair
-    stick = engine.hockey_stick(scale, epsilon=epsilon)
+    stick = stick or engine.hockey_stick(scale, epsilon=epsilon)
     return Verification(pure_loss=pure.bracket, hockey_stick=stick.bracket, epsilon=epsilon), pure.pair, stick.pair
 
 
@@ -276,13 +276,16 @@ def _confirmed_by_all(
 
     What some engines say of the scale as it is given may be `known`: `loss_of` it.
     """
-    pure = {} if asked.delta else known
+    kind = "stick" if asked.delta else "pure"
+    if asked.delta and asked.epsilon != quoted.epsilon:
+        known = {}
     while True:
-        measured = {name: measure(engine, scale, quoted, known=pure.get(name)) for name, engine in engines.items()}
+        told = {name: {kind: worst} for name, worst in known.items()}
+        measured = {name: measure(engine, scale, quoted, **told.get(name, {})) for name, engine in engines.items()}
         doubtful = [name for name, (found, _, _) in measured.items() if not found.confirms(asked)]
         if not doubtful or len(engines) == 1:  # the only one has confirmed it
             return scale, measured
-        scale, pure = max(confirmed(engines[name], scale, asked) for name in doubtful), {}
+        scale, known = max(confirmed(engines[name], scale, asked) for name in doubtful), {}
 
 
 def _warn_if_refuted(

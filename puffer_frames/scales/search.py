@@ -17,7 +17,8 @@ from puffer_frames.priors.pairs import Pair, check_pairs
 from puffer_frames.priors.prior import Prior, Secret
 
 RELATIVE_TOLERANCE = 1e-8
-"""The scale returned is at most this fraction above one that the engine does not confirm."""
+"""The scale returned is at most this fraction above one that the engine does not confirm, but for rounding among all
+pairs (`_ROUNDING`)."""
 
 _FINEST = 1e-3
 """Below this fraction of the distance of two atoms, noise leaves the loss as it is without noise."""
@@ -90,7 +91,8 @@ def smallest_scale(
     Notes
     -----
     **Guarantee**: the loss engine's upper bound holds at the returned scale, for one release. **Rounding**: the scale
-    is the upper end of a bracket of relative width 1e-8. **Cost**: 10 to 40 evaluations of the engine for one pair and
+    is the upper end of a bracket of relative width 1e-8; of 1e-6 where rounding makes all pairs together look a little
+    less private than each alone. **Cost**: 10 to 40 evaluations of the engine for one pair and
     a few for all.
 
     References
@@ -128,7 +130,7 @@ def smallest_of(loss: Loss, target: Target, /, *, near: float = 0.0) -> tuple[fl
 
     The scale of all pairs is that of the pair that binds. So one pair is searched alone; while another one still
     has too large a loss at the scale found, that one is searched next. Each round raises the scale. Where a pair is a
-    little less private among the others than alone, which is rounding, so does the tolerance, some times.
+    little less private among the others than alone, which is rounding, by so much is the scale raised, some times.
     """
     worst = loss_of(loss, 0.0, target)
     if worst.bracket.upper <= target.most:
@@ -138,7 +140,8 @@ def smallest_of(loss: Loss, target: Target, /, *, near: float = 0.0) -> tuple[fl
     while (worst := loss_of(loss, scale, target)).bracket.upper > target.most:
         by_rounding = worst.bracket.upper <= target.most * (1 + _ROUNDING) and raised < _RAISES
         if worst.pair in searched and scale and by_rounding:
-            scale, raised = scale * (1 + RELATIVE_TOLERANCE / 2), raised + 1
+            excess = worst.bracket.upper / target.most - 1
+            scale, raised = scale * (1 + RELATIVE_TOLERANCE / 2 + excess), raised + 1
         else:
             alone = worst.pair not in searched
             searched.add(worst.pair)

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from puffer_frames import (
     smallest_scale,
     translation_scale,
 )
-from puffer_frames.papers import tau_star, tau_star_bound, ubm_scale
+from puffer_frames.papers import mixture, tau_star, tau_star_bound, ubm_scale
 
 EDUCATION = 9.486236, 2.297525, 10.960539, 2.810228
 CHOLESTEROL = 247.675676, 61.774242, 252.040609, 69.535430
@@ -188,3 +189,17 @@ def test_theorems_refuse_other_priors():
     with pytest.raises(PriorError, match="same weights"):
         ubm_scale(two, epsilon=1.0)
     assert gaussian_scale({"i": two["i"], "j": two["i"]}, epsilon=1.0) == 0
+
+
+def test_the_plans_of_pairs_that_cannot_matter_are_not_looked_for(monkeypatch):
+    rng = np.random.default_rng(5)
+    priors = {
+        k: Prior.mixture(rng.dirichlet(np.ones(3)), 10 ** (k % 4) * rng.normal(size=3), rng.exponential(size=3))
+        for k in range(9)
+    }
+    every = {pair: mixture_scale(priors, epsilon=1.0, delta=1e-3, pairs=[pair]) for pair in combinations(priors, 2)}
+    looked_for = []
+    plan = mixture.component_plan
+    monkeypatch.setattr(mixture, "component_plan", lambda p, q: looked_for.append(1) or plan(p, q))
+    assert mixture_scale(priors, epsilon=1.0, delta=1e-3) == max(every.values())
+    assert len(looked_for) < len(every) // 2

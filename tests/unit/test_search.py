@@ -68,3 +68,28 @@ def test_a_flat_loss_ends_the_search_at_its_floor():
     found = search.smallest_scale_of(loss, Target.of(1.0, 0.0))
     assert found == pytest.approx(search._FINEST * math.exp(-1.0))
     assert loss.looks < 20
+
+
+class Rounded:
+    """A shift of 1, whose loss is a little larger where all pairs are looked at together, as rounding may make it."""
+
+    span = resolution = 1.0
+    looks = 0
+
+    def __init__(self, excess):
+        self.excess = excess
+
+    def only(self, _pair):
+        return Rounded(0.0)
+
+    def pure(self, scale):
+        self.looks += 1
+        loss = (1 + self.excess) / scale if scale else math.inf
+        return WorstCase(bracket=Bracket(lower=0.0, upper=loss), pair=(0, 1))
+
+
+def test_rounding_among_all_pairs_is_paid_for_at_once():
+    loss = Rounded(7e-7)
+    found = search.smallest_scale_of(loss, Target.of(1.0, 0.0))
+    assert 1 + 7e-7 <= found <= 1 + 7e-7 + 2 * CLOSE
+    assert loss.looks <= 5
