@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from puffer_frames import calibrate
 from puffer_frames.loss.joint.joint_loss import JointLoss
-from puffer_frames.loss.joint.lines import JointLaw, PlacedLaw
+from puffer_frames.loss.joint.lines import JointLaw, PlacedLaws
 from puffer_frames.priors.row_boxes import RowBoxes
 from puffer_frames.priors.row_coupling import coupling_distance
 from puffer_frames.scales.joint.exchange import joint_scales
@@ -178,8 +178,8 @@ def test_a_wide_slab():
     """Lines at the ends alone, and a row 150 scales from both: the bound of the cell holds the loss at this row."""
     rows = {"s": np.array([[300.0]]), "t": np.array([[0.0], [600.0]])}
     joint = {s: JointLaw(points=x, weights=np.full(len(x), 1 / len(x))) for s, x in rows.items()}
-    placed = {s: PlacedLaw(law, [np.array([0.0, 600.0])]) for s, law in joint.items()}
-    upper = np.log(placed["s"].bounds([2.0])[:, 0] / placed["t"].at_nodes([2.0])).max()
+    placed = {s: PlacedLaws([law], [np.array([0.0, 600.0])]) for s, law in joint.items()}
+    upper = np.log(placed["s"].bounds([2.0])[0, :, 0] / placed["t"].at_nodes([2.0])[0]).max()
     assert upper >= JointLoss(joint, pairs="all").bracket([2.0], enough=0.0).lower == pytest.approx(150)
 
 

@@ -9,7 +9,7 @@ from mpmath import exp, mp, mpf
 
 from puffer_frames.loss.joint import joint_loss
 from puffer_frames.loss.joint.joint_loss import JointLoss
-from puffer_frames.loss.joint.lines import JointLaw, PlacedLaw
+from puffer_frames.loss.joint.lines import JointLaw, PlacedLaws
 from puffer_frames.scales.joint.ray import on_ray
 
 
@@ -32,11 +32,11 @@ def test_densities_at_nodes(narrow, on_lines):
     for k in on_lines:
         points[:, k] = rng.choice(lines[k], size=20)
     law = JointLaw(points=points, weights=rng.dirichlet(np.ones(20)))
-    placed = PlacedLaw(law, lines)
+    placed = PlacedLaws([law], lines)
     assert placed.on_lines == (on_lines == (0, 1))
     finest = min(np.diff(line).min() for line in lines)
     scales = [finest * (5000 if narrow else 60), finest * (8 if narrow else 1.0)]
-    found = placed.at_nodes(scales)
+    (found,) = placed.at_nodes(scales)
     with mp.workdps(50):
         for i, first in enumerate(lines[0]):
             for j, second in enumerate(lines[1]):
@@ -46,7 +46,7 @@ def test_densities_at_nodes(narrow, on_lines):
 
 def test_a_slab_that_is_nothing_beside_the_scale():
     law = JointLaw(points=np.array([[0.0], [1e-300], [2e-300]]), weights=np.full(3, 1 / 3))
-    found = PlacedLaw(law, [np.array([0.0, 2e-300, 1.0])]).at_nodes([1e30])
+    (found,) = PlacedLaws([law], [np.array([0.0, 2e-300, 1.0])]).at_nodes([1e30])
     assert found == pytest.approx(1.0)
 
 

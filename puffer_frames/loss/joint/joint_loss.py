@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.joint.lines import JointLaw, PlacedLaw, Scales
+from puffer_frames.loss.joint.lines import JointLaw, PlacedLaws, Scales, in_groups
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.pairs import Pair, Pairs
@@ -138,7 +138,7 @@ class JointLoss:
         if wrong is not None:
             self.coordinates = [wrong.lines(k, axis) for k, axis in enumerate(self.coordinates)]
         self._lines: list[FloatArray] | None = None
-        self._placed: dict[Secret, PlacedLaw] = {}
+        self._placed: list[PlacedLaws] = []
         self._take(self._first_lines())
 
     @property
@@ -152,7 +152,7 @@ class JointLoss:
     @property
     def is_whole(self) -> bool:
         """Whether all coordinates are lines, so that nodes alone are exact."""
-        return self.wrong is None and all(law.on_lines for law in self._placed.values())
+        return self.wrong is None and all(placed.on_lines for placed in self._placed)
 
     @property
     def lines(self) -> list[FloatArray]:
@@ -177,7 +177,7 @@ class JointLoss:
 
     def nodes(self, scales: Scales, /) -> dict[Secret, FloatArray]:
         """The density of each secret at all nodes, but for a constant."""
-        return {secret: placed.at_nodes(scales) for secret, placed in self._placed.items()}
+        return dict(zip(self._secrets, self._each(lambda placed: placed.at_nodes(scales)), strict=True))
 
     def worst(self, scales: Scales, /) -> JointWorst:
         """The node of the grid with the largest loss; a lower bound, but for rounding."""
@@ -206,16 +206,16 @@ class JointLoss:
         place = int(most.argmax())
         return math.log(most[place]), place, (self._secrets[first[place]], self._secrets[last[place]])
 
-    def _each(self, work: Callable[[PlacedLaw], FloatArray]) -> Iterator[FloatArray]:
-        """What the work gives for each law, two at a time."""
-        placed = list(self._placed.values())
+    def _each(self, work: Callable[[PlacedLaws], FloatArray]) -> Iterator[FloatArray]:
+        """What the work gives for each law, two groups of laws at a time."""
         rows = max(law.weights.size for law in self.laws.values())
         large = rows >= _MANY_ROWS or math.prod(line.size for line in self.lines) >= _MANY_NODES
-        for start in range(0, len(placed), 2):
-            yield from each_of(placed[start : start + 2], work, large=large)
+        for start in range(0, len(self._placed), 2):
+            for found in each_of(self._placed[start : start + 2], work, large=large):
+                yield from found
 
     def _worst_of_pairs(self, scales: Scales) -> tuple[float, int, Pair]:
-        nodes = {secret: placed.at_nodes(scales) for secret, placed in self._placed.items()}
+        nodes = self.nodes(scales)
         tops = {secret: np.log(self._at_most(secret, found)) for secret, found in nodes.items()}
         logs = {secret: np.log(self._at_least(secret, found, scales)) for secret, found in nodes.items()}
         best: tuple[float, int, Pair] = (-math.inf, 0, (None, None))
@@ -259,8 +259,9 @@ class JointLoss:
             sides = [(most, least)]
         else:
             factor = 1.0 if self.wrong is None else self._between_corners(scales)
-            tops = {s: self._at_most(s, placed.bounds(scales), factor) for s, placed in self._placed.items()}
-            nodes = {s: self._at_least(s, placed.at_nodes(scales), scales) for s, placed in self._placed.items()}
+            bounds = zip(self._secrets, self._each(lambda placed: placed.bounds(scales)), strict=True)
+            tops = {s: self._at_most(s, bound, factor) for s, bound in bounds}
+            nodes = {s: self._at_least(s, found, scales) for s, found in self.nodes(scales).items()}
             sides = [(tops[a], nodes[b]) for a, b in self._pairs]
         for most, least in sides:
             for corner in product((0, 1), repeat=self.columns):
@@ -332,7 +333,7 @@ class JointLoss:
 
     def _take(self, lines: list[FloatArray]) -> None:
         self._lines = lines
-        self._placed = {secret: PlacedLaw(law, lines, labels=self.labels) for secret, law in self.laws.items()}
+        self._placed = in_groups(self.laws.values(), lines, labels=self.labels)
 
     def _refine(self, wrong: NDArray[np.bool_], scales: Scales) -> bool:
         """Add lines through the cells whose bound is too large, across their longest side; False where none can be."""

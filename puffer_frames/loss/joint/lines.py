@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
@@ -21,6 +21,8 @@ Axes: TypeAlias = tuple[int, ...]
 
 _EXP, _PRODUCT, _STEP, _ADDED = 8.0, 0.2, 4000.0, 1.5
 """Nanoseconds, about: an exponential, a number in a product of matrices; a step of a sweep, a number in it."""
+_TOGETHER, _ROWS_TOGETHER = 1 << 17, 1 << 15
+"""Nodes, of all laws, and rows that are evaluated together, unless one law has more."""
 _WIDE = 2.0**-6
 """Slabs of so many scales have no narrow parts to lose digits."""
 
@@ -79,35 +81,42 @@ class _Axis:
         return left, right
 
 
-class PlacedLaw:
-    """A law on a grid of at least two lines per axis, which begin and end at or beyond its rows.
+class PlacedLaws:
+    """Laws on a grid of at least two lines per axis, which begin and end at or beyond all rows.
 
     An axis of labels has the numbers of all levels for lines, and the kernel of randomised response: 1 for the level
     itself, :math:`e^{-1/b}` for every other one.
     """
 
-    def __init__(self, law: JointLaw, lines: Sequence[FloatArray], *, labels: Collection[int] = ()) -> None:
+    def __init__(self, laws: Sequence[JointLaw], lines: Sequence[FloatArray], *, labels: Collection[int] = ()) -> None:
         self.lines = lines
         self._labels = labels
-        self._weights = law.weights
-        self._axes = [_Axis.of(law.points[:, k], line) for k, line in enumerate(lines)]
-        self._all = _Cells.of(self._axes, slice(None), law.weights)
+        self._count = len(laws)
+        self._weights = np.concatenate([law.weights for law in laws])
+        self._owners = np.repeat(np.arange(len(laws)), [law.weights.size for law in laws])
+        points = np.concatenate([law.points for law in laws])
+        self._axes = [_Axis.of(points[:, k], line) for k, line in enumerate(lines)]
+        self._all = self._cells(slice(None))
         self.on_lines = all(axis.on_lines is not None for axis in self._axes)
         """Whether every row is on a node."""
 
     def at_nodes(self, scales: Scales, /) -> FloatArray:
-        r"""The density :math:`\sum_i p_i \prod_k e^{-|y_k - x_{ik}|/b_k}` at every node, exact but for rounding."""
+        r"""The density :math:`\sum_i p_i \prod_k e^{-|y_k - x_{ik}|/b_k}` of each law at every node, exact but for
+        rounding.
+
+        Shape laws + nodes.
+        """
         return self._sums((), scales)
 
     def bounds(self, scales: Scales, /) -> FloatArray:
-        """At every corner of every cell what bounds the density within the cell, in units of the interpolation there.
+        """At every corner of every cell what bounds the densities within the cell, in units of the interpolation there.
 
-        Shape (2,) * columns + cells.
+        Shape laws + (2,) * columns + cells.
         """
         count = len(self.lines)
         corners = list(product((0, 1), repeat=count))
         cells = tuple(line.size - 1 for line in self.lines)
-        found = np.zeros((2,) * count + cells)
+        found = np.zeros((self._count, *(2,) * count, *cells))
         for within in product((False, True), repeat=count):
             axes = tuple(k for k in range(count) if within[k])
             if axes and not self._inside(axes).any():
@@ -117,48 +126,65 @@ class PlacedLaw:
                 half = np.diff(self.lines[k]) / (2 * scales[k])
                 sums = sums * np.sinh(half).reshape([-1 if j == k else 1 for j in range(count)])
             for corner in corners:
-                part = tuple(slice(None) if within[k] else slice(corner[k], corner[k] + cells[k]) for k in range(count))
-                found[corner] += sums[part]
+                at: tuple[slice | int, ...] = (slice(None), *corner)
+                part = (slice(bit, bit + size) for bit, size in zip(corner, cells, strict=True))
+                of = tuple(slice(None) if inside else own for inside, own in zip(within, part, strict=True))
+                found[at] += sums[(slice(None), *of)]
         return found
 
     def _inside(self, axes: Axes) -> NDArray[np.bool_]:
         found: NDArray[np.bool_] = np.logical_and.reduce([self._axes[k].inside for k in axes])
         return found
 
+    def _cells(self, chosen: NDArray[np.bool_] | slice) -> _Cells:
+        at = [axis.slabs if axis.on_lines is None else axis.on_lines for axis in self._axes]
+        shape = (self._count, *(axis.widths.size + (axis.on_lines is not None) for axis in self._axes))
+        places = np.ravel_multi_index([own[chosen] for own in (self._owners, *at)], shape)
+        return _Cells(chosen, shape, places, self._weights[chosen])
+
     def _sums(self, within: Axes, scales: Scales) -> FloatArray:
         """Sums of the kernels of all axes but some, at their nodes; of the rows inside the slabs of these."""
-        cells = _Cells.of(self._axes, self._inside(within), self._weights) if within else self._all
+        cells = self._cells(self._inside(within)) if within else self._all
         split = [k for k in range(len(self.lines)) if k not in within and self._axes[k].on_lines is None]
-        found = np.zeros([line.size - (k in within) for k, line in enumerate(self.lines)])
+        found = np.zeros([self._count, *(line.size - (k in within) for k, line in enumerate(self.lines))])
         parts = {k: [part[cells.chosen] for part in self._axes[k].parts(scales[k])] for k in split}
         for corner in product((0, 1), repeat=len(split)):
             sides = dict(zip(split, corner, strict=True))
             weights = reduce(np.multiply, [parts[k][side] for k, side in sides.items()], cells.weights)
-            at = tuple(slice(sides.get(k, 0), sides.get(k, 0) + size) for k, size in enumerate(cells.shape))
-            found[at] += np.bincount(cells.places, weights, math.prod(cells.shape)).reshape(cells.shape)
+            at = tuple(slice(sides.get(k, 0), sides.get(k, 0) + size) for k, size in enumerate(cells.shape[1:]))
+            found[(slice(None), *at)] += np.bincount(cells.places, weights, math.prod(cells.shape)).reshape(cells.shape)
         for k, line in reversed(list(enumerate(self.lines))):  # the first axis last, so that the sums lie in order
             if k not in within:
                 kernel = math.exp(-1 / scales[k]) if k in self._labels else None
-                found = _mixed(found, k, kernel) if kernel is not None else _swept(found, k, line, scales[k])
+                found = _mixed(found, k + 1, kernel) if kernel is not None else _swept(found, k + 1, line, scales[k])
         return found
+
+
+def in_groups(
+    laws: Iterable[JointLaw], lines: Sequence[FloatArray], /, *, labels: Collection[int] = ()
+) -> list[PlacedLaws]:
+    """The laws on a grid, in their order: those of few rows, on few nodes, together."""
+    most = max(_TOGETHER // math.prod(line.size for line in lines), 1)
+    groups, rows = list[list[JointLaw]](), 0
+    for law in laws:
+        rows += law.weights.size
+        if not groups or len(groups[-1]) == most or rows > _ROWS_TOGETHER:
+            groups.append([])
+            rows = law.weights.size
+        groups[-1].append(law)
+    return [PlacedLaws(group, lines, labels=labels) for group in groups]
 
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Where some of the rows of a law are: by line on axes whose rows are all on lines, by slab on others."""
+    """Where some of the rows of the laws are: by line on axes whose rows are all on lines, by slab on others."""
 
     chosen: NDArray[np.bool_] | slice
     """Which rows."""
     shape: tuple[int, ...]
-    """Lines or slabs per axis."""
+    """Laws, and lines or slabs per axis."""
     places: NDArray[np.intp]
     weights: FloatArray
-
-    @classmethod
-    def of(cls, axes: Sequence[_Axis], chosen: NDArray[np.bool_] | slice, weights: FloatArray, /) -> _Cells:
-        at = [axis.slabs if axis.on_lines is None else axis.on_lines for axis in axes]
-        shape = tuple(axis.widths.size + (axis.on_lines is not None) for axis in axes)
-        return cls(chosen, shape, np.ravel_multi_index([own[chosen] for own in at], shape), weights[chosen])
 
 
 def _mixed(sums: FloatArray, axis: int, other: float) -> FloatArray:
