@@ -35,7 +35,7 @@ from puffer_frames.noise.stable_shape import stable_shape
 from puffer_frames.numbers.arguments import check_epsilon, check_scale
 from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.pairs import Pairs
-from puffer_frames.priors.prior import Prior, Secret, all_at_middles
+from puffer_frames.priors.prior import Prior, Secret, all_at_middles, check_priors
 
 MOST_PAIRS_OF_SETS = 300
 """Of secrets with sets of laws under other noise than Laplace's, which takes milliseconds per pair and scale."""
@@ -230,6 +230,7 @@ def pure_loss(p: Prior, q: Prior, /, *, scale: float, noise: NoiseArgument = "la
     0.706275
     """
     check_scale(scale)
+    check_priors((p, q))
     return privacy_loss({0: p, 1: q}, noise=noise_family(noise)).pure(scale).bracket
 
 
@@ -278,5 +279,6 @@ def hockey_stick(p: Prior, q: Prior, /, *, epsilon: float, scale: float, noise: 
     """
     check_scale(scale)
     check_epsilon(epsilon, zero_allowed=True)
+    check_priors((p, q))
     engine = privacy_loss({0: p, 1: q}, noise=noise_family(noise))
     return engine.hockey_stick(scale, epsilon=epsilon).bracket

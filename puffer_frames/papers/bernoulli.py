@@ -11,7 +11,7 @@ import numpy as np
 from puffer_frames.errors import PriorError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon
 from puffer_frames.numbers.rounding import divide_up, subtract_up, up
-from puffer_frames.priors.pairs import check_pairs
+from puffer_frames.priors.pairs import pairs_of
 from puffer_frames.priors.prior import Prior, Secret
 
 
@@ -59,7 +59,7 @@ def bernoulli_scale(
     10.0
     """
     epsilon = check_epsilon(epsilon)
-    check_pairs(pairs, list(priors))
+    pairs_of(priors, pairs)
     low, high = _two_values(priors)
     return divide_up(subtract_up(high, low), epsilon)
 
@@ -114,7 +114,7 @@ def bernoulli_exact_scale(
     0.6908
     """
     epsilon = check_epsilon(epsilon)
-    checked = check_pairs(pairs, list(priors))
+    checked = pairs_of(priors, pairs)
     low, high = _two_values(priors)
     p = {secret: _probability(prior, high) for secret, prior in priors.items()}
     compared = [(min(p.values()), max(p.values()))] if checked == "all" else [(p[a], p[b]) for a, b in checked]

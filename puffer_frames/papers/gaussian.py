@@ -13,7 +13,7 @@ from puffer_frames.errors import ArgumentError, PriorError, short_traceback
 from puffer_frames.numbers.arguments import check_delta, check_epsilon
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, divide_up, subtract_up
 from puffer_frames.priors.bands import Bands, largest_loss
-from puffer_frames.priors.pairs import check_pairs
+from puffer_frames.priors.pairs import pairs_of
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 
 _ROUND_UP = 1 + 32 * UNIT_ROUNDOFF
@@ -132,7 +132,7 @@ def translation_scale(
     4.0
     """
     epsilon = check_epsilon(epsilon)
-    checked = check_pairs(pairs, list(priors))
+    checked = pairs_of(priors, pairs)
     if not _are_shifts(list(priors.values())):
         raise PriorError(
             "the priors of the translation theorem",
@@ -213,7 +213,7 @@ def gaussian_scale(
     (8.581, 3.64336)
     """
     epsilon, delta = check_epsilon(epsilon), check_delta(delta)
-    checked = check_pairs(pairs, list(priors))
+    checked = pairs_of(priors, pairs)
     if any(prior.means.size != 1 for prior in priors.values()):
         raise PriorError(
             "the priors of the gaussian theorem",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from puffer_frames.errors import short_traceback
 from puffer_frames.numbers.arguments import check_epsilon
 from puffer_frames.numbers.rounding import divide_up
-from puffer_frames.priors.pairs import check_pairs
+from puffer_frames.priors.pairs import pairs_of
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.transport import w_infinity, w_infinity_diameter
 
@@ -57,7 +57,7 @@ def kantorovich_scale(
     4.0
     """
     epsilon = check_epsilon(epsilon)
-    checked = check_pairs(pairs, list(priors))
+    checked = pairs_of(priors, pairs)
     if checked == "all":
         return divide_up(w_infinity_diameter(list(priors.values())), epsilon)
     return divide_up(max(w_infinity(priors[a], priors[b]) for a, b in checked), epsilon)

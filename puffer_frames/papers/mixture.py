@@ -13,7 +13,7 @@ from puffer_frames.errors import PriorError, short_traceback
 from puffer_frames.numbers.arguments import check_epsilon
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.papers.gaussian import tau_star
-from puffer_frames.priors.pairs import Pair, Pairs, check_pairs
+from puffer_frames.priors.pairs import Pair, Pairs, pairs_of
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 
 _ROUND_UP = 1 + 64 * UNIT_ROUNDOFF
@@ -75,7 +75,7 @@ def mixture_scale(
     50.0
     """
     epsilon, tau = check_epsilon(epsilon), tau_star(delta)
-    bounds = {(a, b): _at_most(priors[a], priors[b], tau) for a, b in _listed(check_pairs(pairs, list(priors)), priors)}
+    bounds = {(a, b): _at_most(priors[a], priors[b], tau) for a, b in _listed(pairs_of(priors, pairs), priors)}
     largest = 0.0
     for a, b in sorted(bounds, key=bounds.__getitem__, reverse=True):
         if bounds[a, b] <= largest:
@@ -164,7 +164,7 @@ def ubm_scale(
     50.0
     """
     epsilon = check_epsilon(epsilon)
-    compared = _listed(check_pairs(pairs, list(priors)), priors)
+    compared = _listed(pairs_of(priors, pairs), priors)
     first = next(iter(priors.values()))
     for prior in priors.values():
         same = prior.means.shape == first.means.shape and np.array_equal(prior.stds, first.stds)

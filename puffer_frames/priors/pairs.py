@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
-from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.prior import Prior, Secret, check_priors
 
 Pair: TypeAlias = tuple[Secret, Secret]
 Pairs: TypeAlias = Literal["all"] | tuple[Pair, ...]
@@ -67,6 +67,27 @@ def check_pairs(pairs: str | Iterable[Sequence[Secret]], secrets: Sequence[Secre
     if not listed:
         raise _not_pairs("no pair")
     return tuple(listed.values())
+
+
+def pairs_of(priors: Mapping[Secret, Prior], pairs: str | Iterable[Sequence[Secret]], /) -> Pairs:
+    """`check_pairs` of the secrets of some priors.
+
+    Raises
+    ------
+    ArgumentError
+        As `check_pairs`.
+    ArgumentTypeError
+        As `check_pairs`, and where `priors` is not a mapping of secrets to priors.
+    """
+    if not isinstance(priors, Mapping):
+        raise ArgumentTypeError(
+            "priors",
+            rule="a mapping of secrets to priors",
+            got=f"a {type(priors).__name__}",
+            hint='Write {"a": Prior.empirical(values), "b": Prior.empirical(others)}.',
+        )
+    check_priors(priors.values())
+    return check_pairs(pairs, list(priors))
 
 
 def _not_pairs(got: str) -> ArgumentTypeError:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from puffer_frames.errors import PriorError, short_traceback
+from puffer_frames.errors import ArgumentTypeError, PriorError, short_traceback
 
 Secret: TypeAlias = Hashable
 """A value of the secret column (a tuple of values where the secret is several columns)."""
@@ -268,6 +268,18 @@ def observed_priors(
         )
         for secret, a, b, total in places
     }
+
+
+def check_priors(priors: Iterable[object], /) -> None:
+    """Raise ArgumentTypeError unless each is a Prior."""
+    for prior in priors:
+        if not isinstance(prior, Prior):
+            raise ArgumentTypeError(
+                "a prior",
+                rule="a Prior",
+                got=f"a {type(prior).__name__}",
+                hint="Write Prior.empirical(values).",
+            )
 
 
 def all_at_middles(priors: Mapping[Secret, Prior], /) -> dict[Secret, Prior]:

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.errors import ArgumentTypeError, PriorError, short_traceback
+from puffer_frames.errors import PriorError, short_traceback
 from puffer_frames.numbers.ranks import ranks
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, subtract_up, up
-from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, middles
+from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, check_priors, middles
 
 _GRID = 4096
 _FEW_LEVELS = 1 << 14
@@ -186,14 +186,8 @@ def _values_of(priors: Sequence[Prior]) -> list[FloatArray]:
 
 
 def _check_discrete(priors: Sequence[Prior]) -> None:
+    check_priors(priors)
     for prior in priors:
-        if not isinstance(prior, Prior):
-            raise ArgumentTypeError(
-                "a prior",
-                rule="a Prior",
-                got=f"a {type(prior).__name__}",
-                hint="Write Prior.empirical(values).",
-            )
         if not prior.is_discrete:
             raise PriorError(
                 "the priors of a transport plan, or of a W-infinity distance,",
@@ -219,7 +213,8 @@ def w_infinity_bounds(priors: Sequence[Prior], /) -> FloatArray:
         ends.append(prior.means[np.searchsorted(counts, -(-grid[1:] * total // of))])
         starts.append(prior.means[np.searchsorted(counts, grid[:-1] * total // of + 1)])
     high, low = np.stack(ends), np.stack(starts)
-    one_way = np.stack([(row - low).max(axis=1) for row in high])
+    with np.errstate(over="ignore"):  # of values at both ends of the floats
+        one_way = np.stack([(row - low).max(axis=1) for row in high])
     moved = 2 * max(prior.radius for prior in priors)
     bounds: FloatArray = np.maximum(one_way, one_way.T) * (1 + 4 * UNIT_ROUNDOFF) + moved
     return bounds

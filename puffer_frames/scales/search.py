@@ -13,7 +13,7 @@ from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.outcome import Loss, WorstCase
 from puffer_frames.noise.families import NoiseArgument, noise_family
 from puffer_frames.numbers.target import Target
-from puffer_frames.priors.pairs import Pair, check_pairs
+from puffer_frames.priors.pairs import Pair, pairs_of
 from puffer_frames.priors.prior import Prior, Secret
 
 RELATIVE_TOLERANCE = 1e-8
@@ -108,7 +108,7 @@ def smallest_scale(
     """
     target, family = Target.of(epsilon, delta), noise_family(noise)
     family.check(target)
-    return smallest_scale_of(privacy_loss(priors, pairs=check_pairs(pairs, list(priors)), noise=family), target)
+    return smallest_scale_of(privacy_loss(priors, pairs=pairs_of(priors, pairs), noise=family), target)
 
 
 _EVEN_STEPS = 12

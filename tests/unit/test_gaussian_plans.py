@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from puffer_frames import Prior, smallest_scale, w_infinity
+from puffer_frames.loss.mixtures.shared_cells import SharedCells
 from puffer_frames.loss.noises import gaussian_noise
 from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss
 from puffer_frames.noise.gaussian import shift_hockey_stick, shift_hockey_sticks
@@ -53,9 +54,10 @@ def test_no_pair_is_left_out_that_has_the_largest_hockey_stick(monkeypatch, most
         assert found.upper <= max(each.upper for each in alone) * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("atoms", [3, 40, 5000])
-def test_pairs_are_sifted_on_shared_cells_without_losing_the_largest(atoms):
+@pytest.mark.parametrize(("atoms", "looks"), [(3, 0), (40, 0), (40, 2), (5000, 0)])
+def test_pairs_are_sifted_on_shared_cells_without_losing_the_largest(monkeypatch, atoms, looks):
     """Some of the laws have few atoms, some many, and some so many that fewer stand for them."""
+    monkeypatch.setattr(gaussian_noise, "_FEW_LOOKS", looks)
     rng = np.random.default_rng(atoms)
     sizes = [3, 3, atoms, atoms, atoms]
     priors = {k: Prior.empirical(rng.normal(k / 5, 1 + k / 9, n).round(3)) for k, n in enumerate(sizes)}
@@ -70,6 +72,18 @@ def test_pairs_are_sifted_on_shared_cells_without_losing_the_largest(atoms):
         largest = max(each.upper for each in alone.values())
         assert found.bracket.upper <= largest * (1 + 1e-6) + 1e-17
         assert alone[found.pair].upper >= largest * (1 - 1e-6) - 1e-17
+
+
+def test_pairs_are_sifted_only_where_many_are_left(monkeypatch):
+    rng = np.random.default_rng(6)
+    sifted, laws = [], [Prior.empirical(rng.normal(size=12)) for _ in range(30)]
+    shared = SharedCells.of
+    monkeypatch.setattr(SharedCells, "of", lambda curves, **told: sifted.append(len(curves)) or shared(curves, **told))
+    far = [*laws[:10], Prior.empirical([9.0])]
+    GaussianNoiseLoss(dict(enumerate(far)), pairs="all").hockey_stick(3.0, epsilon=1.0)
+    assert not sifted  # the point far away is in all pairs that can be the worst
+    GaussianNoiseLoss(dict(enumerate(laws)), pairs="all").hockey_stick(1.0, epsilon=0.1)
+    assert sifted
 
 
 def test_bounds_by_plans_hold():

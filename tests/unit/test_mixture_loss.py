@@ -5,8 +5,10 @@ import pytest
 
 from puffer_frames import Prior, hockey_stick, pure_loss, smallest_scale
 from puffer_frames.loss.engine import privacy_loss
+from puffer_frames.loss.mixtures import shared_width
 from puffer_frames.loss.mixtures.curve import Curve, parabola, wedge
 from puffer_frames.loss.mixtures.mixture import MixtureLoss
+from puffer_frames.loss.mixtures.shared_width import SharedWidthCurve
 from puffer_frames.noise.families import noise_family
 
 
@@ -54,6 +56,23 @@ def test_masses_add_up_to_one():
         curve = Curve(prior.weights, prior.means, prior.stds, scale=scale, centre=1.0)
         cuts = np.concatenate([[-np.inf], np.sort(rng.normal(size=20) * 10), [np.inf]])
         assert curve.mass(cuts[:-1], cuts[1:]).sum() == pytest.approx(1.0, abs=1e-14)
+
+
+@pytest.mark.parametrize("terms", [0, 1 << 18])
+def test_masses_between_points_are_those_of_the_intervals(monkeypatch, terms):
+    monkeypatch.setattr(shared_width, "_MOST_TERMS", terms)
+    rng = np.random.default_rng(4)
+    for scale in (0.0, 0.3, 5.0):
+        means = np.sort(rng.normal(size=30)) * 4
+        curve = Curve(rng.dirichlet(np.ones(30)), means, rng.uniform(0.1, 2, 30), scale=scale, centre=1.0)
+        shared = SharedWidthCurve(rng.dirichlet(np.ones(30)), means, std=scale + 0.1, centre=means[0])
+        y = np.union1d(rng.normal(size=20) * 10, curve.means[:9, 0])
+        ends = np.append(-np.inf, y), np.append(y, np.inf)
+        for one in (curve, shared):
+            masses, errors = one.masses(one.at(y))
+            expected, bound = one.mass(*ends), one.mass_errors(*ends)
+            assert (np.abs(masses - expected) <= errors + bound).all()
+            assert errors == pytest.approx(bound, rel=1 if one is shared and not terms else 1e-9, abs=2e-21)
 
 
 def test_atoms_as_a_mixture_equal_the_discrete_engine():

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from puffer_frames import Bracket, Prior, hockey_stick, smallest_scale
+from puffer_frames import ArgumentTypeError, Bracket, Prior, hockey_stick, smallest_scale
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.numbers.target import Target
@@ -93,3 +93,14 @@ def test_rounding_among_all_pairs_is_paid_for_at_once():
     found = search.smallest_scale_of(loss, Target.of(1.0, 0.0))
     assert 1 + 7e-7 <= found <= 1 + 7e-7 + 2 * CLOSE
     assert loss.looks <= 5
+
+
+@pytest.mark.parametrize("priors", [[Prior.bernoulli(0.1), Prior.bernoulli(0.3)], {0: 1.5, 1: 2.5}])
+def test_other_things_than_priors_are_a_clear_error(priors):
+    with pytest.raises(ArgumentTypeError, match=r"mapping of secrets to priors|must be a Prior"):
+        smallest_scale(priors, epsilon=1.0)
+
+
+def test_other_things_than_two_priors_are_a_clear_error():
+    with pytest.raises(ArgumentTypeError, match="a prior must be a Prior"):
+        hockey_stick(Prior.bernoulli(0.1), 0.3, epsilon=1.0, scale=1.0)

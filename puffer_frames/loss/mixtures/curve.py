@@ -299,6 +299,32 @@ class Curve:
                 found[inside] += self._displaced * np.exp(at_ends.log_f + at_ends.error) / self.normaliser
         return found
 
+    def masses(self, at: Points, /) -> tuple[FloatArray, FloatArray]:
+        """Of the intervals between neighbouring points, with both tails, and bounds of their rounding errors."""
+        found, error = self._neighbours(at.y)
+        if self._displaced:
+            with np.errstate(over="ignore"):
+                moved = self._displaced * np.exp(at.log_f + at.error) / self.normaliser
+            error[:-1] += moved
+            error[1:] += moved
+        return found, error
+
+    def _neighbours(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """As `masses`, but for displaced components: each point is looked at once."""
+        away = y - self.means
+        beyond = self._survival(np.abs(away))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lost = beyond * (16.0 - 8.0 * np.nan_to_num(np.log(beyond), neginf=-750.0))
+        none = np.zeros((self.means.size, 1))
+        before, after = np.hstack((none, beyond)), np.hstack((beyond, none))
+        begins = np.hstack((none > 0, away >= 0))  # right of the mean
+        ends = np.hstack((away <= 0, none > 0))  # left of it
+        inside = np.where(ends, after - before, 1.0 - before - after)
+        found = self.weights * np.where(begins, before - after, inside)
+        straddles = 4.0 * (np.hstack((none == 0, away < 0)) & np.hstack((away > 0, none == 0)))
+        each = self.weights * (np.hstack((none, lost)) + np.hstack((lost, none)) + straddles)
+        return found.sum(axis=0), UNIT_ROUNDOFF * each.sum(axis=0)
+
     def _mass_errors(self, a: FloatArray, b: FloatArray) -> FloatArray:
         """Of each component and interval, but for displaced components."""
         lower, upper = a - self.means, b - self.means
@@ -318,7 +344,7 @@ def wedge(at_left: FloatArray, at_right: FloatArray, least: FloatArray, most: Fl
     """Upper bound on a cell of width h of a function with these end values and a slope between `least` and `most`."""
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.minimum(np.fmax((at_right - at_left - least * h) / (most - least), 0.0), h)  # fmax: 0 for 0/0
-    peak = np.minimum(at_left + most * t, at_right - least * (h - t))
+        peak = np.minimum(at_left + most * t, at_right - least * (h - t))
     return np.maximum(np.maximum(at_left, at_right), peak)
 
 

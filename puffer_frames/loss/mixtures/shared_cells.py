@@ -29,29 +29,36 @@ class SharedCells:
 
     def __init__(self, curves: Sequence[Curve], y: FloatArray, /) -> None:
         self._scale = curves[0].scale
-        self._points, self._bounds = [], []
+        self._points, self._bounds, masses = [], [], []
         before, after = np.arange(y.size - 1), np.arange(1, y.size)
         for curve in curves:
             points = curve.at(y)
             self._bounds.append(curve.bounds(points.take(before), points.take(after)))
             self._points.append(points.without_components())
+            masses.append(curve.masses(points))
         self._left = [points.take(before) for points in self._points]
         self._right = [points.take(after) for points in self._points]
-        a, b = np.concatenate([[-np.inf], y]), np.concatenate([y, [np.inf]])
-        self._mass = np.array([curve.mass(a, b) for curve in curves]).clip(min=0.0)
-        self._error = np.array([curve.mass_errors(a, b) for curve in curves])
+        self._mass = np.array([mass for mass, _ in masses]).clip(min=0.0)
+        self._error = np.array([error for _, error in masses])
         self._rounding = 4 * (y.size + 16) * UNIT_ROUNDOFF
 
     @classmethod
-    def of(cls, curves: Sequence[Curve], /, *, more: FloatArray | None = None) -> SharedCells | None:
-        """With `more` ends of cells; None where the curves have too many atoms, or leave the floats."""
+    def of(
+        cls, curves: Sequence[Curve], /, *, more: FloatArray | None = None, width: float = 0.0
+    ) -> SharedCells | None:
+        """With `more` ends of cells, and without most of those that are nearer together than a width; None where the
+        curves have too many atoms, or leave the floats.
+        """
         reaches = np.array([curve.reach() if curve.scale else curve.extent() for curve in curves])
         low, high = reaches[:, 0].min(), reaches[:, 1].max()
         atoms = np.unique(np.concatenate([curve.means[curve.stds == 0] for curve in curves]))
         if not np.isfinite([low, high]).all() or atoms.size > _MOST_ATOMS:
             return None
         marks = np.unique(np.concatenate([curve.marks() for curve in curves]))
-        marks = marks[(marks > low) & (marks < high)][:: marks.size // _MOST_POINTS + 1]
+        marks = marks[(marks > low) & (marks < high)]
+        if width:
+            marks = marks[np.flatnonzero(np.diff(np.floor(marks / width), prepend=-np.inf))]
+        marks = marks[:: marks.size // _MOST_POINTS + 1]
         more = np.zeros(0) if more is None else more[(more > low) & (more < high)]
         found = cls(curves, np.unique(np.concatenate([marks, atoms, more, [low, high]])))
         return None if any(is_lost(points.error) for points in found._points) else found

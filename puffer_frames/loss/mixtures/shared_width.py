@@ -17,6 +17,8 @@ _MARKS = 160
 _CHUNK = 256
 MANY_ATOMS = 4096
 """With more, each point and each interval has the atoms near it alone."""
+_MOST_TERMS = 1 << 18
+"""Of atoms and points: with more, an interval has the atoms near it alone."""
 _NEGLIGIBLE = 46.0
 """Atoms whose shares of a density are together below e to minus this are left out: less than rounding."""
 _FAR, _BEYOND = 9.5, 1.1e-21
@@ -119,6 +121,13 @@ class SharedWidthCurve(Curve):
             return self._masses(a, b)[1][None]
         lost = UNIT_ROUNDOFF * self.means.size * super().mass(a, b)
         return np.concatenate((super()._mass_errors(a, b), lost[None]))
+
+    def _neighbours(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """As of `Curve`; of many atoms and points from the atoms near each interval."""
+        if self.means.size * y.size > _MOST_TERMS:
+            return self._masses(np.append(-np.inf, y), np.append(y, np.inf))
+        found, error = super()._neighbours(y)
+        return found, error + UNIT_ROUNDOFF * self.means.size * found
 
     def _masses(self, a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Masses and bounds of their rounding errors, from the atoms that are not far from the interval."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -32,12 +32,14 @@ MOST_ATOMS = 4096
 """In the place of more atoms stand fewer with the same moments, for whose distance the brackets pay."""
 _FEW = 24
 """Up to this many atoms each has bounds of its own."""
-_FEW_PAIRS = 8
-"""More pairs are compared quickly first."""
+_FEW_LOOKS, _FEW_PAIRS = 8, 8
+"""After so many close looks more pairs than that are compared quickly."""
 _NOTHING = 1e-17
 """A hockey stick below this is not looked at closely: roundings are not much smaller."""
 _TAIL_STEPS = np.arange(0.25, 16.0, 0.25)
 """Ends of cells beside all atoms, in scales."""
+_CELL = 0.125
+"""Width of the cells that all pairs share, in scales, about."""
 _TOLERANCE = 1e-8
 _ROUND_UP = 1 + 1e-9
 _MOST_STEPS = 2_000_000
@@ -136,72 +138,80 @@ class GaussianNoiseLoss:
         return found
 
     def _of_atoms(self, scale: float, epsilon: float) -> WorstCase:
-        """Pairs by falling bounds."""
-        lower, upper, worst = 0.0, 0.0, next(iter(self._distances))
-        curves: dict[Secret, tuple[Curve, float]] = {}
+        """Pairs by falling bounds: a few, then the others sifted where they are many, then what is left."""
+        found = _Largest(worst=next(iter(self._distances)))
         bounds = self._plan_bounds(scale, epsilon)
         bounds = bounds or {pair: _of_shift(apart / scale, epsilon) for pair, apart in self._distances.items()}
-        if len(bounds) > _FEW_PAIRS:
-            curves = {s: self._curve(s, scale) for s in self._priors}
-            lower, worst, bounds = self._sifted(bounds, curves, scale, epsilon)
-        for pair, bound in watched(list(bounds.items()), label="pairs of secrets"):
-            if bound < lower or bound <= upper:
+        left = self._look(bounds, found, scale, epsilon, most=_FEW_LOOKS)
+        if len(left) > _FEW_PAIRS:
+            left = self._sifted(left, found, scale, epsilon)
+        self._look(left, found, scale, epsilon)
+        return WorstCase(bracket=Bracket(lower=min(found.lower, found.upper), upper=found.upper), pair=found.worst)
+
+    def _look(
+        self, bounds: Mapping[Pair, float], found: _Largest, scale: float, epsilon: float, *, most: int | None = None
+    ) -> dict[Pair, float]:
+        """Look closely at pairs by falling bounds, at so many at the most; the pairs that are left."""
+        pairs, looks = list(bounds.items()), 0
+        for k, (pair, bound) in enumerate(watched(pairs, label="pairs of secrets")):
+            if bound < found.lower or bound <= found.upper:
                 break  # so are those of the others: no hockey stick of theirs is larger than what is known
+            if looks == most:
+                return dict(pairs[k:])
             if pair not in self._exact:
                 self._exact[pair] = w_infinity(*(self._priors[s] for s in pair))
-            most = min(bound, _of_shift(self._exact[pair] / scale, epsilon), self._known_bound(pair, scale, epsilon))
-            if bound <= _NOTHING and most > upper:
-                upper, worst = most, pair
-            if most < lower or most <= upper:
+            highest = min(bound, _of_shift(self._exact[pair] / scale, epsilon), self._known_bound(pair, scale, epsilon))
+            if bound <= _NOTHING and highest > found.upper:
+                found.upper, found.worst = highest, pair
+            if highest < found.lower or highest <= found.upper:
                 continue
+            looks += 1
             for s in pair:
-                curves[s] = curves.get(s) or self._curve(s, scale)
-            (a, near_a), (b, near_b) = (curves[s] for s in pair)
+                found.curves[s] = found.curves.get(s) or self._curve(s, scale)
+            (a, near_a), (b, near_b) = (found.curves[s] for s in pair)
             at_a, at_b = first_points(a, b)
             largest, growth = 0.0, math.exp(epsilon)
             for p, q, first, apart in (
                 (a, b, (at_a, at_b), near_a + growth * near_b),
                 (b, a, (at_b, at_a), near_b + growth * near_a),
             ):
-                low, high = positive_mass(p, q, epsilon=epsilon, tolerance=_TOLERANCE, floor=lower, first=first)
-                lower = max(lower, low - apart)
-                largest = max(largest, min(high + apart, most))
+                low, high = positive_mass(p, q, epsilon=epsilon, tolerance=_TOLERANCE, floor=found.lower, first=first)
+                found.lower = max(found.lower, low - apart)
+                largest = max(largest, min(high + apart, highest))
             self._known[pair] = scale, epsilon, largest
-            if largest > upper:
-                upper, worst = largest, pair
-        return WorstCase(bracket=Bracket(lower=min(lower, upper), upper=upper), pair=worst)
+            if largest > found.upper:
+                found.upper, found.worst = largest, pair
+        return {}
 
-    def _sifted(
-        self,
-        bounds: Mapping[Pair, float],
-        curves: Mapping[Secret, tuple[Curve, float]],
-        scale: float,
-        epsilon: float,
-    ) -> tuple[float, Pair, dict[Pair, float]]:
-        """A lower bound of the largest hockey stick and its pair, and the pairs that may have a larger one by smaller
-        falling bounds: of many pairs, from cells that all share.
+    def _sifted(self, bounds: Mapping[Pair, float], found: _Largest, scale: float, epsilon: float) -> dict[Pair, float]:
+        """The pairs that may have a larger hockey stick than is known, by smaller falling bounds: of many pairs, from
+        cells that all share.
         """
+        secrets = dict.fromkeys(s for pair in bounds for s in pair)
+        curves = {s: found.curves.get(s) or self._curve(s, scale) for s in secrets}
+        found.curves.update(curves)
         means, steps = [curve.means for curve, _ in curves.values()], scale * _TAIL_STEPS
         ends = min(float(own[0, 0]) for own in means), max(float(own[-1, 0]) for own in means)
         shared = SharedCells.of(
-            [curve for curve, _ in curves.values()], more=np.concatenate([ends[0] - steps, ends[1] + steps])
+            [curve for curve, _ in curves.values()],
+            more=np.concatenate([ends[0] - steps, ends[1] + steps]),
+            width=_CELL * scale,
         )
-        lower, worst, found = 0.0, next(iter(bounds)), dict[Pair, float]()
         if shared is None:
-            return lower, worst, dict(bounds)
+            return dict(bounds)
         number, growth = {s: k for k, s in enumerate(curves)}, math.exp(epsilon)
+        sifted = dict[Pair, float]()
         for pair, bound in bounds.items():
-            if bound < lower:
+            if bound < found.lower:
                 break
             most = min(bound, self._known_bound(pair, scale, epsilon))
-            if most < lower:
+            if most < found.lower:
                 continue
             low, high = shared.positive_mass(*(number[s] for s in pair), epsilon=epsilon)
             apart = max(curves[s][1] + growth * curves[t][1] for s, t in (pair, pair[::-1]))
-            found[pair] = most if math.isnan(high) else min(most, high + apart)
-            if low - apart > lower:
-                lower, worst = low - apart, pair
-        return lower, worst, dict(sorted(found.items(), key=lambda item: -item[1]))
+            sifted[pair] = most if math.isnan(high) else min(most, high + apart)
+            found.lower = max(found.lower, low - apart)
+        return dict(sorted(sifted.items(), key=lambda item: -item[1]))
 
     def _known_bound(self, pair: Pair, scale: float, epsilon: float) -> float:
         """What the last look at a pair says of more noise or a larger epsilon: the hockey stick grows with neither."""
@@ -257,6 +267,19 @@ class GaussianNoiseLoss:
 
     def _raw(self) -> DiscreteLoss | MixtureLoss:
         return (DiscreteLoss if self._discrete else MixtureLoss)(self._given, pairs=self._pairs)
+
+
+@dataclass(slots=True)
+class _Largest:
+    """What is known of the largest hockey stick at a scale."""
+
+    worst: Pair
+    """The pair with the largest upper bound so far."""
+    lower: float = 0.0
+    upper: float = 0.0
+    """Of the pairs that were looked at."""
+    curves: dict[Secret, tuple[Curve, float]] = field(default_factory=dict)
+    """As `GaussianNoiseLoss._curve`."""
 
 
 def _widen(prior: Prior, scale: float) -> Prior:
