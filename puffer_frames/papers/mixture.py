@@ -61,7 +61,8 @@ def mixture_scale(
     -----
     **Guarantee**: none. For the priors N(0,1)/2 + N(100,1)/2 and N(0,1)/2 + N(200,1)/2 it gives 50 at epsilon 1 and
     every delta, where delta* is 0.184: the proof treats factors as equal that the adversary can choose. Check it with
-    `puffer_frames.hockey_stick`; `privatize` always does. **Cost**: a linear programme per pair.
+    `puffer_frames.hockey_stick`; `privatize` always does. **Cost**: a linear programme for each pair whose bound is
+    beyond what the pairs before it ask for, mostly a few.
 
     References
     ----------
@@ -102,7 +103,7 @@ def _at_most(p: Prior, q: Prior, tau: float) -> float:
 def _monotone(p: Prior, q: Prior, p_keys: FloatArray, q_keys: FloatArray) -> tuple[float, float]:
     """Mean squares of the differences of means and of standard deviations, coupled in the order of these keys."""
     first, second = np.argsort(p_keys), np.argsort(q_keys)
-    p_ends, q_ends = np.cumsum(p.weights[first]), np.cumsum(q.weights[second])
+    p_ends, q_ends = (np.cumsum(prior.weights[order]).clip(max=1.0) for prior, order in ((p, first), (q, second)))
     p_ends[-1] = q_ends[-1] = 1.0
     ends = np.union1d(p_ends, q_ends)
     i, j = first[np.searchsorted(p_ends, ends)], second[np.searchsorted(q_ends, ends)]

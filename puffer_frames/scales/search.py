@@ -92,8 +92,7 @@ def smallest_scale(
     -----
     **Guarantee**: the loss engine's upper bound holds at the returned scale, for one release. **Rounding**: the scale
     is the upper end of a bracket of relative width 1e-8; of 1e-6 where rounding makes all pairs together look a little
-    less private than each alone. **Cost**: 10 to 40 evaluations of the engine for one pair and
-    a few for all.
+    less private than each alone. **Cost**: 10 to 40 evaluations of the engine for one pair and a few for all.
 
     References
     ----------
@@ -129,8 +128,8 @@ def smallest_of(loss: Loss, target: Target, /, *, near: float = 0.0) -> tuple[fl
     """The same, and the loss there (`loss_of`).
 
     The scale of all pairs is that of the pair that binds. So one pair is searched alone; while another one still
-    has too large a loss at the scale found, that one is searched next. Each round raises the scale. Where a pair is a
-    little less private among the others than alone, which is rounding, by so much is the scale raised, some times.
+    has too large a loss at the scale found, that one is searched next. Each round raises the scale. Where rounding
+    makes a pair look a little less private among the others than alone, the scale is raised by that share.
     """
     worst = loss_of(loss, 0.0, target)
     if worst.bracket.upper <= target.most:
