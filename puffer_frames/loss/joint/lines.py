@@ -97,6 +97,7 @@ class PlacedLaws:
         points = np.concatenate([law.points for law in laws])
         self._axes = [_Axis.of(points[:, k], line) for k, line in enumerate(lines)]
         self._all = self._cells(slice(None))
+        self._last: tuple[tuple[float, ...], list[tuple[FloatArray, FloatArray] | None]] = (), []
         self.on_lines = all(axis.on_lines is not None for axis in self._axes)
         """Whether every row is on a node."""
 
@@ -106,30 +107,32 @@ class PlacedLaws:
 
         Shape laws + nodes.
         """
-        return self._sums((), scales)
+        found = self._standing((), self._parts(scales))
+        for k in reversed(range(len(self.lines))):  # the first axis last, so that the sums lie in order
+            found = self._spread(found, k, 1 + k, scales[k])
+        return found
 
     def bounds(self, scales: Scales, /) -> FloatArray:
         """At every corner of every cell what bounds the densities within the cell, in units of the interpolation there.
 
-        Shape laws + (2,) * columns + cells.
+        Shape laws + (2,) * columns + cells. On each axis what a row adds within its own slab is as large at both ends.
         """
-        count = len(self.lines)
-        corners = list(product((0, 1), repeat=count))
-        cells = tuple(line.size - 1 for line in self.lines)
-        found = np.zeros((self._count, *(2,) * count, *cells))
-        for within in product((False, True), repeat=count):
-            axes = tuple(k for k in range(count) if within[k])
-            if axes and not self._inside(axes).any():
-                continue
-            sums = self._sums(axes, scales)
-            for k in axes:
-                half = np.diff(self.lines[k]) / (2 * scales[k])
-                sums = sums * np.sinh(half).reshape([-1 if j == k else 1 for j in range(count)])
-            for corner in corners:
-                at: tuple[slice | int, ...] = (slice(None), *corner)
-                part = (slice(bit, bit + size) for bit, size in zip(corner, cells, strict=True))
-                of = tuple(slice(None) if inside else own for inside, own in zip(within, part, strict=True))
-                found[at] += sums[(slice(None), *of)]
+        slabs, parts = [axis.inside.any() for axis in self._axes], self._parts(scales)
+        sizes = [line.size + (line.size - 1) * held for line, held in zip(self.lines, slabs, strict=True)]
+        found = np.zeros((self._count, *sizes))  # along each axis what stands on lines, then what is within slabs
+        for within in product(*((False, True) if held else (False,) for held in slabs)):
+            axes = tuple(k for k, inside in enumerate(within) if inside)
+            if not axes or self._inside(axes).any():
+                ends = [line.size for line in self.lines]
+                part = [slice(end, None) if inside else slice(end) for end, inside in zip(ends, within, strict=True)]
+                found[(slice(None), *part)] = self._standing(axes, parts)
+        for done, k in enumerate(reversed(range(len(self.lines)))):
+            line, before = self.lines[k], (slice(None),) * (1 + done + k)
+            nodes = self._spread(found[(*before, slice(line.size))], k, len(before), scales[k])
+            found, own = np.stack([nodes[(*before, slice(b, b + line.size - 1))] for b in (0, 1)], axis=1), found
+            if slabs[k]:
+                growth = np.sinh(np.diff(line) / (2 * scales[k])).reshape([-1] + [1] * (len(self.lines) - 1 - k))
+                found += (own[(*before, slice(line.size, None))] * growth)[:, None]
         return found
 
     def _inside(self, axes: Axes) -> NDArray[np.bool_]:
@@ -142,22 +145,33 @@ class PlacedLaws:
         places = np.ravel_multi_index([own[chosen] for own in (self._owners, *at)], shape)
         return _Cells(chosen, shape, places, self._weights[chosen])
 
-    def _sums(self, within: Axes, scales: Scales) -> FloatArray:
-        """Sums of the kernels of all axes but some, at their nodes; of the rows inside the slabs of these."""
+    def _parts(self, scales: Scales) -> list[tuple[FloatArray, FloatArray] | None]:
+        """The weights of the rows on their two lines, for each axis, None where all rows are on lines; those at the
+        last scales are asked for again.
+        """
+        at = tuple(map(float, scales))
+        if self._last[0] != at:
+            both = zip(self._axes, at, strict=True)
+            self._last = at, [axis.parts(scale) if axis.on_lines is None else None for axis, scale in both]
+        return self._last[1]
+
+    def _standing(self, within: Axes, parts: Sequence[tuple[FloatArray, FloatArray] | None]) -> FloatArray:
+        """What stands on the lines of all axes but some; of the rows inside the slabs of these, by slab there."""
         cells = self._cells(self._inside(within)) if within else self._all
-        split = [k for k in range(len(self.lines)) if k not in within and self._axes[k].on_lines is None]
+        split = {k: part for k, part in enumerate(parts) if part is not None and k not in within}
         found = np.zeros([self._count, *(line.size - (k in within) for k, line in enumerate(self.lines))])
-        parts = {k: [part[cells.chosen] for part in self._axes[k].parts(scales[k])] for k in split}
         for corner in product((0, 1), repeat=len(split)):
             sides = dict(zip(split, corner, strict=True))
-            weights = reduce(np.multiply, [parts[k][side] for k, side in sides.items()], cells.weights)
+            weights = reduce(np.multiply, [split[k][side][cells.chosen] for k, side in sides.items()], cells.weights)
             at = tuple(slice(sides.get(k, 0), sides.get(k, 0) + size) for k, size in enumerate(cells.shape[1:]))
             found[(slice(None), *at)] += np.bincount(cells.places, weights, math.prod(cells.shape)).reshape(cells.shape)
-        for k, line in reversed(list(enumerate(self.lines))):  # the first axis last, so that the sums lie in order
-            if k not in within:
-                kernel = math.exp(-1 / scales[k]) if k in self._labels else None
-                found = _mixed(found, k + 1, kernel) if kernel is not None else _swept(found, k + 1, line, scales[k])
         return found
+
+    def _spread(self, standing: FloatArray, column: int, axis: int, scale: float) -> FloatArray:
+        """What stands on the lines of a column, an axis of the array, seen from all its lines."""
+        if column in self._labels:
+            return _mixed(standing, axis, math.exp(-1 / scale))
+        return _swept(standing, axis, self.lines[column], scale)
 
 
 def in_groups(
