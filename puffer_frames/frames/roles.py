@@ -53,7 +53,9 @@ class Roles:
     coded: tuple[str, ...] = ()
     """The public columns that hold labels; the others hold numbers."""
     capped: tuple[str, int] | None = None
-    """A column that names the unit of each row, and how many rows of one are used: of more, some at random."""
+    """A column that names the unit of each row, and how many rows of one are used: of more, some at random. A frame
+    without it, the rows of a belief, is used whole.
+    """
 
     @classmethod
     def of(

@@ -17,8 +17,6 @@ from puffer_frames.priors.pairs import Pair, Pairs, pairs_of
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 
 _ROUND_UP = 1 + 64 * UNIT_ROUNDOFF
-_BOUND_UP = 1 + 1e-6
-"""A linear programme is solved to within less than this."""
 
 
 @short_traceback
@@ -84,7 +82,8 @@ def mixture_scale(
         p, q = priors[a], priors[b]
         means = np.abs(p.means[:, None] - q.means)
         stds = np.abs(p.stds[:, None] - q.stds)
-        largest = max(largest, float((component_plan(p, q) * (means + tau * stds)).sum()))
+        found = float((component_plan(p, q) * (means + tau * stds)).sum())
+        largest = max(largest, min(found, bounds[a, b]))  # a solver does not see differences far below the largest
     return largest / epsilon * _ROUND_UP
 
 
@@ -93,14 +92,22 @@ def _at_most(p: Prior, q: Prior, tau: float) -> float:
 
     Let A and B be the mean squares of the differences under w*. The monotone plan of the means has the least A, a, and
     some B, say b; that of the standard deviations has the least B, b'. As w* has the least A + B, which is at most
-    a + b, A is at most a + b - b' and B at most b; a mean is at most the root of the mean square.
+    a + b, A is at most a + b - b' and B at most b; a mean is at most the root of the mean square. In units of the
+    largest difference, rounding of the cumulative weights moves each mean square by the slack at the most.
     """
-    means, stds = _monotone(p, q, p.means, q.means), _monotone(p, q, p.stds, q.stds)
-    (a, b), (_, least) = means, stds
-    return (math.sqrt(max(a + b - least, 0.0)) + tau * math.sqrt(b)) * _BOUND_UP
+    unit = _unit(p, q)
+    means, stds = [np.subtract.outer(x, y) / unit for x, y in ((p.means, q.means), (p.stds, q.stds))]
+    if not (np.isfinite(means).all() and np.isfinite(stds).all()):
+        return math.inf
+    a, b = _monotone(p, q, p.means, q.means, means, stds)
+    _, least = _monotone(p, q, p.stds, q.stds, means, stds)
+    slack = 8 * (p.means.size + q.means.size) ** 2 * UNIT_ROUNDOFF
+    return unit * (math.sqrt(max(a + b - least, 0.0) + slack) + tau * math.sqrt(b + slack)) * _ROUND_UP
 
 
-def _monotone(p: Prior, q: Prior, p_keys: FloatArray, q_keys: FloatArray) -> tuple[float, float]:
+def _monotone(
+    p: Prior, q: Prior, p_keys: FloatArray, q_keys: FloatArray, means: FloatArray, stds: FloatArray
+) -> tuple[float, float]:
     """Mean squares of the differences of means and of standard deviations, coupled in the order of these keys."""
     first, second = np.argsort(p_keys), np.argsort(q_keys)
     p_ends, q_ends = (np.cumsum(prior.weights[order]).clip(max=1.0) for prior, order in ((p, first), (q, second)))
@@ -108,13 +115,18 @@ def _monotone(p: Prior, q: Prior, p_keys: FloatArray, q_keys: FloatArray) -> tup
     ends = np.union1d(p_ends, q_ends)
     i, j = first[np.searchsorted(p_ends, ends)], second[np.searchsorted(q_ends, ends)]
     mass = np.diff(ends, prepend=0.0)
-    return float(mass @ np.square(p.means[i] - q.means[j])), float(mass @ np.square(p.stds[i] - q.stds[j]))
+    return float(mass @ np.square(means[i, j])), float(mass @ np.square(stds[i, j]))
+
+
+def _unit(p: Prior, q: Prior) -> float:
+    """About the largest difference of the means and of the standard deviations."""
+    return max(float(np.ptp(np.concatenate([p.means, q.means]))), float(max(p.stds.max(), q.stds.max()))) or 1.0
 
 
 def component_plan(p: Prior, q: Prior, /) -> FloatArray:
     """Coupling of the components with the least mean squared W2 distance, shape (components of p, of q)."""
     rows, columns = p.means.size, q.means.size
-    unit = max(float(np.ptp(np.concatenate([p.means, q.means]))), float(max(p.stds.max(), q.stds.max()))) or 1.0
+    unit = _unit(p, q)
     cost = (((p.means[:, None] - q.means) / unit) ** 2 + ((p.stds[:, None] - q.stds) / unit) ** 2).ravel()
     sums = np.vstack([np.kron(np.eye(rows), np.ones(columns)), np.kron(np.ones(rows), np.eye(columns))])
     found = linprog(cost, A_eq=sums[:-1], b_eq=np.concatenate([p.weights, q.weights])[:-1], method="highs-ds")

@@ -67,7 +67,7 @@ def smallest_scale(
     priors : mapping of secret to Prior
         At least two secrets.
     epsilon : float
-        Greater than 0.
+        Greater than 0; at most 700 beside a delta.
     delta : float
         From 0 (pure) to less than 1.
     pairs : "all" or iterable of pairs of secrets
@@ -91,7 +91,7 @@ def smallest_scale(
     Notes
     -----
     **Guarantee**: the loss engine's upper bound holds at the returned scale, for one release. **Rounding**: the scale
-    is the upper end of a bracket of relative width 1e-8; of 1e-6 where rounding makes all pairs together look a little
+    is the upper end of a bracket of relative width 1e-8; of 1e-5 where rounding makes all pairs together look a little
     less private than each alone. **Cost**: 10 to 40 evaluations of the engine for one pair and a few for all.
 
     References

@@ -57,3 +57,12 @@ def test_what_is_refused():
         Unit("who", rows="any", most=2, over="drop")
     with pytest.raises(ArgumentError, match="at most 3 rows"):
         puffer_frames.calibrate(pd.DataFrame(COLUMNS), **OPTIONS | {"unit": Unit("who", "independent", 3)})
+
+
+def test_the_table_of_a_belief_needs_no_units():
+    """Its rows are used whole; where it names units, as those of the given table."""
+    frame = pd.DataFrame(COLUMNS)
+    other = frame.assign(score=6 - frame["score"])
+    for columns, rows in ((["group", "score"], WHO.size), (["group", "score", "who"], np.minimum(SIZES, 3).sum())):
+        plan = puffer_frames.calibrate(frame, **OPTIONS, beliefs=["empirical", other[columns]])
+        assert sum(law.levels[1] for law in plan.choice.beliefs["other table"].values()) == rows

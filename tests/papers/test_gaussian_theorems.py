@@ -203,3 +203,22 @@ def test_the_plans_of_pairs_that_cannot_matter_are_not_looked_for(monkeypatch):
     monkeypatch.setattr(mixture, "component_plan", lambda p, q: looked_for.append(1) or plan(p, q))
     assert mixture_scale(priors, epsilon=1.0, delta=1e-3) == max(every.values())
     assert len(looked_for) < len(every) // 2
+
+
+FLAT, TWO = Prior.mixture([0.7, 0.1, 0.2], [0, 1, 2], [1e8, 1, 1]), Prior.mixture([0.7, 0.3], [1e-3, 1.5], [1e8, 1])
+SWAPPED = [Prior.mixture([0.7, 0.1, 0.2], np.array([0, 10, 10]) - shift, [1e4, 1, 2]) for shift in (0.0, 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("priors", "delta", "scale", "tolerance"),
+    [
+        ([FLAT, TWO], 1e-3, 0.1507, 1e-9),  # rounding of the weights beside a width that all differences are small to
+        ([Prior.gaussian(0, 1e-170), Prior.gaussian(1e-170, 1e-170)], 1e-3, 1e-170, 1e-9),
+        ([Prior.gaussian(0, 1), Prior.gaussian(5e-9, 2), Prior.gaussian(-2e-9, 1)], 0.9999, 1.253384e-4, 1e-6),
+        ([Prior.gaussian(0, 1e160), Prior.gaussian(1e160, 3e160)], 1e-3, 7.58105e160, 1e-6),
+        (SWAPPED, 1e-3, 0.5, 0.02),  # the solver alone takes another plan, which costs 1.158
+    ],
+)
+def test_mixture_scales_of_very_different_widths(priors, delta, scale, tolerance):
+    found = mixture_scale(dict(enumerate(priors)), epsilon=1.0, delta=delta)
+    assert found == pytest.approx(scale, rel=tolerance)

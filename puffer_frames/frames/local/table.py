@@ -145,7 +145,7 @@ class LocalTable(ABC):
         if layout is not None:
             check_index(opened, layout.index)
         frame = prepare(opened, roles, nulls=nulls)
-        if roles.capped is not None:
+        if roles.capped is not None and roles.capped[0] in frame.columns:  # a table of a belief may have no units
             frame = capped(frame, *roles.capped)
         if layout is not None:  # what is counted is what is released, whoever writes to the given frame meanwhile
             frame = own_frame(frame, [*roles.numbers, *roles.secret, *([roles.row_id] if roles.row_id else [])])

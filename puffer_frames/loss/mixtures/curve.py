@@ -16,6 +16,8 @@ _TAIL_WIDTHS = 9.0
 _RAW_TAIL_WIDTHS = 38.5
 """Without noise, the mass of a Gaussian beyond this many stds is below 1e-300."""
 _FARTHEST = 1e150
+_UNDERFLOW = 1e-300
+"""Masses below it may be lost."""
 _NEGLIGIBLE = -45.0
 """Logarithm of a share of the tail that rounding hides."""
 
@@ -323,7 +325,7 @@ class Curve:
         found = self.weights * np.where(begins, before - after, inside)
         straddles = 4.0 * (np.hstack((none == 0, away < 0)) & np.hstack((away > 0, none == 0)))
         each = self.weights * (np.hstack((none, lost)) + np.hstack((lost, none)) + straddles)
-        return found.sum(axis=0), UNIT_ROUNDOFF * each.sum(axis=0)
+        return found.sum(axis=0), UNIT_ROUNDOFF * each.sum(axis=0) + _UNDERFLOW
 
     def _mass_errors(self, a: FloatArray, b: FloatArray) -> FloatArray:
         """Of each component and interval, but for displaced components."""
