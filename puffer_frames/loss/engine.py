@@ -32,7 +32,7 @@ from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stable import Stable
 from puffer_frames.noise.stable_shape import stable_shape
-from puffer_frames.numbers.arguments import check_epsilon, check_growth, check_scale
+from puffer_frames.numbers.arguments import check_epsilon, check_scale
 from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Prior, Secret, all_at_middles, check_priors
@@ -261,7 +261,7 @@ def hockey_stick(p: Prior, q: Prior, /, *, epsilon: float, scale: float, noise: 
     Raises
     ------
     ArgumentError
-        For a negative or non-finite scale or epsilon, an epsilon above 700, and for a noise that is not known.
+        For a negative or non-finite scale or epsilon, and for a noise that is not known.
     ArgumentTypeError
         For something else than two priors.
 
@@ -280,7 +280,7 @@ def hockey_stick(p: Prior, q: Prior, /, *, epsilon: float, scale: float, noise: 
     True
     """
     check_scale(scale)
-    check_growth(check_epsilon(epsilon, zero_allowed=True))
+    check_epsilon(epsilon, zero_allowed=True)
     check_priors((p, q))
     engine = privacy_loss({0: p, 1: q}, noise=noise_family(noise))
     return engine.hockey_stick(scale, epsilon=epsilon).bracket

@@ -11,8 +11,6 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 
-_LARGEST_LOG = 700.0
-
 
 def check_epsilon(epsilon: float, /, *, zero_allowed: bool = False) -> float:
     """Return epsilon as a float; raise ArgumentError unless it is finite and positive."""
@@ -21,17 +19,6 @@ def check_epsilon(epsilon: float, /, *, zero_allowed: bool = False) -> float:
         rule = "finite and at least 0" if zero_allowed else "finite and greater than 0"
         raise ArgumentError("epsilon", rule=rule, got=f"{value:g}", hint="Values from 0.1 to 2 are usual.")
     return value
-
-
-def check_growth(epsilon: float, /) -> None:
-    """Raise ArgumentError where e to the epsilon, of which a hockey stick is made, is near the end of the floats."""
-    if epsilon > _LARGEST_LOG:
-        raise ArgumentError(
-            "epsilon",
-            rule=f"at most {_LARGEST_LOG:g} beside a delta",
-            got=f"{epsilon:g}",
-            hint="Values from 0.1 to 2 are usual.",
-        )
 
 
 def check_delta(delta: float, /) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from puffer_frames.numbers.arguments import check_delta, check_epsilon, check_growth
+from puffer_frames.numbers.arguments import check_delta, check_epsilon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,10 +20,7 @@ class Target:
     @classmethod
     def of(cls, epsilon: float, delta: float = 0.0, /) -> Target:
         """From the arguments of a user; raises ArgumentError, ArgumentTypeError for what is out of range."""
-        target = cls(epsilon=check_epsilon(epsilon), delta=check_delta(delta))
-        if target.delta:
-            check_growth(target.epsilon)
-        return target
+        return cls(epsilon=check_epsilon(epsilon), delta=check_delta(delta))
 
     @property
     def most(self) -> float:

@@ -67,7 +67,7 @@ def smallest_scale(
     priors : mapping of secret to Prior
         At least two secrets.
     epsilon : float
-        Greater than 0; at most 700 beside a delta.
+        Greater than 0.
     delta : float
         From 0 (pure) to less than 1.
     pairs : "all" or iterable of pairs of secrets

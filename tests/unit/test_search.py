@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from puffer_frames import ArgumentError, ArgumentTypeError, Bracket, Prior, hockey_stick, smallest_scale
+from puffer_frames import ArgumentTypeError, Bracket, Prior, hockey_stick, smallest_scale
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.numbers.target import Target
@@ -104,12 +104,3 @@ def test_other_things_than_priors_are_a_clear_error(priors):
 def test_other_things_than_two_priors_are_a_clear_error():
     with pytest.raises(ArgumentTypeError, match="a prior must be a Prior"):
         hockey_stick(Prior.bernoulli(0.1), 0.3, epsilon=1.0, scale=1.0)
-
-
-def test_a_huge_epsilon_beside_a_delta_is_a_clear_error():
-    law = Prior.gaussian(0.0, 1.0)
-    assert smallest_scale({0: law, 1: Prior.gaussian(1.0, 1.0)}, epsilon=710.0) > 0
-    with pytest.raises(ArgumentError, match="at most 700 beside a delta"):
-        smallest_scale({0: law, 1: Prior.gaussian(1.0, 1.0)}, epsilon=710.0, delta=0.01)
-    with pytest.raises(ArgumentError, match="at most 700 beside a delta"):
-        hockey_stick(law, law, epsilon=710.0, scale=1.0)
