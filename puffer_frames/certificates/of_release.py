@@ -168,9 +168,10 @@ def _range_text(facts: ReleaseFacts) -> str:
 
 def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
     what, whose = "these columns" if facts.several else "this column", "units" if facts.unit else "records"
-    if facts.coupled:
+    of_a_draw = facts.sampled and facts.repeats.assumed != "any"  # another release may use other rows of a unit
+    if facts.coupled and not of_a_draw:
         yield say("adds-up-rows")
-    elif all(choice.adds_up for choice in facts.choices.values()):
+    elif all(choice.adds_up for choice in facts.choices.values()) and not of_a_draw:
         same = whose + " and listed pairs" * (not isinstance(facts.pairs, str))
         yield say("adds-up", what=what, rows=same, deltas=" and deltas" * (facts.target.delta > 0))
     elif facts.repeats.releases == 1:
