@@ -214,6 +214,7 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
         found = choice.published_loss
         if found is not None and found.refutes(Target(epsilon=found.epsilon, delta=facts.target.delta)):
             yield say("refuted", what=shown(name), loss=measured_text(found, delta=facts.target.delta))
+    yield from _of_fits(facts)
     batch = facts.batch
     exceeded = _exceeding(facts) if batch is None else batch.exceeded
     for name, loss in exceeded.items():
@@ -222,6 +223,16 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
         yield say("observed-unknown")
     if batch is not None:
         yield from absent_secrets(batch, of=facts.secrets)
+
+
+def _of_fits(facts: ReleaseFacts) -> Iterator[Statement]:
+    """Of fitted models that are left out, or that decide the noise."""
+    for name, choice in facts.choices.items():
+        if choice.left_out is not None:
+            yield say("fit-left-out", what=shown(name))
+        if "wide fit" in choice.remarks:
+            refuted = ", and the table of the plan refutes it at 95 %" if "refuted fit" in choice.remarks else ""
+            yield say("fit-decides", what=shown(name), refuted=refuted)
 
 
 def absent_secrets(batch: Batch, /, *, of: int) -> Iterator[Statement]:
