@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Self
@@ -185,7 +183,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.certificates_ = []
         self._names_in = table.names
         self._places_out = [place for place, name in enumerate(table.names) if name in out]
-        self._plan = hashlib.sha256(pickle.dumps(plan)).hexdigest()
+        self._plan = plan.identity()
         if not hasattr(self, "_released"):  # a plan that is made again knows what it has released
             self._released = ReleasedRows()
         self._fitted_rows = RowsIdentity.of(table, asked.roles, start=self._released.start(self._plan))

@@ -150,6 +150,14 @@ def test_a_copy_gives_the_noise_that_the_rows_have(copied):
         refused(again, FRAME[::-1], "in the order in which they were fitted")
 
 
+@pytest.mark.parametrize("options", [{}, {"mechanism": "channel"}, {"noise": "gaussian", "delta": 1e-5}])
+def test_a_copy_that_is_fitted_again_has_the_plan(options):
+    transformer = made(**options).fit(FRAME)
+    released = transformer.transform(FRAME)
+    again = pickle.loads(pickle.dumps(transformer)).fit(pl.DataFrame(FRAME))
+    assert again.transform(FRAME).equals(released)
+
+
 @COPIES
 def test_a_copy_gives_numbered_rows_their_noise(copied):
     transformer = made(row_id="id", keep="id").fit(FRAME)
