@@ -38,8 +38,9 @@ class FoundChannel:
     expected_error: float
     """Mean cost under the pooled law of the table: absolute error, share of changed levels, or what `cost` says."""
     lower_bound: float
-    """No mechanism with this guarantee has a smaller one: a bound of the program's value, or that of one that asks for
-    less; 0 for a column in cells, where none is known."""
+    """No mechanism with this guarantee that sees the value alone has a smaller one: a bound of the program's value, or
+    that of one that asks for less; 0 for a column in cells, where none is known. One that sees the secret or another
+    column too can have less."""
     problem: Problem = field(repr=False)
     """What it was made to meet."""
 

@@ -73,7 +73,9 @@ def _bound(plan: ChannelPlan) -> str:
         return "what a mechanism with other rows of labels might reach is not known"
     if plan.column.in_cells:
         return "what a mechanism without these cells might reach is not known"
-    return f"no mechanism with this guarantee is below {plan.channel.lower_bound:.6g}"
+    seen = "these values" if len(plan.request.public) > 1 else "this value"
+    released = "" if isinstance(plan.options.cost, str) else " and releases its levels"
+    return f"no mechanism with this guarantee that sees {seen} alone{released} is below {plan.channel.lower_bound:.6g}"
 
 
 def _mechanism(plan: ChannelPlan) -> str:
@@ -81,7 +83,7 @@ def _mechanism(plan: ChannelPlan) -> str:
     what = "cells of values" if plan.column.in_cells else "levels"
     of = "of the medians " if plan.column.in_cells else ""
     kept = {None: "", "mean": f", the mean {of}kept on average", "marginal": ", the shares kept on average"}
-    return f"channel of least error: {inputs} {what} to {outputs}{kept[plan.options.preserve]}"
+    return f"channel from a linear program: {inputs} {what} to {outputs}{kept[plan.options.preserve]}"
 
 
 def _withstood(plan: ChannelPlan) -> str:
