@@ -13,6 +13,7 @@ from puffer_frames.loss.outcome import Loss, Verification, WorstCase
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import check_word
+from puffer_frames.numbers.presentation import lower_text, upper_text
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import Theorem
 from puffer_frames.priors.pairs import Pair
@@ -294,9 +295,9 @@ def _warn_if_refuted(
     if not measured.refutes(target):
         return
     if target.delta:
-        found = f"delta {measured.hockey_stick.lower:.6g}"
-        asked = f"delta {target.delta:g} at epsilon {target.epsilon:g}"
+        found = f"delta {lower_text(measured.hockey_stick.lower)}"
+        asked = f"delta {upper_text(target.delta)} at epsilon {upper_text(target.epsilon)}"
     else:
-        found = f"a pure loss of {measured.pure_loss.lower:.6g}"
-        asked = f"a pure loss of at most {target.epsilon:g}"
+        found = f"a pure loss of {lower_text(measured.pure_loss.lower)}"
+        asked = f"a pure loss of at most {upper_text(target.epsilon)}"
     warn(UnsoundTheoremWarning(theorem.name, published_scale=published, measured=found, requested=asked, scale=scale))

@@ -84,11 +84,11 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         "exact": the smallest scale that the engine confirms. "theorem": the published scale, raised where the
         engine does not confirm it.
     noise : "laplace", "gaussian" or a noise such as Stable(alpha=1.7)
-        Laplace noise has light tails, and for two known values the least error of the three at usual epsilons. Gaussian noise needs
-        delta > 0; it earns its place with many columns or releases. Stable noise (delta 0) is the sum of equally stable
-        shares of many contributors; its tail is heavy, its mean error can be below that of Laplace noise where laws
-        overlap: compare `expected_error`. With it the theorems of a coupling within a distance hold (translation,
-        kantorovich, bernoulli), and the exact search is one of observed frequencies.
+        Laplace noise has light tails, and for two known values the least error of the three at usual epsilons. Gaussian
+        noise needs delta > 0; it earns its place with many columns or releases. Stable noise (delta 0) is the sum of
+        equally stable shares of many contributors; its tail is heavy, its mean error can be below that of Laplace noise
+        where laws overlap: compare `expected_error`. With it the theorems of a coupling within a distance hold
+        (translation, kantorovich, bernoulli), and the exact search is one of observed frequencies.
     beliefs : "fitted", "empirical", "population", Population(), Contamination(), Bootstrap(), mapping of secret to \
     Prior, frame, or several of these
         The adversaries: the fitted model, the observed frequencies, every law that the table does not refute, the

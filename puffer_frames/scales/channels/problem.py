@@ -87,7 +87,7 @@ class Problem:
 
     @property
     def is_sharp(self) -> bool:
-        """Whether the program asks for no more than the guarantee, so that its value bounds all that see the value alone."""
+        """Whether the program asks for no more than the guarantee: its value bounds all that see the value alone."""
         widened = [laws for laws in self.beliefs if any(law.is_widened for law in laws.values())]
         moved = any(law.moved for laws in widened for law in laws.values())
         strict = any(self.takes_star(laws) for laws in widened)
