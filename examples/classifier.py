@@ -1,9 +1,7 @@
 """Train a classifier of income on released columns: how much of its power is left?
 
-The labels are the raw incomes, in training too. They are not part of the release, and the guarantee does not hold beside
-them.
+The labels are the raw incomes, in training too: they are not part of the release, and beside it they would tell more.
 
-Run: python examples/classifier.py FOLDER, the folder with adult.data and adult.test of the UCI Adult data set.
 """
 
 import sys

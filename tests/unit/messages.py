@@ -13,6 +13,7 @@ from unittest import mock
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import polars as pl
 from answer_messages import ANSWERS
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from estimate_messages import ESTIMATES
@@ -22,6 +23,7 @@ from message_tables import FLOATS, FRAME, PEAKED, RARE, TOWNS
 from puffer_frames import (
     Certificate,
     Channel,
+    FaultError,
     Laplace,
     MarkovChain,
     Prior,
@@ -144,6 +146,8 @@ def _spawned():
 
 # name: (call that meets the message, call that follows its hint)
 mpl.use("Agg")
+LAZY = pl.LazyFrame({"race": ["a", "b"] * 100, "wage": [1, 2, 3, 3] * 50, "town": ["x"] * 200})
+LAZY_ASKED = {"secret": "race", "public": "wage", "given": "town", "epsilon": 0.1}
 CHAIN = MarkovChain.of([[0.9, 0.1], [0.1, 0.9]])
 
 CALLS = (
@@ -302,6 +306,10 @@ CALLS = (
             lambda: write_parquet(RELEASED, Path(_file(RELEASED)).parent),
             lambda: write_parquet(RELEASED, Path(_file(RELEASED)).parent / "released.parquet"),
         ),
+        "a lazy frame that fails": (
+            lambda: calibrate(LAZY.with_columns(pl.col("town").cast(pl.Int64)), **LAZY_ASKED),
+            lambda: calibrate(LAZY, **LAZY_ASKED),
+        ),
         "a theorem that is refuted": (lambda: _published("theorem"), lambda: _published("exact")),
     }
     | ANSWERS
@@ -323,7 +331,7 @@ def met(call):
         warnings.simplefilter("always")
         try:
             call()
-        except PufferError as error:
+        except (PufferError, FaultError) as error:
             return [error]
     assert all(issubclass(w.category, PufferWarning) for w in caught)
     return [w.message for w in caught]
