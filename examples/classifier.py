@@ -2,6 +2,7 @@
 
 The labels are the raw incomes, in training too: they are not part of the release, and beside it they would tell more.
 
+Run: python examples/classifier.py FOLDER, the folder with adult.data and adult.test of the UCI Adult data set.
 """
 
 import sys

@@ -190,7 +190,7 @@ class RareLevelsWarning(PufferWarning):
 
     def __init__(self, levels: tuple[object, ...], *, fewest: int) -> None:
         self.levels = levels
-        """Which they are. The message does not name them, and a pickle leaves them out: they are values of the column."""
+        """Which they are: values of the column. The message does not name them, and a pickle leaves them out."""
         super().__init__(
             f"every level of the public column must be one of at least {fewest} rows to mean much; got fewer for "
             f"{len(levels)} level{'s' * (len(levels) != 1)}.\n\n"

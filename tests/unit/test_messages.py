@@ -1,6 +1,7 @@
 """Every message names what is wrong, what was given, and a next step that works."""
 
 import functools
+import pickle
 import re
 
 import pytest
@@ -53,6 +54,16 @@ def test_every_kind_of_error_and_warning_is_on_the_page():
         errors.PufferWarning,
         errors.CallError,
     }  # which speaks as Python does
+
+
+@pytest.mark.parametrize("name", [*REQUESTS, *CALLS])
+def test_a_message_comes_back_from_another_process(name):
+    """A worker that raises it, or has warnings as errors, sends it by pickle."""
+    for message in shown(name):
+        again = pickle.loads(pickle.dumps(message))
+        assert (type(again), str(again), again.args) == (type(message), str(message), message.args)
+        assert {k: v for k, v in vars(message).items() if k != "levels"}.items() <= vars(again).items()
+        assert not vars(again).get("levels")
 
 
 def hint_of(name):
