@@ -79,15 +79,20 @@ def pairs_of(priors: Mapping[Secret, Prior], pairs: str | Iterable[Sequence[Secr
     ArgumentTypeError
         As `check_pairs`, and where `priors` is not a mapping of secrets to priors.
     """
+    check_priors_of(priors, "secrets")
+    return check_pairs(pairs, list(priors))
+
+
+def check_priors_of(priors: object, whose: str, /) -> None:
+    """Raise ArgumentTypeError unless it is a mapping of somebody to priors."""
     if not isinstance(priors, Mapping):
         raise ArgumentTypeError(
             "priors",
-            rule="a mapping of secrets to priors",
+            rule=f"a mapping of {whose} to priors",
             got=f"a {type(priors).__name__}",
             hint='Write {"a": Prior.empirical(values), "b": Prior.empirical(others)}.',
         )
     check_priors(priors.values())
-    return check_pairs(pairs, list(priors))
 
 
 def _not_pairs(got: str) -> ArgumentTypeError:
