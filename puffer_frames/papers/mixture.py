@@ -84,9 +84,8 @@ def mixture_scale(
         stds = np.abs(p.stds[:, None] - q.stds)
         with np.errstate(over="ignore", invalid="ignore"):
             found = float((component_plan(p, q) * (means + tau * stds)).sum())
-        largest = max(
-            largest, min(math.inf if math.isnan(found) else found, bounds[a, b])
-        )  # a solver does not see differences far below the largest
+        found = math.inf if math.isnan(found) else found  # a difference beyond the range of floats
+        largest = max(largest, min(found, bounds[a, b]))  # a solver does not see differences far below the largest
     return check_found(largest / epsilon * _ROUND_UP)
 
 

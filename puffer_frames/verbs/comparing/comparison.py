@@ -169,7 +169,7 @@ class Counted:
     def alternatives(self) -> Iterator[Alternative]:
         """Those that may apply to these columns."""
         if len(self.base.public) > 1:
-            return of_columns(self.asked, labels=bool(self.base.labels))
+            return of_columns(self.asked, columns=len(self.base.public), labels=bool(self.base.labels))
         if self.rows is None:
             return of_labels(self.asked)
         return of_numbers(self.asked, two_values=self.values == 2)
