@@ -71,6 +71,10 @@ class CalibrationError(PufferError, ValueError):
     """No scale can satisfy the request, or no noise at all would be added."""
 
 
+class NoNoiseNeededError(CalibrationError):
+    """The values are private as they are, and no noise at all would be added; `allow_zero_noise=True` releases them."""
+
+
 class LedgerError(PufferError, ValueError):
     """A release is beyond the limit of its ledger, or the ledger is not as releases have written it."""
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from puffer_frames.errors import CalibrationError, UnsoundTheoremWarning, warn
+from puffer_frames.errors import CalibrationError, NoNoiseNeededError, UnsoundTheoremWarning, warn
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import Laws
 from puffer_frames.loss.outcome import Loss, Verification, WorstCase
@@ -208,7 +208,7 @@ def _scales(
 def require_noise(scale: float, beliefs: Iterable[str], target: Target, /, *, allow_zero_noise: bool) -> None:
     """Raise CalibrationError for a scale of 0 that was not allowed by name."""
     if scale == 0 and not allow_zero_noise:
-        raise CalibrationError(
+        raise NoNoiseNeededError(
             "the request",
             rule="one that needs noise",
             got=f"values that are already private at epsilon {target.epsilon:g} and delta {target.delta:g} for these "
@@ -227,7 +227,13 @@ def measure(
     if pure.bracket.upper <= epsilon:  # then f_i - e^epsilon f_j is nowhere positive
         none = Bracket(lower=0.0, upper=0.0)
         return Verification(pure_loss=pure.bracket, hockey_stick=none, epsilon=epsilon), pure.pair, pure.pair
-    stick = stick or engine.hockey_stick(scale, epsilon=epsilon)
+    try:
+        stick = stick or engine.hockey_stick(scale, epsilon=epsilon)
+    except CalibrationError:  # of more secrets than it compares pairs of: delta is a figure beside the pure loss
+        if target.delta:
+            raise
+        most = -math.expm1(epsilon - pure.bracket.upper) * (1 + 2.0**-48)  # f_i <= e^upper f_j
+        stick = WorstCase(bracket=Bracket(lower=0.0, upper=min(1.0, most)), pair=pure.pair)
     return Verification(pure_loss=pure.bracket, hockey_stick=stick.bracket, epsilon=epsilon), pure.pair, stick.pair
 
 

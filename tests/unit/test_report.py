@@ -118,7 +118,14 @@ def test_a_release_from_a_seed_promises_nothing(tmp_path):
     assert first.given["class"] == "notice"
     assert first.text.startswith("WARNING")
     assert page.all("h1")[0].text.endswith("NOT PRIVATE")
-    for promise in ("1 in 10", "keeps the guarantee", "no end date", "largest risk", "Delta is 0"):
+    for promise in (
+        "1 in 10",
+        "keeps the guarantee",
+        "the promise does not end",
+        "largest risk",
+        "for readers with the beliefs named here",
+        "Delta is 0",
+    ):
         assert promise not in page.text
 
 

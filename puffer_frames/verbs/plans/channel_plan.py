@@ -9,7 +9,7 @@ from types import NoneType
 from typing import cast
 
 from puffer_frames.certificates.of_channel import radius_words
-from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.errors import ArgumentError, NoNoiseNeededError
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification
@@ -332,7 +332,7 @@ def _require_change(channel: FoundChannel, request: Request, *, in_cells: bool) 
         raise ArgumentError("cost", rule="positive for some change", got="0 for all", hint="Leave it out.")
     if channel.unchanged >= 1 - _NOTHING and not request.allow_zero_noise and not in_cells:
         target = request.target
-        raise CalibrationError(
+        raise NoNoiseNeededError(
             "the request",
             rule="one that needs a channel",
             got=f"values that are already private at epsilon {target.epsilon:g} and delta {target.delta:g}",
