@@ -192,16 +192,18 @@ class FewRowsWarning(PufferWarning):
 class RareLevelsWarning(PufferWarning):
     """Some levels of a column of labels have so few rows that a channel says next to nothing of them."""
 
-    def __init__(self, levels: tuple[object, ...], *, fewest: int) -> None:
+    def __init__(self, levels: tuple[object, ...], *, fewest: int, of: str = "level") -> None:
         self.levels = levels
         """Which they are: values of the column. The message does not name them, and a pickle leaves them out."""
         super().__init__(
-            f"every level of the public column must be one of at least {fewest} rows to mean much; got fewer for "
-            f"{len(levels)} level{'s' * (len(levels) != 1)}.\n\n"
+            f"every {of} of the public column{'s' * (of != 'level')} must be one of at least {fewest} rows to mean "
+            f"much; got fewer for {len(levels)} {of}{'s' * (len(levels) != 1)}.\n\n"
             "Hint: "
             + (
                 'Say nulls="drop" to leave those rows out, or give them a common level first.'
                 if levels == (None,)
+                else "Leave mechanism out, so that each label is drawn by itself, or release coarser columns."
+                if of != "level"
                 else f'Say merge_rare={fewest} to merge them into "other", or release a coarser column.'
             )
         )

@@ -33,6 +33,7 @@ from puffer_frames import (
     bernoulli_scale,
     bounded_scales,
     calibrate,
+    compare,
     fit_mixture,
     gaussian_scale,
     hockey_stick,
@@ -218,6 +219,12 @@ CALLS = (
         "components below 1": (
             lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=0),
             lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=1),
+        ),
+        "several columns at other epsilons": (
+            lambda: JOINT.curve(),
+            lambda: compare(
+                FLOATS, secret="race", public=["wage", "more"], epsilon=[0.5, 1], beliefs="empirical", mechanism="noise"
+            ),
         ),
         "a scale of several columns": (lambda: JOINT.scale, lambda: JOINT.scales),
         "rows that have drifted": (

@@ -92,8 +92,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "rows-public": ("not covered", "The number of rows: it is released as it is."),
     "worst-case": (
         "proved",
-        "The bound is on the largest risk, not on an average: for readers with the beliefs named here it holds for every "
-        "protected pair of secrets{but}. For other readers nothing is proved.",
+        "The bound is on the largest risk, not on an average: for readers with the beliefs named here it holds for "
+        "every protected pair of secrets{but}.",
     ),
     "in-the-table": (
         "proved",

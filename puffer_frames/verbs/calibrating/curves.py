@@ -236,7 +236,7 @@ def _one_column(self: NoisePlan) -> tuple[str, Choice]:
             "the plan",
             rule="one of a single column without given columns, for what it would be at other epsilons",
             got="another one",
-            hint="Say puffer_frames.matching(frame, ..., epsilon=[0.5, 1, 2]).",
+            hint="Say puffer_frames.compare(frame, secret=..., public=..., epsilon=[0.5, 1, 2]).",
         )
     if LAWS in self.left_out:
         raise from_file(LAWS)

@@ -218,7 +218,7 @@ class ChannelPlan:
             groups = by_column(column.counts, request.secret)
             column, pairs = column.grouped(groups), pairs_within(groups)
         else:
-            pairs = check_pairs(request.pairs, list(column.counts))
+            pairs = check_pairs(request.pairs, list(column.counts), nulls=request.nulls)
         rows = {secret: int(counts.sum()) for secret, counts in column.counts.items()}
         named = list(rows) if pairs == "all" else list(dict.fromkeys(s for pair in pairs for s in pair))
         beliefs = adversaries(request.beliefs, column, options, secrets=named)
