@@ -3,8 +3,8 @@
 Run: python benchmarks/mechanisms.py [--epsilon 1] [--data ../shared/data] [--only age]
 
 Noise, remap and the plain channel (radius 0, no cap) are held to the observed frequencies alone, so they compare at one
-guarantee, and the bound is that of every mechanism with it. The default channel withstands more. The last column is the
-error of the best constant. The table of docs/channels.md is the output at epsilon 1.
+guarantee, and the bound is that of every mechanism with it that sees the value alone. The default channel withstands
+more. The last column is the error of the best constant. The table of docs/channels.md is the output at epsilon 1.
 """
 
 import argparse

@@ -59,9 +59,9 @@ CALLS = {
     ),
     "curve": (
         "pictures.curve(plan)",
-        "What epsilon costs: the published scale, the smallest confirmed one, and the bound that no mechanism goes "
-        "below. The ring is the plan.",
-        "lines that fall from left to right, the published one on top and the bound of any mechanism lowest",
+        "What epsilon costs: the published scale, the smallest confirmed one, and the bound that no mechanism that "
+        "sees this value alone goes below. The ring is the plan.",
+        "lines that fall from left to right, the published one on top and the bound for the value alone lowest",
     ),
     "profile": (
         "pictures.profile(plan)",

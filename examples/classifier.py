@@ -1,5 +1,7 @@
 """Train a classifier of income on released columns: how much of its power is left?
 
+The labels are the raw incomes, in training too: they are not part of the release, and beside it they would tell more.
+
 Run: python examples/classifier.py FOLDER, the folder with adult.data and adult.test of the UCI Adult data set.
 """
 
@@ -34,6 +36,7 @@ def main():
     """Print the AUC of three training sets."""
     folder = Path(sys.argv[1])
     train, test = read(folder / "adult.data"), read(folder / "adult.test")
+    print("labels: the raw income, which is not released")
     print(f"raw columns        AUC {auc(train[PUBLIC], train['rich'], test):.3f}")
     for name, theorem in (("joint scales", "auto"), ("bounded columns", "bounded")):
         released = puffer_frames.privatize(train, secret="race", public=PUBLIC, epsilon=1.0, theorem=theorem, rng=0)

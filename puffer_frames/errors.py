@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +15,8 @@ FULL_TRACEBACK = "PUFFER_FULL_TRACEBACK"
 """Set in the environment to anything, tracebacks of this package's errors have all frames."""
 
 Public = TypeVar("Public", bound=Callable[..., Any])
+
+_SHOWN = "_puffer_frames_shown"
 
 
 class PufferError(Exception):
@@ -68,6 +71,10 @@ class CalibrationError(PufferError, ValueError):
     """No scale can satisfy the request, or no noise at all would be added."""
 
 
+class NoNoiseNeededError(CalibrationError):
+    """The values are private as they are, and no noise at all would be added; `allow_zero_noise=True` releases them."""
+
+
 class LedgerError(PufferError, ValueError):
     """A release is beyond the limit of its ledger, or the ledger is not as releases have written it."""
 
@@ -92,8 +99,38 @@ class ForkedProcessError(PufferError, RuntimeError):
     """A process was forked from one that had used Polars, and would wait for threads that it does not have."""
 
 
+class FaultError(RuntimeError):
+    """An error of another library, of a function that was handed in, or of this package itself, without its text.
+
+    The text could quote the table: Python, Polars, Arrow and Spark put the value at fault into it. The frames are kept.
+    """
+
+    def __init__(self, call: str, kind: str) -> None:
+        self.call = call
+        """The public function that was called."""
+        self.kind = kind
+        """Name of the class of that error."""
+        super().__init__(call, kind)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.call} must be free of errors of other libraries and of functions that it is given; "
+            f"got {'an' if self.kind[:1] in 'AEIOU' else 'a'} {self.kind}, whose text can quote the table.\n\n"
+            f"Hint: Set {FULL_TRACEBACK}=1 in the environment to see that text, where nobody else reads it."
+        )
+
+
 class PufferWarning(UserWarning):
     """Base of the warnings of this package."""
+
+    def __reduce__(self) -> tuple[object, ...]:  # a worker process that raises it sends it back
+        return _remade, (type(self), self.args, self.__getstate__())
+
+
+def _remade(kind: type[PufferWarning], args: tuple[object, ...], state: dict[str, object]) -> PufferWarning:
+    made = kind.__new__(kind, *args)
+    made.__dict__.update(state)
+    return made
 
 
 class RowOrderWarning(PufferWarning):
@@ -155,19 +192,24 @@ class FewRowsWarning(PufferWarning):
 class RareLevelsWarning(PufferWarning):
     """Some levels of a column of labels have so few rows that a channel says next to nothing of them."""
 
-    def __init__(self, levels: tuple[object, ...], *, fewest: int) -> None:
+    def __init__(self, levels: tuple[object, ...], *, fewest: int, of: str = "level") -> None:
         self.levels = levels
-        """Which they are. The message does not name them: they are values of the column."""
+        """Which they are: values of the column. The message does not name them, and a pickle leaves them out."""
         super().__init__(
-            f"every level of the public column must be one of at least {fewest} rows to mean much; got fewer for "
-            f"{len(levels)} level{'s' * (len(levels) != 1)}.\n\n"
+            f"every {of} of the public column{'s' * (of != 'level')} must be one of at least {fewest} rows to mean "
+            f"much; got fewer for {len(levels)} {of}{'s' * (len(levels) != 1)}.\n\n"
             "Hint: "
             + (
                 'Say nulls="drop" to leave those rows out, or give them a common level first.'
                 if levels == (None,)
+                else "Leave mechanism out, so that each label is drawn by itself, or release coarser columns."
+                if of != "level"
                 else f'Say merge_rare={fewest} to merge them into "other", or release a coarser column.'
             )
         )
+
+    def __getstate__(self) -> dict[str, object]:
+        return self.__dict__ | {"levels": ()}
 
 
 class WideNoiseWarning(PufferWarning):
@@ -213,6 +255,10 @@ class UnsoundTheoremWarning(PufferWarning):
         )
 
 
+_SAYS_NOTHING = (FaultError, OSError, MemoryError, ImportError, RecursionError, Warning)
+"""Errors whose text names files and modules alone, or was made here."""
+
+
 def warn(warning: PufferWarning, /) -> None:
     """Issue a warning at the line of the caller outside this package."""
     package = str(Path(__file__).parent)
@@ -226,22 +272,52 @@ def short_traceback(public: Public, /) -> Public:
     """A public function whose errors of this package are raised by its outermost frame, or a class that is made so.
 
     The traceback of a mistake then shows the line of the caller, and one frame of the package. pytest hides that one
-    too, and the debugger of IPython steps over it, by `__tracebackhide__`. All other errors are faults, and keep all
-    frames; so do all errors while the variable `PUFFER_FULL_TRACEBACK` is in the environment. Signature, help and types
-    are those of the function. **Cost**: less than a microsecond a call.
+    too, and the debugger of IPython steps over it, by `__tracebackhide__`. In place of any other error, whose text may
+    quote the table, a `FaultError` is raised, with all frames. What the error was caused by is dropped: its text may do
+    so, too. While the variable `PUFFER_FULL_TRACEBACK` is in the environment all errors are raised as they are.
+    Signature, help and types are those of the function. **Cost**: less than a microsecond a call.
     """
     if isinstance(public, type):
         public.__init__ = short_traceback(public.__init__)  # type: ignore[misc]
         return public
+    name = getattr(public, "__qualname__", "the call").removesuffix(".__init__")
 
     @wraps(public)
     def call(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         try:
             return public(*args, **kwargs)
-        except PufferError as error:
-            if os.environ.get(FULL_TRACEBACK):
+        except Exception as error:
+            told = told_of(error, name)
+            if told is error and not isinstance(error, PufferError):
                 raise
-            raise error.with_traceback(None)  # noqa: B904 - PUFFER_FULL_TRACEBACK=1 shows all frames
+        try:
+            raise told  # outside of the handler: Python adds what the caller was handling, and nothing else
+        finally:
+            del told  # it holds this frame, which holds the table
 
     return call  # type: ignore[return-value]
+
+
+def told_of(error: Exception, call: str, /) -> Exception:
+    """What is raised in place of an error: it has neither another's text, nor an error that it was caused by."""
+    frames = error.__traceback__.tb_next if error.__traceback__ else None
+    if os.environ.get(FULL_TRACEBACK):
+        error.__suppress_context__ = error.__cause__ is not None
+        return error
+    if isinstance(error, PufferError):
+        error.__cause__, error.__context__, error.__suppress_context__ = None, None, False
+        return error.with_traceback(None)
+    if isinstance(error, _SAYS_NOTHING) or frames is None or getattr(error, _SHOWN, False):
+        return error  # without frames it is Python's own: which argument was not taken
+    return FaultError(call, type(error).__name__).with_traceback(frames)
+
+
+@contextmanager
+def as_they_are() -> Iterator[None]:
+    """Errors of scikit-learn's checks in this block keep their text, which names shapes and columns alone."""
+    try:
+        yield
+    except Exception as error:
+        setattr(error, _SHOWN, True)
+        raise

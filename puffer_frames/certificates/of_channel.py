@@ -12,7 +12,7 @@ from puffer_frames.certificates.statement import Statement
 from puffer_frames.errors import PufferWarning
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.numbers.presentation import shown_names
+from puffer_frames.numbers.presentation import plain, shown_names
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.pairs import ProtectedPairs
@@ -97,7 +97,7 @@ def _proved(facts: ChannelFacts) -> Iterator[Statement]:
     if facts.radius is not None:
         yield say("channel-radius", radius=facts.radius)
     if facts.options.cap is not None:
-        yield say("channel-cap", cap=f"{facts.options.cap:g}")
+        yield say("channel-cap", cap=plain(facts.options.cap))
     if facts.batch is not None:
         for found in facts.batch.exceeded.values():
             yield say("observed-exceeds", what=shown_names(facts.columns), found=found)

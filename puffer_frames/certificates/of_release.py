@@ -14,7 +14,7 @@ from puffer_frames.loss.outcome import excess_text, measured_text
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.refining import on_first_grid
-from puffer_frames.numbers.presentation import plain, rounded_up, shown, shown_names
+from puffer_frames.numbers.presentation import plain, rounded_up, shown, shown_names, upper_text
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import ProtectedPairs
 from puffer_frames.scales.choice import Choice
@@ -349,7 +349,7 @@ def _wider(facts: ReleaseFacts) -> Iterator[Statement]:
         of = f" of {shown(name)} alone" if facts.several else ""
         for laws, loss in wider_losses(choice, delta=delta).items():
             most = "no bound" if loss == math.inf else f"{figure} at most {loss:g}"
-            at = f" at epsilon {choice.wider[laws].epsilon:.6g}" if delta else ""
+            at = f" at epsilon {upper_text(choice.wider[laws].epsilon)}" if delta else ""
             parts.append(f"under {words[laws].format(where=where)} {most}{at}{of}")
     if parts:
         yield say("wider", losses="; ".join(parts))

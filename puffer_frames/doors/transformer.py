@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from puffer_frames.certificates.about import About
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, as_they_are, short_traceback
 from puffer_frames.frames.arrays import array_of, frame_of, in_library
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.local.identity import RowsIdentity
@@ -45,6 +45,7 @@ from puffer_frames.verbs.requests.arguments import (
 )
 from puffer_frames.verbs.requests.request import RowsRequest
 
+_COMPLEX = "Complex data not supported"
 MOST_CERTIFICATES = 1000
 """So many are kept, of some kilobytes each."""
 _PLANNED = tuple(field.name for field in fields(CalibrateArguments))
@@ -214,7 +215,8 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError
             As `Calibration.release`.
         """
-        check_is_fitted(self)
+        with as_they_are():
+            check_is_fitted(self)
         frame = self._frame(X, reset=False)
         if self.rng is not None:
             released = self._draw(frame)
@@ -277,7 +279,19 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The input as a frame, its columns those of the fitted one."""
         if not is_frame(X):
             least = {"ensure_min_samples": 2, "ensure_min_features": 2} if reset else {}
-            return frame_of(validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False, **least))
+            try:
+                with as_they_are():
+                    found = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False, **least)
+            except ValueError as error:
+                if not str(error).startswith(_COMPLEX):
+                    raise
+                raise ArgumentError(  # scikit-learn's own text prints the array
+                    "X",
+                    rule="an array of real numbers or labels",
+                    got=f"complex numbers: {_COMPLEX}",
+                    hint="Give the real and the imaginary part a column each.",
+                ) from None
+            return frame_of(found)
         if not isinstance(open_table(X), LocalTable):
             raise ArgumentTypeError(
                 "X",
@@ -285,7 +299,8 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 got=f"a {type(X).__name__}",
                 hint="Collect it first, or release it by X.puffer.privatize(...), which does not.",
             )
-        validate_data(self, X, skip_check_array=True, reset=reset)
+        with as_they_are():
+            validate_data(self, X, skip_check_array=True, reset=reset)
         return X
 
     def _asked(self, frame: NativeFrame, plan: Any) -> tuple[LocalTable, RowsRequest]:

@@ -229,7 +229,7 @@ def pure_loss(p: Prior, q: Prior, /, *, scale: float, noise: NoiseArgument = "la
     >>> round(loss.upper, 6)
     0.706275
     """
-    check_scale(scale)
+    scale = check_scale(scale)
     check_priors((p, q))
     return privacy_loss({0: p, 1: q}, noise=noise_family(noise)).pure(scale).bracket
 
@@ -279,8 +279,7 @@ def hockey_stick(p: Prior, q: Prior, /, *, epsilon: float, scale: float, noise: 
     >>> hockey_stick(Prior.bernoulli(0.2), Prior.bernoulli(0.9), epsilon=0.5, scale=1.0).lower > 0
     True
     """
-    check_scale(scale)
-    check_epsilon(epsilon, zero_allowed=True)
+    scale, epsilon = check_scale(scale), check_epsilon(epsilon, zero_allowed=True)
     check_priors((p, q))
     engine = privacy_loss({0: p, 1: q}, noise=noise_family(noise))
     return engine.hockey_stick(scale, epsilon=epsilon).bracket

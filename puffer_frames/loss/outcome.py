@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from puffer_frames.loss.bracket import Bracket
-from puffer_frames.numbers.presentation import bracket_text
+from puffer_frames.numbers.presentation import bracket_text, upper_text
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pair
 
@@ -72,7 +72,7 @@ def measured_text(measured: Verification, /, *, delta: float) -> str:
     loss = f"pure loss {bracket_text(pure.lower, pure.upper)}"
     if delta == 0:
         return loss
-    found = f"delta {bracket_text(stick.lower, stick.upper)} at epsilon {measured.epsilon:.6g}"
+    found = f"delta {bracket_text(stick.lower, stick.upper)} at epsilon {upper_text(measured.epsilon)}"
     return found if pure.upper == float("inf") else f"{found}, {loss}"
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.adding import Sampler
+from puffer_frames.numbers.presentation import upper_text
 from puffer_frames.numbers.rounding import up
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import FloatArray
@@ -184,7 +185,7 @@ class Noise(ABC):
         if target.epsilon <= 2 * self.rounding[0]:
             raise ArgumentError(
                 "epsilon",
-                rule=f"greater than {2 * self.rounding[0]:g}, for a grid of floats",
+                rule=f"greater than {upper_text(2 * self.rounding[0])}, for a grid of floats",
                 got=f"{target.epsilon:g}",
                 hint="Values from 0.1 to 2 are usual.",
             )

@@ -20,7 +20,7 @@ from puffer_frames.noise.log_ratio import largest_log_ratio
 from puffer_frames.noise.rotated import derivatives
 from puffer_frames.noise.stable_shape import stable_shape
 from puffer_frames.noise.stream import Rows, Stream, Words, Workspace
-from puffer_frames.numbers.arguments import as_float
+from puffer_frames.numbers.arguments import as_float, check_count
 from puffer_frames.numbers.rounding import up
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import FloatArray
@@ -159,14 +159,16 @@ class Stable(Noise):
         >>> round(Stable(scale=1.0, alpha=1.5).share(8).scale, 12)
         0.25
         """
-        if not contributors > drop_outs >= 0:
+        contributors = check_count(contributors, "contributors", at_least=1)
+        drop_outs = check_count(drop_outs, "drop_outs", at_least=0)
+        if not contributors > drop_outs:
             raise ArgumentError(
                 "drop_outs",
                 rule="at least 0 and less than the number of contributors",
                 got=f"{drop_outs} of {contributors}",
                 hint="Plan for the contributors that surely add their noise.",
             )
-        each = self.scale * (contributors - drop_outs) ** (-1 / self.alpha)
+        each = self.scale * as_float(contributors - drop_outs) ** (-1 / self.alpha)
         return Stable(scale=math.nextafter(each * (1 + 2**-50), math.inf), alpha=self.alpha)
 
     def unit(self, target: Target, /) -> float:

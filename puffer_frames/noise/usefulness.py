@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from puffer_frames.noise.family import Noise
+from puffer_frames.numbers.presentation import rounded_up
 from puffer_frames.priors.prior import FloatArray
 
 FEWEST_ROWS = 50
@@ -74,9 +75,9 @@ def usefulness(released: FloatArray, noise: Noise | None, /) -> Usefulness | Non
     if not all(map(math.isfinite, (*figures, variance[0]))):
         return None
     return Usefulness(
-        spread=_rounded(figures[0]),
+        spread=_rounded(figures[0], is_bound=variance[1]),
         spread_is_bound=variance[1],
-        constant_error=_rounded(figures[1]),
+        constant_error=_rounded(figures[1], is_bound=distance[1]),
         constant_error_is_bound=distance[1],
     )
 
@@ -101,5 +102,5 @@ def _distance_kernel(y: FloatArray, noise: Noise) -> FloatArray:
     return found
 
 
-def _rounded(figure: float) -> float:
-    return float(f"{figure:.{_DIGITS}g}")
+def _rounded(figure: float, *, is_bound: bool) -> float:
+    return rounded_up(figure, digits=_DIGITS) if is_bound else float(f"{figure:.{_DIGITS}g}")

@@ -6,15 +6,16 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from numbers import Real
+from typing import cast
 
 import numpy as np
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
 
 
 def check_epsilon(epsilon: float, /, *, zero_allowed: bool = False) -> float:
     """Return epsilon as a float; raise ArgumentError unless it is finite and positive."""
-    value = _number(epsilon, "epsilon")
+    value = check_number(epsilon, "epsilon")
     if not math.isfinite(value) or value < 0 or (value == 0 and not zero_allowed):
         rule = "finite and at least 0" if zero_allowed else "finite and greater than 0"
         raise ArgumentError("epsilon", rule=rule, got=f"{value:g}", hint="Values from 0.1 to 2 are usual.")
@@ -23,7 +24,7 @@ def check_epsilon(epsilon: float, /, *, zero_allowed: bool = False) -> float:
 
 def check_delta(delta: float, /) -> float:
     """Return delta as a float; raise ArgumentError unless 0 <= delta < 1."""
-    value = _number(delta, "delta")
+    value = check_number(delta, "delta")
     if not 0 <= value < 1:
         raise ArgumentError(
             "delta",
@@ -36,7 +37,7 @@ def check_delta(delta: float, /) -> float:
 
 def check_scale(scale: float, /) -> float:
     """Return the scale as a float; raise ArgumentError unless it is finite and at least 0."""
-    value = _number(scale, "scale")
+    value = check_number(scale, "scale")
     if not (math.isfinite(value) and value >= 0):
         raise ArgumentError(
             "scale", rule="finite and at least 0", got=f"{value:g}", hint="Give the Laplace scale b, 0 for no noise."
@@ -47,12 +48,13 @@ def check_scale(scale: float, /) -> float:
 _EXAMPLES = {"epsilon": "1.0", "delta": "1e-6", "scale": "1.0"}
 
 
-def _number(value: float, name: str) -> float:
+def check_number(value: object, name: str, /) -> float:
+    """Return a real number as a float; raise ArgumentTypeError for anything else."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ArgumentTypeError(
             name, rule="a number", got=f"a {type(value).__name__}", hint=f"Write {name}={_EXAMPLES.get(name, '0.5')}."
         )
-    return as_float(value)
+    return as_float(cast(float, value))
 
 
 def check_word(word: object, name: str, known: Sequence[str], /) -> str:
@@ -94,9 +96,21 @@ def as_float(value: float, /) -> float:
         return math.inf if value > 0 else -math.inf
 
 
+def check_found(scale: float, /) -> float:
+    """Return a scale that was found; raise CalibrationError where it is beyond the range of floats."""
+    if not scale < math.inf:
+        raise CalibrationError(
+            "the scale of the noise",
+            rule="in the range of floats",
+            got="a larger one",
+            hint="Ask for a larger epsilon, or divide the values by a constant first.",
+        )
+    return scale
+
+
 def check_probability(number: float, name: str, /) -> Fraction:
     """Return a probability as the fraction that it prints as; raise ArgumentError unless it is from 0 to 1."""
-    value = _number(number, name)
+    value = check_number(number, name)
     if not 0 <= value <= 1:
         raise ArgumentError(name, rule="a probability", got=f"{value:g}", hint="Give a number from 0 to 1.")
     return Fraction(str(value))

@@ -6,7 +6,7 @@ import html
 import math
 import textwrap
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_CEILING, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from typing import TypeAlias
 
 Rows: TypeAlias = Sequence[tuple[str, str]]
@@ -15,6 +15,8 @@ _WIDTH = 100
 _DIGITS = 6
 _LARGEST = 30.0
 """Beyond this epsilon, odds are no figure that anybody reads."""
+_GUARD = 40
+"""Digits beyond those that are printed: what rounding up decides by."""
 
 
 def shown(name: str, /) -> str:
@@ -36,7 +38,7 @@ def odds_text(what: str, /, *, epsilon: float, delta: float) -> str:
     """What epsilon and delta mean for whoever looks at `what`, and believes what the guarantee is for."""
     factor = f"e^{plain(epsilon)}"
     if epsilon < _LARGEST:
-        factor += f" = {1 + math.expm1(epsilon):,.{_decimals(math.expm1(epsilon))}f}"
+        factor += f" = {_factor(epsilon)}"
     if delta:
         return (
             f"to a reader with a belief named below, whatever is looked for in {what}: its probability under one "
@@ -48,15 +50,31 @@ def odds_text(what: str, /, *, epsilon: float, delta: float) -> str:
     )
 
 
+def _factor(epsilon: float) -> str:
+    """e^epsilon, rounded up, with three digits of what it is above 1."""
+    places = _decimals(math.expm1(epsilon), digits=3)
+    with localcontext(prec=places + _GUARD):
+        return f"{_raised(Decimal(epsilon).exp(), places):,}"
+
+
 def _percent(epsilon: float) -> str:
-    """The probability that odds of e^epsilon : 1 are, with as many digits as tell it from 50 % and from 100 %."""
-    rest = 100 / (1 + math.exp(min(epsilon, _LARGEST)))
-    return f"{100 - rest:.{max(_decimals(50 - rest), _decimals(rest) - 1)}f} %"
+    """The probability that odds of e^epsilon : 1 are, rounded up, with digits that tell it from 50 % and from 100 %."""
+    if epsilon >= _LARGEST:
+        return "100 %"
+    rest = 100 / (1 + math.exp(epsilon))
+    places = max(_decimals(50 - rest), _decimals(rest) - 1)
+    with localcontext(prec=places + _GUARD):
+        odds = Decimal(epsilon).exp()
+        return f"{_raised(100 * odds / (1 + odds), places)} %"
 
 
-def _decimals(number: float) -> int:
-    """Decimal places that show two digits of a number, at least the whole ones."""
-    return max(0, 1 - math.floor(math.log10(number))) if number > 0 else 0
+def _raised(number: Decimal, places: int) -> Decimal:
+    return number.quantize(Decimal(1).scaleb(-places), rounding=ROUND_CEILING)
+
+
+def _decimals(number: float, *, digits: int = 2) -> int:
+    """Decimal places that show so many digits of a number, at least the whole ones."""
+    return max(0, digits - 1 - math.floor(math.log10(number))) if number > 0 else 0
 
 
 def as_text(title: str, rows: Rows, /) -> str:
@@ -128,19 +146,24 @@ def bracket_text(lower: float, upper: float, /) -> str:
     if lower == upper:
         return f"{upper:.6g}"
     if lower == 0:
-        return f"at most {_rounded_up(upper)}"
+        return f"at most {upper_text(upper)}"
     for digits in range(12, 3, -1):
         if f"{lower:.{digits}g}" == f"{upper:.{digits}g}":
             return f"{upper:.{min(digits, 6)}g}"
-    return f"between {lower:.6g} and {_rounded_up(upper)}"
+    return f"between {lower_text(lower)} and {upper_text(upper)}"
 
 
-def _rounded_up(number: float) -> str:
-    """Six digits, the last one raised where rounding would make the number smaller."""
-    near = f"{number:.{_DIGITS}g}"
-    if not 0 < number < math.inf or float(near) >= number:
-        return near
-    return f"{rounded_up(number, digits=_DIGITS):.{_DIGITS}g}"
+def upper_text(bound: float, /, *, digits: int = _DIGITS) -> str:
+    """An upper bound: its last digit is raised where rounding would make it smaller."""
+    return f"{rounded_up(bound, digits=digits):.{digits}g}"
+
+
+def lower_text(bound: float, /, *, digits: int = _DIGITS) -> str:
+    """A lower bound: what lies beyond its last digit is cut off."""
+    if not 0 < bound < math.inf:
+        return f"{bound:.{digits}g}"
+    with localcontext(prec=digits, rounding=ROUND_FLOOR):
+        return f"{float(+Decimal(bound)):.{digits}g}"
 
 
 def rounded_up(number: float, /, *, digits: int) -> float:

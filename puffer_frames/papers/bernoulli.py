@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from puffer_frames.errors import PriorError, short_traceback
-from puffer_frames.numbers.arguments import check_epsilon
+from puffer_frames.numbers.arguments import check_epsilon, check_found
 from puffer_frames.numbers.rounding import divide_up, subtract_up, up
 from puffer_frames.priors.pairs import pairs_of
 from puffer_frames.priors.prior import Prior, Secret
@@ -61,7 +61,7 @@ def bernoulli_scale(
     epsilon = check_epsilon(epsilon)
     pairs_of(priors, pairs)
     low, high = _two_values(priors)
-    return divide_up(subtract_up(high, low), epsilon)
+    return check_found(divide_up(subtract_up(high, low), epsilon))
 
 
 def bernoulli_exact_scale(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TypeVar
 
-from puffer_frames.errors import ArgumentError, short_traceback
-from puffer_frames.numbers.arguments import check_epsilon
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
+from puffer_frames.numbers.arguments import check_epsilon, check_found, check_number
 from puffer_frames.numbers.rounding import up
 
 K = TypeVar("K")
@@ -53,6 +54,11 @@ def bounded_scales(ranges: Mapping[K, float], /, *, epsilon: float) -> dict[K, f
     {'age': 80.0, 'visits': 10.0}
     """
     exact = Fraction(check_epsilon(epsilon))
-    if not ranges or any(not width >= 0 for width in ranges.values()):
+    if not isinstance(ranges, Mapping):
+        raise ArgumentTypeError(
+            "ranges", rule="a mapping of column to range", got=f"a {type(ranges).__name__}", hint='Write {"age": 80.0}.'
+        )
+    widths = {name: check_number(width, "a range") for name, width in ranges.items()}
+    if not widths or any(not 0 <= width < math.inf for width in widths.values()):
         raise ArgumentError("ranges", rule="at least 0, for at least one column", got="others", hint="Give max - min.")
-    return {name: up(Fraction(width) * len(ranges) / exact) for name, width in ranges.items()}
+    return {name: check_found(up(Fraction(width) * len(widths) / exact)) for name, width in widths.items()}

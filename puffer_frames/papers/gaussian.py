@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import lambertw, log_ndtr, ndtri
 
 from puffer_frames.errors import ArgumentError, PriorError, short_traceback
-from puffer_frames.numbers.arguments import check_delta, check_epsilon
+from puffer_frames.numbers.arguments import check_delta, check_epsilon, check_found
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, divide_up, subtract_up
 from puffer_frames.priors.bands import Bands, largest_loss
 from puffer_frames.priors.pairs import pairs_of
@@ -18,6 +18,8 @@ from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
 
 _ROUND_UP = 1 + 32 * UNIT_ROUNDOFF
 _ROOT_TOLERANCE = 1e-12
+_SMALL = 1e-12
+"""An epsilon below is within some rounding errors of the numbers that it is compared with."""
 
 
 def tau_star(delta: float, /) -> float:
@@ -49,7 +51,9 @@ def tau_star(delta: float, /) -> float:
     >>> round(tau_star(0.05), 6)
     1.959964
     """
-    return -float(ndtri(0.5 * _positive(delta))) * _ROUND_UP
+    delta = _positive(delta)
+    half = 0.5 * delta  # of the smallest float, 0
+    return -float(ndtri(half)) * _ROUND_UP if half else tau_star_bound(delta)
 
 
 def tau_star_bound(delta: float, /) -> float:
@@ -142,8 +146,9 @@ def translation_scale(
         )
     where = {secret: float(prior.means[0]) for secret, prior in priors.items()}
     if checked == "all":
-        return divide_up(subtract_up(max(where.values()), min(where.values())), epsilon)
-    return divide_up(max(subtract_up(*sorted((where[a], where[b]), reverse=True)) for a, b in checked), epsilon)
+        return check_found(divide_up(subtract_up(max(where.values()), min(where.values())), epsilon))
+    farthest = max(subtract_up(*sorted((where[a], where[b]), reverse=True)) for a, b in checked)
+    return check_found(divide_up(farthest, epsilon))
 
 
 def _are_shifts(priors: Sequence[Prior]) -> bool:
@@ -228,14 +233,17 @@ def gaussian_scale(
     if checked != "all":
         listed = np.array([number[a] for a, _ in checked]), np.array([number[b] for _, b in checked])
     if delta == 0:
-        return _pure_scale(means, stds, listed, epsilon=epsilon)
+        return check_found(_pure_scale(means, stds, listed, epsilon=epsilon))
     tau = tau_star(delta)
-    if listed is None:  # max of |x| + tau |y| over pairs is the larger range of mean +- tau std
-        widest = max(float(np.ptp(means + tau * stds)), float(np.ptp(means - tau * stds)))
-        rounding = 4 * UNIT_ROUNDOFF * float(np.abs(means).max() + tau * stds.max()) if widest else 0.0
-        return (widest + rounding) / epsilon * _ROUND_UP
-    i, j = listed
-    return float((np.abs(means[i] - means[j]) + tau * np.abs(stds[i] - stds[j])).max()) / epsilon * _ROUND_UP
+    rounding = 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        if listed is None:  # max of |x| + tau |y| over pairs is the larger range of mean +- tau std
+            widest = max(float(np.ptp(means + tau * stds)), float(np.ptp(means - tau * stds)))
+            rounding = 4 * UNIT_ROUNDOFF * float(np.abs(means).max() + tau * stds.max()) if widest else 0.0
+        else:
+            i, j = listed
+            widest = float((np.abs(means[i] - means[j]) + tau * np.abs(stds[i] - stds[j])).max())
+    return check_found((widest + rounding) / epsilon * _ROUND_UP)
 
 
 def log_moment(mean: float, variance: float, t: float, /) -> float:
@@ -294,6 +302,9 @@ def _root(mean: float, variance: float, *, epsilon: float) -> float:
     if variance == 0:
         return divide_up(mean, epsilon)
 
+    if epsilon < _SMALL:
+        return _small_root(mean, variance, epsilon=epsilon)
+
     def beyond(log_t: float) -> float:
         return log_moment(mean, variance, math.exp(log_t)) - epsilon
 
@@ -309,6 +320,18 @@ def _root(mean: float, variance: float, *, epsilon: float) -> float:
         root -= step
         step *= 2
     return math.exp(-root) * _ROUND_UP
+
+
+def _small_root(mean: float, variance: float, *, epsilon: float) -> float:
+    r"""The scale for an epsilon that floats do not tell from the rounding of :math:`\log E e^{t|Z|}`.
+
+    |Z| is a function of Z without steps above 1, so that :math:`\log E e^{t|Z|} \le t E|Z| + v t^2 / 2`, the two first
+    terms of its series at 0: the root of this bound is on the private side, and within a part of epsilon of the scale.
+    """
+    std = math.sqrt(variance)
+    z = mean / std
+    expected = std * (math.sqrt(2 / math.pi) * math.exp(-0.5 * z * z) + z * math.erf(z / math.sqrt(2)))
+    return 0.5 * (expected + math.sqrt(expected * expected + 2 * variance * epsilon)) / epsilon * _ROUND_UP
 
 
 def _positive(delta: float) -> float:

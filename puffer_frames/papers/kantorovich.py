@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from puffer_frames.errors import short_traceback
-from puffer_frames.numbers.arguments import check_epsilon
+from puffer_frames.numbers.arguments import check_epsilon, check_found
 from puffer_frames.numbers.rounding import divide_up
 from puffer_frames.priors.pairs import pairs_of
 from puffer_frames.priors.prior import Prior, Secret
@@ -59,5 +59,5 @@ def kantorovich_scale(
     epsilon = check_epsilon(epsilon)
     checked = pairs_of(priors, pairs)
     if checked == "all":
-        return divide_up(w_infinity_diameter(list(priors.values())), epsilon)
-    return divide_up(max(w_infinity(priors[a], priors[b]) for a, b in checked), epsilon)
+        return check_found(divide_up(w_infinity_diameter(list(priors.values())), epsilon))
+    return check_found(divide_up(max(w_infinity(priors[a], priors[b]) for a, b in checked), epsilon))

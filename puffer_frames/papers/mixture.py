@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from puffer_frames.errors import PriorError, short_traceback
-from puffer_frames.numbers.arguments import check_epsilon
+from puffer_frames.numbers.arguments import check_epsilon, check_found
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.papers.gaussian import tau_star
 from puffer_frames.priors.pairs import Pair, Pairs, pairs_of
@@ -82,9 +82,11 @@ def mixture_scale(
         p, q = priors[a], priors[b]
         means = np.abs(p.means[:, None] - q.means)
         stds = np.abs(p.stds[:, None] - q.stds)
-        found = float((component_plan(p, q) * (means + tau * stds)).sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = float((component_plan(p, q) * (means + tau * stds)).sum())
+        found = math.inf if math.isnan(found) else found  # a difference beyond the range of floats
         largest = max(largest, min(found, bounds[a, b]))  # a solver does not see differences far below the largest
-    return largest / epsilon * _ROUND_UP
+    return check_found(largest / epsilon * _ROUND_UP)
 
 
 def _at_most(p: Prior, q: Prior, tau: float) -> float:
@@ -189,7 +191,7 @@ def ubm_scale(
                 hint="Use mixture_scale.",
             )
     largest = max(float(first.weights @ np.abs(priors[a].means - priors[b].means)) for a, b in compared)
-    return largest / epsilon * _ROUND_UP
+    return check_found(largest / epsilon * _ROUND_UP)
 
 
 def _listed(pairs: Pairs, priors: Mapping[Secret, Prior]) -> list[Pair]:

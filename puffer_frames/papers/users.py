@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal, localcontext
@@ -11,10 +12,12 @@ import numpy as np
 from scipy.optimize import brentq
 
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, short_traceback
-from puffer_frames.numbers.arguments import check_epsilon, check_probability
+from puffer_frames.numbers.arguments import check_epsilon, check_found, check_number, check_probability
+from puffer_frames.numbers.presentation import upper_text
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, divide_up, subtract_up, up
 from puffer_frames.papers.gaussian import tau_star
-from puffer_frames.priors.prior import Prior, Secret
+from puffer_frames.priors.pairs import check_priors_of
+from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.priors.unit_laws import UnitLaws
 
 _ROUND_UP = 1 + 32 * UNIT_ROUNDOFF
@@ -59,10 +62,17 @@ def value_scale(pairs: Iterable[Sequence[float | None]], /, *, epsilon: float) -
     (4.0, 10.0)
     """
     epsilon = check_epsilon(epsilon)
-    distances = [subtract_up(max(a, b), min(a, b)) for a, b in ((float(x or 0), float(y or 0)) for x, y in pairs)]
-    if not distances:
-        raise ArgumentError("pairs", rule="at least one pair of values", got="none", hint="Write [(0, 5)].")
-    return divide_up(max(distances), epsilon)
+    try:
+        listed = [tuple(pair) for pair in pairs]
+    except TypeError:
+        listed = [()]
+    if not listed or any(len(pair) != 2 for pair in listed):
+        got = "something else" if listed else "none"
+        raise ArgumentError("pairs", rule="at least one pair of values", got=got, hint="Write [(0, 5)].")
+    values = [[0.0 if value is None else check_number(value, "a value") for value in pair] for pair in listed]
+    if not all(map(math.isfinite, itertools.chain(*values))):
+        raise ArgumentError("a value", rule="finite", got="a NaN or an infinity", hint="Leave that pair out.")
+    return check_found(divide_up(check_found(max(subtract_up(max(pair), min(pair)) for pair in values)), epsilon))
 
 
 @short_traceback
@@ -114,19 +124,25 @@ def presence_scale(laws: Mapping[Secret, Prior] | UnitLaws, /, *, epsilon: float
     if not largest.any():
         return 0.0
     slack = UNIT_ROUNDOFF * float(sizes.max() + 64) * (1 + epsilon)
+    if epsilon <= 2 * slack:
+        rule = f"greater than {upper_text(2 * slack)}, the rounding of the moments"
+        raise ArgumentError("epsilon", rule=rule, got=f"{epsilon:g}", hint="Values from 0.1 to 2 are usual.")
     log_t = math.inf
     worst = int(np.argmax(laws.copies * largest))
     while True:
         alone = laws.only(worst)
         log_t = min(log_t, _root(alone, float(largest[worst]), epsilon=epsilon - slack))
-        found = laws.copies * laws.log_absolute_moment(math.exp(log_t))
+        found = _log_moments(laws, log_t)
         worst = int(np.argmax(found))
         if found[worst] <= epsilon - slack / 2:
-            return math.exp(-log_t) * _ROUND_UP
+            return check_found(math.exp(-log_t) * _ROUND_UP if -log_t < _LARGEST_LOG else math.inf)
 
 
 def _exact(laws: Mapping[Secret, Prior]) -> Mapping[Secret, Prior]:
     """The laws, whose values must be known exactly."""
+    check_priors_of(laws, "users")
+    if not laws:
+        raise PriorError("the laws of users", rule="of at least one user", got="none", hint="Add one.")
     if any(law.radius for law in laws.values()):
         raise PriorError(
             "the laws of users",
@@ -137,11 +153,18 @@ def _exact(laws: Mapping[Secret, Prior]) -> Mapping[Secret, Prior]:
     return laws
 
 
+def _log_moments(laws: UnitLaws, log_t: float) -> FloatArray:
+    """Copies * log E e^{t|D|} of each unit; infinite where it is beyond the range of floats."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: FloatArray = laws.copies * laws.log_absolute_moment(math.exp(log_t))
+    return np.where(np.isnan(found), np.inf, found)
+
+
 def _root(alone: UnitLaws, largest: float, *, epsilon: float) -> float:
     """Log of 1/theta with copies * log E e^{|D|/theta} at most epsilon and next to it."""
 
     def beyond(log_t: float) -> float:
-        return float(alone.copies[0] * alone.log_absolute_moment(math.exp(log_t))[0]) - epsilon
+        return float(_log_moments(alone, log_t)[0]) - epsilon
 
     low = min(_LARGEST_LOG, math.log(epsilon) - math.log(largest) - math.log(float(alone.copies[0])))
     while beyond(low) > 0:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-import operator
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from puffer_frames.errors import ArgumentError, PriorError, short_traceback
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError, short_traceback
+from puffer_frames.numbers.arguments import check_count, check_number
 from puffer_frames.priors.expectation import NARROWEST, climb
 from puffer_frames.priors.prior import FloatArray, Prior
 
@@ -141,10 +142,11 @@ def fit_mixture(
     >>> prior.means.round(6), prior.stds.round(3)
     (array([  1., 101.]), array([0.707, 0.707]))
     """
+    tolerance = check_number(tolerance, "tolerance")
     if not tolerance >= 0:
         raise ArgumentError("tolerance", rule="at least 0", got=f"{tolerance:g}", hint="Leave it out for 1e-7.")
     components, steps = _at_least_one(components, "components"), _at_least_one(max_iterations, "max_iterations")
-    return _mixture(_sample(values, counts), components, seed, tolerance, steps)
+    return _mixture(_sample(values, counts), components, check_count(seed, "seed", at_least=0), tolerance, steps)
 
 
 def fit_best(values: ArrayLike, counts: ArrayLike, /, *, most: int = 5, seed: int = 0) -> tuple[Prior, float]:
@@ -385,7 +387,10 @@ def _bic(prior: Prior, sample: _Sample) -> float:
 
 
 def _at_least_one(number: int, name: str) -> int:
-    number = operator.index(number)
+    if isinstance(number, bool) or not isinstance(number, Integral):
+        raise ArgumentTypeError(
+            name, rule="a whole number", got=f"a {type(number).__name__}", hint=f"Leave {name} out or write 1."
+        )
     if number < 1:
-        raise ArgumentError(name, rule="at least 1", got=f"{number}", hint=f"Leave {name} out or give a whole number.")
-    return number
+        raise ArgumentError(name, rule="at least 1", got=f"{number}", hint=f"Leave {name} out or write 1.")
+    return int(number)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
 from puffer_frames.errors import PriorError, short_traceback
+from puffer_frames.numbers.arguments import check_number
 from puffer_frames.priors.prior import FloatArray
 
 Initial: TypeAlias = FloatArray | Literal["stationary", "any"]
@@ -163,6 +164,7 @@ def binary_class(low: float, /) -> list[MarkovChain]:
     >>> len(binary_class(0.3))
     2
     """
+    low = check_number(low, "low")
     if not 0 < low < 0.5:
         raise PriorError("low", rule="greater than 0 and less than 1/2", got=f"{low:g}", hint="Write 0.3.")
     return [MarkovChain.of([[p, 1 - p], [1 - p, p]]) for p in (low, 1 - low)]

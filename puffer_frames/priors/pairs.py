@@ -15,7 +15,9 @@ ProtectedPairs: TypeAlias = Pairs | Literal["each"]
 """Also the word for every pair of values of each secret column by itself."""
 
 
-def check_pairs(pairs: str | Iterable[Sequence[Secret]], secrets: Sequence[Secret], /) -> Pairs:
+def check_pairs(
+    pairs: str | Iterable[Sequence[Secret]], secrets: Sequence[Secret], /, *, nulls: str = "raise"
+) -> Pairs:
     """Return "all", or the given unordered pairs without repetitions.
 
     Parameters
@@ -23,6 +25,8 @@ def check_pairs(pairs: str | Iterable[Sequence[Secret]], secrets: Sequence[Secre
     pairs : "all" or iterable of pairs of secrets
     secrets : sequence
         The secrets that have a prior.
+    nulls : str
+        What became of rows with missing values: with "drop" they may be all that a secret had.
 
     Raises
     ------
@@ -35,8 +39,10 @@ def check_pairs(pairs: str | Iterable[Sequence[Secret]], secrets: Sequence[Secre
         raise ArgumentError(
             "the secret",
             rule="of at least two different values",
-            got=f"{len(secrets)}",
-            hint="With one value there is nothing to hide: choose another column.",
+            got=f"{len(secrets)}" + " in the rows that are left without missing values" * (nulls == "drop"),
+            hint="Fill in the missing values of the public columns first, or leave out the column that lacks them."
+            if nulls == "drop"
+            else "With one value there is nothing to hide: choose another column.",
         )
     if isinstance(pairs, str):
         if pairs == "all":
@@ -79,15 +85,20 @@ def pairs_of(priors: Mapping[Secret, Prior], pairs: str | Iterable[Sequence[Secr
     ArgumentTypeError
         As `check_pairs`, and where `priors` is not a mapping of secrets to priors.
     """
+    check_priors_of(priors, "secrets")
+    return check_pairs(pairs, list(priors))
+
+
+def check_priors_of(priors: object, whose: str, /) -> None:
+    """Raise ArgumentTypeError unless it is a mapping of somebody to priors."""
     if not isinstance(priors, Mapping):
         raise ArgumentTypeError(
             "priors",
-            rule="a mapping of secrets to priors",
+            rule=f"a mapping of {whose} to priors",
             got=f"a {type(priors).__name__}",
             hint='Write {"a": Prior.empirical(values), "b": Prior.empirical(others)}.',
         )
     check_priors(priors.values())
-    return check_pairs(pairs, list(priors))
 
 
 def _not_pairs(got: str) -> ArgumentTypeError:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from puffer_frames.errors import ArgumentTypeError, PriorError, short_traceback
+from puffer_frames.numbers.arguments import check_number
 
 Secret: TypeAlias = Hashable
 """A value of the secret column (a tuple of values where the secret is several columns)."""
@@ -63,6 +64,7 @@ class Prior:
         >>> Prior.gaussian(0.0, 2.0)
         Prior(1 Gaussian, mean 0, std 2)
         """
+        mean, std = check_number(mean, "mean"), check_number(std, "std")
         if not (math.isfinite(mean) and math.isfinite(std) and std >= 0):
             return cls.mixture([1.0], [mean], [std])  # which names what is wrong
         one = np.ones(1, dtype=np.int64)
@@ -143,9 +145,10 @@ class Prior:
                 raise _not("counts", f"of the length of values ({x.size})", f"length {c.size}", "Give one per value.")
             integral = bool((c == np.rint(c)).all()) and float(c.sum()) < 2**53
             levels = c.astype(np.int64) if integral else _integer_levels(c)[0]
+        radius = check_number(radius, "radius")
         if not 0 <= radius < math.inf:
             raise _not("radius", "finite and at least 0", f"{radius:g}", "Leave it out for exact values.")
-        return cls._assemble(x, np.zeros_like(x), levels, int(levels.sum()), radius=float(radius))
+        return cls._assemble(x, np.zeros_like(x), levels, int(levels.sum()), radius=radius)
 
     @classmethod
     def of_levels(cls, values: FloatArray, levels: NDArray[Any], /) -> Prior:
@@ -162,9 +165,10 @@ class Prior:
         >>> Prior.bernoulli(0.25).weights
         array([0.75, 0.25])
         """
+        p = check_number(p, "p")
         if not 0 <= p <= 1:
             raise _not("p", "a probability", repr(p), "Give a number from 0 to 1.")
-        one = Fraction(str(float(p)))
+        one = Fraction(str(p))
         values, levels = np.array([0.0, 1.0]), _common([1 - one, one])
         return cls._assemble(values, np.zeros(2), levels, int(levels.sum()))
 
@@ -314,7 +318,14 @@ def _not(what: str, rule: str, got: str, hint: str) -> PriorError:
 
 
 def _vector(numbers: ArrayLike, name: str) -> FloatArray:
-    array = np.array(numbers, dtype=np.float64)
+    try:
+        given = np.asarray(numbers)
+        array = given.astype(np.float64) if given.dtype.kind in "buifO" else None  # not text of digits, nor dates
+    except (TypeError, ValueError, OverflowError):
+        array = None
+    if array is None:
+        got = f"a {type(numbers).__name__} of something else"
+        raise _not(name, "a list of numbers in the range of floats", got, "Give one number per component.")
     if array.ndim != 1 or not array.size:
         raise _not(name, "a non-empty list of numbers", f"shape {array.shape}", "Give one number per component.")
     if not np.isfinite(array).all():

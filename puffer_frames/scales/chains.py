@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.numbers.presentation import lower_text
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.chain_box import chains_not_refuted
 from puffer_frames.priors.markov import MarkovChain, estimate_transition
@@ -131,7 +132,7 @@ def _floor(floor: float, size: int) -> float:
     if isinstance(floor, bool) or not isinstance(floor, (int, float)) or not 0 <= floor <= 1 / size:
         raise ArgumentError(
             "floor",
-            rule=f"from 0 to 1 / (number of states), here {1 / size:.3g}",
+            rule=f"from 0 to 1 / (number of states), here {lower_text(1 / size, digits=3)}",
             got=f"{floor!r}",
             hint="Leave it out for 1 / (number of transitions).",
         )

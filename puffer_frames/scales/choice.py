@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from puffer_frames.errors import CalibrationError, UnsoundTheoremWarning, warn
+from puffer_frames.errors import CalibrationError, NoNoiseNeededError, UnsoundTheoremWarning, warn
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import Laws
 from puffer_frames.loss.outcome import Loss, Verification, WorstCase
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import check_word
+from puffer_frames.numbers.presentation import lower_text, upper_text
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import Theorem
 from puffer_frames.priors.pairs import Pair
@@ -211,7 +212,7 @@ def _scales(
 def require_noise(scale: float, beliefs: Iterable[str], target: Target, /, *, allow_zero_noise: bool) -> None:
     """Raise CalibrationError for a scale of 0 that was not allowed by name."""
     if scale == 0 and not allow_zero_noise:
-        raise CalibrationError(
+        raise NoNoiseNeededError(
             "the request",
             rule="one that needs noise",
             got=f"values that are already private at epsilon {target.epsilon:g} and delta {target.delta:g} for these "
@@ -230,7 +231,13 @@ def measure(
     if pure.bracket.upper <= epsilon:  # then f_i - e^epsilon f_j is nowhere positive
         none = Bracket(lower=0.0, upper=0.0)
         return Verification(pure_loss=pure.bracket, hockey_stick=none, epsilon=epsilon), pure.pair, pure.pair
-    stick = stick or engine.hockey_stick(scale, epsilon=epsilon)
+    try:
+        stick = stick or engine.hockey_stick(scale, epsilon=epsilon)
+    except CalibrationError:  # of more secrets than it compares pairs of: delta is a figure beside the pure loss
+        if target.delta:
+            raise
+        most = -math.expm1(epsilon - pure.bracket.upper) * (1 + 2.0**-48)  # f_i <= e^upper f_j
+        stick = WorstCase(bracket=Bracket(lower=0.0, upper=min(1.0, most)), pair=pure.pair)
     return Verification(pure_loss=pure.bracket, hockey_stick=stick.bracket, epsilon=epsilon), pure.pair, stick.pair
 
 
@@ -298,9 +305,9 @@ def _warn_if_refuted(
     if not measured.refutes(target):
         return
     if target.delta:
-        found = f"delta {measured.hockey_stick.lower:.6g}"
-        asked = f"delta {target.delta:g} at epsilon {target.epsilon:g}"
+        found = f"delta {lower_text(measured.hockey_stick.lower)}"
+        asked = f"delta {upper_text(target.delta)} at epsilon {upper_text(target.epsilon)}"
     else:
-        found = f"a pure loss of {measured.pure_loss.lower:.6g}"
-        asked = f"a pure loss of at most {target.epsilon:g}"
+        found = f"a pure loss of {lower_text(measured.pure_loss.lower)}"
+        asked = f"a pure loss of at most {upper_text(target.epsilon)}"
     warn(UnsoundTheoremWarning(theorem.name, published_scale=published, measured=found, requested=asked, scale=scale))

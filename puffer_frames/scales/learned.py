@@ -157,7 +157,7 @@ class Contamination(LearnedBelief):
     def __post_init__(self) -> None:
         shares = list(self.share.values()) if isinstance(self.share, Mapping) else [self.share]
         for share in shares:
-            if not (share == ROOT and share is self.share) and not _is_share(share):
+            if not (isinstance(share, str) and share == ROOT and share is self.share) and not _is_share(share):
                 raise ArgumentError(
                     "share",
                     rule=f'"{ROOT}", or a number from {_LEAST_SHARE:g} to 1, or a mapping of secret to such numbers',

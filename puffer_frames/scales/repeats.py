@@ -67,8 +67,7 @@ class Unit:
     over: Literal["raise", "sample"] = "raise"
 
     def __post_init__(self) -> None:
-        if self.rows not in ("independent", "repeated", "any"):
-            check_word(self.rows, "rows", ("independent", "repeated", "any"))
+        check_word(self.rows, "rows", ("independent", "repeated", "any"))
         if self.most is not None:
             check_count(self.most, "most", at_least=1, at_most=MOST_REPEATS)
         check_word(self.over, "over", ("raise", "sample"))

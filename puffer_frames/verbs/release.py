@@ -23,11 +23,12 @@ from puffer_frames.verbs.requests.unit_rows_seen import with_units
 
 @takes(PrivatizeArguments)
 def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFrame:
-    r"""Release a column with just enough noise to keep another one secret.
+    r"""Release a column with noise that is confirmed to keep another one secret.
 
-    Learns the law of the public column given each secret, finds the smallest noise that makes every pair
-    of secrets (epsilon, delta)-indistinguishable from one released value, adds the noise and drops the secret. A column
-    of labels gets a random label in place of each value instead, as few others as possible.
+    Learns the law of the public column given each secret, finds the smallest scale of Laplace (or
+    other) noise that is confirmed to make every pair of secrets (epsilon, delta)-indistinguishable from one released
+    value, adds the noise and drops the secret. A column of labels gets a random label in place of each value instead,
+    as few others as a mechanism that sees the label alone can give.
 
     Parameters
     ----------
@@ -84,11 +85,11 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         "exact": the smallest scale that the engine confirms. "theorem": the published scale, raised where the
         engine does not confirm it.
     noise : "laplace", "gaussian" or a noise such as Stable(alpha=1.7)
-        Laplace noise has light tails, and for two known values the least error at usual epsilons. Gaussian noise needs
-        delta > 0; it earns its place with many columns or releases. Stable noise (delta 0) is the sum of equally stable
-        shares of many contributors; its tail is heavy, its mean error can be below that of Laplace noise where laws
-        overlap: compare `expected_error`. With it the theorems of a coupling within a distance hold (translation,
-        kantorovich, bernoulli), and the exact search is one of observed frequencies.
+        Laplace noise has light tails, and for two known values the least error of the three at usual epsilons. Gaussian
+        noise needs delta > 0; it earns its place with many columns or releases. Stable noise (delta 0) is the sum of
+        equally stable shares of many contributors; its tail is heavy, its mean error can be below that of Laplace noise
+        where laws overlap: compare `expected_error`. With it the theorems of a coupling within a distance hold
+        (translation, kantorovich, bernoulli), and the exact search is one of observed frequencies.
     beliefs : "fitted", "empirical", "population", Population(), Contamination(), Bootstrap(), mapping of secret to \
     Prior, frame, or several of these
         The adversaries: the fitted model, the observed frequencies, every law that the table does not refute, the

@@ -361,12 +361,12 @@ def test_what_is_published():
 def test_a_plan_is_read_and_pickled():
     made = planned_elsewhere("polars", "text")
     text = str(made)
-    for part in ("channel of least error: 4 levels to 4", "share of changed values", "keep private", "'p' "):
+    for part in ("channel from a linear program: 4 levels to 4", "share of changed values", "keep private", "'p' "):
         assert part in " ".join(text.split())
     assert "<table>" in made._repr_html_()
     assert str(pickle.loads(pickle.dumps(made))) == text
     for name in REQUESTS:
-        assert "channel of least error" in str(planned_elsewhere("pandas", name))
+        assert "channel from a linear program" in str(planned_elsewhere("pandas", name))
 
 
 def test_the_frame_stays_as_it_was():

@@ -171,6 +171,13 @@ def test_errors_of_plans(plan, data, error, said):
     assert said in found[1]
 
 
+@pytest.mark.parametrize("plan", PLANS)
+def test_a_plan_of_one_row(plan):
+    asked = {"unit": "who", "value": "what", "query": ("sum", "count")}
+    data = {"who": ["a"], "what": [3]}
+    assert ask(build_frame(plan, data), **asked) == ask(build_frame("polars", data), **asked)
+
+
 def test_a_plan_of_no_rows():
     frame = pl.LazyFrame({"who": [], "what": []}, schema={"who": pl.Int64, "what": pl.Float64})
     assert ask(frame, unit="who", value="what")[0] is PriorError

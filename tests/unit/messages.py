@@ -13,6 +13,7 @@ from unittest import mock
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+import polars as pl
 from answer_messages import ANSWERS
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from estimate_messages import ESTIMATES
@@ -22,6 +23,7 @@ from message_tables import FLOATS, FRAME, PEAKED, RARE, TOWNS
 from puffer_frames import (
     Certificate,
     Channel,
+    FaultError,
     Laplace,
     MarkovChain,
     Prior,
@@ -32,6 +34,7 @@ from puffer_frames import (
     bernoulli_scale,
     bounded_scales,
     calibrate,
+    compare,
     fit_mixture,
     gaussian_scale,
     hockey_stick,
@@ -145,6 +148,8 @@ def _spawned():
 
 # name: (call that meets the message, call that follows its hint)
 mpl.use("Agg")
+LAZY = pl.LazyFrame({"race": ["a", "b"] * 100, "wage": [1, 2, 3, 3] * 50, "town": ["x"] * 200})
+LAZY_ASKED = {"secret": "race", "public": "wage", "given": "town", "epsilon": 0.1}
 CHAIN = MarkovChain.of([[0.9, 0.1], [0.1, 0.9]])
 
 CALLS = (
@@ -215,6 +220,12 @@ CALLS = (
         "components below 1": (
             lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=0),
             lambda: fit_mixture([0, 1, 5], [2, 2, 1], components=1),
+        ),
+        "several columns at other epsilons": (
+            lambda: JOINT.curve(),
+            lambda: compare(
+                FLOATS, secret="race", public=["wage", "more"], epsilon=[0.5, 1], beliefs="empirical", mechanism="noise"
+            ),
         ),
         "a scale of several columns": (lambda: JOINT.scale, lambda: JOINT.scales),
         "rows that have drifted": (
@@ -303,6 +314,10 @@ CALLS = (
             lambda: write_parquet(RELEASED, Path(_file(RELEASED)).parent),
             lambda: write_parquet(RELEASED, Path(_file(RELEASED)).parent / "released.parquet"),
         ),
+        "a lazy frame that fails": (
+            lambda: calibrate(LAZY.with_columns(pl.col("town").cast(pl.Int64)), **LAZY_ASKED),
+            lambda: calibrate(LAZY, **LAZY_ASKED),
+        ),
         "a theorem that is refuted": (lambda: _published("theorem"), lambda: _published("exact")),
     }
     | ANSWERS
@@ -324,7 +339,7 @@ def met(call):
         warnings.simplefilter("always")
         try:
             call()
-        except PufferError as error:
+        except (PufferError, FaultError) as error:
             return [error]
     assert all(issubclass(w.category, PufferWarning) for w in caught)
     return [w.message for w in caught if not isinstance(w.message, WideNoiseWarning)]

@@ -16,6 +16,7 @@ from message_tables import (
     HAMLETS,
     LABELLED,
     LISTS,
+    LOST,
     MANY,
     MARK,
     MISSING,
@@ -29,6 +30,7 @@ from message_tables import (
     SORTED,
     TEXT,
     TOWNS,
+    TWO_CODES,
 )
 
 from puffer_frames import (
@@ -79,6 +81,18 @@ REQUESTS = {
     "rare levels": (
         (TOWNS.assign(town=TOWNS["town"].where(TOWNS.index != 7, "hamlet")), {"public": "town"}),
         (TOWNS.assign(town=TOWNS["town"].where(TOWNS.index != 7, "hamlet")), {"public": "town", "merge_rare": 5}),
+    ),
+    "rare combinations of labels": (
+        (HAMLETS.assign(wage="w"), {"public": ["town", "wage"], **CHANNEL}),
+        (HAMLETS.assign(wage="w"), {"public": ["town", "wage"]}),
+    ),
+    "too many combinations of labels": (
+        (TWO_CODES, {"public": ["wage", "town"], **CHANNEL}),
+        (TWO_CODES, {"public": ["wage", "town"]}),
+    ),
+    "missing values in all rows of a secret": (
+        (LOST, {"nulls": "drop"}),
+        (LOST.fillna({"wage": 0.0}), {"nulls": "drop"}),
     ),
     "more than 256 levels": (
         (MANY, {"public": "town"}),

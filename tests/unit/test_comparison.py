@@ -117,6 +117,18 @@ def test_several_columns():
     assert found["composes"][found["theorem"] == "bounded"].tolist() == ["epsilons add"] * 2
 
 
+def test_a_coupling_is_computed_once():
+    """Of more than 4 columns "auto" is the coupling that "kantorovich" asks for."""
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"s": rng.choice(["a", "b"], 60)} | {f"x{k}": rng.integers(0, 3, 60) for k in range(5)})
+    asked = {"secret": "s", "public": [f"x{k}" for k in range(5)], "epsilon": 1.0, "beliefs": "empirical"}
+    every = compare(frame, **asked, mechanism="noise")
+    whole = every[every["belief"] == "empirical"]
+    assert sorted(whole["column"]) == sorted(asked["public"])
+    named = compare(frame, **asked, mechanism="noise", theorem="kantorovich")
+    assert dict(zip(named["column"], named["scale"])) == dict(zip(whole["column"], whole["scale"]))
+
+
 def test_whole_rows_have_laplace_noise_alone():
     asked = {"secret": "group", "public": ["score", "age"], "delta": 1e-3, "beliefs": "empirical"}
     found = people().puffer.compare(**asked)

@@ -1,8 +1,13 @@
 """Every wrong request is a clear error that changes nothing and shows no public value."""
 
+import functools
 import math
 import pickle
+import re
+from decimal import Decimal
+from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,12 +18,22 @@ import puffer_frames
 from puffer_frames import (
     ArgumentError,
     ArgumentTypeError,
+    BayesianNetwork,
     CalibrationError,
     ColumnNotFoundError,
+    MarkovChain,
+    Prior,
     PriorError,
     PufferError,
+    bounded_scales,
+    gaussian_scale,
+    kantorovich_scale,
+    presence_scale,
     privatize,
+    value_scale,
 )
+
+FORM = re.compile(r"[^;]+ must [^;]+; got .+\.\n\nHint: .+[.?]", flags=re.DOTALL)
 
 MARK = 8_675_309
 """A public value that no message may show."""
@@ -176,3 +191,119 @@ def test_errors_carry_their_parts_and_pickle():
 
 def test_warnings_have_a_base():
     assert issubclass(puffer_frames.PufferWarning, UserWarning)
+
+
+NORMAL = {"s": Prior.gaussian(0, 1), "t": Prior.gaussian(1, 2)}
+ATOMS = {"s": Prior.empirical([0, 1], [1, 2]), "t": Prior.empirical([0, 2])}
+CHAIN = MarkovChain.of([[0.9, 0.1], [0.2, 0.8]])
+HOME = BayesianNetwork.of({"ann": [0.5, 0.5], "ben": [[0.9, 0.1], [0.2, 0.8]]}, parents={"ben": ["ann"]})
+NUMBERS = {
+    "bernoulli_scale": ([ATOMS | {"t": Prior.bernoulli(0.5)}], {"epsilon": 1.0}),
+    "best_channel": ([{"a": [1, 2], "b": [2, 1]}], {"levels": ("p", "q"), "epsilon": 1.0, "delta": 0.0}),
+    "binary_class": ([0.3], {}),
+    "bounded_scales": ([{"x": 1.0}], {"epsilon": 1.0}),
+    "fit_gaussian": ([[0, 1, 5], [2, 2, 1]], {}),
+    "fit_mixture": ([[0, 1, 5], [2, 2, 1]], {"components": 1, "tolerance": 1e-7, "seed": 0}),
+    "gaussian_scale": ([NORMAL], {"epsilon": 1.0, "delta": 0.0}),
+    "hockey_stick": ([NORMAL["s"], NORMAL["t"]], {"epsilon": 1.0, "scale": 1.0}),
+    "kantorovich_scale": ([ATOMS], {"epsilon": 1.0}),
+    "mixture_scale": ([NORMAL], {"epsilon": 1.0, "delta": 1e-3}),
+    "network_quilt_scale": ([HOME], {"counted": 1, "epsilon": 1.0}),
+    "network_scale": ([HOME], {"counted": 1, "epsilon": 1.0}),
+    "presence_scale": ([NORMAL], {"epsilon": 1.0}),
+    "pure_loss": ([ATOMS["s"], ATOMS["t"]], {"scale": 1.0}),
+    "quilt_approx_scale": ([CHAIN], {"length": 20, "epsilon": 1.0}),
+    "quilt_scale": ([CHAIN], {"length": 20, "epsilon": 1.0}),
+    "smallest_scale": ([ATOMS], {"epsilon": 1.0, "delta": 0.0}),
+    "translation_scale": ([{"s": Prior.gaussian(0, 1), "t": Prior.gaussian(1, 1)}], {"epsilon": 1.0}),
+    "transport_plan": ([ATOMS["s"], ATOMS["t"]], {}),
+    "value_scale": ([[(5, 3)]], {"epsilon": 1.0}),
+    "w_infinity": ([ATOMS["s"], ATOMS["t"]], {}),
+    "Prior.gaussian": ([0, 1], {}),
+    "Prior.mixture": ([[0.5, 0.5], [0, 1], [1, 1]], {}),
+    "Prior.empirical": ([[0, 1], [1, 2]], {"radius": 0.1}),
+    "Prior.bernoulli": ([0.5], {}),
+    "MarkovChain.of": ([[[0.9, 0.1], [0.2, 0.8]]], {"initial": [0.5, 0.5]}),
+    "Stable": ([], {"alpha": 1.5, "scale": 1.0}),
+    "Gaussian": ([], {"scale": 1.0}),
+    "Laplace": ([], {"scale": 1.0}),
+    "Population": ([], {"confidence": 0.95}),
+    "Contamination": ([], {"share": 0.1}),
+    "Bootstrap": ([], {"resamples": 10, "seed": 0}),
+    "Channel": ([], {"radius": 0.1, "cap": 8.0, "cells": 4, "outputs": 3}),
+    "Unit": (["u"], {"rows": "any", "most": 3}),
+    "Strata": (["u"], {"minimum": 3}),
+}
+"""Every public function and class that takes numbers, with good ones."""
+BAD = [math.nan, math.inf, -math.inf, -1, 0, 1e300, 1e-300, 1e-15, 5e-324, True, "1", None, [1], 1j, 10**400]
+BAD += [Fraction(1, 3), Decimal("0.5"), np.float64("nan"), np.array([1.0, 2.0]), {}, object()]
+
+
+def told(call):
+    """What a call gives, or the text of its error."""
+    try:
+        return call()
+    except PufferError as error:
+        return str(error)
+
+
+def with_bad(good):
+    """A bad number in place of all of it, and of each entry."""
+    yield from BAD
+    entries = good.items() if isinstance(good, dict) else enumerate(good) if isinstance(good, list | tuple) else ()
+    for place, entry in entries:
+        for bad in with_bad(entry):
+            spoiled = dict(good) if isinstance(good, dict) else list(good)
+            spoiled[place] = bad
+            yield spoiled
+
+
+def bad_calls(name):
+    """Calls of a public function with one bad argument each."""
+    args, options = NUMBERS[name]
+    for k, good in enumerate(args):
+        yield from ((([*args[:k], bad, *args[k + 1 :]], options), bad) for bad in with_bad(good))
+    for key, good in options.items():
+        yield from (((args, options | {key: bad}), bad) for bad in with_bad(good))
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_bad_numbers(name):
+    """They meet an error of the package, never Python's own; what is taken gives no NaN and no infinity."""
+    function = functools.reduce(getattr, name.split("."), puffer_frames)
+    args, options = NUMBERS[name]
+    function(*args, **options)
+    for (spoiled, words), bad in bad_calls(name):
+        found = told(functools.partial(function, *spoiled, **words))
+        assert not isinstance(found, str) or FORM.fullmatch(found), bad
+        assert not isinstance(found, float) or math.isfinite(found), bad
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-13, 1e-15, 1e-300])
+def test_tiny_epsilons_of_gaussians(epsilon):
+    """E|Z| / epsilon, within a part of epsilon, from mpmath; at least as much."""
+    mean, std = mpmath.mpf(1), mpmath.sqrt(3)
+    folded = std * mpmath.sqrt(2 / mpmath.pi) * mpmath.exp(-(mean**2) / (2 * std**2)) + mean * mpmath.erf(
+        mean / (std * mpmath.sqrt(2))
+    )
+    found = gaussian_scale({"s": Prior.gaussian(0, 1), "t": Prior.gaussian(1, 2)}, epsilon=epsilon)
+    assert 1 <= found * epsilon / folded <= 1 + 1e-4
+
+
+@pytest.mark.parametrize("value", [1e300, 1.7e308])
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-15, 1e300])
+def test_scales_beyond_the_floats(value, epsilon):
+    """An error says that the scale is out of range."""
+    far = {"s": Prior.empirical([0.0]), "t": Prior.empirical([value])}
+    wide = {"s": Prior.gaussian(0, 1), "t": Prior.gaussian(0, value)}
+    calls = {
+        "presence": lambda: presence_scale(far, epsilon=epsilon),
+        "value": lambda: value_scale([(value, -value)], epsilon=epsilon),
+        "kantorovich": lambda: kantorovich_scale(far, epsilon=epsilon),
+        "gaussian": lambda: gaussian_scale(wide, epsilon=epsilon, delta=1e-3),
+        "bounded": lambda: bounded_scales({"x": value}, epsilon=epsilon)["x"],
+    }
+    for name, call in calls.items():
+        found = told(call)
+        known = ("range of floats", "greater than")
+        assert any(part in found for part in known) if isinstance(found, str) else math.isfinite(found), name

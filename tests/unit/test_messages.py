@@ -1,7 +1,12 @@
 """Every message names what is wrong, what was given, and a next step that works."""
 
+import ast
+import contextlib
 import functools
+import inspect
+import pickle
 import re
+from pathlib import Path
 
 import pytest
 from conftest import few
@@ -9,7 +14,10 @@ from message_tables import MARK
 from messages import CALLS, ask, met
 from request_messages import REQUESTS
 
+import puffer_frames
 from puffer_frames import errors
+from puffer_frames.doors import accessor
+from puffer_frames.doors.command.options import OPTIONS
 
 assert not REQUESTS.keys() & CALLS.keys()
 FORM = re.compile(r"[^;]+ must [^;]+; got .+\.\n\nHint: .+[.?]", flags=re.DOTALL)
@@ -56,6 +64,16 @@ def test_every_kind_of_error_and_warning_is_on_the_page():
     }  # which speaks as Python does
 
 
+@pytest.mark.parametrize("name", [*REQUESTS, *CALLS])
+def test_a_message_comes_back_from_another_process(name):
+    """A worker that raises it, or has warnings as errors, sends it by pickle."""
+    for message in shown(name):
+        again = pickle.loads(pickle.dumps(message))
+        assert (type(again), str(again), again.args) == (type(message), str(message), message.args)
+        assert {k: v for k, v in vars(message).items() if k != "levels"}.items() <= vars(again).items()
+        assert not vars(again).get("levels")
+
+
 def hint_of(name):
     (message,) = shown(name)
     return str(message).partition("Hint: ")[2]
@@ -82,3 +100,63 @@ def hint_of(name):
 def test_hint_of_a_dtype_fits_it(name, step):
     """Text is not converted to integers, and an infinite time is not converted to a time."""
     assert step in hint_of(name)
+
+
+SOURCES = sorted(Path(puffer_frames.__file__).parent.rglob("*.py"))
+FOREIGN = {
+    *("DataFrame", "Series", "orderBy", "rand", "parquet", "rename_axis", "filter", "pl", "toPandas", "compute"),
+    *(
+        "to_table",
+        "to_arrow_table",
+        "read_csv",
+        "get_context",
+        "generate",
+        "public_key",
+        "now",
+        "collect",
+        "range",
+        "toDF",
+    ),
+    *("row", "columns", "cast", "to_pandas", "checkpoint", "Int64"),
+}
+"""Names of Python and of other libraries that hints mention."""
+
+
+def hints():
+    """The texts of all hints in the sources, by file and line, with the parts that are filled in left out."""
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            named = [word.value for word in getattr(node, "keywords", []) if word.arg == "hint"]
+            short = isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("_not", "_wrong", "_refused")
+            for given in named + (node.args[3:] if short else []):
+                texts = [part.value for part in ast.walk(given) if isinstance(part, ast.Constant)]
+                yield f"{path.name}:{given.lineno}", " ".join(filter(lambda text: isinstance(text, str), texts))
+
+
+def public_names():
+    """Names of the package, of the methods of its classes and of the accessors, and of all their arguments."""
+    names, words = set(dir(puffer_frames)) | set(dir(puffer_frames.pictures)), set()
+    kinds = [kind for kind in vars(puffer_frames).values() if inspect.isclass(kind)]
+    kinds += [accessor.PufferAccessor, accessor.LazyPufferAccessor]
+    functions = [call for call in vars(puffer_frames).values() if inspect.isfunction(call)] + kinds
+    for kind in kinds:
+        names |= set(dir(kind))
+        functions += [getattr(kind, name) for name in dir(kind) if callable(getattr(kind, name)) and name[0] != "_"]
+    for function in functions:
+        with contextlib.suppress(ValueError, TypeError):
+            words |= set(inspect.signature(function).parameters)
+    return names, words
+
+
+def test_hints_name_what_there_is():
+    """No function, option or keyword of a hint is made up, in hints that no table above meets, too."""
+    names, words = public_names()
+    options = {name.replace("_", "-") for name in OPTIONS}
+    options |= {"certificate", "as", "plan", "help", "schema", "unit-rows"}
+    found = list(hints())
+    assert len(found) > 300
+    for place, text in found:
+        assert set(re.findall(r"puffer_frames\.(\w+)", text)) <= names, (place, text)
+        assert set(re.findall(r"(\w+)\(", text)) <= names | FOREIGN, (place, text)
+        assert set(re.findall(r"(?<![-\w])([a-z_]+)=(?=[\w\"\[{(]|$)", text)) <= words | FOREIGN, (place, text)
+        assert set(re.findall(r"--([a-z-]+)", text)) <= options, (place, text)

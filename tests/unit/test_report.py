@@ -118,8 +118,18 @@ def test_a_release_from_a_seed_promises_nothing(tmp_path):
     assert first.given["class"] == "notice"
     assert first.text.startswith("WARNING")
     assert page.all("h1")[0].text.endswith("NOT PRIVATE")
-    for promise in ("1 in 10", "keeps the guarantee", "no end date", "largest risk", "Delta is 0"):
+    for promise in ("1 in 10", "keeps the guarantee", "promise does not end", "largest risk", "Delta is 0"):
         assert promise not in page.text
+
+
+def test_the_checklist_says_for_whom_and_with_which_scales(tmp_path):
+    certificate = certificate_of_case("rows, given, delta")
+    page, _ = page_of(certificate, tmp_path)
+    scales = [stratum["scales"]["score"] for stratum in certificate.strata]
+    assert f"score {min(scales):.6g} to {max(scales):.6g}, by stratum" in page.text
+    assert "for readers with the beliefs named here it holds for every protected pair" in page.text
+    assert "may know that the record is in the table" in page.text
+    assert "no end date" not in page.text
 
 
 def test_a_promise_beside_other_columns_is_narrower(tmp_path):

@@ -56,6 +56,7 @@ TABLE = {key: lambda c, name: True for key in ALWAYS} | {
     "nothing-beside": lambda c, name: not answers(c, name) and not {"keep", "given"} & set(c),
     "rows-public": lambda c, name: not answers(c, name),
     "worst-case": private,
+    "in-the-table": lambda c, name: private(c, name) and not answers(c, name),
     "closed": private,
     "nothing-after": lambda c, name: (
         not answers(c, name)

@@ -4,10 +4,13 @@ Every case's certificate is written and read here too, so that it is made once.
 """
 
 import json
+import math
 import re
+from decimal import Decimal
 from pathlib import Path
 
 import jsonschema
+import mpmath
 import numpy as np
 import pytest
 from certificate_cases import CASES, certificate_of_case
@@ -22,6 +25,7 @@ from sentence_table import (
 
 from puffer_frames import Certificate
 from puffer_frames.certificates.sentences import SENTENCES
+from puffer_frames.numbers.presentation import bracket_text, lower_text, odds_text, upper_text
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "certificate.schema.json").read_text(encoding="utf-8"))
 VALIDATOR = jsonschema.validators.validator_for(SCHEMA)(SCHEMA)
@@ -110,15 +114,15 @@ def test_delta_is_named_wherever_it_adds(name):
         ("release, Gaussian noise", ["standard deviation theta"], ["gamma"]),
         ("series with gaps, group", ["depend on one another in any way"], ["Markov chain", "gaps", "chain"]),
         ("columns", ["the released values of one row together"], ["one released value"]),
-        ("release", ["one released value", "at most e^1 = 2.7", "50 %", "73 %"], []),
-        ("release, delta", ["at most e^1 = 2.7 times", "plus 1e-06"], ["odds"]),
+        ("release", ["one released value", "at most e^1 = 2.72:", "50 %", "74 %"], []),
+        ("release, delta", ["at most e^1 = 2.72 times", "plus 1e-06"], ["odds"]),
         (
             "columns, domain",
             ["any prior on the domain", "empirical belief: pure loss"],
             ["any prior on the domain belief"],
         ),
         ("series, Gaussian noise", ["their epsilons and deltas add"], ["epsilons add"]),
-        ("release, an odd epsilon", ["epsilon = 0.3333333333333333", "e^0.3333333333333333 = 1.40"], []),
+        ("release, an odd epsilon", ["epsilon = 0.3333333333333333", "e^0.3333333333333333 = 1.396"], []),
         ("sum of listed values", ["5", "of the same rows and listed pairs add up"], []),
         ("sum of a value", ["of the same rows add up"], ["listed"]),
         ("sum, listed units", ["each of these units of patient is in the table at all: 3;"], ["each patient"]),
@@ -159,3 +163,29 @@ def test_words(name, said, not_said):
         assert words in text
     for words in not_said:
         assert words not in text
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 0.01, *(k / 10 for k in range(1, 51)), 12.5, 29.9, 30.0, 700.0])
+def test_odds_in_words_are_rounded_up(epsilon):
+    """Of what is printed, neither the factor nor the percentage is below the bound, and both are near it."""
+    text = odds_text("a value", epsilon=epsilon, delta=0.0)
+    with mpmath.workdps(60):
+        odds = mpmath.exp(mpmath.mpf(epsilon))
+        if epsilon < 30:
+            factor = mpmath.mpf(text.split(" = ")[1].split(": from")[0].replace(",", ""))
+            assert odds <= factor <= 1 + (odds - 1) * 1.01
+        percent, known = mpmath.mpf(text.split("50 % to at most ")[1].removesuffix(" %")), 100 * odds / (1 + odds)
+        assert known <= percent
+        assert percent - known <= max((100 - known) * 1.01 if epsilon >= 30 else (known - 50) / 10, 0) + 1e-300
+
+
+@pytest.mark.parametrize(
+    ("bound", "digits"), [(0.1234567, 6), (2.0, 3), (1 / 3, 3), (99999.95, 6), (0.0, 4), (math.inf, 4)]
+)
+def test_bounds_in_words(bound, digits):
+    assert Decimal(upper_text(bound, digits=digits)) >= Decimal(bound) >= Decimal(lower_text(bound, digits=digits))
+
+
+def test_a_bracket_in_words_holds_the_number():
+    below, above = bracket_text(0.12345678, 0.22345672).removeprefix("between ").split(" and ")
+    assert float(below) <= 0.12345678 < 0.22345672 <= float(above)

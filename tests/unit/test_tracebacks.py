@@ -9,13 +9,24 @@ import timeit
 import traceback
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 import puffer_frames
-from puffer_frames import CallError, Certificate, Prior, PufferError, PufferTransformer, Stable, Unit
+from puffer_frames import (
+    CallError,
+    Certificate,
+    Channel,
+    FaultError,
+    Prior,
+    PufferError,
+    PufferTransformer,
+    Stable,
+    Unit,
+)
 from puffer_frames.doors import accessor
 from puffer_frames.errors import FULL_TRACEBACK, short_traceback
 from puffer_frames.verbs import release
@@ -106,10 +117,13 @@ def test_a_fault_keeps_all_frames(monkeypatch):
         raise ZeroDivisionError
 
     monkeypatch.setattr(release, "release_rows", fail)
-    with pytest.raises(ZeroDivisionError) as caught:
+    with pytest.raises(FaultError, match=r"^privatize must be free of .* got a ZeroDivisionError") as caught:
         KINDS["pandas"].puffer.privatize(**GOOD)
     assert caught.traceback[-1].name == "fail"
     assert len(caught.traceback) > 4
+    monkeypatch.setenv(FULL_TRACEBACK, "1")
+    with pytest.raises(ZeroDivisionError):
+        KINDS["pandas"].puffer.privatize(**GOOD)
 
 
 def test_what_was_handled_before_is_still_told():
@@ -122,6 +136,80 @@ def test_what_was_handled_before_is_still_told():
     error, _ = met(handle)
     assert isinstance(error.__context__, LookupError)
     assert not error.__suppress_context__
+
+
+MARK = "HIV-positive"
+LABELS = pd.DataFrame(DATA | {"note": ["1", "2", MARK] * 20})
+RANK = {"1": 0, "2": 1}
+
+
+class Beliefs(dict):
+    def items(self):
+        raise ValueError(MARK)
+
+
+def broken_later():
+    """A released plan whose rows cannot be read any more."""
+    runs = []
+
+    def entry(score):
+        if len(runs) > 300:
+            raise KeyError(MARK)
+        runs.append(score)
+        return score
+
+    source = KINDS["lazy"].with_columns(pl.col("score").map_elements(entry, return_dtype=pl.Int64))
+    released = source.puffer.privatize(**GOOD)
+    runs.extend([0] * 300)
+    return released
+
+
+def in_duckdb():
+    frame = LABELS  # noqa: F841 - DuckDB finds it by its name
+    return duckdb.sql('select "group", cast(note as int) as note from frame')
+
+
+LEAKS = {
+    "a cost function": lambda: LABELS.puffer.privatize(
+        **GOOD | {"public": "note"}, mechanism=Channel(cost=lambda a, b: RANK[a] - RANK[b])
+    ),
+    "a mapping": lambda: LABELS.puffer.calibrate(**GOOD | {"public": "note"}, beliefs={"a": Beliefs(), "b": {"1": 1}}),
+    "a cast of Polars": lambda: (
+        pl.from_pandas(LABELS)
+        .lazy()
+        .with_columns(pl.col("note").cast(pl.Int64))
+        .puffer.privatize(**GOOD | {"public": "note"})
+    ),
+    "a cast of DuckDB": lambda: puffer_frames.privatize(in_duckdb(), **GOOD | {"public": "note"}),
+    "a later run": lambda: broken_later().collect(),
+    "complex numbers": lambda: PufferTransformer(**GOOD | {"secret": "x0", "public": "x1"}).fit(
+        np.array([[0, 7 + 77j]] * 9)
+    ),
+}
+
+
+def parts_of(error):
+    """All that a traceback, a log or another process can show of an error."""
+    yield "".join(traceback.format_exception(error))
+    yield repr(error.__dict__) + repr(error.args)
+    yield repr(pickle.loads(pickle.dumps(error))) + str(pickle.loads(pickle.dumps(error)))
+    for other in (error.__cause__, error.__context__):
+        if other is not None:
+            yield from parts_of(other)
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_no_error_has_a_value(monkeypatch, leak):
+    """Whoever raises it: the text of another library, of a function or a cause quotes the table."""
+    with pytest.raises((PufferError, FaultError)) as caught:
+        LEAKS[leak]()
+    shown = "".join(parts_of(caught.value))
+    assert MARK not in shown
+    assert "77j" not in shown.replace("7 + 77j", "")
+    monkeypatch.setenv(FULL_TRACEBACK, "1")
+    with pytest.raises(Exception, match=r"must be|") as caught:
+        LEAKS[leak]()
+    assert (MARK in "".join(traceback.format_exception(caught.value))) == (leak != "complex numbers")
 
 
 def decorated(function):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.columns import channel_groups
 from puffer_frames.certificates.report.words import Claim, claim, of_kind, stated
+from puffer_frames.certificates.text import scale_text
 from puffer_frames.numbers.presentation import pairs_text, plain, rounded_up, shown, shown_names
 
 COMPOSING = (
@@ -38,7 +39,8 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
         ("Delta against rows", "NIST", [_delta(certificate)]),
         ("What the reader is taken to know", "ISO 6.2, 7.3", stated(certificate, BELIEVED)),
         ("Largest or average risk", "ISO 7.3.2", [_worst_case(certificate)]),
-        ("Population or these rows", "ISO 7.3.3", _population(certificate)),
+        ("Known to be in the table or not", "ISO 7.3.3", [_membership(certificate)]),
+        ("Laws beyond those of these rows", "ISO 6.2, 7.3", _population(certificate)),
         ("Unprotected data", "NIST; ISO 7.2", _unprotected(certificate)),
         ("Trust model", "NIST", [claim("central")]),
         ("Side channels", "NIST", _side_channels(certificate)),
@@ -86,7 +88,7 @@ def _parameters(certificate: Fields) -> list[Claim]:
         parts.append(pairs_text(certificate.pairs, apart=certificate.pairs == "each"))
     parts.append(f"beliefs: {shown_names(certificate.beliefs) or 'none'}")
     if certificate.scales:
-        scales = ", ".join(f"{shown(name)} {scale:.6g}" for name, scale in list(certificate.scales.items())[:6])
+        scales = ", ".join(f"{shown(name)} {scale_text(certificate, name)}" for name in list(certificate.scales)[:6])
         more = f" and {len(certificate.scales) - 6} more" if len(certificate.scales) > 6 else ""
         parts.append(f"{certificate.noise} noise of scale {scales}{more}")
     for names in channel_groups(certificate):
@@ -113,6 +115,15 @@ def _worst_case(certificate: Fields) -> Claim:
         return claim("no-promise")
     but = f", but for delta = {plain(certificate.delta)}" if certificate.delta else " and whatever is released"
     return claim("worst-case", but=but)
+
+
+def _membership(certificate: Fields) -> Claim:
+    """Whether the risk is that of somebody who is known to be in the table, which is the larger one."""
+    if certificate.reproducible:
+        return claim("no-promise")
+    if certificate.answers:
+        return claim("unit-answer", subject=certificate.subject)
+    return claim("in-the-table")
 
 
 def _population(certificate: Fields) -> list[Claim]:

@@ -50,8 +50,9 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "no-end": (
         "proved",
-        "The promise has no end date. It is about the released values and what is computed from them alone; what else "
-        "is released of the same records is not part of it.",
+        "For readers with the beliefs named here the promise does not end. It is about the released values and what is "
+        "computed from them alone. Whoever later learns more, from another release of the same records, a kept column "
+        "or another table, is no longer such a reader.",
     ),
     "not-dp": (
         "not covered",
@@ -91,7 +92,13 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "rows-public": ("not covered", "The number of rows: it is released as it is."),
     "worst-case": (
         "proved",
-        "The bound is on the largest risk, not on an average: it holds for every protected pair of secrets{but}.",
+        "The bound is on the largest risk, not on an average: for readers with the beliefs named here it holds for "
+        "every protected pair of secrets{but}.",
+    ),
+    "in-the-table": (
+        "proved",
+        "A reader with the beliefs named here may know that the record is in the table: the bound counts on no doubt "
+        "about that, and is not made smaller by a population from which the rows were drawn.",
     ),
     "central": (
         "assumed",

@@ -13,6 +13,7 @@ from puffer_frames.errors import (
     ArgumentTypeError,
     CallError,
     ColumnNotFoundError,
+    FaultError,
     PlanFileError,
     PufferError,
     TableFileError,
@@ -50,6 +51,7 @@ def failed(error: Exception, /) -> Outcome:
     Errors of this package say what was wrong. Of an OSError the file and the system's words are shown, of any other
     error its kind alone: its text could quote the table.
     """
+    kind = error.kind if isinstance(error, FaultError) else type(error).__name__
     if isinstance(error, PufferError):
         code = WRONG if isinstance(error, _WRONG) else FILES if isinstance(error, _FILES) else REFUSED
         parts = {"what": error.what, "rule": error.rule, "got": error.got, "hint": error.hint}
@@ -60,8 +62,8 @@ def failed(error: Exception, /) -> Outcome:
         text = f"{os.strerror(error.errno) if error.errno else type(error).__name__}{named}"
     else:
         code, parts = FILES, {}
-        text = f"a fault, {type(error).__name__}; with PUFFER_FULL_TRACEBACK=1 in the environment it is shown in full"
-    about = {"kind": type(error).__name__, "message": text, **parts}
+        text = f"a fault, {kind}; with PUFFER_FULL_TRACEBACK=1 in the environment it is shown in full"
+    about = {"kind": kind, "message": text, **parts}
     return Outcome(status=STATUS[code], code=code, text=text, more={"error": about})
 
 

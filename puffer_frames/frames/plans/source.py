@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from puffer_frames.errors import CalibrationError, UncoveredFrameError
+from puffer_frames.errors import CalibrationError, UncoveredFrameError, told_of
 from puffer_frames.frames.coded import Change, released_dtype, series_move
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.local.own import own_series
@@ -154,10 +154,16 @@ class Watch:
                 if self._seen is not None:
                     self._seen(batch)
                 yield batch
-        except CalibrationError as error:
-            self._error = error
-            raise
-        self.ended = True
+        except Exception as error:
+            told = told_of(error, "a run of the released plan")
+            if isinstance(error, CalibrationError):
+                self._error = error
+            if told is error:
+                raise
+        else:
+            self.ended = True
+            return
+        raise told
 
     def run(self, source: Source, execute: Callable[[pl.LazyFrame], Any], /) -> Any:
         """What `execute` makes of the released plan."""

@@ -29,7 +29,7 @@ class PolarsUnits:
 
     def parts(self, rows: pl.LazyFrame, count: int, /) -> Sequence[pl.LazyFrame]:
         """By a hash of the units, or of the values where each row is a unit."""
-        parts = -(-count // _PART)
+        parts = max(1, -(-count // _PART))  # of a table of one row the count may be 0
         names = rows.collect_schema().names()
         key = next((name for name in (UNIT, VALUE) if name in names), None)
         if parts == 1 or key is None:

@@ -12,6 +12,8 @@ from puffer_frames.loss.mixtures.curve import CellBounds, Curve, Points, parabol
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
+_LARGEST_EPSILON = 700.0
+_TINY = 5e-324
 _MOST_LEVELS = 90
 _MOST_CELLS = 1 << 18
 TAIL_ERROR = 1e-17
@@ -208,6 +210,8 @@ def positive_mass(
     width, and is split until the sum of these is within the tolerance or rounding hides the sign: about the crossing
     that a straight line between its ends has, and in halves.
     """
+    if epsilon > _LARGEST_EPSILON:  # of which e is no float
+        return 0.0, positive_mass(p, q, epsilon=_LARGEST_EPSILON, tolerance=tolerance, floor=floor, first=first)[1]
     at_p, at_q = first or first_points(p, q)
     if is_lost(at_p.error + at_q.error):
         return 0.0, 1.0
@@ -268,7 +272,7 @@ def _mass_above(p: Curve, cells: Cells, bounds: CellBounds) -> FloatArray:
     """Upper bound of the mass of each cell under p: its width times its largest density."""
     slopes = bounds.least_slope, bounds.most_slope
     peak = wedge(cells.p_left.log_f, cells.p_right.log_f, *slopes, cells.width) + cells.error
-    log_mass = peak + np.log(cells.width / p.normaliser)
+    log_mass = peak + np.log(np.maximum(cells.width / p.normaliser, _TINY))
     return np.exp(np.minimum(log_mass, 0.0))
 
 

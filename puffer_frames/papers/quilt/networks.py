@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
-from puffer_frames.numbers.arguments import check_epsilon
+from puffer_frames.numbers.arguments import check_epsilon, check_found
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.prior import IndexArray
@@ -77,7 +77,7 @@ def network_quilt_scale(network: BayesianNetwork, /, *, counted: Counted, epsilo
             if influence < target:
                 best = min(best, card / (target - influence))
         largest = max(largest, best)
-    return largest * _ROUND_UP
+    return check_found(largest * _ROUND_UP)
 
 
 def what_counts(network: BayesianNetwork, counted: Counted, /) -> list[IndexArray]:

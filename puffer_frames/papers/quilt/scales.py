@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError, short_traceback
-from puffer_frames.numbers.arguments import check_epsilon, check_word
+from puffer_frames.numbers.arguments import check_epsilon, check_found, check_word
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.papers.quilt.boxes import box_quilts
 from puffer_frames.papers.quilt.influence import (
@@ -28,6 +28,7 @@ Chain: TypeAlias = MarkovChain | ChainBox
 
 _ROUND_UP = 1 + 16 * UNIT_ROUNDOFF
 _LARGEST_DELTA = 1 - 1e-9
+_LONGEST = 10**18
 
 
 @short_traceback
@@ -78,7 +79,7 @@ def quilt_scale(chains: MarkovChain | Sequence[MarkovChain], /, *, length: int, 
     >>> round(quilt_scale(chain, length=100, epsilon=1.0), 5)
     31.73779
     """
-    return largest_over(chains, lambda chain: exact_quilts(chain, length=length, epsilon=epsilon)).sigma
+    return check_found(largest_over(chains, lambda chain: exact_quilts(chain, length=length, epsilon=epsilon)).sigma)
 
 
 @short_traceback
@@ -129,12 +130,14 @@ def quilt_approx_scale(
     >>> round(quilt_approx_scale(chain, length=100, epsilon=1.0, rule="published"), 5)
     44.80331
     """
-    return largest_over(chains, lambda chain: approx_quilts(chain, length=length, epsilon=epsilon, rule=rule)).sigma
+    found = largest_over(chains, lambda chain: approx_quilts(chain, length=length, epsilon=epsilon, rule=rule))
+    return check_found(found.sigma)
 
 
 def largest_over(chains: Chain | Sequence[Chain], quilts: Callable[[Any], QuiltScale], /) -> QuiltScale:
     """The largest scale over the beliefs, with the quilts of all."""
-    listed = [chains] if isinstance(chains, (MarkovChain, ChainBox)) else list(chains)
+    several = isinstance(chains, Iterable)
+    listed = list(chains) if several and not isinstance(chains, (MarkovChain, ChainBox)) else [chains]
     if not listed or not all(isinstance(chain, (MarkovChain, ChainBox)) for chain in listed):
         raise ArgumentTypeError(
             "chains",
@@ -245,6 +248,9 @@ def _mixing(chain: MarkovChain, *, rule: str, smallest: float) -> tuple[float, f
 
 def check_length(length: int, /) -> int:
     """Return the number of values of a series; raise ArgumentError unless it is a positive integer."""
-    if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 1:
-        raise ArgumentError("length", rule="a positive integer", got=f"{length!r}", hint="Give the number of values.")
+    if isinstance(length, bool) or not isinstance(length, (int, np.integer)) or not 1 <= length <= _LONGEST:
+        got = f"a {type(length).__name__}" if not isinstance(length, int) else "more" if length > 1 else f"{length!r}"
+        raise ArgumentError(
+            "length", rule=f"a whole number from 1 to {_LONGEST:,}", got=got, hint="Give the number of values."
+        )
     return int(length)

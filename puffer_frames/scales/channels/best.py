@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from puffer_frames.errors import ArgumentError, PriorError, short_traceback
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError, short_traceback
 from puffer_frames.noise.channel import MOST_LEVELS, TOTAL_BITS
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.level_counts import Level
@@ -38,8 +38,9 @@ class FoundChannel:
     expected_error: float
     """Mean cost under the pooled law of the table: absolute error, share of changed levels, or what `cost` says."""
     lower_bound: float
-    """No mechanism with this guarantee has a smaller one: a bound of the program's value, or that of one that asks for
-    less; 0 for a column in cells, where none is known."""
+    """No mechanism with this guarantee that sees the value alone has a smaller one: a bound of the program's value, or
+    that of one that asks for less; 0 for a column in cells, where none is known. One that sees the secret or another
+    column too can have less."""
     problem: Problem = field(repr=False)
     """What it was made to meet."""
 
@@ -118,8 +119,7 @@ def best_channel(
     """
     chosen = options or Channel()
     target = Target.of(epsilon, delta)
-    table = {secret: np.asarray(entries) for secret, entries in counts.items()}
-    _check(table, levels)
+    table = _table(counts, levels)
     laws = empirical_laws(table, chosen)
     pooled = np.sum(list(table.values()), axis=0)
     return find(
@@ -229,6 +229,23 @@ def _with_mean(numbers: FloatArray, shares: FloatArray) -> FloatArray:
     return law
 
 
+def _table(counts: CountsArgument, levels: Sequence[Any]) -> Mapping[Secret, NDArray[Any]]:
+    """The counts as arrays; raises ArgumentError, ArgumentTypeError and PriorError for what is none."""
+    if not isinstance(counts, Mapping) or not isinstance(levels, Sequence) or isinstance(levels, str):
+        raise ArgumentTypeError(
+            "counts",
+            rule="a mapping of secret to counts, beside a list of levels",
+            got=f"a {type(counts).__name__} beside a {type(levels).__name__}",
+            hint='Write best_channel({"a": [60, 40], "b": [20, 80]}, levels=["no", "yes"], epsilon=1.0).',
+        )
+    try:
+        table = {secret: np.asarray(entries) for secret, entries in counts.items()}
+    except ValueError:  # lists of several lengths
+        table = {secret: np.array([]) for secret in counts}
+    _check(table, levels)
+    return table
+
+
 def _check(table: Mapping[Secret, NDArray[Any]], levels: Sequence[Any]) -> None:
     if len(table) < 2 or not 1 <= len(levels) <= MOST_LEVELS:
         raise ArgumentError(
@@ -249,5 +266,9 @@ def _check(table: Mapping[Secret, NDArray[Any]], levels: Sequence[Any]) -> None:
             raise PriorError(
                 f"the secret {secret!r}", rule="of at least one row", got="none", hint="Leave this secret out."
             )
-    if len(set(levels)) < len(levels):
+    try:
+        different = len(set(levels))
+    except TypeError:
+        raise ArgumentTypeError("levels", rule="labels or numbers", got="lists", hint="Write them as text.") from None
+    if different < len(levels):
         raise ArgumentError("levels", rule="different ones", got="one twice", hint="Add their counts.")

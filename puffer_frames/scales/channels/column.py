@@ -190,12 +190,12 @@ def tuple_column(
             )
     every = math.prod(map(len, per_column))
     if every > MOST_LEVELS and declared:
-        _check_number(every)
+        _check_number(every, of="combinations of levels")
     levels = list(itertools.product(*per_column)) if declared else tuples
-    _check_number(len(levels))
+    _check_number(len(levels), of="combinations of levels")
     rows = np.sum(list(found.counts.values()), axis=0)
     if few := tuple(level for level, count in zip(found.levels, rows, strict=True) if count < RARE):
-        warn(RareLevelsWarning(few, fewest=RARE))
+        warn(RareLevelsWarning(few, fewest=RARE, of="combination"))
     column = InputColumn(
         levels=tuple(levels),
         counts={},
@@ -278,13 +278,19 @@ def _median(values: FloatArray, rows: FloatArray) -> float:
     return float(values[np.searchsorted(np.cumsum(rows), 0.5 * rows.sum())])
 
 
-def _check_number(levels: int) -> None:
+def _check_number(levels: int, *, of: str = "levels") -> None:
+    """Raise ArgumentError for a column of one level, and of too many; several have combinations of these."""
     if not 2 <= levels <= MOST_LEVELS:
+        several = of != "levels"
         raise ArgumentError(
-            "the public column",
-            rule=f"one of 2 to {MOST_LEVELS} levels",
-            got=f"{levels}",
-            hint="Leave a constant column out, or keep it." if levels < 2 else "Release a coarser column.",
+            "the public columns together" if several else "the public column",
+            rule=f"{'of' if several else 'one of'} 2 to {MOST_LEVELS} {of}",
+            got=f"{levels:,}",
+            hint="Leave a constant column out, or keep it."
+            if levels < 2
+            else "Leave mechanism out: each label is then drawn by itself."
+            if several
+            else "Release a coarser column.",
         )
 
 

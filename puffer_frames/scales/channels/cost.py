@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def cost_matrix(levels: Sequence[Level], cost: Any, /) -> FloatArray:
             )
         numbers = np.array(levels, dtype=np.float64)
         return np.abs(numbers[:, None] - numbers[None, :])
-    given = [[cost(x, y) for y in levels] for x in levels] if callable(cost) else cost
+    given = _asked(cost, levels) if callable(cost) else cost
     try:
         found = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
@@ -65,3 +65,16 @@ def cost_matrix(levels: Sequence[Level], cost: Any, /) -> FloatArray:
             "cost", rule="finite and at least 0", got="other numbers", hint="Take 0 for a level in its own place."
         )
     return found
+
+
+def _asked(cost: Callable[[Level, Level], Any], levels: Sequence[Level]) -> list[list[Any]]:
+    """What a function says of every pair of levels; the text of its error is often the level that it does not know."""
+    try:
+        return [[cost(x, y) for y in levels] for x in levels]
+    except Exception as error:
+        raise ArgumentError(
+            "cost",
+            rule="a function that knows every pair of levels",
+            got=f"one that raises a {type(error).__name__} for some pair of {len(levels)} levels",
+            hint='Calibrate with cost="change" first: plan.channels[column].inputs lists the levels.',
+        ) from None

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, cast
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.noise.channel import MOST_LEVELS
-from puffer_frames.numbers.arguments import check_flag
+from puffer_frames.numbers.arguments import as_float, check_flag
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import Secret
 
@@ -73,7 +73,7 @@ class Channel:
     publish_matrix: bool = False
 
     def __post_init__(self) -> None:
-        if self.radius != "auto" and not all(map(_is_share, self._shares())):
+        if not (isinstance(self.radius, str) and self.radius == "auto") and not all(map(_is_share, self._shares())):
             raise ArgumentError(
                 "radius",
                 rule='"auto", a share from 0 to 1, or a mapping of secret to such shares',
@@ -131,7 +131,7 @@ def _is_share(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(float(value))
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(as_float(cast(float, value)))
 
 
 def label_text(level: Level, /) -> str:

@@ -87,7 +87,7 @@ class Problem:
 
     @property
     def is_sharp(self) -> bool:
-        """Whether the program asks for no more than the guarantee, so that its value bounds every mechanism."""
+        """Whether the program asks for no more than the guarantee: its value bounds all that see the value alone."""
         widened = [laws for laws in self.beliefs if any(law.is_widened for law in laws.values())]
         moved = any(law.moved for laws in widened for law in laws.values())
         strict = any(self.takes_star(laws) for laws in widened)
@@ -106,7 +106,7 @@ class Problem:
         return replace(self, cost=self.cost[:, outputs], kept=kept, constant=constant)
 
     def relaxed(self) -> Problem:
-        """What is asked for of single laws alone: its value is a bound of every mechanism."""
+        """What is asked for of single laws alone: its value bounds every mechanism that sees the value alone."""
         beliefs = tuple(
             {s: replace(law, replaced=Fraction(0), moved=Fraction(0)) for s, law in laws.items()}
             for laws in self.beliefs

@@ -32,10 +32,10 @@ _GOOD = 1.05
 
 
 def best_of_subsets(problem: Problem, /, *, most: int | None) -> tuple[FloatArray, Sequence[int] | None, float]:
-    """The best channel into at most so many outputs, these (None for all), and a lower bound of any mechanism's error.
+    """The best channel into at most so many outputs, these (None for all), and a lower bound of the error.
 
-    The bound is that of the program, where all levels are outputs and it asks for no more than the guarantee; else that
-    of one with fewer constraints.
+    The bound is for every mechanism that sees the value alone. It is that of the program, where all levels are outputs
+    and it asks for no more than the guarantee; else that of one with fewer constraints.
     """
     whole = problem.outputs <= WHOLE
     if most is not None and most < problem.outputs:
@@ -65,7 +65,7 @@ def _of_many(problem: Problem) -> tuple[FloatArray, Sequence[int] | None, float]
 
 
 def grown(problem: Problem, /) -> tuple[FloatArray | None, float]:
-    """A channel with few entries beside the constants of its columns, and a lower bound of all channels.
+    """A channel with few entries beside the constants of its columns, and a lower bound of all from the value alone.
 
     Entries are added where the reduced costs of the program say that they may help (column generation), for some
     rounds. docs/theory.md, section 16.

@@ -14,7 +14,7 @@ from puffer_frames.frames.side_by_side import PlainColumn
 from puffer_frames.loss.engine import hockey_stick, pure_loss
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.family import Noise
-from puffer_frames.numbers.presentation import shown, shown_names
+from puffer_frames.numbers.presentation import lower_text, plain, shown, shown_names
 from puffer_frames.priors.prior import FloatArray, Prior
 from puffer_frames.verbs.auditing.columns import family_of, shared_codes
 from puffer_frames.verbs.auditing.guesser import largest_ratio
@@ -156,7 +156,7 @@ def check_loss(rows: AuditRows, limit: tuple[float, float] | None, rng: np.rando
     return check_of(
         "loss at the scale",
         result,
-        f"{what} {found:.6g} or more at the certified scale, {bound:.6g} certified",
+        f"{what} {lower_text(found)} or more at the certified scale, {plain(bound)} certified",
         found=found,
         limit=bound,
     )

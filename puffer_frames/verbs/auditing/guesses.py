@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.certificates.record import Certificate
+from puffer_frames.numbers.presentation import lower_text, plain, upper_text
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.auditing.free_guesser import learned_bounds, learned_scores, ratios_to_prior
 from puffer_frames.verbs.auditing.guesser import Bound, PairOfCodes, event_bounds, held_out_scores, model_bounds
@@ -124,28 +125,28 @@ def _checks(
     epsilon, delta = limit
     most = largest_advantage(epsilon, delta)
     sure = f"{100 * (1 - alpha):.6g} % confidence"
-    at = f" at delta {delta:g}" if delta else ""
+    at = f" at delta {plain(delta)}" if delta else ""
     low, advantage = max(each.epsilon for each in bounds), max(each.advantage for each in bounds)
     learned = max((each.epsilon for each in free), default=0.0)
     return [
         check_of(
             "epsilon",
             "failed" if low > epsilon else "passed",
-            f"at least {low:.4g}{at}, with {sure}; {epsilon:.6g} certified",
+            f"at least {lower_text(low, digits=4)}{at}, with {sure}; {plain(epsilon)} certified",
             found=low,
             limit=epsilon,
         ),
         check_of(
             "advantage",
             "failed" if advantage > most else "passed",
-            f"at least {advantage:.4g} for the best guesser; {most:.4g} allowed",
+            f"at least {lower_text(advantage, digits=4)} for the best guesser; {upper_text(most, digits=4)} allowed",
             found=advantage,
             limit=most,
         ),
         check_of(
             "learned guesser",
             "failed" if learned > epsilon else "passed",
-            f"shows an epsilon of at least {learned:.4g}{at}; {epsilon:.6g} certified",
+            f"shows an epsilon of at least {lower_text(learned, digits=4)}{at}; {plain(epsilon)} certified",
             found=learned,
             limit=epsilon,
         ),
@@ -157,7 +158,7 @@ def _kept(found: Sequence[AuditedPair]) -> AuditCheck:
     if not known:
         return check_of("kept columns", "not applicable", "no column is kept")
     without = max(each.advantage_learned for each in found)
-    why = f"with them gradient boosting has an advantage of {max(known):.3f} at most, {without:.3f} without"
+    why = f"with them gradient boosting has an advantage of {max(known):.3f}, {without:.3f} without"
     return check_of("kept columns", "information", why, found=max(known), limit=math.nan)
 
 

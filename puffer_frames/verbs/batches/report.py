@@ -11,7 +11,7 @@ from puffer_frames.errors import PufferError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.numbers.presentation import Rows, as_html, as_text, shown
+from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown, upper_text
 
 Verdict: TypeAlias = Literal["covered", "recalibrate", "refused"]
 
@@ -150,7 +150,7 @@ def _reason(finding: Finding) -> str:
         return f"the range of {column} is wider than the plan was made for"
     if math.isnan(finding.found):
         return f"the loss of {column} under the frequencies of these rows cannot be computed"
-    loss = f"{finding.found:.4g}, where {finding.limit:.4g} was asked for"
+    loss = f"{upper_text(finding.found, digits=4)}, where {plain(finding.limit)} was asked for"
     return f"the loss of {column} under the frequencies of these rows is {loss}"
 
 

@@ -68,7 +68,10 @@ class ChannelCalibration(Planned):
 
     @property
     def lower_bound(self) -> Mapping[str, float]:
-        """No mechanism with this guarantee has a smaller error; 0 for a column in cells, where no bound is known."""
+        """No mechanism with this guarantee that sees the value alone has a smaller error; 0 where no bound is known.
+
+        One that sees the secret or another column too can have less. None is known for a column in cells.
+        """
         return {self.plan.name: self.plan.channel.lower_bound}
 
     @property

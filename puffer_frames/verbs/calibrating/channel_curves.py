@@ -27,7 +27,7 @@ class LevelPlan(Protocol):
 
 
 def channel_curve_of(self: LevelPlan, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
-    """The least error against epsilon, and the bound of any mechanism; as `Calibration.curve`.
+    """The error against epsilon, and the bound of all that see the value alone; as `Calibration.curve`.
 
     Returns
     -------

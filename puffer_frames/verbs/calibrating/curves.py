@@ -61,7 +61,7 @@ class CurvePoint:
     published_error: float
     error: float
     bound: float
-    """No mechanism has a smaller error; not a number where none is known."""
+    """No mechanism that sees the value alone has a smaller error; not a number where none is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class ProfilePoint:
 
 
 def curve_of(self: NoisePlan, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
-    """Scale and error against epsilon: published, as this plan would use it, and the bound of any mechanism.
+    """Scale and error against epsilon: published, as this plan would use it, and the bound for the value alone.
 
     Parameters
     ----------
@@ -89,9 +89,9 @@ def curve_of(self: NoisePlan, epsilons: Iterable[float] | None = None, /) -> Nat
     frame
         Of the library of the frame that the plan was made from, a row per epsilon: "column", "epsilon", "delta" (that
         of the plan), "published_scale", "scale", "published_error", "error" (with `mechanism="remap"` after it) and
-        "bound": no mechanism with the guarantee under the observed law has a smaller error. Where something is not
-        known it is not a number: the published scale without a condition, the bound of more than 64 different values,
-        or where the observed law is none of the beliefs.
+        "bound": no mechanism that has the guarantee under the observed law, and sees this column's value alone, has a
+        smaller error. Where something is not known it is not a number: the published scale without a condition, the
+        bound of more than 64 different values, or where the observed law is none of the beliefs.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def _one_column(self: NoisePlan) -> tuple[str, Choice]:
             "the plan",
             rule="one of a single column without given columns, for what it would be at other epsilons",
             got="another one",
-            hint="Say puffer_frames.matching(frame, ..., epsilon=[0.5, 1, 2]).",
+            hint="Say puffer_frames.compare(frame, secret=..., public=..., epsilon=[0.5, 1, 2]).",
         )
     if LAWS in self.left_out:
         raise from_file(LAWS)
@@ -288,7 +288,7 @@ def _bound(plan: Plan, name: str, choice: Choice, target: Target) -> float:
 
 
 def least_error(summary: Summary, target: Target, /, *, pairs: Any) -> float:
-    """A proved lower bound of the mean absolute error of any mechanism that is private under the observed law."""
+    """A lower bound of the mean absolute error of what is private under the observed law and sees the value alone."""
     options = Channel(radius=0, cap=None)
     column = number_column(summary, options, declared=None)
     found = find(

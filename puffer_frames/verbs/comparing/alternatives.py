@@ -15,6 +15,7 @@ from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BERNOULLI, BOUNDED, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION
 from puffer_frames.scales.beliefs import ONLY
 from puffer_frames.scales.channels.options import Channel
+from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS
 from puffer_frames.scales.learned import Contamination, LearnedBelief
 from puffer_frames.verbs.requests.arguments import CalibrateArguments, CompareArguments
 
@@ -209,8 +210,11 @@ def of_labels(asked: Asked, /) -> Iterator[Alternative]:
         yield from _own_channels(asked, epsilon)
 
 
-def of_columns(asked: Asked, /, *, labels: bool) -> Iterator[Alternative]:
+def of_columns(asked: Asked, /, *, columns: int, labels: bool) -> Iterator[Alternative]:
     """Those of several columns: by their joint loss, by a coupling of whole rows, by their ranges."""
+    whole = [word for word in ("auto", KANTOROVICH.name) if not asked.theorems or word in asked.theorems]
+    if columns > MOST_COLUMNS:  # of so many both words mean the coupling
+        del whole[1:]
     how: dict[str, Any] = {"mechanism": "auto" if labels else "noise", "named": asked.names_noise} | asked.noisy
     if not any(asked.noisy.values()):
         return
@@ -218,11 +222,10 @@ def of_columns(asked: Asked, /, *, labels: bool) -> Iterator[Alternative]:
         for name, entry in asked.beliefs.items():
             if isinstance(entry, str) and entry == "fitted":
                 continue
-            for theorem, noise in product(("auto", KANTOROVICH.name), asked.noises):
-                if not asked.theorems or theorem in asked.theorems:
-                    yield Alternative(
-                        epsilon=epsilon, belief=name, entries=entries_of(entry), noise=noise, theorem=theorem, **how
-                    )
+            for theorem, noise in product(whole, asked.noises):
+                yield Alternative(
+                    epsilon=epsilon, belief=name, entries=entries_of(entry), noise=noise, theorem=theorem, **how
+                )
         for noise in asked.noises if not asked.theorems or BOUNDED.name in asked.theorems else ():
             yield Alternative(
                 epsilon=epsilon, belief=ANY_LAW, entries=("empirical",), noise=noise, theorem=BOUNDED.name, **how

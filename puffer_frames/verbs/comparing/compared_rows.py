@@ -159,7 +159,7 @@ def row_of_channel(plan: ChannelPlan, spread: Spread | None, /, *, belief: str, 
 
 
 def with_bounds(rows: list[ComparedRow], /) -> list[ComparedRow]:
-    """The bound of any mechanism on every row with the same guarantee as the channel that it was proved for."""
+    """The bound that was proved for a channel, on every row with the same guarantee that sees the value alone too."""
     bounds = {(row.epsilon, row.belief): row.bound for row in rows if row.bound > 0}
     return [replace(row, bound=bounds.get((row.epsilon, row.belief), UNKNOWN)) for row in rows]
 

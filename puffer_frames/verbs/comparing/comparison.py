@@ -70,7 +70,7 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
         - "error": mean absolute error in units of the column, of labels the share that changes; "error_std" and
           "error_constant": the same as a share of the standard deviation, and of the error of one constant (the median,
           or the most frequent label) in place of every value: 1 or more is of no use for single values;
-        - "bound": no mechanism with this guarantee has a smaller error, where that is known;
+        - "bound": no mechanism with this guarantee that sees this value alone has a smaller error, where that is known;
         - "loss_observed", "loss_population" (95 %), "loss_any_law": upper bounds of the pure loss, where delta is
           above 0 of the delta at this epsilon, whatever the guarantee is for;
         - "composes": "epsilons add", "largest losses add" or "no rule", of another release like this one;
@@ -169,7 +169,7 @@ class Counted:
     def alternatives(self) -> Iterator[Alternative]:
         """Those that may apply to these columns."""
         if len(self.base.public) > 1:
-            return of_columns(self.asked, labels=bool(self.base.labels))
+            return of_columns(self.asked, columns=len(self.base.public), labels=bool(self.base.labels))
         if self.rows is None:
             return of_labels(self.asked)
         return of_numbers(self.asked, two_values=self.values == 2)

@@ -113,7 +113,7 @@ class Estimate:
         wanted = label if isinstance(label, tuple) else (label,)
         if wanted not in rows:
             hint = "They are in .labels." if rows else "It is a single number: write .value."
-            raise ColumnNotFoundError("the label", rule="one of the estimate", got=repr(label), hint=hint)
+            raise ColumnNotFoundError("the label", rule="one of the estimate", got="another", hint=hint)
         place = rows.index(wanted)
         return Estimate(
             what=f"{self.what}, {', '.join(map(str, wanted))}",

@@ -19,7 +19,7 @@ from puffer_frames.noise.family import Noise
 from puffer_frames.noise.grid import RESOLUTION, grid_of
 from puffer_frames.noise.stable import RESOLUTION as STABLE_RESOLUTION
 from puffer_frames.noise.stable import Stable
-from puffer_frames.numbers.presentation import shown
+from puffer_frames.numbers.presentation import shown_names
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
 
@@ -86,7 +86,10 @@ class ReleasedColumns:
             raise _of_a_channel(name, matrix="matrix" in certificate.channels[name])
         if self.table.kind_of(name) == "labels":
             raise ArgumentTypeError(
-                f"the column {name!r}", rule="of numbers", got="labels", hint="Write .value_counts(column) for labels."
+                f"the column {name!r}",
+                rule="of numbers",
+                got="labels",
+                hint="Name it as by=, or write .value_counts(column).",
             )
         values = self.table.values(name)
         if not np.isfinite(values).all():
@@ -119,7 +122,7 @@ class ReleasedColumns:
                     "by",
                     rule="columns that were released as they were",
                     got=f"{name!r}, whose released values are random",
-                    hint=f"Kept are: {', '.join(map(shown, self.kept)) or 'none'}.",
+                    hint=f"Kept are: {shown_names(self.kept)}." if self.kept else "Leave it out: none was kept.",
                 )
         coded = [self.table.coded(name) for name in names]
         place = np.zeros(len(coded[0].codes), dtype=np.int64)

@@ -20,10 +20,10 @@ _FINE = tuple(np.geomspace(0.1, 4.0, 25).tolist())
 
 
 def curve(plan: Planned, /, *, epsilons: Iterable[float] | None = None, ax: Axes | None = None) -> Axes:
-    """Draw scale and error against epsilon: published, as the plan would use it, and the bound of any mechanism.
+    """Draw scale and error against epsilon: published, as the plan would use it, and the bound for the value alone.
 
     Alt text: lines that fall from left to right on logarithmic axes: the published scale above, the error of this plan
-    below it, under both the dotted bound that no mechanism goes below; a dot marks the plan.
+    below it, under both the dotted bound of all mechanisms that see the value alone; a dot marks the plan.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def curve(plan: Planned, /, *, epsilons: Iterable[float] | None = None, ax: Axes
         ("published_error", "error, published"),
         ("scale", "scale"),
         ("error", "error"),
-        ("bound", "bound of any mechanism"),
+        ("bound", "bound, value alone seen"),
     ]
     same = np.allclose(found["scale"], found["error"], equal_nan=True)
     for k, (name, label) in enumerate(lines):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from puffer_frames.frames.table import small_rows
+from puffer_frames.numbers.presentation import plain, upper_text
 from puffer_frames.verbs.pictures.drawn import NoisePlan, NoisyColumn
 from puffer_frames.verbs.pictures.style import COLOURS, GREY, SMALL, finish, new_axes, short
 
@@ -131,12 +132,12 @@ def robustness(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | None
     for k, row in enumerate(rows):
         kind: dict[str, Any] = {"color": COLOURS[0]} if row["covered"] else {"facecolor": "none", "hatch": "////"}
         ax.barh(k, min(row["loss"], reach), height=0.6, edgecolor=COLOURS[0] if row["covered"] else GREY, **kind)
-        text = f"{row['loss']:.3g}" if math.isfinite(row["loss"]) else "no bound"
+        text = upper_text(row["loss"], digits=3) if math.isfinite(row["loss"]) else "no bound"
         place = (min(row["loss"], 0.87 * reach), k)
         ax.annotate(text, place, (3, 0), textcoords="offset points", va="center", fontsize=SMALL - 1)
     ax.axvline(asked, color=COLOURS[1], linestyle="--", linewidth=1.0)
     ax.set_yticks(np.arange(len(rows)), [short(row["belief"]) for row in rows])
     ax.set_xlim(0, reach)
-    what = f"delta at ε = {plan.epsilon:g}" if plan.delta else "pure loss"
+    what = f"delta at ε = {plain(plan.epsilon)}" if plan.delta else "pure loss"
     title = "Loss per belief: covered (filled) or not"
     return finish(ax, title=title, x=f"{what}; dashed: asked for", y="", legend=False)

@@ -9,7 +9,7 @@ from types import NoneType
 from typing import cast
 
 from puffer_frames.certificates.of_channel import radius_words
-from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.errors import ArgumentError, NoNoiseNeededError
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification
@@ -218,7 +218,7 @@ class ChannelPlan:
             groups = by_column(column.counts, request.secret)
             column, pairs = column.grouped(groups), pairs_within(groups)
         else:
-            pairs = check_pairs(request.pairs, list(column.counts))
+            pairs = check_pairs(request.pairs, list(column.counts), nulls=request.nulls)
         rows = {secret: int(counts.sum()) for secret, counts in column.counts.items()}
         named = list(rows) if pairs == "all" else list(dict.fromkeys(s for pair in pairs for s in pair))
         beliefs = adversaries(request.beliefs, column, options, secrets=named)
@@ -332,7 +332,7 @@ def _require_change(channel: FoundChannel, request: Request, *, in_cells: bool) 
         raise ArgumentError("cost", rule="positive for some change", got="0 for all", hint="Leave it out.")
     if channel.unchanged >= 1 - _NOTHING and not request.allow_zero_noise and not in_cells:
         target = request.target
-        raise CalibrationError(
+        raise NoNoiseNeededError(
             "the request",
             rule="one that needs a channel",
             got=f"values that are already private at epsilon {target.epsilon:g} and delta {target.delta:g}",

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from puffer_frames.loss.outcome import measured_text
-from puffer_frames.numbers.presentation import Rows, odds_text, pairs_text, shown_names
+from puffer_frames.numbers.presentation import Rows, lower_text, odds_text, pairs_text, plain, shown_names, upper_text
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.scales.channels.options import label_text
 from puffer_frames.verbs.plans.channel_plan import CONFIDENCE, ChannelPlan
@@ -27,9 +27,9 @@ class Compared:
 def channel_title(plan: ChannelPlan, /) -> str:
     """The first line."""
     target = plan.request.target
-    delta = "pure" if target.delta == 0 else f"delta = {target.delta:g}"
+    delta = "pure" if target.delta == 0 else f"delta = {plain(target.delta)}"
     columns = f"release {shown_names(plan.request.public)}, hide {shown_names(plan.request.secret)}"
-    return f"Plan: {columns}; epsilon = {target.epsilon:g}, {delta}"
+    return f"Plan: {columns}; epsilon = {plain(target.epsilon)}, {delta}"
 
 
 def channel_rows(plan: ChannelPlan, compared: Compared | None, /) -> Rows:
@@ -73,7 +73,10 @@ def _bound(plan: ChannelPlan) -> str:
         return "what a mechanism with other rows of labels might reach is not known"
     if plan.column.in_cells:
         return "what a mechanism without these cells might reach is not known"
-    return f"no mechanism with this guarantee is below {plan.channel.lower_bound:.6g}"
+    seen = "these values" if len(plan.request.public) > 1 else "this value"
+    released = "" if isinstance(plan.options.cost, str) else " and releases its levels"
+    bound = lower_text(plan.channel.lower_bound)
+    return f"no mechanism with this guarantee that sees {seen} alone{released} is below {bound}"
 
 
 def _mechanism(plan: ChannelPlan) -> str:
@@ -81,13 +84,13 @@ def _mechanism(plan: ChannelPlan) -> str:
     what = "cells of values" if plan.column.in_cells else "levels"
     of = "of the medians " if plan.column.in_cells else ""
     kept = {None: "", "mean": f", the mean {of}kept on average", "marginal": ", the shares kept on average"}
-    return f"channel of least error: {inputs} {what} to {outputs}{kept[plan.options.preserve]}"
+    return f"channel from a linear program: {inputs} {what} to {outputs}{kept[plan.options.preserve]}"
 
 
 def _withstood(plan: ChannelPlan) -> str:
     parts = [] if plan.radius is None else [f"wrong values in {plan.radius}"]
     if plan.options.cap is not None:
-        parts.append(f"any law at all, with a loss of at most {plan.options.cap:g}")
+        parts.append(f"any law at all, with a loss of at most {plain(plan.options.cap)}")
     if plan.is_brittle:
         parts.append(f"nothing{' else' * bool(parts)} but the beliefs below: THE VALUE ITSELF IS NOT PROTECTED")
     return "; ".join(parts) or "any law at all, with the loss that was asked for"
@@ -105,7 +108,7 @@ def _unit(plan: ChannelPlan) -> str:
 def _losses(plan: ChannelPlan) -> str:
     delta = plan.request.target.delta
     pure = plan.largest_loss
-    largest = "no bound" if pure == math.inf else f"pure loss at most {pure:.6g}"
+    largest = "no bound" if pure == math.inf else f"pure loss at most {upper_text(pure)}"
     population = measured_text(plan.population, delta=delta)
     return (
         f"under the observed law: {measured_text(plan.observed, delta=delta)}; under every law of these levels that "

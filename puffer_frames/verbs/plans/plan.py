@@ -62,7 +62,7 @@ class Plan:
             counts = {own: sum(counts[secret] for secret in of) for own, of in groups.items()}
             pairs = pairs_within(groups)
         else:
-            pairs = check_pairs(request.pairs, list(counts))
+            pairs = check_pairs(request.pairs, list(counts), nulls=request.nulls)
         named = _named(pairs, counts)
         strata = None
         if request.given is None:

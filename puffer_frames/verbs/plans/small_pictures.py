@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from puffer_frames.numbers.presentation import shown
+from puffer_frames.numbers.presentation import plain, shown, upper_text
 from puffer_frames.numbers.svg import bars, line, matrix
 from puffer_frames.scales.choice import Choice
 from puffer_frames.verbs.pictures.drawn import NoisyColumn
@@ -71,8 +71,10 @@ def _losses(plan: Plan, choice: Choice) -> str:
 
 
 def _loss_bars(losses: dict[str, float], delta: float, epsilon: float) -> str:
-    entries = [(name, loss, f"{loss:.4g}" if math.isfinite(loss) else "no bound") for name, loss in losses.items()]
-    what = f"Delta at epsilon {epsilon:g}" if delta else "Pure loss"
+    entries = [
+        (name, loss, upper_text(loss, digits=4) if math.isfinite(loss) else "no bound") for name, loss in losses.items()
+    ]
+    what = f"Delta at epsilon {plain(epsilon)}" if delta else "Pure loss"
     return bars(entries, title=f"{what}; dashed: asked for", mark=delta or epsilon)
 
 

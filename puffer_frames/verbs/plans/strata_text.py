@@ -6,7 +6,7 @@ import math
 
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.noise.randomised import changed_share
-from puffer_frames.numbers.presentation import Rows, shown, shown_names
+from puffer_frames.numbers.presentation import Rows, shown, shown_names, upper_text
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.strata import StrataChoices
 from puffer_frames.verbs.plans.plan import Plan
@@ -17,7 +17,11 @@ _MOST_SHOWN = 30
 def strata_rows(plan: Plan, strata: StrataChoices, /) -> Rows:
     """Labels and texts, in order."""
     given = shown_names(strata.given)
-    alone = "any amount: some stratum lacks a secret" if math.isinf(strata.alone) else f"pure loss {strata.alone:.6g}"
+    alone = (
+        "any amount: some stratum lacks a secret"
+        if math.isinf(strata.alone)
+        else f"pure loss {upper_text(strata.alone)}"
+    )
     rows = [
         ("given", f"{given}, released as they are; the guarantee is beyond what they tell by themselves ({alone})"),
         ("strata", _table(plan, strata)),

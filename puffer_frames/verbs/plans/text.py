@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from puffer_frames.loss.outcome import measured_text
-from puffer_frames.numbers.presentation import Rows, odds_text, pairs_text, shown, shown_names
+from puffer_frames.numbers.presentation import Rows, odds_text, pairs_text, plain, shown, shown_names, upper_text
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.choice import Choice
@@ -22,9 +22,9 @@ _SHOWN_SECRETS = 12
 
 def plan_title(plan: Plan, /) -> str:
     """The first line."""
-    delta = "pure" if plan.request.target.delta == 0 else f"delta = {plan.request.target.delta:g}"
+    delta = "pure" if plan.request.target.delta == 0 else f"delta = {plain(plan.request.target.delta)}"
     columns = f"release {shown_names(plan.request.public)}, hide {shown_names(plan.request.secret)}"
-    return f"Plan: {columns}; epsilon = {plan.request.target.epsilon:g}, {delta}"
+    return f"Plan: {columns}; epsilon = {plain(plan.request.target.epsilon)}, {delta}"
 
 
 def plan_rows(plan: Plan, /) -> Rows:
@@ -45,7 +45,9 @@ def plan_rows(plan: Plan, /) -> Rows:
         rows += _label_rows(plan, name, choice) if name in plan.levels else _column_rows(plan, name, choice)
     if plan.is_joint and plan.strata is None:
         loss = any_joint_loss(plan.choices.values())
-        rows.append(("at these scales", f"under any law on the ranges of the columns: pure loss at most {loss:.6g}"))
+        rows.append(
+            ("at these scales", f"under any law on the ranges of the columns: pure loss at most {upper_text(loss)}")
+        )
     rows.append(("secrets", _secrets_text(plan)))
     rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
     return rows

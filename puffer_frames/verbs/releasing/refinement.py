@@ -22,7 +22,7 @@ from puffer_frames.noise.adding import HALVES, noise_on_grid, on_grid
 from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.refining import GRID_COST, LEAST_STEP, MOST_TIMES, refined
 from puffer_frames.noise.usefulness import evenly
-from puffer_frames.numbers.presentation import plain, shown
+from puffer_frames.numbers.presentation import plain, shown, upper_text
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import FloatArray
@@ -316,10 +316,11 @@ def _later(plan: Plan, seen: RowsSeen, chain: Chain, epsilon: float) -> Plan:
     later = replace(Plan.of(replace(request, target=reduced), seen), request=replace(request, target=target))
     for name, scale in later.scales.items():
         old, first = earlier.scales[name], chain.links[0]["scales"][name]
-        if (scale or old) and not first / MOST_TIMES <= scale <= old * LEAST_STEP:
+        least = first / MOST_TIMES
+        if (scale or old) and not least <= scale <= old * LEAST_STEP:
             raise CalibrationError(
                 f"the scale of {shown(name)} at this epsilon",
-                rule=f"at least 1 % below {old:.6g}, that of the release, and at least {first / MOST_TIMES:.6g}",
+                rule=f"at least 1 % below {old:.6g}, that of the release, and at least {upper_text(least)}",
                 got=f"{scale:.6g}",
                 hint="Try another epsilon. All columns must have less noise than before, on the grid of the first.",
             )

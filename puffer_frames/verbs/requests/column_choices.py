@@ -53,7 +53,7 @@ def choices_of(
     except CalibrationError as error:
         if asked == request.target:
             raise
-        raise CalibrationError(
+        raise type(error)(
             error.what, rule=error.rule, got=f"{error.got} (for one of several rows or releases)", hint=error.hint
         ) from None
     if repeats.assumed == "any":  # what one row needs says nothing of a unit
