@@ -36,7 +36,7 @@ MOST_VALUES = 12
 """So many values of the secret are named."""
 
 Verdict: TypeAlias = Literal[
-    "intact", "intact, unsigned", "intact, signature not checked", "derived", "uncovered", "forged"
+    "intact", "unsigned: cannot be trusted", "intact, signature not checked", "derived", "uncovered", "forged"
 ]
 
 
@@ -234,7 +234,7 @@ class Certificate(Published):
         "intact"
             The columns and values of the release, in its order (in any order for a release of a Spark frame), and a
             signature of the given key.
-        "intact, unsigned"
+        "unsigned: cannot be trusted"
             The same; the certificate has no signature, so that whoever edited it is not found.
         "intact, signature not checked"
             The same; the certificate has a signature, and no key was given.
@@ -258,7 +258,7 @@ class Certificate(Published):
             return found
         if public_key is not None:
             return "intact"
-        return "intact, unsigned" if self.signature is None else "intact, signature not checked"
+        return "unsigned: cannot be trusted" if self.signature is None else "intact, signature not checked"
 
     @short_traceback
     def attach(self, frame: NativeFrame, /, *, derived: bool = False) -> NativeFrame:

@@ -182,7 +182,7 @@ def again(
         verified={name: measure(engine, scale, asked)[0] for name, engine in engines.items()},
         adds_up=distance < math.inf and noise.hide_on_grid(distance, share) <= scale,
         priors=fitted,
-        beliefs=dict.fromkeys(words, {}),
+        beliefs={name: {} for name in words},
         words=words,
         observed=measure_observed(empirical, scale, asked, pairs=pairs, noise=noise, rows=rows),
         wider=measure_wider(

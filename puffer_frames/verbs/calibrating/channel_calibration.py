@@ -18,9 +18,10 @@ from puffer_frames.scales.remap import Remap
 from puffer_frames.verbs.batches.checked_levels import check_own_levels, findings_of_levels, measure_levels
 from puffer_frames.verbs.batches.report import BatchReport, refused_by, report_of
 from puffer_frames.verbs.calibrating.channel_curves import channel_curve_of, channel_profile_of
+from puffer_frames.verbs.plans.channel_checks import check_channel_plan
 from puffer_frames.verbs.plans.channel_plan import ChannelPlan, Seen, roles_of
 from puffer_frames.verbs.plans.channel_text import Compared, channel_rows, channel_title
-from puffer_frames.verbs.plans.checks import check_channel_plan, check_checksum
+from puffer_frames.verbs.plans.checks import check_checksum
 from puffer_frames.verbs.plans.figures import PlanFigures, channel_figures
 from puffer_frames.verbs.plans.lean_plan import lean_channel, whole_channel
 from puffer_frames.verbs.plans.planned import Planned

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from puffer_frames.verbs.requests.column_choices import larger
 from puffer_frames.verbs.requests.request import Request
 from puffer_frames.verbs.requests.rows_seen import RowsSeen
 
+L = TypeVar("L", Verification, Verification | None)
 _ROUNDING = 1 + 1e-9
 _FIT = 1e-3
 """The moments of a fitted law may differ from those of the rows by this share of the spread of the column."""
@@ -137,9 +139,12 @@ def check_own_rows(plan: Plan, seen: RowsSeen, /) -> None:
             raise refused("a scale at which its own rows lose more than was asked for")
         if not same and alone and plan.strata is None:
             raise refused("another loss than that of its own rows")
-    counts = seen.protected(plan.request).rows_per_secret
+    counts: Mapping[Secret, int] = seen.protected(plan.request).rows_per_secret
     if plan.strata is not None:
         counts = _check_strata(plan, plan.strata, seen.by_stratum(len(plan.request.secret)))
+        radii = {name: summary.radius for name, summary in seen.summaries.items() if name in plan.scales}
+        if any(plan.summaries[name].radius != radius for name, radius in radii.items()):
+            raise refused("values in other cells than those of its own rows")
     if counts != dict(plan.rows_per_secret):
         raise refused("other numbers of rows than its own")
 
@@ -254,12 +259,35 @@ def _agreed(stored: Choice, found: Choice) -> Choice:
     same = same and (stored.adds_up == found.adds_up or bool(lacking)) and set(stored.wider) == set(found.wider)
     if not same or not _is_close(stored.published_scale, found.published_scale):
         raise refused("something else of a scale than what follows from it")
-    pairs = [(stored.verified[name], one) for name, one in found.verified.items()]
-    pairs += [(stored.wider[name], one) for name, one in found.wider.items()]
-    pairs += [(stored.observed, found.observed), (stored.published_loss, found.published_loss)]
-    if not all(agree(one, other) for one, other in pairs):
+    verified = dict(stored.verified) | {
+        name: _restated_loss(stored.verified[name], one) for name, one in found.verified.items()
+    }
+    return replace(
+        stored,
+        words=found.words,
+        priors=found.priors,
+        adds_up=stored.adds_up and found.adds_up,
+        verified=verified,
+        wider={name: _restated_loss(stored.wider[name], one) for name, one in found.wider.items()},
+        observed=_restated_loss(stored.observed, found.observed),
+        published_loss=_restated_loss(stored.published_loss, found.published_loss),
+    )
+
+
+def _restated_loss(stored: L, found: L) -> L:
+    """A loss from a file where it is what was found up to rounding, else what was found; raises PlanFileError for one
+    that cannot be the same.
+    """
+    if not agree(stored, found):
         raise refused("a scale at which more is lost than the file says, or less")
-    return replace(stored, words=found.words, priors=found.priors, adds_up=stored.adds_up and found.adds_up)
+    if stored is None or found is None:
+        return found
+    ends = [
+        (getattr(getattr(stored, kind), end), getattr(getattr(found, kind), end))
+        for kind in ("pure_loss", "hockey_stick")
+        for end in ("lower", "upper")
+    ]
+    return stored if all(math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) for one, other in ends) else found
 
 
 def agree(stored: Verification | None, found: Verification | None, /) -> bool:

@@ -47,7 +47,9 @@ def choose_in_strata(
         z: kind_of_stratum(part.rows_per_secret, rows.rows_per_secret, pairs=pairs, minimum=0 if one_scale else minimum)
         for z, part in parts.items()
     }
-    small, unbound, lacking = (tuple(z for z in parts if getattr(kinds[z], name)) for name in ("small", "unbound", "lacks"))
+    small, unbound, lacking = (
+        tuple(z for z in parts if getattr(kinds[z], name)) for name in ("small", "unbound", "lacks")
+    )
     near: Mapping[str, Choice] | None = None
     for z, part in sorted(parts.items(), key=lambda item: -listed_counts[item[0]]):
         if z in small:
