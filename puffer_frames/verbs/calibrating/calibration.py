@@ -28,7 +28,7 @@ from puffer_frames.verbs.batches.kept_loss import loss_given
 from puffer_frames.verbs.batches.report import BatchReport, refused_by, report_of
 from puffer_frames.verbs.calibrating.curves import curve_of, profile_of
 from puffer_frames.verbs.plans.checks import check_checksum, check_plan
-from puffer_frames.verbs.plans.drift import check_own_rows, measure_rows, restated, target_of
+from puffer_frames.verbs.plans.drift import check_own_rows, measure_rows, restated, target_of, unproved_beliefs
 from puffer_frames.verbs.plans.figures import PlanFigures, plan_figures
 from puffer_frames.verbs.plans.lean_plan import LAWS, lean, whole
 from puffer_frames.verbs.plans.plan import Plan
@@ -301,7 +301,8 @@ class Calibration(Planned):
         if batch is not None and not drift:
             check_drift(batch, target_of(self.plan))
         counts = seen.rows_of_secrets(len(request.secret), given=request.given is not None)
-        return release_rows(self.plan, rows, asked, frame=frame, rows_per_secret=counts, batch=batch)
+        unproved = unproved_beliefs(self.plan, own_rows=same) if self.left_out else ()
+        return release_rows(self.plan, rows, asked, frame=frame, rows_per_secret=counts, batch=batch, unproved=unproved)
 
     refine = short_traceback(refine_release)
     loss_given = short_traceback(loss_given)

@@ -53,6 +53,8 @@ def check_plan(plan: Plan, /) -> None:
     check_secrets(plan)
     require(set(plan.choices) == set(request.public), "scales of other columns than those that are released")
     for name, choice in plan.choices.items():
+        counted = {secret: prior.levels[1] for secret, prior in choice.empirical.items()}
+        require(all(plan.rows_per_secret.get(s) == rows for s, rows in counted.items()), "rows that do not add up")
         _check_choice(choice, plan)
         require(set(choice.empirical) == set(plan.secrets), "frequencies of other secrets")
         _check_bounds(name, choice, plan)

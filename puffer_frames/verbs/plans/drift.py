@@ -129,6 +129,16 @@ def restated(plan: Plan, /) -> Plan:
     return replace(plan, choices=restate(plan))
 
 
+def unproved_beliefs(plan: Plan, /, *, own_rows: bool) -> tuple[str, ...]:
+    """Beliefs of a plan from a file under which the loss was not computed again, with the rows of the plan at hand or
+    with others.
+    """
+    named = dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.words)
+    if plan.strata is not None or plan.is_joint:
+        return tuple(name for name in named if not (own_rows and name == "empirical"))
+    return tuple(name for name in named if name.startswith(("given ", "other table")))
+
+
 def check_own_rows(plan: Plan, seen: RowsSeen, /) -> None:
     """Raise PlanFileError where a plan from a file says something else than the rows that it was made from."""
     batch, alone = measure_rows(plan, seen), seen.joint is None or plan.is_joint
@@ -139,6 +149,8 @@ def check_own_rows(plan: Plan, seen: RowsSeen, /) -> None:
             raise refused("a scale at which its own rows lose more than was asked for")
         if not same and alone and plan.strata is None:
             raise refused("another loss than that of its own rows")
+    if plan.strata is None:
+        _check_values(plan, seen.protected(plan.request))
     counts: Mapping[Secret, int] = seen.protected(plan.request).rows_per_secret
     if plan.strata is not None:
         counts = _check_strata(plan, plan.strata, seen.by_stratum(len(plan.request.secret)))
@@ -147,6 +159,19 @@ def check_own_rows(plan: Plan, seen: RowsSeen, /) -> None:
             raise refused("values in other cells than those of its own rows")
     if counts != dict(plan.rows_per_secret):
         raise refused("other numbers of rows than its own")
+
+
+def _check_values(plan: Plan, seen: RowsSeen) -> None:
+    """Raise PlanFileError where a value occurs more or less often than the file says; cells may be wider there."""
+    for name, stored in plan.summaries.items():
+        found = seen.summaries.get(name)
+        if found is None:
+            continue
+        found = seen.in_widths({name: 2 * stored.radius}).summaries[name]
+        for secret, (values, often) in stored.counts.items() if found.radius == stored.radius else ():
+            own, counts = found.counts[secret]
+            if not (np.array_equal(own, values) and np.array_equal(counts, often)):
+                raise refused("other values than those of its own rows")
 
 
 def _check_strata(plan: Plan, strata: StrataChoices, parts: Mapping[Stratum, RowsSeen]) -> Mapping[Secret, int]:

@@ -333,7 +333,7 @@ def _certificate(
 ) -> Certificate:
     """What is guaranteed of the later release, its values not known yet."""
     counts, earlier = seen.rows_of_secrets(len(later.request.secret), given=False), chain.certificate
-    facts = release_facts(later, asked, earlier.kept, rows.warnings(list(counts.values())), None)
+    facts = release_facts(later, asked, earlier.kept, rows.warnings(list(counts.values())), counts, None)
     noted = noted and not any(statement.key == "refined-order" for statement in earlier.statements)
     facts = replace(facts, refines=[link["fingerprint"] for link in chain.links], order_noted=noted)
     secrets = tuple(counts) if later.pairs == "all" else later.secrets
