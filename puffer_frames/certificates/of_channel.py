@@ -125,12 +125,12 @@ def wider_losses(facts: ChannelFacts, /) -> dict[str, float]:
 def _wider_text(facts: ChannelFacts) -> str:
     losses = wider_losses(facts)
     table = "the table" if facts.batch is None else "the table of the plan"
-    population = f"under any law of these levels that {table} does not refute at 95 % "
+    population = f"under any law of these levels that {table} does not refute at 95 %: "
     if facts.target.delta:
         at = f"at epsilon {plain(facts.target.epsilon)}"
         largest = odds_of(rounded_up(facts.largest, digits=2))
-        return f"{population}delta at most {losses['population']:g} {at}; under any law of these levels {largest}"
-    return f"{population}{odds_of(losses['population'])}; under any law of these levels {odds_of(losses['any law'])}"
+        return f"{population}delta at most {losses['population']:g} {at}; under any law of these levels: {largest}"
+    return f"{population}{odds_of(losses['population'])}; under any law of these levels: {odds_of(losses['any law'])}"
 
 
 def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:

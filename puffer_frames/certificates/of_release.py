@@ -290,11 +290,8 @@ def odds_of(loss: float, /) -> str:
     """A pure loss in words: by how much it may change odds, rounded up."""
     if loss == math.inf:
         return "no bound"
-    if loss >= _LARGEST_LOSS:
-        return f"pure loss at most {loss:g}: odds may change by a factor of e^{loss:g}"
-    return (
-        f"pure loss at most {loss:g}: odds may change by a factor of at most {rounded_up(math.exp(loss), digits=3):g}"
-    )
+    factor = f"e^{loss:g}" if loss >= _LARGEST_LOSS else f"at most {rounded_up(math.exp(loss), digits=3):g}"
+    return f"pure loss at most {loss:g}, odds change by a factor of {factor}"
 
 
 def _wider(facts: ReleaseFacts) -> Iterator[Statement]:
@@ -305,8 +302,8 @@ def _wider(facts: ReleaseFacts) -> Iterator[Statement]:
     parts = []
     for name, choice in list(facts.choices.items())[: 1 if whole else None]:
         where = "on the domain" if name in facts.domain and not whole else f"on the range of {table}"
-        of = f" of {shown(name)} alone" if facts.several and not whole else ""
-        of += " of a row of these columns" * (facts.several and whole) + " of one row" * (facts.repeats.shares > 1)
+        of = f", of {shown(name)} alone" if facts.several and not whole else ""
+        of += ", of a row of these columns" * (facts.several and whole) + ", of one row" * (facts.repeats.shares > 1)
         for laws, words in (
             ("population", f"any law that {table} does not refute at 95 %"),
             ("any law", f"any law {where}"),
@@ -318,5 +315,5 @@ def _wider(facts: ReleaseFacts) -> Iterator[Statement]:
                 most = f"delta at most {loss:g} at epsilon {choice.wider[laws].epsilon:.6g}"
             else:
                 most = odds_of(loss)
-            parts.append(f"under {words} {most}{of}")
+            parts.append(f"under {words}{of}: {most}")
     yield say("wider", losses="; ".join(parts))

@@ -61,10 +61,11 @@ def headline(certificate: Fields, /) -> Headline:
     known = not (exceeds and (alone or not certificate.observed))
     for found in certificate.observed.values():
         loss, most = (found.hockey_stick, delta) if delta else (found.pure_loss, epsilon)
-        parts = max(1, round(epsilon / found.epsilon))  # rows or columns that share epsilon and delta
+        parts = max(1, round(certificate.epsilon / found.epsilon))  # rows or columns that share epsilon and delta
         if loss.upper * parts > most * (1 + _NEARLY):
             exceeds, known = True, known and not alone
-            epsilon, delta = (epsilon, max(delta, min(1.0, loss.upper * parts))) if delta else (loss.upper * parts, 0.0)
+            largest = rounded_up(loss.upper * parts, digits=3)
+            epsilon, delta = (epsilon, min(1.0, largest)) if delta else (largest, 0.0)
     return Headline(epsilon=epsilon if known else math.inf, delta=delta if known else 1.0, exceeds=exceeds)
 
 
@@ -76,9 +77,9 @@ def certificate_title(certificate: Fields, /) -> str:
     asked = f"epsilon = {plain(certificate.epsilon)}{delta}"
     title = f"Certificate of {kind}Pufferfish privacy, {asked}"
     if found.exceeds:
-        loss = f"a pure loss of {_up(found.epsilon)}"
+        loss = f"a pure loss of {found.epsilon:g}"
         if certificate.delta:
-            loss = f"a delta of {_up(found.delta)} at epsilon = {plain(certificate.epsilon)}"
+            loss = f"a delta of {found.delta:g} at epsilon = {plain(certificate.epsilon)}"
         if math.isinf(found.epsilon):
             loss = "more, without a known bound,"
         title = f"Certificate of Pufferfish privacy: {loss} for these rows, where {asked} was asked for"
@@ -93,10 +94,6 @@ def _beside(certificate: Fields) -> list[str]:
     }
     found = {statement.key for statement in certificate.statements}
     return [text for key, text in texts.items() if key in found]
-
-
-def _up(number: float) -> str:
-    return f"{rounded_up(number, digits=3):g}"
 
 
 def warning_texts(certificate: Fields, /) -> list[str]:

@@ -108,7 +108,8 @@ def test_csv_with_a_saved_certificate(people, tmp_path):
     again = pd.read_csv(tmp_path / "release.csv", **exact)
     assert Certificate.load(tmp_path / "release.json").verify(again) == "unsigned: cannot be trusted"
     assert (
-        verify(pl.read_csv(tmp_path / "release.csv"), Certificate.load(tmp_path / "release.json")) == "unsigned: cannot be trusted"
+        verify(pl.read_csv(tmp_path / "release.csv"), Certificate.load(tmp_path / "release.json"))
+        == "unsigned: cannot be trusted"
     )
 
 

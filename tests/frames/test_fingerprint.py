@@ -62,7 +62,9 @@ def test_a_changed_kept_column_is_noticed(make_frame, name):
     assert certificate.verify(released) == "unsigned: cannot be trusted"
     score = dict(entries(released))["score"]
     for elsewhere in LOCAL_KINDS:
-        assert certificate.verify(build_frame(elsewhere, {"score": score, "more": kept})) == "unsigned: cannot be trusted"
+        assert (
+            certificate.verify(build_frame(elsewhere, {"score": score, "more": kept})) == "unsigned: cannot be trusted"
+        )
         assert certificate.verify(build_frame(elsewhere, {"score": score, "more": other})) == "derived"
 
 

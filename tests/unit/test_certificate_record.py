@@ -40,7 +40,7 @@ def test_the_documented_schema_describes_every_field():
     names = {field.name for field in fields(Certificate)} - {"extra"}
     assert set(schema["properties"]) == names
     optional = {"issuer", "dataset", "created", "intended_use", "contact", "derived", "signature", "wider", "channels"}
-    optional |= {"given", "strata", "unit", "unit_rows", "releases", "refines", "processed"}
+    optional |= {"warnings", "given", "strata", "unit", "unit_rows", "releases", "refines", "processed"}
     assert set(schema["required"]) == names - optional
 
 

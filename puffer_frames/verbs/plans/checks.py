@@ -207,8 +207,11 @@ def _check_bounds(name: str, choice: Choice, plan: Plan) -> None:
     if every and domain is None:
         extent = plan.summaries[name].extent
         require(plan.summaries[name].radius > 0 or bounds == extent, "bounds beyond those of the values")
-    clips = domain is not None or (any(belief.clips for belief in asked) and name not in plan.levels)
-    require(choice.clips == clips or plan.strata is not None, "values that are clipped, or not")
+    widened = any(belief.clips for belief in asked)
+    if plan.strata is not None:  # beliefs that are no words are about values within the range of the table
+        widened = choice.theorem is not BOUNDED and not all(isinstance(one, str) for one in plan.request.beliefs)
+    clips = domain is not None or (widened and name not in plan.levels)
+    require(choice.clips == clips, "values that are clipped, or not")
     for prior in choice.empirical.values():
         inside = bounds[0] <= prior.means[0] + prior.radius and prior.means[-1] - prior.radius <= bounds[1]
         require(inside or name in plan.levels, "observed values beyond the bounds")
@@ -263,7 +266,8 @@ def _check_strata(plan: Plan, strata: StrataChoices) -> None:
     for name, common in plan.choices.items():
         require(not common.adds_up or ranged, "epsilons that add up in strata")
         require(not common.wider and not common.remarks - {"by delta"}, "what is not known of strata")
-        require(not common.none_needed or not common.scale or not exact, "no noise needed where there is some")
+        free = bool(exact) and request.calibration == "theorem"
+        require(not common.none_needed or not common.scale or free, "no noise needed where there is some")
         if exact:
             own = largest(choices[name] for choices in exact)
             same = own.verified == common.verified and own.observed == common.observed and own.theorem is common.theorem

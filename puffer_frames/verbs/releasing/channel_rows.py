@@ -110,7 +110,7 @@ def _facts(
         rows_per_secret=plan.protected_rows(rows_per_secret),
         rare=int((plan.column.pooled < RARE).sum()) if plan.column.codes is not None else 0,
         population=plan.population,
-        largest=plan.largest_loss,
+        largest=plan.largest_loss if plan.options.cap is None else min(plan.largest_loss, plan.options.cap),
         publish=asked.publish,
         shuffled=asked.layout.shuffle,
         seeded=asked.drawing.seeded,
