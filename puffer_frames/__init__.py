@@ -5,7 +5,7 @@
 >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
 >>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.1)
 >>> released.puffer.verify()
-'intact, unsigned'
+'unsigned: cannot be trusted'
 """
 
 from typing import TYPE_CHECKING, Any

@@ -96,7 +96,14 @@ def test_folders_are_those_of_the_package_in_the_order_of_imports():
 def test_the_glossary_has_one_entry_for_each_word():
     words = re.findall(r"^\*\*(.+?)\.\*\*", prose("docs/glossary.md"), flags=re.M)
     assert len(words) == len(set(words)) >= 40
-    for verdict in ("intact", "intact, unsigned", "intact, signature not checked", "derived", "uncovered", "forged"):
+    for verdict in (
+        "intact",
+        "unsigned: cannot be trusted",
+        "intact, signature not checked",
+        "derived",
+        "uncovered",
+        "forged",
+    ):
         assert f'"{verdict}"' in prose("docs/glossary.md")
 
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from puffer_frames.certificates.sentences import SENTENCES, WARNINGS
 from puffer_frames.errors import ArgumentError
 
+_WITH_WARNINGS = 5
+"""From this second number of the schema on a record names the sentences that warn."""
+_COMPOSED = (
+    *("adds-up", "adds-up-rows", "one-release", "planned-releases"),
+    *("channel-again", "channel-again-capped"),
+)
 SCHEMA_FILE = Path(__file__).with_name("certificate.schema.json")
 """The JSON Schema of the record; docs/certificate.schema.json is the same."""
 
@@ -46,6 +53,46 @@ def check_plain(plain: object, /, *, schema: str) -> None:
         if any(_exceeds(each, plain["epsilon"], plain["delta"]) for each in beliefs.values()):
             raise refused("a loss that is more than epsilon and delta")
     _check_columns(plain)
+    _check_sentences(plain)
+
+
+def _check_sentences(plain: Mapping[str, Any]) -> None:
+    """A record without a sentence that every release of its kind has is none."""
+    keys = {statement["key"] for statement in plain["statements"]}
+    if not set(plain.get("warnings", ())) <= keys:
+        raise refused("a warning without its sentence")
+    if _minor(plain["schema"]) >= _WITH_WARNINGS and not keys & set(WARNINGS) <= set(plain.get("warnings", ())):
+        raise refused("a sentence that warns and is not among the warnings")
+    wrong = [s["key"] for s in plain["statements"] if s["key"] in SENTENCES and s["kind"] != SENTENCES[s["key"]][0]]
+    if wrong:
+        raise refused(f"another kind of sentence for {wrong[0]!r}")
+    for needed in _mandatory(plain):
+        if not keys & set(needed):
+            raise refused(f"none of the sentences {', '.join(map(repr, needed))}, which it must have")
+
+
+def _mandatory(plain: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """Of each of these at least one must be there."""
+    noisy = any(float(scale) for scale in plain["scales"].values()) or plain["theorem"] == "channel"
+    if plain["reproducible"] and noisy:
+        yield ("warning-seed",)
+    if plain["answers"]:
+        yield ("units", "chain", "any-dependence")
+        yield ("other-answers",)
+        return
+    yield ("records", "units")
+    yield ("beliefs",)
+    yield _COMPOSED
+    yield ("other-columns",)
+    yield ("learned", "channel-learned")
+    if not plain.get("unit"):
+        yield ("per-record",)
+    if plain["kept"]:
+        yield ("kept",)
+    if plain.get("given"):
+        yield ("given-alone",)
+    if plain["pairs"] != "all":
+        yield ("secrets-each",) if plain["pairs"] == "each" else ("listed-pairs",)
 
 
 def _check_columns(plain: Mapping[str, Any]) -> None:
@@ -110,6 +157,11 @@ def _check_refined(plain: Mapping[str, Any]) -> None:
 def _major(version: str) -> int:
     first = version.partition(".")[0]
     return int(first) if first.isascii() and first.isdigit() else 0
+
+
+def _minor(version: str) -> int:
+    rest = version.partition(".")[2]
+    return int(rest) if rest.isascii() and rest.isdigit() else 0
 
 
 def _exceeds(measured: Mapping[str, Any], epsilon: float, delta: float) -> bool:

@@ -11,7 +11,7 @@ from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.usefulness import Usefulness
 from puffer_frames.priors.pairs import ProtectedPairs
 
-SCHEMA = "1.4"
+SCHEMA = "1.5"
 """Version of the record: another first number is another meaning; a larger second one adds fields."""
 
 
@@ -78,8 +78,11 @@ class Fields:
     """SHA-256 over the names, kinds and values of the released columns; that of a Spark frame begins with "rows:"."""
     wider: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """The loss at the scale, per column, under every law that the table of the plan does not refute at 95 %
-    ("population") and under any law on the domain, or the range of that table ("any law"): the pure loss where delta is
-    0, else the delta at epsilon. At most these numbers, which are rounded up to two digits."""
+    ("population") and under any law on the domain, the range of that table or its levels ("any law"): the pure loss
+    where delta is 0, else the delta at epsilon. At most these numbers, which are rounded up to two digits. Of columns
+    whose scales were found together, or that have one channel, they are of a row."""
+    warnings: tuple[str, ...] = ()
+    """Keys of the statements that warn of this release: each of them is shown first, and marked."""
     channels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Of columns that were released through a channel, which have no scale: what counts as error ("cost"), which share
     of wrong rows is covered ("radius"), the loss under any law at all ("cap"), what is kept on average ("preserve");

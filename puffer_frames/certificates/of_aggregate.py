@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from puffer_frames.certificates.of_release import weak
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.noise.family import Noise
@@ -130,6 +131,7 @@ def _law(facts: AggregateFacts) -> str:
 
 def _losses(facts: AggregateFacts) -> Iterator[Statement]:
     delta, noisy = facts.target.delta, facts.noisy
+    yield from weak(facts.target, {}, rows=0)
     if len(noisy) > 1:
         yield say("shared", answers=_listed(noisy).capitalize(), deltas=" and delta" * (delta > 0))
     bare = [name for name, choice in facts.choices.items() if not choice.scale]

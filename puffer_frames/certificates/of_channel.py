@@ -6,18 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from puffer_frames.certificates.of_release import absent_secrets, left_out, seen
+from puffer_frames.certificates.of_release import absent_secrets, left_out, odds_of, seen, weak
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.errors import PufferWarning
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.numbers.presentation import plain, shown_names
+from puffer_frames.numbers.presentation import plain, rounded_up, shown_names
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.pairs import ProtectedPairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.channels.best import FoundChannel
+from puffer_frames.scales.channels.column import RARE
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.drift import Batch
 
@@ -52,6 +53,14 @@ class ChannelFacts:
     """Whether values beyond public bounds were moved to them."""
     keep: Sequence[str]
     warnings: Sequence[PufferWarning]
+    rows_per_secret: Mapping[Secret, int]
+    """Rows of each protected secret that are released."""
+    rare: int
+    """How many levels have few rows."""
+    population: Verification
+    """The loss under every law of these levels that the table of the plan does not refute at 95 %."""
+    largest: float
+    """The pure loss under any law of these levels."""
     publish: Sequence[str]
     """What of the plan the curator chose to print."""
     shuffled: bool
@@ -98,10 +107,30 @@ def _proved(facts: ChannelFacts) -> Iterator[Statement]:
         yield say("channel-radius", radius=facts.radius)
     if facts.options.cap is not None:
         yield say("channel-cap", cap=plain(facts.options.cap))
+    yield say("wider", losses=_wider_text(facts))
     if facts.batch is not None:
         for found in facts.batch.exceeded.values():
             yield say("observed-exceeds", what=shown_names(facts.columns), found=found)
         yield from absent_secrets(facts.batch, of=facts.secrets)
+
+
+def wider_losses(facts: ChannelFacts, /) -> dict[str, float]:
+    """The losses under laws beyond the beliefs, rounded up: they are statistics of the table."""
+    if facts.target.delta:
+        return {"population": rounded_up(facts.population.hockey_stick.upper, digits=2)}
+    found = {"population": facts.population.pure_loss.upper, "any law": facts.largest}
+    return {laws: rounded_up(loss, digits=2) for laws, loss in found.items()}
+
+
+def _wider_text(facts: ChannelFacts) -> str:
+    losses = wider_losses(facts)
+    table = "the table" if facts.batch is None else "the table of the plan"
+    population = f"under any law of these levels that {table} does not refute at 95 %: "
+    if facts.target.delta:
+        at = f"at epsilon {plain(facts.target.epsilon)}"
+        largest = odds_of(rounded_up(facts.largest, digits=2))
+        return f"{population}delta at most {losses['population']:g} {at}; under any law of these levels: {largest}"
+    return f"{population}{odds_of(losses['population'])}; under any law of these levels: {odds_of(losses['any law'])}"
 
 
 def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:
@@ -119,6 +148,9 @@ def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:
     if printed := [word for word in ("expected_error", "lower_bound") if word in facts.publish]:
         yield say("channel-figures", figures=" and ".join(printed).replace("_", " "))
     yield from seen(facts.warnings)
+    yield from weak(facts.target, facts.rows_per_secret, rows=sum(facts.rows_per_secret.values()))
+    if facts.rare:
+        yield say("rare-levels", levels=f"{facts.rare:,}", fewest=RARE)
     yield from left_out(facts.pairs, facts.keep, facts.nulls)
 
 

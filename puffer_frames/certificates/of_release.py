@@ -4,96 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from puffer_frames.certificates.release_facts import ReleaseFacts
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import excess_text, measured_text
-from puffer_frames.noise.family import Noise
-from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.refining import on_first_grid
 from puffer_frames.numbers.presentation import plain, rounded_up, shown, shown_names, upper_text
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import ProtectedPairs
+from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.cautions import FEWEST_ROWS, LARGE_EPSILON, few_rows
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch
-from puffer_frames.scales.joint.measured_rows import any_joint_loss
 from puffer_frames.scales.learned import LearnedBelief, Population
-from puffer_frames.scales.repeats import Repeats
 from puffer_frames.scales.strata import StrataChoices
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReleaseFacts:
-    """What the sentences of a release depend on."""
-
-    choices: Mapping[str, Choice]
-    """The scale and why, per column."""
-    target: Target
-    noise: Noise
-    pairs: ProtectedPairs
-    domain: Mapping[str, Bounds]
-    nulls: str
-    secrets: int
-    """How many secrets the plan has."""
-    batch: Batch | None
-    """What was measured on other rows than those that the plan was made from."""
-    remapped: Sequence[str]
-    """Names of the columns whose noisy values were replaced by values of the column."""
-    keep: Sequence[str]
-    """Names of the kept columns, and of the kept levels of an index."""
-    warnings: Sequence[PufferWarning]
-    """What was seen of the order of the rows and of kept columns."""
-    done: str
-    """What was done after the noise, in words."""
-    seeded: bool
-    """Whether the noise came from a seed."""
-    responses: Mapping[str, tuple[int, float, float]]
-    """Of columns of labels with randomised response the number of levels, and the least and largest share of changed
-    labels in any stratum."""
-    repeats: Repeats
-    """How many rows of a unit and how many releases the guarantee is for."""
-    unit: str
-    """Name of the unit's column, or empty."""
-    merged: int
-    """How many strata were merged into one."""
-    sampled: bool
-    """Whether rows of units beyond those were left out."""
-    strata: StrataChoices | None
-    """The scales per stratum, where the guarantee conditions on columns."""
-    shuffled: bool = False
-    """Whether the rows were put into a random order."""
-    refines: Sequence[str] = ()
-    """Fingerprints of earlier releases with more noise."""
-    order_noted: bool = True
-    """Whether it is certain that the rows stood in the same order in these."""
-
-    @property
-    def several(self) -> bool:
-        """Whether there are several columns."""
-        return len(self.choices) > 1
-
-    @property
-    def joint(self) -> bool:
-        """Whether the scales of several columns were found together, for whole rows."""
-        return any(choice.theorem.whole_rows for choice in self.choices.values())
-
-    @property
-    def coupled(self) -> bool:
-        """Whether these rest on a coupling."""
-        return self.joint and all(choice.theorem.coupled for choice in self.choices.values())
-
-    @property
-    def joint_any_law(self) -> float:
-        """The pure loss of a row under any law on the ranges, rounded up to two digits."""
-        return rounded_up(any_joint_loss(self.choices.values()), digits=2)
-
-    @property
-    def noisy(self) -> bool:
-        """Whether any column has noise."""
-        return any(choice.scale for choice in self.choices.values())
+_MOST_NAMED = 6
+_LARGEST_LOSS = 30.0
+"""Beyond this the factor of odds is no figure that anybody reads."""
 
 
 def release_statements(facts: ReleaseFacts, /) -> tuple[Statement, ...]:
@@ -119,6 +50,8 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
             yield say("population", confidence=f"{100 * belief.confidence:.6g}")
     if facts.batch is not None:
         yield say("other-rows")
+    if facts.unproved:
+        yield say("from-file", beliefs=", ".join(facts.unproved))
     if facts.joint:
         by_delta = any("by delta" in choice.remarks for choice in facts.choices.values())
         yield say("joint-coupled" if facts.coupled else "joint-delta" if by_delta else "joint-exact")
@@ -149,8 +82,11 @@ def _of_strata(facts: ReleaseFacts, strata: StrataChoices) -> Iterator[Statement
     given, count = shown_names(strata.given), f"{len(strata.choices):,}"
     yield say("given", given=given)
     yield say("given-alone", given=given)
-    if strata.lacking:
-        yield say("given-lacking", given=given, lacking=f"{strata.lacking:,}", strata=count)
+    lacking, present = strata.lacking, len(strata.choices)
+    if facts.batch is not None:
+        lacking, present = facts.batch.lacking, facts.batch.parts
+    if lacking:
+        yield say("given-lacking", given=given, lacking=f"{lacking:,}", strata=f"{present:,}")
     if facts.merged:
         yield say("strata-merged", merged=f"{facts.merged:,}", minimum=f"{strata.minimum:,}", given=given)
     if strata.small:
@@ -196,7 +132,21 @@ def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
 
 
 def _seen(facts: ReleaseFacts) -> Iterator[Statement]:
-    return seen(facts.warnings)
+    yield from seen(facts.warnings)
+    yield from weak(facts.target, facts.rows_per_secret, rows=facts.rows)
+
+
+def weak(target: Target, rows_per_secret: Mapping[Secret, int], /, *, rows: int) -> Iterator[Statement]:
+    """That the guarantee says little: of a large epsilon or delta, and of secrets in few rows."""
+    few = few_rows(rows_per_secret)
+    if few:
+        more = f" and {len(few) - _MOST_NAMED:,} more" if len(few) > _MOST_NAMED else ""
+        named = ", ".join(shown(repr(secret)) for secret in few[:_MOST_NAMED]) + more
+        yield say("few-rows", fewest=FEWEST_ROWS, secrets=named)
+    if target.epsilon > LARGE_EPSILON:
+        yield say("weak-epsilon")
+    if target.delta * rows >= 1:
+        yield say("weak-delta")
 
 
 def seen(warnings: Sequence[PufferWarning], /) -> Iterator[Statement]:
@@ -329,27 +279,53 @@ def _beliefs_text(choices: Sequence[Choice]) -> str:
     return found[0] if len(found) == 1 else f"one of these: {'; '.join(found)}"
 
 
-def wider_losses(choice: Choice, /, *, delta: float) -> dict[str, float]:
-    """The losses under laws beyond the beliefs, rounded up: they are statistics of the table."""
+def wider_losses(facts: ReleaseFacts, /) -> dict[str, dict[str, float]]:
+    """The losses under laws beyond the beliefs, per column, rounded up: they are statistics of the table.
+
+    Of strata, and of columns whose scales were found together, the largest under any law alone is known, and of pure
+    privacy: within a stratum the loss of the whole range at its scales.
+    """
+    delta = facts.target.delta
+    if facts.joint or facts.strata is not None:
+        most = facts.any_law_of_rows
+        return {} if delta or most is None else {name: {"any law": most} for name in facts.choices}
     return {
-        laws: rounded_up((found.hockey_stick if delta else found.pure_loss).upper, digits=2)
-        for laws, found in choice.wider.items()
+        name: {
+            laws: rounded_up((found.hockey_stick if delta else found.pure_loss).upper, digits=2)
+            for laws, found in choice.wider.items()
+        }
+        for name, choice in facts.choices.items()
     }
 
 
+def odds_of(loss: float, /) -> str:
+    """A pure loss in words: by how much it may change odds, rounded up."""
+    if loss == math.inf:
+        return "no bound"
+    factor = f"e^{loss:g}" if loss >= _LARGEST_LOSS else f"at most {rounded_up(math.exp(loss), digits=3):g}"
+    return f"pure loss at most {loss:g}, odds change by a factor of {factor}"
+
+
 def _wider(facts: ReleaseFacts) -> Iterator[Statement]:
-    """The loss at the scale under wider laws, per column."""
-    delta = facts.target.delta
-    figure = "delta" if delta else "pure loss"
+    """The loss at the scale under wider laws, per column; of whole rows where their scales were found together."""
+    delta, losses = facts.target.delta, wider_losses(facts)
     table = "the table" if facts.batch is None else "the table of the plan"
-    words = {"population": f"any law that {table} does not refute at 95 %", "any law": "any law {where}"}
+    whole = facts.joint or facts.strata is not None
     parts = []
-    for name, choice in facts.choices.items():
-        where = "on the domain" if name in facts.domain else f"on the range of {table}"
-        of = f" of {shown(name)} alone" if facts.several else ""
-        for laws, loss in wider_losses(choice, delta=delta).items():
-            most = "no bound" if loss == math.inf else f"{figure} at most {loss:g}"
-            at = f" at epsilon {upper_text(choice.wider[laws].epsilon)}" if delta else ""
-            parts.append(f"under {words[laws].format(where=where)} {most}{at}{of}")
-    if parts:
-        yield say("wider", losses="; ".join(parts))
+    for name, choice in list(facts.choices.items())[: 1 if whole else None]:
+        where = "on the domain" if name in facts.domain and not whole else f"on the range of {table}"
+        of = f", of {shown(name)} alone" if facts.several and not whole else ""
+        of += ", of a row of these columns" * (facts.several and whole) + ", of one row" * (facts.repeats.shares > 1)
+        for laws, words in (
+            ("population", f"any law that {table} does not refute at 95 %"),
+            ("any law", f"any law {where}"),
+        ):
+            loss = losses.get(name, {}).get(laws)
+            if loss is None:
+                most = "not computed"
+            elif delta:
+                most = f"delta at most {loss:g} at epsilon {upper_text(choice.wider[laws].epsilon)}"
+            else:
+                most = odds_of(loss)
+            parts.append(f"under {words}{of}: {most}")
+    yield say("wider", losses="; ".join(parts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from puffer_frames.certificates.of_release import weak
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.noise.family import Noise
@@ -87,6 +88,7 @@ def _law(facts: SeriesFacts) -> str:
 
 def _counted(facts: SeriesFacts) -> Iterator[Statement]:
     released = facts.released
+    yield from weak(facts.target, {}, rows=0)
     if released.several and not released.derived:
         how = ": one count less, another one more"
         yield say("lipschitz", what="the counts of a histogram together", most=released.lipschitz, how=how)

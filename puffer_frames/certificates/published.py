@@ -11,7 +11,7 @@ from puffer_frames.certificates.exports.registry import registry_record
 from puffer_frames.certificates.exports.yaml_text import yaml_text
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.page import certificate_page
-from puffer_frames.certificates.report.saved import check_path
+from puffer_frames.certificates.report.saved import check_path, digest_of_file
 from puffer_frames.errors import short_traceback
 from puffer_frames.frames.files import write_text
 
@@ -30,6 +30,7 @@ class Published(Fields):
         ledger: object = None,
         audit: object = None,
         justification: str | None = None,
+        file: str | Path | None = None,
         overwrite: bool = False,
     ) -> None:
         """Write the certificate as a page that a person can read, print and sign.
@@ -44,6 +45,9 @@ class Published(Fields):
             What a test of the release returned: anything with `passed`. Of its figures nothing is printed.
         justification : str, optional
             Why this epsilon was chosen, in the words of whoever issues the release.
+        file : str or Path, optional
+            The file that is published, with the release or this certificate: the page states its SHA-256, and the
+            commands that check it.
         overwrite : bool
             Replace a file that is there.
 
@@ -55,7 +59,7 @@ class Published(Fields):
         LedgerError
             For a line of the ledger that no release has written.
         OSError
-            Where the file cannot be written there.
+            Where the page cannot be written there, and the file that is published cannot be read.
 
         Notes
         -----
@@ -71,7 +75,9 @@ class Published(Fields):
         >>> released.puffer.certificate.report(tempfile.mkdtemp() + "/release.html", justification="A usual value.")
         """
         place = check_path(path, overwrite=overwrite)
-        write_text(certificate_page(self, ledger=ledger, audit=audit, justification=justification), place)
+        digest = None if file is None else digest_of_file(file)
+        page = certificate_page(self, ledger=ledger, audit=audit, justification=justification, digest=digest)
+        write_text(page, place)
 
     @short_traceback
     def to_registry(

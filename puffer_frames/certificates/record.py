@@ -36,7 +36,7 @@ MOST_VALUES = 12
 """So many values of the secret are named."""
 
 Verdict: TypeAlias = Literal[
-    "intact", "intact, unsigned", "intact, signature not checked", "derived", "uncovered", "forged"
+    "intact", "unsigned: cannot be trusted", "intact, signature not checked", "derived", "uncovered", "forged"
 ]
 
 
@@ -84,7 +84,7 @@ class Certificate(Published):
             for column, found in self.processed.items()
         }
         # records of earlier versions have no such fields, and a signature covers what there is
-        for name in ("wider", "channels", "given", "strata", "unit", "refines", "processed"):
+        for name in ("wider", "warnings", "channels", "given", "strata", "unit", "refines", "processed"):
             if not plain[name]:
                 del plain[name]
         for name in ("unit_rows", "releases"):
@@ -136,6 +136,7 @@ class Certificate(Published):
             for column, found in plain.get("wider", {}).items()
         }
         values["given"] = tuple(plain.get("given", ()))
+        values["warnings"] = tuple(plain.get("warnings", ()))
         values["strata"] = tuple(
             {"given": tuple(found["given"])}
             | {
@@ -234,10 +235,11 @@ class Certificate(Published):
         "intact"
             The columns and values of the release, in its order (in any order for a release of a Spark frame), and a
             signature of the given key.
-        "intact, unsigned"
-            The same; the certificate has no signature, so that whoever edited it is not found.
+        "unsigned: cannot be trusted"
+            The columns and values that the record names; but it has no signature, so that whoever edited the record, or
+            wrote another one for other values, is not found.
         "intact, signature not checked"
-            The same; the certificate has a signature, and no key was given.
+            The columns and values of the release; the certificate has a signature, and no key was given.
         "derived"
             Only columns of the release, with other values, rows or order. Post-processing of a release keeps its
             guarantee, but that nothing else was done cannot be checked.
@@ -258,7 +260,7 @@ class Certificate(Published):
             return found
         if public_key is not None:
             return "intact"
-        return "intact, unsigned" if self.signature is None else "intact, signature not checked"
+        return "unsigned: cannot be trusted" if self.signature is None else "intact, signature not checked"
 
     @short_traceback
     def attach(self, frame: NativeFrame, /, *, derived: bool = False) -> NativeFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from puffer_frames.certificates.channel_sentences import CHANNEL_SENTENCES
 from puffer_frames.certificates.statement import Kind, Statement
@@ -42,6 +42,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "The rows of each secret are independent draws from a population, one row per person.",
     ),
     "unit-rows": ("assumed", "The rows of each unit are independent draws from a population of its own."),
+    "from-file": (
+        "assumed",
+        "The plan was read from a file that does not hold these beliefs' laws: {beliefs}. That the noise hides the "
+        "secret under them is what the file says; it was not computed again.",
+    ),
     "other-rows": (
         "assumed",
         "The scale was calibrated on other rows than these. The beliefs are those learned there.",
@@ -193,6 +198,23 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "kept-tells": ("measured", "From {kept}, which is kept, {determines} can be told (share {share})."),
     "order-tells": ("measured", "The order of the rows tells more than a random one: {reasons}."),
+    "few-rows": (
+        "measured",
+        "These secrets have fewer than {fewest} rows each: {secrets}. Their observed frequencies say little about "
+        "anybody else's, and the scale leans on single records.",
+    ),
+    "rare-levels": (
+        "measured",
+        "{levels} of the levels have fewer than {fewest} rows each: a released one may be that of one person.",
+    ),
+    "weak-epsilon": (
+        "proved",
+        "Epsilon is above 10: a reader who gave a secret 50 % may come to 99.99 % and more.",
+    ),
+    "weak-delta": (
+        "proved",
+        "Delta times the number of rows is 1 or more: a release that publishes the secret of one row in full meets it.",
+    ),
     "upper-bound": (
         "measured",
         "The loss of a unit that adds several rows of both signs is an upper bound: less noise might do.",
@@ -319,6 +341,19 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     **CHANNEL_SENTENCES,
 }
 """Kind and text per sentence; braces are filled in by `say`."""
+
+
+WARNINGS = (
+    *("warning-seed", "observed-exceeds", "order-tells", "kept-tells", "few-rows", "rare-levels"),
+    *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise"),
+)
+"""Sentences that warn of a release, in the order in which they are shown."""
+
+
+def warnings_of(statements: Iterable[Statement], /) -> tuple[str, ...]:
+    """Keys of the statements that warn."""
+    found = {statement.key for statement in statements}
+    return tuple(key for key in WARNINGS if key in found)
 
 
 def say(key: str, /, **parts: object) -> Statement:

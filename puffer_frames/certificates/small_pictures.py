@@ -22,7 +22,7 @@ def certificate_pictures(certificate: Fields, /) -> list[str]:
         if published is not None and scale and math.isfinite(published) and not certificate.strata:
             entries = [("published", published, f"{published:.4g}"), ("used", scale, f"{scale:.4g}")]
             found.append(bars(entries, title=f"Scale of the noise: {_short(name)}"))
-    for name in certificate.observed:
+    for name in sorted(certificate.observed, key=lambda name: -_losses(certificate, name)[0][1]):
         if len(found) >= 2 * _MOST_COLUMNS:
             break
         losses = _losses(certificate, name)

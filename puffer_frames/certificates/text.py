@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from puffer_frames.certificates.fields import Fields
+from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.noise.families import WORDS
-from puffer_frames.numbers.presentation import Rows, odds_text, plain, shown, shown_names
+from puffer_frames.numbers.presentation import WARNING, Rows, odds_text, plain, rounded_up, shown, shown_names
 
 _SYMBOLS = {noise.title: noise.symbol for noise in WORDS.values()} | {"discrete Laplace": "scale b"}
 _NO_NOISE = "NONE was added"
@@ -22,6 +24,8 @@ _LABELS = {
 """Kinds of statements in the order in which they are shown; technical ones come last."""
 _ON_GRID = 1e-6
 """What the rounding of the values to the grid costs at most, as a share of the scale."""
+_NEARLY = 1e-9
+"""What rounding makes of a loss that is what was asked for."""
 _EQUAL = 1.005
 """Scales whose ratio is below this are as good as the same."""
 _FEW_COLUMNS = 4
@@ -35,16 +39,74 @@ _COSTS = {
 _ABOUT = ("issuer", "dataset", "created", "intended_use", "contact")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headline:
+    """What title, promise and pictures say: what was asked for, or the loss that was measured where it is more."""
+
+    epsilon: float
+    """Infinite where no bound is known."""
+    delta: float
+    exceeds: bool
+    """Whether it is more than was asked for."""
+
+
+def headline(certificate: Fields, /) -> Headline:
+    """The largest loss measured for the released rows, and at least what was asked for.
+
+    Losses of one of several rows of a unit add; of several columns that were measured one by one no bound is known.
+    """
+    epsilon, delta = certificate.epsilon, certificate.delta
+    exceeds = any(statement.key == "observed-exceeds" for statement in certificate.statements)
+    alone = len(certificate.public) > 1 and not (_is_of_rows(certificate) or certificate.theorem == "channel")
+    known = not (exceeds and (alone or not certificate.observed))
+    for found in certificate.observed.values():
+        loss, most = (found.hockey_stick, delta) if delta else (found.pure_loss, epsilon)
+        parts = max(1, round(certificate.epsilon / found.epsilon))  # rows or columns that share epsilon and delta
+        if loss.upper * parts > most * (1 + _NEARLY):
+            exceeds, known = True, known and not alone
+            largest = rounded_up(loss.upper * parts, digits=3)
+            epsilon, delta = (epsilon, min(1.0, largest)) if delta else (largest, 0.0)
+    return Headline(epsilon=epsilon if known else math.inf, delta=delta if known else 1.0, exceeds=exceeds)
+
+
 def certificate_title(certificate: Fields, /) -> str:
-    """The first line."""
+    """The first line: the largest loss that is known of the release."""
+    found = headline(certificate)
     kind = "pure " if certificate.delta == 0 else ""
     delta = "" if certificate.delta == 0 else f", delta = {plain(certificate.delta)}"
-    return f"Certificate of {kind}Pufferfish privacy, epsilon = {plain(certificate.epsilon)}{delta}"
+    asked = f"epsilon = {plain(certificate.epsilon)}{delta}"
+    title = f"Certificate of {kind}Pufferfish privacy, {asked}"
+    if found.exceeds:
+        loss = f"a pure loss of {found.epsilon:g}"
+        if certificate.delta:
+            loss = f"a delta of {found.delta:g} at epsilon = {plain(certificate.epsilon)}"
+        if math.isinf(found.epsilon):
+            loss = "more, without a known bound,"
+        title = f"Certificate of Pufferfish privacy: {loss} for these rows, where {asked} was asked for"
+    return title + "".join(f"; {text}" for text in _beside(certificate))
+
+
+def _beside(certificate: Fields) -> list[str]:
+    """What tells more than the title says, whatever the noise."""
+    texts = {
+        "order-tells": "NOT of the order of the rows, which tells more",
+        "kept-tells": "NOT beside kept columns that tell more",
+    }
+    found = {statement.key for statement in certificate.statements}
+    return [text for key, text in texts.items() if key in found]
+
+
+def warning_texts(certificate: Fields, /) -> list[str]:
+    """The sentences that warn, also of a record of an earlier version."""
+    keys = tuple(dict.fromkeys((*certificate.warnings, *warnings_of(certificate.statements))))
+    return [statement.text for key in keys for statement in certificate.statements if statement.key == key]
 
 
 def certificate_rows(certificate: Fields, /) -> Rows:
     """Labels and texts, in order: what is claimed, on what grounds, what is not covered, what it was made with."""
-    rows = [("protects", certificate.subject)]
+    warned = warning_texts(certificate)
+    rows = [(WARNING, text) for text in warned]
+    rows.append(("protects", certificate.subject))
     if certificate.secret_values:
         rows.append(("covers", _values_text(certificate)))
     rows.append(("released", _released_text(certificate)))
@@ -60,14 +122,14 @@ def certificate_rows(certificate: Fields, /) -> Rows:
         ]
     rows += _measured_rows(certificate)
     for kind, label in _LABELS.items():
-        texts = [statement.text for statement in certificate.statements if statement.kind == kind]
+        texts = [s.text for s in certificate.statements if s.kind == kind and s.text not in warned]
         rows += [(label if k == 0 else "", text) for k, text in enumerate(texts)]
     if certificate.derived:
         rows.append(("derived", "the frame or file with this record was changed after the release"))
     given = [(name, getattr(certificate, name)) for name in _ABOUT]
     rows += [(name.replace("_", " "), shown(text)) for name, text in given if text]
     rows.append(
-        ("signature", "Ed25519" if certificate.signature else "none: a change to this record cannot be detected")
+        ("signature", "Ed25519" if certificate.signature else "unsigned: cannot be trusted, a change is not detected")
     )
     rows.append(("fingerprint", f"{fingerprint_text(certificate.fingerprint)}, puffer_frames {certificate.version}"))
     known = (*_LABELS, "technical")
@@ -77,8 +139,14 @@ def certificate_rows(certificate: Fields, /) -> Rows:
 
 def meaning_text(certificate: Fields, /) -> str:
     """What epsilon and delta mean for a reader of this release."""
-    odds = odds_text(what_text(certificate), epsilon=certificate.epsilon, delta=certificate.delta)
-    return odds + _scope(certificate)
+    found, what = headline(certificate), what_text(certificate)
+    if math.isinf(found.epsilon):
+        return f"no bound is known of what {what} can tell: more was lost by these rows than was asked for"
+    odds = odds_text(what, epsilon=found.epsilon, delta=found.delta)
+    asked = f"; epsilon {plain(certificate.epsilon)}" + f" and delta {plain(certificate.delta)}" * bool(
+        certificate.delta
+    )
+    return odds + _scope(certificate) + f"{asked} was asked for" * found.exceeds
 
 
 def what_text(certificate: Fields, /) -> str:
@@ -97,7 +165,9 @@ def _one_release(certificate: Fields) -> str:
 
 def _scope(certificate: Fields) -> str:
     given = f", beyond what {shown_names(certificate.given)} tells" if certificate.given else ""
-    return given + ("; this holds of the noisy values alone, not beside kept columns" if _has_kept(certificate) else "")
+    order = any(statement.key == "order-tells" for statement in certificate.statements)
+    kept = "; this holds of the noisy values alone, not beside kept columns" if _has_kept(certificate) else ""
+    return given + kept + "; this holds of the values, not of the order of the rows" * order
 
 
 def _has_kept(certificate: Fields) -> bool:

@@ -108,7 +108,7 @@ def of(frame: NativeFrame, /) -> PufferAccessor[Any, Any]:
     >>> people = pl.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
     >>> released = puffer_frames.of(people).privatize(secret="group", public="score", epsilon=0.1)
     >>> puffer_frames.of(released).verify()
-    'intact, unsigned'
+    'unsigned: cannot be trusted'
     """
     check_frame(frame)
     return LazyPufferAccessor(frame) if isinstance(frame, pl.LazyFrame) else PufferAccessor(frame)

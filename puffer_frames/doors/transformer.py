@@ -107,7 +107,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> transformer = PufferTransformer(secret="group", public="score", epsilon=0.1)
     >>> released = transformer.fit_transform(people)
     >>> list(released.columns), released.puffer.verify()
-    (['score'], 'intact, unsigned')
+    (['score'], 'unsigned: cannot be trusted')
     >>> transformer.transform(people).equals(released), len(transformer.certificates_)
     (True, 2)
     """

@@ -100,15 +100,18 @@ def as_html(title: str, rows: Rows, /, *, pictures: Sequence[str] = ()) -> str:
     shown_first = "".join(pictures)
     body = f'<tr><td colspan="2" style="text-align:left">{shown_first}</td></tr>' if shown_first else ""
     for label, texts in _groups(rows):
-        head = f'<th style="{_HEAD}">{html.escape(label)}</th>'
+        head = f'<th style="{_HEAD}{_RED * (label == WARNING)}">{html.escape(label)}</th>'
         cells = "".join(map(_cell, texts))
         if label in _FOLDED:
             cells = f"<details><summary>{len(texts)} more</summary>{cells}</details>"
-        body += f'<tr>{head}<td style="text-align:left">{cells}</td></tr>'
+        body += f'<tr>{head}<td style="text-align:left{_RED * (label == WARNING)}">{cells}</td></tr>'
     return f"<table><caption style='text-align:left;font-weight:bold'>{html.escape(title)}</caption>{body}</table>"
 
 
 _HEAD = "text-align:left;vertical-align:top;white-space:nowrap;padding-right:1em"
+WARNING = "WARNING"
+"""The label of texts that are shown in red."""
+_RED = ";color:#a40e26"
 _FOLDED = ("technical",)
 """Labels whose texts are for specialists."""
 _LONG, _MANY = 320, 8

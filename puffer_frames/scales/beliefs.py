@@ -195,6 +195,30 @@ def name_beliefs(
     return named
 
 
+def words_of(entries: Sequence[BeliefEntry], /, *, fitted: str) -> tuple[dict[str, str], list[BeliefEntry]]:
+    """The names and words that `name_beliefs` gives these entries, and those whose laws follow from the table.
+
+    `fitted` is the fitted model in words; it is empty where the model is the observed frequencies.
+    """
+    adding = all(isinstance(entry, (Mapping, OtherTable)) for entry in entries)
+    asked = ("fitted", "empirical") if adding else tuple(entry for entry in entries if isinstance(entry, str))
+    named: dict[str, str] = {}
+    for word in asked:
+        if word == "fitted" and fitted:
+            named["fitted"] = f"the fitted model ({fitted})"
+        elif word != ONLY:
+            named["empirical"] = "the observed frequencies"
+    known: list[BeliefEntry] = list(asked)
+    for entry in entries:
+        if isinstance(entry, Mapping):
+            name = f"given {1 + sum(known.startswith('given') for known in named)}"
+            named[name] = f"side knowledge ({name})"
+        elif isinstance(entry, LearnedBelief):
+            named[_free(entry.title, named)] = entry.words
+            known += [] if isinstance(entry, OtherTable) else [entry]
+    return named, known
+
+
 def _free(title: str, taken: Collection[str]) -> str:
     """The title, or with a number what no other belief has."""
     return next(name for k in count(1) if (name := title if k == 1 else f"{title} {k}") not in taken)

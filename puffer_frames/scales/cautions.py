@@ -36,8 +36,12 @@ def warn_of_weakness(target: Target, /, *, rows: int, of: str = "rows") -> None:
         )
 
 
+def few_rows(rows_per_secret: Mapping[Secret, int], /) -> tuple[Secret, ...]:
+    """The secrets in few rows."""
+    return tuple(secret for secret, rows in rows_per_secret.items() if rows < FEWEST_ROWS)
+
+
 def warn_of_few_rows(rows_per_secret: Mapping[Secret, int], /) -> None:
     """Warn of secrets whose frequencies were seen in few rows."""
-    few = tuple(secret for secret, rows in rows_per_secret.items() if rows < FEWEST_ROWS)
-    if few:
+    if few := few_rows(rows_per_secret):
         warn(FewRowsWarning(few, fewest=FEWEST_ROWS))

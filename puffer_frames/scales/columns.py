@@ -29,11 +29,11 @@ from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret, observed_priors
 from puffer_frames.priors.rank_band import is_refuted
 from puffer_frames.priors.summary import Counts, extent_of
-from puffer_frames.scales.beliefs import FINER, BeliefEntry, clipped_to, learn, name_beliefs
+from puffer_frames.scales.beliefs import FINER, BeliefEntry, clipped_to, learn, name_beliefs, words_of
 from puffer_frames.scales.choice import Choice, Proposal, choose, measure, require_noise
 from puffer_frames.scales.learned import Population
-from puffer_frames.scales.observed import Belief
-from puffer_frames.scales.search import smallest_scale_of
+from puffer_frames.scales.observed import Belief, observed_belief
+from puffer_frames.scales.search import is_private, smallest_scale_of
 
 _WIDE = 2.0
 """A fitted model that needs more than so many times the noise of the observed frequencies is looked at again."""
@@ -184,6 +184,78 @@ def _choose_for(
             counts, choice.scale, asked, bounds=bounds or extent, radius=radius, pairs=pairs, noise=noise, rows=rows
         ),
     )
+
+
+_NEARLY = 0.01
+"""A scale that could be smaller by more than this share is not the smallest one."""
+
+
+def again(
+    choice: Choice,
+    counts: Mapping[Secret, Counts],
+    target: Target,
+    /,
+    *,
+    noise: Noise,
+    pairs: Pairs,
+    beliefs: Sequence[BeliefEntry],
+    radius: float,
+    exact: bool,
+    rows: int,
+) -> tuple[Choice, bool]:
+    """A choice for one noisy copy, from a file, with all that follows from its scale, its model and these counts.
+
+    Parameters
+    ----------
+    beliefs : sequence
+        Those that were asked for. Of side knowledge and other tables a file has no laws: nothing is measured of them.
+    exact : bool
+        Whether the scale is to be the smallest one.
+
+    Returns
+    -------
+    choice, is_smallest
+        The second: whether some belief needs about this scale, as far as its laws are known.
+    """
+    empirical = observed_belief(counts, radius=radius)
+    fitted, scale = empirical if choice.theorem.discrete else choice.priors, choice.scale
+    bounds = choice.bounds if choice.clips else None
+    words, known = words_of(beliefs, fitted="" if choice.theorem.discrete else choice.theorem.model)
+    covered = name_beliefs(
+        known,
+        fitted=fitted,
+        empirical=empirical,
+        model=choice.theorem.model,
+        counts=counts,
+        bounds=bounds,
+        radius=radius,
+    )
+    engines = {name: belief_loss(one.laws, pairs=pairs, noise=noise, rows=rows) for name, one in covered.items()}
+    asked, share = noise.unrounded(target), target.share(rows)
+    published = choice.theorem.scale_for(fitted, share, noise=noise, pairs=pairs)
+    whole = len(covered) == len(words)
+    distance = math.inf if not whole else max(_distance(one.laws, pairs=pairs) for one in covered.values())
+    smaller = (1 - _NEARLY) * scale
+    is_least = not exact or not scale or any(not is_private(one, smaller, asked) for one in engines.values())
+    assert choice.bounds is not None
+    found = replace(
+        choice,
+        published_scale=published,
+        published_loss=None
+        if published is None
+        else measure(privacy_loss(fitted, pairs=pairs, noise=noise), published, share)[0],
+        verified={name: measure(engine, scale, asked)[0] for name, engine in engines.items()},
+        adds_up=distance < math.inf and noise.hide_on_grid(distance, share) <= scale,
+        priors=fitted,
+        beliefs={name: {} for name in words},
+        words=words,
+        observed=measure_observed(empirical, scale, asked, pairs=pairs, noise=noise, rows=rows),
+        wider=measure_wider(
+            counts, scale, asked, bounds=choice.bounds, radius=radius, pairs=pairs, noise=noise, rows=rows
+        ),
+        none_needed=not scale or (not exact and all(is_private(one, 0.0, asked) for one in engines.values())),
+    )
+    return found, is_least or not whole
 
 
 def measure_observed(

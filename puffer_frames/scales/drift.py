@@ -30,6 +30,9 @@ class Batch:
     """Columns, or all together, that are not known to be within what was asked for, and what was found, in words."""
     absent: int
     """How many secrets of the plan these rows lack."""
+    lacking: int = 0
+    """How many of their strata lack one, of the `parts` that there are."""
+    parts: int = 1
 
     @classmethod
     def of_strata(cls, parts: Sequence[Batch], /, *, absent: int) -> Batch:
@@ -39,7 +42,8 @@ class Batch:
             for name in dict.fromkeys(name for part in parts for name in part.observed)
         }
         exceeded = {name: text for part in parts for name, text in part.exceeded.items()}
-        return cls(observed=observed, exceeded=exceeded, absent=absent)
+        lacking = sum(part.absent > 0 for part in parts)
+        return cls(observed=observed, exceeded=exceeded, absent=absent, lacking=lacking, parts=len(parts))
 
     def also(self, other: Batch, /) -> Batch:
         """With what another measure of the same rows found to be exceeded."""

@@ -91,7 +91,7 @@ def write_parquet(frame: NativeFrame, path: str | Path, /, *, derived: bool = Fa
     >>> path = tempfile.mkdtemp() + "/released.parquet"
     >>> released.puffer.write_parquet(path)
     >>> puffer_frames.read_certificate(path).verify(path)
-    'intact, unsigned'
+    'unsigned: cannot be trusted'
     """
     write_release(frame, path, derived=check_flag(derived, "derived"), durable=False)
 
@@ -139,7 +139,7 @@ def collect(frame: NativeFrame, /) -> NativeFrame:
     >>> people = pl.LazyFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
     >>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.1)
     >>> released.puffer.collect().puffer.verify()
-    'intact, unsigned'
+    'unsigned: cannot be trusted'
     """
     runs = runs_of(frame)
     if runs is not None:
@@ -187,7 +187,7 @@ def sink_parquet(frame: NativeFrame, path: str | Path, /) -> None:
     >>> path = tempfile.mkdtemp() + "/released.parquet"
     >>> people.puffer.privatize(secret="group", public="score", epsilon=0.1).puffer.sink_parquet(path)
     >>> puffer_frames.read_certificate(path).verify(path)
-    'intact, unsigned'
+    'unsigned: cannot be trusted'
     """
     _sink(frame, path, durable=False)
 
@@ -255,7 +255,7 @@ def verify(
 
     Returns
     -------
-    "intact", "intact, unsigned", "intact, signature not checked", "derived", "uncovered" or "forged"
+    "intact", "unsigned: cannot be trusted", "intact, signature not checked", "derived", "uncovered" or "forged"
         See `Certificate.verify`.
 
     Raises
@@ -270,7 +270,7 @@ def verify(
     >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
     >>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.1)
     >>> verify(released), verify(released.round(1)), verify(released.assign(raw=people["score"]))
-    ('intact, unsigned', 'derived', 'uncovered')
+    ('unsigned: cannot be trusted', 'derived', 'uncovered')
     """
     if certificate is not None:
         return certificate.verify(frame, public_key=public_key)

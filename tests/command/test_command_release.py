@@ -40,7 +40,7 @@ def test_formats(folder, source, target):
     assert rows.columns == ["age", "region"]
     assert rows["region"].to_list() == given["region"].to_list()
     assert (rows["age"] != given["age"]).mean() > 0.9
-    assert run("verify", target).out.strip() == f"{target.rstrip('/')}: intact, unsigned"
+    assert run("verify", target).out.strip() == f"{target.rstrip('/')}: unsigned: cannot be trusted"
     assert puffer_frames.Certificate.from_dict(done.found["certificate"]).epsilon == 1
     assert not list(folder.glob(".*"))
     shown = run("show", target, "--as", "json")

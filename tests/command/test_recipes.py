@@ -34,9 +34,9 @@ def test_the_task_of_a_scheduler_releases_once(folder):
     task = example("airflow_release")
     assert run("plan", "in.parquet", "plan.json", *ASKED).code == 0
     asked = ("in.parquet", "out.parquet", "plan.json", "l.jsonl", "people of today")
-    assert task.release(*asked) == "intact, unsigned"
+    assert task.release(*asked) == "unsigned: cannot be trusted"
     first = (folder / "out.parquet").read_bytes()
-    assert task.release(*asked) == "intact, unsigned"
+    assert task.release(*asked) == "unsigned: cannot be trusted"
     assert (folder / "out.parquet").read_bytes() == first
     assert len(puffer_frames.ledger("l.jsonl")) == 1
     pl.read_parquet("out.parquet").head(3).write_parquet("other.parquet")
@@ -58,7 +58,7 @@ def test_a_model_of_dbt(folder):
 
     session.register("stored", step.model(Dbt(), session))
     session.execute("create table released_patients as select * from stored").fetchall()
-    assert step.verdict(session, "released_patients") == "intact, unsigned"
+    assert step.verdict(session, "released_patients") == "unsigned: cannot be trusted"
     session.execute("update released_patients set glucose = 0").fetchall()
     assert step.verdict(session, "released_patients") == "derived"
 

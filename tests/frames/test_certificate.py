@@ -27,14 +27,14 @@ def released(make_frame, people):
 def test_attached_and_intact(released):
     certificate = certificate_of(released)
     assert certificate.epsilon == 0.05
-    assert verify(released) == certificate.verify(released) == "intact, unsigned"
+    assert verify(released) == certificate.verify(released) == "unsigned: cannot be trusted"
     for kind in ("pandas", "polars", "pyarrow"):
-        assert certificate.verify(build_frame(kind, dict(entries(released)))) == "intact, unsigned"
+        assert certificate.verify(build_frame(kind, dict(entries(released)))) == "unsigned: cannot be trusted"
 
 
 def test_derived_and_uncovered(kind, released):
     certificate, frame = certificate_of(released), nw.from_native(released)
-    ordered = "intact, unsigned" if kind == "spark" else "derived"  # the rows of Spark come in no order
+    ordered = "unsigned: cannot be trusted" if kind == "spark" else "derived"  # the rows of Spark come in no order
     assert certificate.verify(frame.sort("score").to_native()) == ordered
     assert certificate.verify(frame.head(10).to_native()) == "derived"
     assert certificate.verify(frame.select("score").to_native()) == "derived"
@@ -97,7 +97,7 @@ def test_pandas_parquet_keeps_it(people, tmp_path):
     released.to_parquet(tmp_path / "release.parquet")
     again = pd.read_parquet(tmp_path / "release.parquet")
     assert again.puffer.certificate == released.puffer.certificate
-    assert again.puffer.verify() == "intact, unsigned"
+    assert again.puffer.verify() == "unsigned: cannot be trusted"
 
 
 def test_csv_with_a_saved_certificate(people, tmp_path):
@@ -106,9 +106,10 @@ def test_csv_with_a_saved_certificate(people, tmp_path):
     released.puffer.certificate.save(tmp_path / "release.json")
     exact = {"float_precision": "round_trip"} if pd.__version__ < "3" else {}  # pandas 2 reads floats to 15 digits
     again = pd.read_csv(tmp_path / "release.csv", **exact)
-    assert Certificate.load(tmp_path / "release.json").verify(again) == "intact, unsigned"
+    assert Certificate.load(tmp_path / "release.json").verify(again) == "unsigned: cannot be trusted"
     assert (
-        verify(pl.read_csv(tmp_path / "release.csv"), Certificate.load(tmp_path / "release.json")) == "intact, unsigned"
+        verify(pl.read_csv(tmp_path / "release.csv"), Certificate.load(tmp_path / "release.json"))
+        == "unsigned: cannot be trusted"
     )
 
 
@@ -173,6 +174,6 @@ def test_kept_numbers_of_every_kind_enter_the_fingerprint(name):
     frame = pl.DataFrame({"group": group, "x": x, "more": WIDE[name]})
     asked = {"secret": "group", "public": "x", "keep": "more", "epsilon": 0.5, "allow_zero_noise": True}
     released = frame.puffer.privatize(**asked)
-    assert released.puffer.verify() == "intact, unsigned"
+    assert released.puffer.verify() == "unsigned: cannot be trusted"
     changed = released.with_columns(more=pl.col("more").reverse())
     assert released.puffer.certificate.verify(changed) == "derived"

@@ -69,7 +69,7 @@ def test_joint_release_of_every_kind_of_frame(make_frame, table):
     asked = {"secret": "group", "public": ["right", "left"], "epsilon": 1.0, "rng": 5, "keep": "note"}
     released = run(puffer_frames.privatize(make_frame(table), **asked))
     assert names(released) == ["left", "right", "note"]
-    assert verify(released) == "intact, unsigned"
+    assert verify(released) == "unsigned: cannot be trusted"
     noise, other = (column(released, name) - table[name] for name in ("left", "right"))
     assert abs(np.corrcoef(noise, other)[0, 1]) < 0.2
 
@@ -159,7 +159,7 @@ def test_labels_that_are_not_text_come_back(people):
     )
     assert released.columns.equals(columns[[1]])
     assert released.columns.names == ["level", "name"]
-    assert released.puffer.verify() == "intact, unsigned"
+    assert released.puffer.verify() == "unsigned: cannot be trusted"
 
 
 def test_eight_large_frames_are_freed_as_they_go(people):

@@ -153,7 +153,7 @@ def test_relations_of_every_source(connection, tmp_path):
     ]
     for k, source in enumerate(sources):
         released = release(source, row_id="id")
-        assert verify(released) == "intact, unsigned"
+        assert verify(released) == "unsigned: cannot be trusted"
         assert sorted(entries(released)[0][1]) == sorted(expected[0][1])
         assert k == len(sources) - 1 or entries(released) == expected
     assert connection.sql("SHOW TABLES").fetchall() == [("kept_table",)]
@@ -185,7 +185,7 @@ def test_rows_that_change_are_noticed(connection, relation, name):
     changing = relation.query("rows", CHANGING[name])
     with pytest.raises(CalibrationError, match="other rows in the pass of"):
         release(changing, row_id="id")
-    assert verify(release(changing)) == "intact, unsigned"  # read once
+    assert verify(release(changing)) == "unsigned: cannot be trusted"  # read once
 
 
 @pytest.mark.parametrize("change", ["UPDATE kept SET score = score + 1 WHERE id = -700", "DELETE FROM kept"])
@@ -268,7 +268,7 @@ def test_a_relation_of_a_release_is_verified(connection, relation, tmp_path):
     puffer_frames.write_parquet(released, tmp_path / "released.parquet")
     certificate = certificate_of(released)
     again = connection.read_parquet(str(tmp_path / "released.parquet"))
-    assert certificate.verify(again) == verify(again, certificate) == "intact, unsigned"
+    assert certificate.verify(again) == verify(again, certificate) == "unsigned: cannot be trusted"
     assert certificate.verify(again.limit(5)) == "derived"
     assert certificate.verify(relation) == "uncovered"
     for ask in (certificate_of, verify, lambda frame: puffer_frames.write_parquet(frame, tmp_path / "x.parquet")):
@@ -276,7 +276,7 @@ def test_a_relation_of_a_release_is_verified(connection, relation, tmp_path):
             ask(again)
     with pytest.raises(ArgumentTypeError, match="to_arrow_table"):
         certificate.attach(again)
-    assert verify(certificate.attach(again.to_arrow_table())) == "intact, unsigned"
+    assert verify(certificate.attach(again.to_arrow_table())) == "unsigned: cannot be trusted"
 
 
 def test_plans_are_kept_and_applied(relation):

@@ -97,9 +97,9 @@ HARMFUL = {
 
 @pytest.mark.parametrize("name", HARMLESS)
 def test_files_without_data_are_harmless(certificate, folder, name):
-    assert certificate.verify(folder) == "intact, unsigned"
+    assert certificate.verify(folder) == "unsigned: cannot be trusted"
     HARMLESS[name](folder)
-    assert certificate.verify(folder) == certificate.verify(str(folder)) == "intact, unsigned"
+    assert certificate.verify(folder) == certificate.verify(str(folder)) == "unsigned: cannot be trusted"
 
 
 @pytest.mark.parametrize("name", HARMFUL)
@@ -131,7 +131,7 @@ def test_folders_that_are_columns(make_frame, tmp_path):
         place.mkdir(parents=True)
         rows[start:stop].drop("note", "kind").write_parquet(place / "part.parquet")
     certificate = certificate_of(released)
-    assert certificate.verify(tmp_path / "release") == "intact, unsigned"
+    assert certificate.verify(tmp_path / "release") == "unsigned: cannot be trusted"
     (tmp_path / "release" / "0" / "note=3").rename(tmp_path / "release" / "0" / "note=4")
     assert certificate.verify(tmp_path / "release") == "derived"
 
@@ -150,7 +150,7 @@ def test_spark_writes_folders(spark, tmp_path, monkeypatch):
     ]
     assert [path for path in (tmp_path / "by").rglob("*") if path.suffix == ".crc"]
     for name in ("plain", "by"):
-        assert certificate.verify(tmp_path / name) == "intact, unsigned"
+        assert certificate.verify(tmp_path / name) == "unsigned: cannot be trusted"
         frame.limit(ROWS).write.parquet(str(tmp_path / name / "_raw"))
         assert certificate.verify(tmp_path / name) == "uncovered"
 
@@ -159,7 +159,7 @@ def test_an_index_of_pandas_in_every_file(tmp_path):
     released = pd.DataFrame(PEOPLE).puffer.privatize(**ASKED)
     released[:10].to_parquet(tmp_path / "a.parquet")
     released[10:].to_parquet(tmp_path / "b.parquet")
-    assert released.puffer.certificate.verify(tmp_path) == "intact, unsigned"
+    assert released.puffer.certificate.verify(tmp_path) == "unsigned: cannot be trusted"
     released[10:].set_axis([9] * 9 + [3], axis=0).to_parquet(tmp_path / "b.parquet")
     assert released.puffer.certificate.verify(tmp_path) == "uncovered"
 

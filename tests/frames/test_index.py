@@ -81,7 +81,7 @@ def test_numbers_of_the_rows_are_no_data(kind, people, tmp_path, step):
 def test_a_kept_column_as_the_index_is_the_same_release(people):
     released = release(pd.DataFrame(people))
     certificate = released.puffer.certificate
-    assert certificate.verify(released.set_index("note")) == "intact, unsigned"
+    assert certificate.verify(released.set_index("note")) == "unsigned: cannot be trusted"
     assert certificate.verify(released.set_index("note").rename_axis(index="other")) == "uncovered"
     assert certificate.verify(released.set_index("note", drop=False)) == "uncovered"
 
@@ -115,12 +115,12 @@ def test_a_kept_index_is_part_of_the_release(people, tmp_path, name):
     released.to_parquet(theirs)
     assert read_certificate(ours) == certificate
     for same in (released, ours, theirs, pd.read_parquet(ours), pd.read_parquet(theirs)):
-        assert certificate.verify(same) == "intact, unsigned"
+        assert certificate.verify(same) == "unsigned: cannot be trusted"
     if name not in ("intervals", "months"):  # types of pandas alone
-        assert certificate.verify(pl.read_parquet(ours)) == "intact, unsigned"
-        assert certificate.verify(pq.read_table(theirs)) == "intact, unsigned"
+        assert certificate.verify(pl.read_parquet(ours)) == "unsigned: cannot be trusted"
+        assert certificate.verify(pq.read_table(theirs)) == "unsigned: cannot be trusted"
     if index.names[0] is not None and index.nlevels == 1:
-        assert certificate.verify(released.reset_index()) == "intact, unsigned"
+        assert certificate.verify(released.reset_index()) == "unsigned: cannot be trusted"
     assert certificate.verify(released.reset_index(drop=True)) == "derived"
     assert certificate.verify(released[::-1]) == "derived"
     other = released.set_axis(index.take([1, 0, *range(2, ROWS)]), axis=0)
@@ -130,7 +130,7 @@ def test_a_kept_index_is_part_of_the_release(people, tmp_path, name):
 def test_a_kept_index_that_only_numbers_the_rows_is_nothing(people):
     released = release(pd.DataFrame(people), index="keep")
     assert certificate_of(released).kept == ("note",)
-    assert certificate_of(released).verify(pl.from_pandas(released)) == "intact, unsigned"
+    assert certificate_of(released).verify(pl.from_pandas(released)) == "unsigned: cannot be trusted"
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_level_with_the_name_of_a_column_is_an_error(people, names):
     frame = pd.DataFrame(people).set_axis(index.set_names(names), axis=0)
     with pytest.raises(ArgumentError, match="the levels of the index"):
         release(frame, index="keep")
-    assert release(frame, index="drop").puffer.verify() == "intact, unsigned"
+    assert release(frame, index="drop").puffer.verify() == "unsigned: cannot be trusted"
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint8", "float64", "object", "Int64", "int64[pyarrow]"])
@@ -149,8 +149,8 @@ def test_numbers_of_every_type_are_nothing(people, dtype):
     index = pd.Index(range(ROWS), dtype=dtype)
     released = release(pd.DataFrame(people).set_axis(index, axis=0), index="keep")
     assert certificate_of(released).kept == ("note",)
-    assert certificate_of(released).verify(released) == "intact, unsigned"
-    assert release(pd.DataFrame(people).set_axis(index, axis=0)).puffer.verify() == "intact, unsigned"
+    assert certificate_of(released).verify(released) == "unsigned: cannot be trusted"
+    assert release(pd.DataFrame(people).set_axis(index, axis=0)).puffer.verify() == "unsigned: cannot be trusted"
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_same_plan_and_same_release(kind, make_frame, name):
         assert entries(released) == entries(same)
     one, two = certificate_of(released), certificate_of(same)
     assert [s.text for s in one.statements] == [s.text for s in two.statements]
-    assert one.verify(released) == "intact, unsigned"
+    assert one.verify(released) == "unsigned: cannot be trusted"
 
 
 def test_other_rows_with_the_same_columns_are_another_table():

@@ -67,7 +67,7 @@ def test_collected_with_its_certificate(table):
     plan = table.lazy().puffer.calibrate(**{name: ASKED[name] for name in ("secret", "public", "epsilon")})
     for released in (table.lazy().puffer.privatize(**ASKED, rng=1), plan.release(table.lazy(), keep="note", rng=1)):
         collected = released.puffer.collect()
-        assert collected.puffer.verify() == "intact, unsigned"
+        assert collected.puffer.verify() == "unsigned: cannot be trusted"
         assert collected.puffer.certificate == eager
 
 
@@ -99,7 +99,7 @@ def test_one_pass_into_a_file(table, tmp_path):
         getattr(table.lazy().puffer.privatize(**ASKED, rng=1).puffer, write)(path)
         assert pl.read_parquet(path).equals(table.puffer.privatize(**ASKED, rng=1))
         certificate = puffer_frames.read_certificate(path)
-        assert certificate.verify(path) == "intact, unsigned"
+        assert certificate.verify(path) == "unsigned: cannot be trusted"
         assert certificate == table.puffer.privatize(**ASKED, rng=1).puffer.certificate
     assert sorted(tmp_path.iterdir()) == [path, beside]
 
@@ -268,7 +268,7 @@ def test_columns_of_many_values(table, monkeypatch):
     asked = {"secret": "g", "public": "x", "epsilon": 0.5, "theorem": "gaussian", "rng": 1}
     collected = many.lazy().puffer.privatize(**asked).puffer.collect()
     assert collected.equals(many.puffer.privatize(**asked))
-    assert verify(collected) == "intact, unsigned"
+    assert verify(collected) == "unsigned: cannot be trusted"
     assert "counted in cells" in str(collected.puffer.certificate)
 
 

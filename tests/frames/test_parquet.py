@@ -33,26 +33,26 @@ def test_the_file_is_verified_by_its_own_certificate(make_frame, tmp_path):
     write_parquet(released, path)
     certificate = read_certificate(path)
     assert certificate == certificate_of(released)
-    assert certificate.verify(path) == certificate.verify(str(path)) == "intact, unsigned"
+    assert certificate.verify(path) == certificate.verify(str(path)) == "unsigned: cannot be trusted"
     for read in (pl.read_parquet, pd.read_parquet, pq.read_table):
         again = read(path)
-        assert certificate.verify(again) == "intact, unsigned"
-        assert verify(certificate.attach(again)) == "intact, unsigned"
+        assert certificate.verify(again) == "unsigned: cannot be trusted"
+        assert verify(certificate.attach(again)) == "unsigned: cannot be trusted"
         assert certificate.verify(nw.from_native(again).sort("score").to_native()) == "derived"
 
 
 def test_pandas_own_writer_keeps_it(tmp_path):
     path = tmp_path / "released.parquet"
     release(pd.DataFrame(PEOPLE)).to_parquet(path)
-    assert read_certificate(path).verify(path) == "intact, unsigned"
-    assert pd.read_parquet(path).puffer.verify() == "intact, unsigned"
+    assert read_certificate(path).verify(path) == "unsigned: cannot be trusted"
+    assert pd.read_parquet(path).puffer.verify() == "unsigned: cannot be trusted"
 
 
 def test_an_index_that_is_kept_is_not_a_column(tmp_path):
     frame = pd.DataFrame(PEOPLE, index=range(5, 25))
     path = tmp_path / "released.parquet"
     release(frame, index="keep").puffer.write_parquet(path)
-    assert read_certificate(path).verify(path) == "intact, unsigned"
+    assert read_certificate(path).verify(path) == "unsigned: cannot be trusted"
     assert pd.read_parquet(path).index.tolist() == list(range(5, 25))
 
 
@@ -73,4 +73,4 @@ def test_answers_too(tmp_path):
     path = tmp_path / "answers.parquet"
     answers = pl.DataFrame(PEOPLE).puffer.aggregate(unit="group", value="score", query="mean", epsilon=1.0)
     answers.puffer.write_parquet(path)
-    assert read_certificate(path).verify(path) == "intact, unsigned"
+    assert read_certificate(path).verify(path) == "unsigned: cannot be trusted"

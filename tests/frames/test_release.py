@@ -185,7 +185,7 @@ def test_the_accessor_gives_what_the_function_gives(make_frame, people):
     expected = release(frame, keep="note", rng=7)
     assert entries(released) == entries(expected)
     assert released.puffer.certificate == certificate_of(expected)
-    assert released.puffer.verify() == "intact, unsigned"
+    assert released.puffer.verify() == "unsigned: cannot be trusted"
 
 
 def test_help_and_signature_are_those_of_the_function(people):

@@ -103,7 +103,7 @@ def test_the_certificate_says_what_is_protected(options):
     assert "secrets-each" in {statement.key for statement in certificate.statements}
     assert "listed-pairs" not in {statement.key for statement in certificate.statements}
     assert puffer_frames.Certificate.from_dict(certificate.to_dict()) == certificate
-    assert puffer_frames.verify(released) == "intact, unsigned"
+    assert puffer_frames.verify(released) == "unsigned: cannot be trusted"
     assert made.rows == certificate.rows == ROWS
     assert made.rows_per_secret["team", "p"] == (TEAM == "p").sum()
     assert "every pair of values of each by itself" in str(made)

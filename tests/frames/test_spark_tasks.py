@@ -102,7 +102,7 @@ def test_a_retried_task_draws_the_same_noise(frame, tmp_path, by):
     assert not flag.exists()  # a task failed, and was run again
     assert again.equals(once)
     assert released_rows(released.filter("id > 500"), "id").equals(once.filter(pl.col("id") > 500))
-    assert certificate_of(released).verify(once) == "intact, unsigned"
+    assert certificate_of(released).verify(once) == "unsigned: cannot be trusted"
 
 
 @pytest.mark.parametrize("by", [pytest.param(None, marks=pytest.mark.slow), "id"], ids=["by position", "by row_id"])
@@ -122,7 +122,7 @@ def test_a_retried_task_draws_the_same_levels(spark, frame, tmp_path, by):
     assert not flag.exists()
     assert again.equals(once)
     assert released_rows(released.filter("id > 500"), "id").equals(once.filter(pl.col("id") > 500))
-    assert certificate_of(released).verify(once) == "intact, unsigned"
+    assert certificate_of(released).verify(once) == "unsigned: cannot be trusted"
     if by:
         seeded = {**asked, "rng": 7}
         other = frame.repartition(5, "note").sortWithinPartitions("score")
@@ -150,7 +150,7 @@ def test_rows_that_change_are_materialised_once(spark, frame, tmp_path, reliable
         context._jsc.sc().setCheckpointDir(None)
     assert any(tmp_path.rglob("part-*")) is reliable
     assert released_rows(released, "id").equals(released_rows(released, "id"))
-    assert puffer_frames.verify(released) == "intact, unsigned"
+    assert puffer_frames.verify(released) == "unsigned: cannot be trusted"
 
 
 def _clock():
@@ -236,9 +236,9 @@ def test_certificates_of_spark_frames(spark, frame, tmp_path):
         local,
         local.sort_values("score", ignore_index=True),
     ):
-        assert certificate.verify(same) == "intact, unsigned"
+        assert certificate.verify(same) == "unsigned: cannot be trusted"
     assert certificate.attach(files) is files
-    assert puffer_frames.verify(files) == "intact, unsigned"
+    assert puffer_frames.verify(files) == "unsigned: cannot be trusted"
     for other in (files.limit(100), files.selectExpr("round(score) AS score", "note"), local.head(7), local[["score"]]):
         assert certificate.verify(other) == "derived"
     more = files.selectExpr("*", "1 AS raw")
@@ -282,8 +282,8 @@ def _kept_columns(spark, arrow, keep, path):
     assert [field.dataType.simpleString() for field in released.schema.fields][:1] == ["double"]
     released.write.parquet(str(path))
     certificate = certificate_of(released)
-    assert certificate.verify(path) == "intact, unsigned"
-    assert certificate.verify(spark.read.parquet(str(path))) == "intact, unsigned"
+    assert certificate.verify(path) == "unsigned: cannot be trusted"
+    assert certificate.verify(spark.read.parquet(str(path))) == "unsigned: cannot be trusted"
 
 
 @pytest.mark.parametrize("changed", [("x", 2, 1.5), ("y", 0, "w"), ("x", 1, 0.0), ("y", 2, None)])

@@ -55,8 +55,8 @@ def test_a_frame_comes_back_as_it_went_in(people, step, frame_kind):
     released = step.fit_transform(frame)
     assert type(released) is type(frame)
     assert step.get_feature_names_out().tolist() == ["score"]
-    assert verify(released) == "intact, unsigned"
-    assert step.certificates_[-1].verify(released) == "intact, unsigned"
+    assert verify(released) == "unsigned: cannot be trusted"
+    assert step.certificates_[-1].verify(released) == "unsigned: cannot be trusted"
 
 
 @MEMORY
@@ -67,7 +67,7 @@ def test_set_output(people, step, frame_kind, container):
     assert type(released) is {"pandas": pd.DataFrame, "polars": pl.DataFrame}[container]
     assert list(released.columns) == ["score", "note"]
     assert list(released["note"]) == people["note"]
-    assert verify(released) == "intact, unsigned"
+    assert verify(released) == "unsigned: cannot be trusted"
 
 
 def test_the_configuration_of_scikit_learn(people, step):
@@ -136,7 +136,7 @@ def test_other_rows_must_be_covered(people):
     with pytest.raises(CalibrationError, match="must be within epsilon"):
         PufferTransformer(secret="group", public="score", epsilon=0.5).fit(frame).transform(other)
     wide = PufferTransformer(secret="group", public="score", epsilon=0.5, beliefs="population").fit(frame)
-    assert verify(wide.transform(other)) == "intact, unsigned"
+    assert verify(wide.transform(other)) == "unsigned: cannot be trusted"
     drifted = PufferTransformer(secret="group", public="score", epsilon=0.5, allow_drift=True).fit(frame)
     drifted.transform(other)
     assert max(found.pure_loss.upper for found in drifted.certificates_[-1].observed.values()) > 0.5

@@ -104,6 +104,8 @@ CASES = {
     "labels, shuffled": LABELS | {"shuffle": True},
     "release, refined": RELEASE | {"refined": 1.5},
     "rows, refined": ROWS | {"refined": 2.0, "noted": False},
+    "release, few rows": RELEASE | {"frame": PEOPLE.assign(group=PEOPLE["group"].where(PEOPLE.index % 40 > 0, "d"))},
+    "release, weak": RELEASE | {"epsilon": 11.0, "delta": 0.01},
     "release, delta": RELEASE | {"delta": 1e-6},
     "release, published scale": RELEASE | {"calibration": "theorem"},
     "release, published scale and delta": RELEASE | {"calibration": "theorem", "delta": 1e-6},

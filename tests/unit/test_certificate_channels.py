@@ -43,7 +43,7 @@ def labelled():
 
 def test_a_record_of_a_channel_and_back(labelled, tmp_path):
     certificate = labelled.puffer.certificate
-    assert certificate.schema == "1.4"
+    assert certificate.schema == "1.5"
     names = {"cost", "radius", "cap", "preserve", "levels", "inputs", "matrix", "expected_error", "lower_bound"}
     assert set(certificate.channels["hobby"]) == names
     assert (certificate.scales, certificate.published_scales, certificate.expected_error) == ({}, {}, {})
@@ -54,15 +54,15 @@ def test_a_record_of_a_channel_and_back(labelled, tmp_path):
     assert Certificate.load(tmp_path / "channel.json") == certificate
     labelled.puffer.write_parquet(tmp_path / "channel.parquet")
     assert read_certificate(tmp_path / "channel.parquet") == certificate
-    assert certificate.verify(tmp_path / "channel.parquet") == "intact, unsigned"
-    assert certificate.verify(labelled) == "intact, unsigned"
+    assert certificate.verify(tmp_path / "channel.parquet") == "unsigned: cannot be trusted"
+    assert certificate.verify(labelled) == "unsigned: cannot be trusted"
     assert pd.read_parquet(tmp_path / "channel.parquet")["hobby"].tolist() == labelled["hobby"].tolist()
 
 
 def test_a_release_of_labels_that_was_changed(labelled):
     certificate = labelled.puffer.certificate
     assert certificate.verify(labelled.assign(hobby=labelled["hobby"].shift(1, fill_value="go"))) == "derived"
-    assert certificate.verify(labelled.astype({"hobby": "category"})) == "intact, unsigned"
+    assert certificate.verify(labelled.astype({"hobby": "category"})) == "unsigned: cannot be trusted"
 
 
 EDITS = {

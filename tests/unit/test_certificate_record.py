@@ -2,13 +2,13 @@
 
 import copy
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import jsonschema
 import pytest
-from certificate_cases import PEOPLE, said_of, set_in
+from certificate_cases import PEOPLE, certificate_of_case, said_of, set_in
 
 from puffer_frames import (
     ArgumentError,
@@ -40,7 +40,7 @@ def test_the_documented_schema_describes_every_field():
     names = {field.name for field in fields(Certificate)} - {"extra"}
     assert set(schema["properties"]) == names
     optional = {"issuer", "dataset", "created", "intended_use", "contact", "derived", "signature", "wider", "channels"}
-    optional |= {"given", "strata", "unit", "unit_rows", "releases", "refines", "processed"}
+    optional |= {"warnings", "given", "strata", "unit", "unit_rows", "releases", "refines", "processed"}
     assert set(schema["required"]) == names - optional
 
 
@@ -208,3 +208,56 @@ def test_names_and_texts_cannot_draw_on_a_terminal():
         assert not set(text) & {"\x1b", "\u202e", "\r", "\x07"}
     assert r"score\x1b[31m\n\u202e" in str(certificate)
     assert certificate.public == (odd,)
+
+
+MANDATORY = {
+    "release": ("records", "beliefs", "one-release", "other-columns", "per-record", "learned"),
+    "release, seeded": ("warning-seed",),
+    "release, kept": ("kept",),
+    "release, given": ("given-alone",),
+    "release, listed pairs": ("listed-pairs",),
+    "rows, each secret": ("secrets-each",),
+    "release, unit of independent rows": ("units",),
+    "labels": ("channel-again-capped", "channel-learned"),
+    "series, population": ("chain", "other-answers"),
+}
+
+
+@pytest.mark.parametrize(("name", "key"), [(name, key) for name, keys in MANDATORY.items() for key in keys])
+def test_a_record_without_a_sentence_that_it_must_have(name, key):
+    plain = certificate_of_case(name).to_dict()
+    assert Certificate.from_dict(plain) == certificate_of_case(name)
+    rest = [one for one in plain["statements"] if one["key"] != key]
+    assert len(rest) < len(plain["statements"])
+    warned = [known for known in plain.get("warnings", []) if known != key]
+    edited = {field: entry for field, entry in plain.items() if field != "warnings"} | {"statements": rest}
+    with pytest.raises(ArgumentError, match=f"none of the sentences .*{key}"):
+        Certificate.from_dict(edited | ({"warnings": warned} if warned else {}))
+
+
+def test_a_record_whose_sentences_are_of_another_kind(plain):
+    for one in plain["statements"]:
+        if one["kind"] == "not covered":
+            one["kind"] = "proved"
+    with pytest.raises(ArgumentError, match="another kind of sentence"):
+        Certificate.from_dict(plain)
+
+
+def test_a_warning_that_is_left_out():
+    plain = certificate_of_case("release, sorted").to_dict()
+    assert plain["warnings"] == ["order-tells"]
+    rest = {field: entry for field, entry in plain.items() if field != "warnings"}
+    with pytest.raises(ArgumentError, match="not among the warnings"):
+        Certificate.from_dict(rest)
+    with pytest.raises(ArgumentError, match="a warning without its sentence"):
+        Certificate.from_dict(plain | {"warnings": ["order-tells", "kept-tells"]})
+    old = Certificate.from_dict(rest | {"schema": "1.4"})  # of which no such field was asked
+    assert "WARNING" in str(old)
+
+
+def test_an_unsigned_record_is_never_intact(released):
+    """Whoever changes the issuer, or what is not covered, is not found: so no verdict says that nothing was changed."""
+    certificate = released.puffer.certificate
+    edited = replace(certificate, issuer="Somebody else")
+    assert edited.verify(released) == certificate.verify(released) == "unsigned: cannot be trusted"
+    assert "unsigned: cannot be trusted" in str(edited)

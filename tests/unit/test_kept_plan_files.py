@@ -20,6 +20,10 @@ def released(plan, frame):
     return found, certificate_of(found).to_dict()
 
 
+def without_sentence(plain, key):
+    return plain | {"statements": [one for one in plain["statements"] if one["key"] != key]}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_a_kept_file_is_read(name):
     """Its scales are those that it says, and it releases the table that it was made from."""
@@ -47,7 +51,7 @@ def test_a_file_gives_back_its_plan(name, library, tmp_path):
     frame = table_of(name) if library == "pandas" else pl.from_pandas(table_of(name))
     (first, said), (second, said_again) = released(plan, frame), released(again, frame)
     assert first.equals(second)
-    assert said == said_again
+    assert said == without_sentence(said_again, "from-file")
     assert str(again).partition("\n  from a file")[0] == str(plan)
     assert plan._repr_html_().removesuffix("</table>") in again._repr_html_()
     assert ("the laws of its beliefs" in again.left_out) == isinstance(plan, Calibration)

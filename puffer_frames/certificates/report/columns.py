@@ -8,11 +8,12 @@ from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.markup import EMPTY
 from puffer_frames.certificates.report.pictures import Bar, bars
 from puffer_frames.certificates.report.words import Claim, claim
-from puffer_frames.certificates.text import channel_texts, scale_text
+from puffer_frames.certificates.text import channel_texts, headline, scale_text
 from puffer_frames.numbers.presentation import at_most, plain, shown, shown_names
 
 HEADS = ("Column", "What was done", "Scale", "Mean error", "Spread", "Error of a constant")
 _ANY_LEVELS = "any law of these levels (pure loss)"
+_OF_ROWS = "the frequencies of these rows"
 _MOST_NAMES = 40
 _MOST_PICTURES = 3
 
@@ -99,20 +100,25 @@ def error_picture(
 def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
     """Under which laws, and what is lost there at most: the largest loss of any column, rounded up.
 
-    The pure loss, or delta where there is one. A law of which the certificate knows nothing is not here.
+    The pure loss, or delta where there is one. What was not computed of a release of rows is not a number.
     """
-    asked = certificate.delta or certificate.epsilon
+    asked, most = certificate.delta or certificate.epsilon, headline(certificate)
     rows = [("the beliefs named here", asked, f"at most {plain(asked)}, as asked for")]
+    if most.exceeds:
+        rows.insert(0, (_OF_ROWS, *at_most(math.inf if math.isinf(most.epsilon) else most.delta or most.epsilon)))
+    channel = certificate.theorem == "channel"
     named = {
         "population": "every law that the table does not refute at 95 %",
-        "any law": "any law on the range or domain",
+        "any law": _ANY_LEVELS if channel else "any law on the range or domain",
     }
     for word, laws in named.items():
         losses = [found[word] for found in certificate.wider.values() if word in found]
         if losses:
             rows.append((laws, *at_most(max(losses))))
+        elif not certificate.answers and not (channel and word == "any law"):
+            rows.append((laws, math.nan, "not computed"))
     caps = [found.get("cap") for found in certificate.channels.values()]
-    if caps and certificate.theorem == "channel":
+    if caps and channel and not any("any law" in found for found in certificate.wider.values()):
         cap = math.inf if None in caps else max(float(cap) for cap in caps if cap is not None)
         rows.append((_ANY_LEVELS, *at_most(cap)))
     return rows
@@ -121,9 +127,13 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
 def robustness_picture(certificate: Fields, /) -> str:
     """The same as bars, with a line at what was asked for."""
     what = "Delta at this epsilon" if certificate.delta else "Pure loss"
-    comparable = [row for row in robustness(certificate) if not (certificate.delta and row[0] == _ANY_LEVELS)]
+    rows = [row for row in robustness(certificate) if not math.isnan(row[1])]
+    comparable = [row for row in rows if not (certificate.delta and row[0] == _ANY_LEVELS)]
     if len(comparable) < 2:
         return ""
-    rows = [Bar(label=laws, value=value, text=text, soft=k > 0) for k, (laws, value, text) in enumerate(comparable)]
+    bars_of = [
+        Bar(label=laws, value=value, text=text, soft=k > 0, alarm=laws == _OF_ROWS)
+        for k, (laws, value, text) in enumerate(comparable)
+    ]
     asked = certificate.delta or certificate.epsilon
-    return bars("robust", f"{what} under wider laws; the line is what was asked for", rows, mark=asked)
+    return bars("robust", f"{what} under wider laws; the line is what was asked for", bars_of, mark=asked)

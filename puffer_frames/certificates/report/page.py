@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import shlex
+
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.checklist import BELIEVED, checklist
 from puffer_frames.certificates.report.columns import (
@@ -18,7 +21,14 @@ from puffer_frames.certificates.report.others import Releases, audit_claim, rele
 from puffer_frames.certificates.report.pictures import Bar, aside, bars, beside
 from puffer_frames.certificates.report.references import references
 from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, of_kind, stated
-from puffer_frames.certificates.text import certificate_rows, certificate_title, meaning_text, what_text
+from puffer_frames.certificates.text import (
+    certificate_rows,
+    certificate_title,
+    headline,
+    meaning_text,
+    warning_texts,
+    what_text,
+)
 from puffer_frames.errors import ArgumentError
 from puffer_frames.numbers.presentation import shown, shown_names
 
@@ -37,8 +47,16 @@ _ABOUT = {
 }
 
 
-def certificate_page(certificate: Fields, /, *, ledger: object, audit: object, justification: str | None) -> str:
-    """The whole file as text.
+def certificate_page(
+    certificate: Fields,
+    /,
+    *,
+    ledger: object,
+    audit: object,
+    justification: str | None,
+    digest: tuple[str, str] | None = None,
+) -> str:
+    """The whole file as text; `digest` is the name and the SHA-256 of the file that is published.
 
     Raises
     ------
@@ -53,6 +71,7 @@ def certificate_page(certificate: Fields, /, *, ledger: object, audit: object, j
     questions = checklist(certificate, justification=justification, audit=tested)
     return page(
         certificate_title(certificate) + ": NOT PRIVATE" * certificate.reproducible,
+        _warned(certificate, but=notice),
         _released(certificate),
         _promise(certificate),
         _columns(certificate),
@@ -60,7 +79,7 @@ def certificate_page(certificate: Fields, /, *, ledger: object, audit: object, j
         section("open", "What is NOT protected", items(of_kind(certificate, "not covered")), kind="box"),
         section("others", "Releases so far", _releases(others)),
         section("audit", "Test of the release", paragraph(tested.text)),
-        section("signature", "Signature", *_signature(certificate), kind="keep"),
+        section("signature", "Signature", *_signature(certificate, digest), kind="keep"),
         section(
             "checklist",
             "Checklist",
@@ -76,6 +95,12 @@ def certificate_page(certificate: Fields, /, *, ledger: object, audit: object, j
         section("references", "References", items(references(certificate)), kind="small"),
         notice=" ".join(filter(None, (notice, audit_notice))),
     )
+
+
+def _warned(certificate: Fields, *, but: str) -> str:
+    """What warns of this release, in red, but for what the first line says."""
+    texts = [text for text in warning_texts(certificate) if text != but]
+    return section("warnings", "Warnings", items(texts), kind="box warnings") if texts else ""
 
 
 def _released(certificate: Fields) -> str:
@@ -94,12 +119,15 @@ def _promise(certificate: Fields) -> str:
         return section("promise", "The promise", paragraph(claim("no-promise").text, kind="lead"))
     meaning = meaning_text(certificate)
     whom, what = _whom(certificate), _what(certificate)
-    said, found = promise_claims(certificate.epsilon, certificate.delta, whom=whom, what=what)
+    most = headline(certificate)
+    said, found = promise_claims(most.epsilon, most.delta, whom=whom, what=what)
+    if math.isinf(most.epsilon):
+        said = []
     return section(
         "promise",
         "The promise",
-        aside(odds_picture(found)),
-        paragraph(meaning[:1].upper() + meaning[1:] + ".", kind="lead"),
+        aside(odds_picture(found, alarm=most.exceeds)),
+        paragraph(meaning[:1].upper() + meaning[1:] + ".", kind="lead alarm" if most.exceeds else "lead"),
         *(paragraph(one.text) for one in stated(certificate, BELIEVED)),
         *(paragraph(one.text) for one in said),
         paragraph(claim("no-end").text),
@@ -117,11 +145,11 @@ def promise_claims(epsilon: float, delta: float, /, *, whom: str, what: str) -> 
     return [told, claim("seen", what=what, seen=in_100(found.seen))], found
 
 
-def odds_picture(found: Example, /) -> str:
-    """What a reader holds before and after."""
+def odds_picture(found: Example, /, *, alarm: bool = False) -> str:
+    """What a reader holds before and after; in red where it is more than was asked for."""
     rows = [
         Bar(label="before", value=BEFORE, text=f"{in_100(BEFORE)} in 100", soft=True),
-        Bar(label="after, at most", value=found.after, text=f"{in_100(found.after)} in 100"),
+        Bar(label="after, at most", value=found.after, text=f"{in_100(found.after)} in 100", alarm=alarm),
     ]
     title = "Probability of one secret that a reader may hold; the whole width is certainty"
     return bars("odds", title, rows, largest=1.0)
@@ -181,12 +209,17 @@ def _releases(found: Releases | None) -> str:
     return listed + "".join(paragraph(one.text) for one in found.claims)
 
 
-def _signature(certificate: Fields) -> list[str]:
+def _signature(certificate: Fields, digest: tuple[str, str] | None) -> list[str]:
     state = claim("signed" if certificate.signature else "unsigned")
     rows = [
         ("Fingerprint of the release", certificate.fingerprint),
         ("Package", f"puffer_frames {certificate.version}"),
     ]
+    key = " --public-key KEY.pem" * bool(certificate.signature)
+    name = "FILE" if digest is None else shlex.quote(digest[0])
+    if digest is not None:
+        rows += [(f"SHA-256 of {shown(digest[0])}", digest[1]), ("Checks its bytes", f"sha256sum {name}")]
+    rows.append(("Checks its columns and values", f"puffer verify {name}{key}"))
     blank = named_rows([("Name, date, signature", "")], caption="To sign by hand", kind="sign")
     return [paragraph(state.text), named_rows(rows, caption="To compare with the file that you have"), blank]
 

@@ -25,6 +25,8 @@ class Bar:
     """The value in words."""
     soft: bool = False
     """Whether it is what the others are compared with."""
+    alarm: bool = False
+    """Whether it is more than was asked for: then it is red."""
 
 
 def bars(name: str, title: str, rows: Sequence[Bar], /, *, largest: float = 0.0, mark: float | None = None) -> str:
@@ -54,7 +56,7 @@ def bars(name: str, title: str, rows: Sequence[Bar], /, *, largest: float = 0.0,
     for k, row in enumerate(rows):
         y = _ROW * k
         length = _WIDTH * min(1.0, row.value / top) if top else 0.0
-        kind = "rest" if row.soft else "bar"
+        kind = "alarm" if row.alarm else "rest" if row.soft else "bar"
         label = row.label if len(row.label) <= _LONGEST else row.label[: _LONGEST - 1] + "…"
         parts.append(f'<text x="0" y="{y + 13}">{escaped(label)}</text>')
         parts.append(f'<text x="{_WIDTH}" y="{y + 13}" text-anchor="end">{escaped(row.text)}</text>')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -41,3 +42,23 @@ def check_path(path: object, /, *, overwrite: object) -> Path:
             hint="Say overwrite=True to replace it.",
         )
     return place
+
+
+def digest_of_file(path: object, /) -> tuple[str, str]:
+    """The name of a file, and the SHA-256 of its bytes.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        For what is no path of a file.
+    OSError
+        Where it cannot be read.
+    """
+    if not isinstance(path, (str, Path)):
+        raise ArgumentTypeError(
+            "file", rule="a str or a Path", got=f"a {type(path).__name__}", hint='Write file="released.parquet".'
+        )
+    if Path(path).is_dir():
+        raise ArgumentError("file", rule="a single file", got="a folder", hint="Leave it out, or name one file.")
+    with Path(path).open("rb") as content:
+        return Path(path).name, hashlib.file_digest(content, "sha256").hexdigest()

@@ -30,6 +30,7 @@ table:not(.wide) th { width: 27%; }
 .notice { font-weight: 700; color: var(--warn); }
 .box { margin-top: 1.2rem; }
 .box h2 { margin-top: .1rem; color: var(--warn); }
+.warnings li, .alarm { color: var(--warn); }
 section { clear: both; }
 .aside { float: right; width: 45%; max-width: 24rem; margin: 0 0 .6rem 2rem; }
 .aside figure { margin: .2rem 0; }
@@ -40,7 +41,8 @@ section { clear: both; }
 figcaption { color: var(--soft); font-size: .85rem; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--ink); font: 12px system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
-svg .bar { fill: var(--bar); } svg .rest { fill: var(--rest); } svg .mark { stroke: var(--warn); stroke-width: 1.5; }
+svg .bar { fill: var(--bar); } svg .rest { fill: var(--rest); }
+svg .alarm { fill: var(--warn); } svg .mark { stroke: var(--warn); stroke-width: 1.5; }
 @media (max-width: 36rem) {
   .aside { float: none; width: 100%; max-width: 28rem; margin: .4rem 0; }
   .numbers th:first-child, .asked th:first-child { width: 100%; }

@@ -131,7 +131,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "not covered",
         "The record has an Ed25519 signature, which this page cannot check: ask `verify` with the key of the issuer.",
     ),
-    "unsigned": ("not covered", "The record has no signature: a change to it cannot be detected."),
+    "unsigned": ("not covered", "Unsigned: cannot be trusted. Whoever changed this record is not found."),
     # the ledger
     "ledger-total": ("proved", "All releases of this data set in the ledger together: {total} ({rule})."),
     "ledger-unknown": ("not covered", "Nothing is known of all releases of this data set together: {reason}."),

@@ -40,7 +40,7 @@ def certificate_of_file(path: Path, /, *, given: Path | None) -> Certificate:
 
 def is_whole(verdict: str, /) -> bool:
     """Whether this verdict means that nothing was changed."""
-    return verdict.startswith("intact")
+    return verdict.startswith(("intact", "unsigned"))
 
 
 def _loaded(path: Path) -> Certificate:

@@ -196,6 +196,7 @@ def report(request: Request, /) -> Outcome:
         target,
         ledger=None if book is None else ledger(book),
         justification=request.found.get("justification"),
+        file=source if source.is_file() else None,
         overwrite=overwrite,
     )
     text = f"{target}: a report of {', '.join(certificate.public)}, epsilon {certificate.epsilon:g}"

@@ -33,7 +33,7 @@ class Outcome:
     """What is said at the end."""
 
     status: str
-    """In a word: "released", "planned", "intact, unsigned", "refused", ..."""
+    """In a word: "released", "planned", "unsigned: cannot be trusted", "refused", ..."""
     text: str
     """For people, on standard output; of a failure on standard error."""
     code: int = DONE

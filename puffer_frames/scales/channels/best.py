@@ -161,7 +161,6 @@ def find(
     options: Channel,
 ) -> FoundChannel:
     """As `best_channel`, for several beliefs, counts of all rows, and a matrix of costs."""
-    numeric = is_numeric(levels)
     shares = pooled / pooled.sum()
     problem = Problem(
         beliefs=beliefs,
@@ -170,7 +169,7 @@ def find(
         cap=options.cap,
         pooled=shares,
         cost=cost,
-        **_kept(options, levels, shares, numeric=numeric),
+        **kept_statistics(options, levels, shares),
     )
     if options.preserve == "marginal":  # a level that no row has is never released, and is an output all the same
         used = np.flatnonzero(shares).tolist()
@@ -192,11 +191,11 @@ def find(
     )
 
 
-def _kept(options: Channel, levels: Sequence[Level], shares: FloatArray, *, numeric: bool) -> dict[str, Any]:
+def kept_statistics(options: Channel, levels: Sequence[Level], shares: FloatArray, /) -> dict[str, Any]:
     """What is to be kept on average."""
     if options.preserve is None:
         return {}
-    if options.preserve == "mean" and not numeric:
+    if options.preserve == "mean" and not is_numeric(levels):
         raise ArgumentError(
             "preserve", rule='None or "marginal" for a column of labels', got='"mean"', hint='Write "marginal".'
         )

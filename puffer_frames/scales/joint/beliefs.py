@@ -83,6 +83,13 @@ def joint_beliefs(entries: Sequence[Any], joint: JointCounts, /) -> dict[str, Jo
     return named
 
 
+def joint_words(entries: Sequence[Any], /) -> dict[str, str]:
+    """The names and words that `joint_beliefs` gives these entries."""
+    none = JointCounts(columns=(), counts={}, labels={})
+    empty = [replace(entry, counts={}) if isinstance(entry, JointCounts) else entry for entry in entries]
+    return {name: belief.words for name, belief in joint_beliefs(empty, none).items()}
+
+
 def _like(other: JointCounts, joint: JointCounts) -> JointCounts:
     """The secrets of a table in another one."""
     missing = next((secret for secret in joint.counts if secret not in other.counts), None)

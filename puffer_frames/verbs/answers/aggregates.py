@@ -10,6 +10,7 @@ from typing import Any
 from puffer_frames.certificates.build import of_choices, of_table
 from puffer_frames.certificates.of_aggregate import AggregateFacts, aggregate_statements, aggregate_subject
 from puffer_frames.certificates.record import Certificate
+from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.numbered import plain_label
 from puffer_frames.frames.table import Table, open_table
@@ -142,6 +143,7 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     warn_of_weakness(request.target, rows=rows.count, of="units")
     choices = _choices(request, rows)
     noises = {name: _noise(request, choice.scale) for name, choice in choices.items()}
+    statements = aggregate_statements(_facts(request, choices))
     certificate = Certificate(
         **of_table(request.by, ("query", *COLUMNS), table.names),
         **of_choices(
@@ -165,7 +167,8 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
         secret_count=0,
         pairs=tuple((plain_label(one), plain_label(other)) for one, other in request.listed) or "all",
         beliefs=(request.belief,),
-        statements=aggregate_statements(_facts(request, choices)),
+        statements=statements,
+        warnings=warnings_of(statements),
         rows=len(rows.groups) * len(request.queries),
         fingerprint="",
     ).said(request.drawing.about)

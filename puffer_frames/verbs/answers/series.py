@@ -12,6 +12,7 @@ import numpy as np
 from puffer_frames.certificates.build import of_choices, of_table
 from puffer_frames.certificates.of_series import SeriesFacts, series_statements, series_subject
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
+from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import Table, open_table
 from puffer_frames.noise.family import Noise
@@ -172,6 +173,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         nulls=request.columns.nulls,
         seeded=request.drawing.seeded,
     )
+    statements = series_statements(facts)
     certificate = Certificate(
         **of_table(labels, columns, table.names),
         **of_choices(
@@ -188,7 +190,8 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         secret_count=len(rows.states),
         pairs="all",
         beliefs=(request.belief,),
-        statements=series_statements(facts),
+        statements=statements,
+        warnings=warnings_of(statements),
         rows=len(owners) * max(1, len(released.released)),
         fingerprint="",
     ).said(request.drawing.about)

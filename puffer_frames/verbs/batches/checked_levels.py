@@ -10,6 +10,7 @@ import numpy as np
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.summary import sorted_levels
 from puffer_frames.loss.outcome import excess_text
+from puffer_frames.numbers.records import refused
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
@@ -31,6 +32,14 @@ def measure_levels(plan: ChannelPlan, seen: Seen, /) -> Batch:
     """
     seen = seen.protected(plan.request)
     return _measured(plan, seen.counts(plan.column), seen.unsure(plan.column))
+
+
+def check_own_levels(plan: ChannelPlan, seen: Seen, /) -> None:
+    """Raise PlanFileError where a plan from a file counts the rows that it was made from in another way."""
+    counts, known = seen.protected(plan.request).counts(plan.column), plan.column.counts
+    same = set(counts) == set(known) and all(np.array_equal(counts[secret], known[secret]) for secret in counts)
+    if not same:
+        raise refused("other numbers of rows than its own")
 
 
 def _measured(plan: ChannelPlan, counts: LevelTable, unsure: Mapping[Secret, Fraction]) -> Batch:

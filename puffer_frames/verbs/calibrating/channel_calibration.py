@@ -15,12 +15,13 @@ from puffer_frames.numbers.presentation import Rows
 from puffer_frames.scales.channels.best import FoundChannel
 from puffer_frames.scales.drift import check_drift
 from puffer_frames.scales.remap import Remap
-from puffer_frames.verbs.batches.checked_levels import findings_of_levels, measure_levels
+from puffer_frames.verbs.batches.checked_levels import check_own_levels, findings_of_levels, measure_levels
 from puffer_frames.verbs.batches.report import BatchReport, refused_by, report_of
 from puffer_frames.verbs.calibrating.channel_curves import channel_curve_of, channel_profile_of
+from puffer_frames.verbs.plans.channel_checks import check_channel_plan
 from puffer_frames.verbs.plans.channel_plan import ChannelPlan, Seen, roles_of
 from puffer_frames.verbs.plans.channel_text import Compared, channel_rows, channel_title
-from puffer_frames.verbs.plans.checks import check_channel_plan, check_checksum
+from puffer_frames.verbs.plans.checks import check_checksum
 from puffer_frames.verbs.plans.figures import PlanFigures, channel_figures
 from puffer_frames.verbs.plans.lean_plan import lean_channel, whole_channel
 from puffer_frames.verbs.plans.planned import Planned
@@ -124,6 +125,8 @@ class ChannelCalibration(Planned):
                 got="a frame with other rows",
                 hint="Calibrate this frame, or say allow_other_frame=True to use the channel of the first.",
             )
+        if same:
+            check_own_levels(self.plan, seen)
         batch = None if same else measure_levels(self.plan, seen)
         if batch is not None and not drift:
             check_drift(batch, request.target)

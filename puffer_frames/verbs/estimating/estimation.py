@@ -96,6 +96,6 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
             got=f"{len(table.opened()):,}",
             hint="Leave out copies: a row counts once, as its noise was drawn once.",
         )
-    derived = not found.verify(frame).startswith("intact")
+    derived = not found.verify(frame).startswith(("intact", "unsigned"))
     columns = ReleasedColumns(table=table, certificate=found, derived=derived)
     return Estimator(columns=columns, target=target, library=library_of(frame))

@@ -34,7 +34,7 @@ from puffer_frames.scales.channels.column import (
 )
 from puffer_frames.scales.channels.measure import largest_loss, measured_loss
 from puffer_frames.scales.channels.options import Channel
-from puffer_frames.verbs.requests.request import Request
+from puffer_frames.verbs.requests.request import Request, protected_rows
 
 CONFIDENCE = 0.95
 _NOTHING = 1e-12
@@ -264,6 +264,10 @@ class ChannelPlan:
         """The values of the secret that the pairs name."""
         rows, pairs = self.rows_per_secret, self.pairs
         return tuple(rows) if pairs == "all" else tuple(dict.fromkeys(secret for pair in pairs for secret in pair))
+
+    def protected_rows(self, rows: Mapping[Secret, int], /) -> dict[Secret, int]:
+        """Of the rows of each secret those of each that the pairs name, or of each column and value of it."""
+        return protected_rows(rows, self.request, named=self.secrets)
 
     @property
     def radius(self) -> str | None:

@@ -21,7 +21,7 @@ from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.strata import StrataChoices
 from puffer_frames.verbs.plans.strata_plan import choose_in_strata
 from puffer_frames.verbs.requests.column_choices import choices_of
-from puffer_frames.verbs.requests.request import Request
+from puffer_frames.verbs.requests.request import Request, protected_rows
 from puffer_frames.verbs.requests.rows_seen import RowsSeen
 
 
@@ -146,6 +146,10 @@ class Plan:
     def clipped(self) -> dict[str, Bounds]:
         """Bounds to which the values of a column are clipped before the noise: public ones, or those of the table."""
         return {name: c.bounds for name, c in self.choices.items() if c.clips and c.bounds is not None}
+
+    def protected_rows(self, rows: Mapping[Secret, int], /) -> dict[Secret, int]:
+        """Of the rows of each secret those of each that the pairs name, or of each column and value of it."""
+        return protected_rows(rows, self.request, named=self.secrets)
 
     @property
     def secrets(self) -> tuple[Secret, ...]:

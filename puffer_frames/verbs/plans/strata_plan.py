@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.summary import check_few_levels
@@ -43,19 +43,20 @@ def choose_in_strata(
     bounded = _bounded(request, rows, pairs=pairs, named=named)
     open_to_zero = _for_parts(request, rows)
     found: dict[Stratum, Mapping[str, Choice]] = {}
-    small, unbound, lacking = set[Stratum](), set[Stratum](), 0
+    kinds = {
+        z: kind_of_stratum(part.rows_per_secret, rows.rows_per_secret, pairs=pairs, minimum=0 if one_scale else minimum)
+        for z, part in parts.items()
+    }
+    small, unbound, lacking = (
+        tuple(z for z in parts if getattr(kinds[z], name)) for name in ("small", "unbound", "lacks")
+    )
     near: Mapping[str, Choice] | None = None
     for z, part in sorted(parts.items(), key=lambda item: -listed_counts[item[0]]):
-        counts = part.rows_per_secret
-        present, listed, absent = protected_here(list(counts), known=rows.rows_per_secret, pairs=pairs)
-        lacking += bool(absent)
-        if len(present) < 2 or not listed:
-            unbound.add(z)
-        elif not one_scale and min(counts[secret] for secret in present) < minimum:
-            small.add(z)
+        if z in small:
             found[z] = bounded
-        else:
-            found[z] = choices_of(open_to_zero, part, pairs=listed, named=list(present), near=near)
+        elif z not in unbound:
+            listed, named_here = kinds[z].pairs, list(kinds[z].secrets)
+            found[z] = choices_of(open_to_zero, part, pairs=listed, named=named_here, near=near)
             if near is None and all(choice.scale for choice in found[z].values()):
                 near = found[z]
     exact = {z: choices for z, choices in found.items() if z not in small}
@@ -74,13 +75,39 @@ def choose_in_strata(
         one_scale=one_scale,
         minimum=minimum,
         choices={z: found[z] for z in parts},
-        small=tuple(z for z in parts if z in small),
-        unbound=tuple(z for z in parts if z in unbound),
-        lacking=lacking,
+        small=small,
+        unbound=unbound,
+        lacking=len(lacking),
         rows=listed_counts,
         alone=_loss_of_strata(parts, rows, pairs=pairs, named=named),
     )
     return _of_all(request, strata, common, bounded), strata
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StratumKind:
+    """What the secrets of a stratum allow."""
+
+    secrets: Sequence[Secret]
+    """The protected ones that occur."""
+    pairs: Pairs
+    """The protected pairs of these."""
+    lacks: bool
+    """Whether a protected secret does not occur."""
+    unbound: bool
+    """Whether no two protected secrets occur."""
+    small: bool
+    """Whether two do, and one of them in fewer rows than the least number."""
+
+
+def kind_of_stratum(
+    rows: Mapping[Secret, int], known: Mapping[Secret, int], /, *, pairs: Pairs, minimum: int
+) -> StratumKind:
+    """The kind of a stratum with so many rows of each secret, of a table with these secrets."""
+    present, listed, absent = protected_here(list(rows), known=known, pairs=pairs)
+    unbound = len(present) < 2 or not listed
+    small = not unbound and min(rows[secret] for secret in present) < minimum
+    return StratumKind(secrets=present, pairs=listed, lacks=bool(absent), unbound=unbound, small=small)
 
 
 def _for_parts(request: Request, rows: RowsSeen) -> Request:

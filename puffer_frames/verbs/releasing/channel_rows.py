@@ -10,8 +10,10 @@ from puffer_frames.certificates.of_channel import (
     channel_record,
     channel_statements,
     proved_loss,
+    wider_losses,
 )
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
+from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.certificates.version import __version__
 from puffer_frames.errors import ArgumentError, PufferWarning, warn
 from puffer_frames.frames.columns import NativeFrame
@@ -19,6 +21,7 @@ from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.numbers.presentation import pairs_text, shown_names
 from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.channels.column import RARE
 from puffer_frames.scales.drift import Batch
 from puffer_frames.verbs.plans.channel_plan import ChannelPlan
 from puffer_frames.verbs.releasing.refinable import refuse_refinable
@@ -58,7 +61,7 @@ def release_channel(
     secrets = tuple(rows_per_secret)
 
     def certificate(rows_released: int, levels: tuple[str, ...]) -> Certificate:
-        facts = _facts(plan, asked, asked.roles.keep + levels, warnings, batch)
+        facts = _facts(plan, asked, asked.roles.keep + levels, warnings, rows_per_secret, batch)
         return _certificate(plan, facts, columns=rows.names, rows=rows_released, secrets=secrets)
 
     reserved = asked.drawing.reserve(certificate(sum(rows_per_secret.values()), ()), frame)
@@ -74,7 +77,9 @@ def rehearse_channel(plan: ChannelPlan, /) -> None:
     asked = RowsRequest(roles=roles, layout=Layout(), bounds={}, to_integers=False, publish=PUBLISHED, drawing=drawing)
     for change in plan.changes(drawing.key()).values():
         change.prepared()
-    _certificate(plan, _facts(plan, asked, (), [], None), columns=(), rows=0, secrets=plan.secrets)
+    _certificate(
+        plan, _facts(plan, asked, (), [], plan.rows_per_secret, None), columns=(), rows=0, secrets=plan.secrets
+    )
 
 
 def _facts(
@@ -82,6 +87,7 @@ def _facts(
     asked: RowsRequest,
     kept: tuple[str, ...],
     warnings: Sequence[PufferWarning],
+    rows_per_secret: Mapping[Secret, int],
     batch: Batch | None,
 ) -> ChannelFacts:
     return ChannelFacts(
@@ -101,6 +107,10 @@ def _facts(
         clipped=any(name in plan.request.domain for name in plan.request.public),
         keep=kept,
         warnings=warnings,
+        rows_per_secret=plan.protected_rows(rows_per_secret),
+        rare=int((plan.column.pooled < RARE).sum()) if plan.column.codes is not None else 0,
+        population=plan.population,
+        largest=plan.largest_loss if plan.options.cap is None else min(plan.largest_loss, plan.options.cap),
         publish=asked.publish,
         shuffled=asked.layout.shuffle,
         seeded=asked.drawing.seeded,
@@ -113,6 +123,9 @@ def _certificate(
     plan: ChannelPlan, facts: ChannelFacts, *, columns: Sequence[str], rows: int, secrets: tuple[Secret, ...]
 ) -> Certificate:
     request, kept = plan.request, tuple(facts.keep)
+    statements = channel_statements(facts)
+    batch = facts.batch
+    exceeded = {} if batch is None or not batch.exceeded else dict.fromkeys(request.public, batch.observed[plan.name])
     covered = secrets if plan.pairs == "all" else plan.secrets
     return Certificate(
         subject=f"{shown_names(request.secret)} of each record, {pairs_text(plan.pairs, apart=request.apart)}",
@@ -136,9 +149,11 @@ def _certificate(
         expected_error={},
         estimated={},
         verified={name: dict.fromkeys(plan.beliefs, proved_loss(facts)) for name in request.public},
-        observed={},
+        observed=exceeded,
         adds_up=False,
-        statements=channel_statements(facts),
+        statements=statements,
+        warnings=warnings_of(statements),
+        wider=dict.fromkeys(request.public, wider_losses(facts)),
         reproducible=facts.seeded,
         rows=rows,
         version=__version__,

@@ -73,7 +73,7 @@ class Chain:
         units = (request.unit and request.unit.column, repeats.rows, repeats.releases)
         if theirs != mine or (one.unit, one.unit_rows, one.releases) != units or one.answers:
             raise _wrong("the release", "one of this plan", "one of another plan")
-        if one.derived or not one.verify(released).startswith("intact"):
+        if one.derived or not one.verify(released).startswith(("intact", "unsigned")):
             raise _wrong("the release", "as it was released", "one with other values, rows or order")
         for key, words in _CHANGED.items():
             if any(statement.key == key for statement in one.statements):
@@ -334,7 +334,7 @@ def _certificate(
 ) -> Certificate:
     """What is guaranteed of the later release, its values not known yet."""
     counts, earlier = seen.rows_of_secrets(len(later.request.secret), given=False), chain.certificate
-    facts = release_facts(later, asked, earlier.kept, rows.warnings(list(counts.values())), None)
+    facts = release_facts(later, asked, earlier.kept, rows.warnings(list(counts.values())), counts, None)
     noted = noted and not any(statement.key == "refined-order" for statement in earlier.statements)
     facts = replace(facts, refines=[link["fingerprint"] for link in chain.links], order_noted=noted)
     secrets = tuple(counts) if later.pairs == "all" else later.secrets

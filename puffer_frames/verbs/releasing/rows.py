@@ -6,8 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from puffer_frames.certificates.build import of_choices
-from puffer_frames.certificates.of_release import ReleaseFacts, release_statements, wider_losses
+from puffer_frames.certificates.of_release import release_statements, wider_losses
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
+from puffer_frames.certificates.release_facts import ReleaseFacts
+from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.errors import PufferWarning, warn
 from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import NativeFrame
@@ -37,6 +39,7 @@ def release_rows(
     frame: NativeFrame,
     rows_per_secret: Mapping[Secret, int],
     batch: Batch | None = None,
+    unproved: Sequence[str] = (),
 ) -> NativeFrame:
     """Release rows that have been checked against the plan.
 
@@ -51,6 +54,8 @@ def release_rows(
         Of the rows that are released.
     batch : Batch, optional
         What was measured on other rows than those that the plan was made from.
+    unproved : sequence of str
+        Beliefs whose laws a plan from a file lacks.
     """
     drawing = asked.drawing
     check_refinable(plan, rows, asked)
@@ -62,7 +67,7 @@ def release_rows(
 
     def certificate(rows_released: int, levels: tuple[str, ...]) -> Certificate:
         kept = tuple(name for name in asked.roles.keep if name not in asked.roles.given) + levels
-        facts = release_facts(plan, asked, kept, warnings, batch)
+        facts = release_facts(plan, asked, kept, warnings, rows_per_secret, batch, unproved)
         return release_certificate(plan, asked, facts, columns=rows.names, rows=rows_released, secrets=secrets)
 
     reserved = drawing.reserve(certificate(count, ()), frame)
@@ -84,10 +89,12 @@ def release_certificate(
 ) -> Certificate:
     """The certificate of a release of rows of a frame with these columns, its values not known yet."""
     request, given, batch, kept = plan.request, asked.roles.given, facts.batch, tuple(facts.keep)
+    statements = release_statements(facts)
     return Certificate(
         **_of_noise(plan, seeded=facts.seeded),
         **_of_rows(plan),
         processed=_processed(plan, asked),
+        wider=wider_losses(facts),
         subject=f"{shown_names(request.secret)} of each {_whose(plan)}, {pairs_text(plan.pairs, apart=request.apart)}",
         answers=False,
         secret=request.secret,
@@ -100,7 +107,8 @@ def release_certificate(
         pairs="each" if request.apart else plan.pairs,
         beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
         observed=plan.observed if batch is None else batch.observed,
-        statements=release_statements(facts),
+        statements=statements,
+        warnings=warnings_of(statements),
         rows=rows,
         fingerprint="",
     )
@@ -115,7 +123,7 @@ def rehearse(plan: Plan, /) -> None:
     changes = _changes(plan, asked, key=drawing.key())
     for change in changes.values() if plan.strata is None else ():
         change.prepared()
-    release_statements(release_facts(plan, asked, (), [], None))
+    release_statements(release_facts(plan, asked, (), [], plan.rows_per_secret, None))
     _of_noise(plan, seeded=True)
     _of_rows(plan)
 
@@ -125,7 +133,9 @@ def release_facts(
     asked: RowsRequest,
     kept: tuple[str, ...],
     warnings: Sequence[PufferWarning],
+    rows_per_secret: Mapping[Secret, int],
     batch: Batch | None,
+    unproved: Sequence[str] = (),
 ) -> ReleaseFacts:
     """What its sentences depend on."""
     request = plan.request
@@ -141,6 +151,8 @@ def release_facts(
         remapped=tuple(plan.remaps),
         keep=kept,
         warnings=warnings,
+        rows_per_secret=plan.protected_rows(rows_per_secret),
+        unproved=unproved,
         done=asked.done,
         shuffled=asked.layout.shuffle,
         seeded=asked.drawing.seeded,
@@ -168,9 +180,6 @@ def _of_noise(plan: Plan, *, seeded: bool) -> dict[str, Any]:
         fields["expected_error"] = plan.expected_error
     for name in ("scales", "published_scales", "expected_error") if plan.levels else ():
         fields[name] = {column: value for column, value in fields[name].items() if column not in plan.levels}
-    fields["wider"] = {
-        name: wider_losses(choice, delta=plan.request.target.delta) for name, choice in plan.choices.items()
-    }
     return fields
 
 

@@ -58,11 +58,11 @@ def choices_of(
         ) from None
     if repeats.assumed == "any":  # what one row needs says nothing of a unit
         found = {name: replace(choice, none_needed=not choice.scale) for name, choice in found.items()}
-    return found if factor == 1 else {name: _larger(choice, factor) for name, choice in found.items()}
+    return found if factor == 1 else {name: larger(choice, factor) for name, choice in found.items()}
 
 
-def _larger(choice: Choice, factor: float) -> Choice:
-    """With a larger scale for each of several copies."""
+def larger(choice: Choice, factor: float, /) -> Choice:
+    """A choice for one noisy copy, with the scale that each of several copies has."""
     published = choice.published_scale
     return replace(
         choice,

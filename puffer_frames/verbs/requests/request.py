@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
 from puffer_frames.numbers.arguments import check_count, check_flag
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR, check_theorem
+from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.beliefs import check_components, read_beliefs
@@ -313,6 +314,14 @@ class Request:
             assert self.unit.most is not None
             roles = replace(roles, capped=(self.unit.column, self.unit.most))
         return roles.counting(self.labels) if self.labels else roles
+
+
+def protected_rows(rows: Mapping[Secret, int], request: Request, /, *, named: Collection[Secret]) -> dict[Secret, int]:
+    """Rows of each of the named secrets, or of each column and value of it, from rows of each secret."""
+    if request.apart:
+        groups = by_column(rows, request.secret)
+        rows = {own: sum(rows.get(secret, 0) for secret in of) for own, of in groups.items()}
+    return {secret: count for secret, count in rows.items() if secret in set(named)}
 
 
 def is_joint(request: Request, /) -> bool:

@@ -1,0 +1,268 @@
+"""A plan file that somebody edits, with a new digest: it is refused, or nothing that a release states becomes false.
+
+Every field of every record of every kept file is changed. What may then be stated otherwise is listed here, with the
+reason why it is true.
+"""
+
+import copy
+import json
+import math
+import random
+import warnings
+from functools import cache
+
+import pandas as pd
+import pytest
+from conftest import few
+from plan_cases import CASES, PEOPLE, file_of, planned, table_of
+
+from puffer_frames import CalibrationError, PlanFileError, PufferError, Strata, Unit, certificate_of, load_plan
+from puffer_frames.verbs.plans.file import digest_of
+
+WORDS = (
+    ("independent", "any", "repeated"),
+    ("exact", "theorem"),
+    ("each", "one"),
+    ("auto", "kantorovich", "bernoulli", "bounded", "gaussian", "gmm", "translation", "joint", "coupled"),
+    ("raise", "drop", "sample"),
+    ("empirical", "fitted", "population"),
+)
+TRUE_ALL_THE_SAME = {
+    # a release does what the file asks for, and its sentences say so
+    "nulls": {"statements"},
+    "over": {"statements"},
+    # of a constant column without noise any number of releases tells nothing
+    "releases": {"statements", "releases"},
+    # more noise in a stratum than was needed, which is what is drawn
+    "scale": {"expected_error", "fingerprint", "statements", "strata", "wider"},
+    # who looked for the scale, not what it hides: confirmed at the scale as it is
+    "calibration": {"calibration"},
+}
+
+
+def document(name):
+    return json.loads(file_of(name).read_text(encoding="utf-8"))
+
+
+def written(found, path):
+    found["digest"] = digest_of(found["plan"], schema=found["schema"])
+    path.write_text(json.dumps(found), encoding="utf-8")
+    return path
+
+
+def stated(plan, frame, **options):
+    """What the certificate of a release says."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return certificate_of(plan.release(frame, rng=7, **options)).to_dict()
+
+
+@cache
+def kept(name):
+    return stated(load_plan(file_of(name)), table_of(name))
+
+
+def leaves(plain, way=()):
+    for key, entry in plain.items() if isinstance(plain, dict) else enumerate(plain):
+        if isinstance(entry, dict | list) and entry:
+            yield from leaves(entry, (*way, key))
+        elif key != "is":
+            yield (*way, key)
+
+
+def others(entry):
+    """Entries of the same kind."""
+    if isinstance(entry, bool):
+        return [not entry]
+    if isinstance(entry, int):
+        return [entry + 1, 20 * entry, max(0, entry - 1)]
+    if isinstance(entry, float):
+        return [entry / 5, 5 * entry, entry + 1.0, 0.0]
+    if isinstance(entry, str):
+        known = [word for group in WORDS if entry in group for word in group if word != entry]
+        return [*known, entry + "x"]
+    return [4, "other"] if entry is None else [["x"]]
+
+
+def near(one, other):
+    """Equal, but for the last digits of floats: those that are computed anew may differ there."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=1e-6, abs_tol=1e-9)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(near(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(near, one, other))
+    return type(one) is type(other) and one == other
+
+
+def check_edit(name, found, way, new, path):
+    *parent, field = way
+    place = found["plan"]
+    for key in parent:
+        place = place[key]
+    old, place[field] = place[field], new
+    try:
+        said = stated(load_plan(written(found, path)), table_of(name))
+    except PufferError:
+        return
+    finally:
+        place[field] = old
+    changed = {key for key in said.keys() | kept(name).keys() if not near(said.get(key), kept(name).get(key))}
+    named = next(key for key in reversed(way) if isinstance(key, str))
+    assert changed <= TRUE_ALL_THE_SAME.get(named, set()), (name, way, old, new, changed)
+
+
+@few(14)
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("name", CASES)
+def test_no_edited_field_makes_a_release_state_what_is_false(name, part, tmp_path):
+    """One place of each kind, and one other entry of its kind; the slow tests take all of them."""
+    found, kinds = document(name), {}
+    for way in leaves(found["plan"]):
+        kinds.setdefault(tuple(key if isinstance(key, str) else 0 for key in way), []).append(way)
+    rng = random.Random(name)
+    ways = [rng.choice(ways) for ways in kinds.values()]
+    for way in ways[part::4]:
+        entry = found["plan"]
+        for key in way:
+            entry = entry[key]
+        check_edit(name, found, way, rng.choice(others(entry)), tmp_path / "plan")
+
+
+# The edits that were believed
+
+
+def refused(found, path, match):
+    with pytest.raises(PlanFileError, match=match):
+        load_plan(written(found, path))
+
+
+def test_scales_of_strata_divided_by_five(tmp_path):
+    """All numbers about them changed alike: the file agrees with itself, its own rows do not."""
+    found = document("strata")
+    plan = found["plan"]["plan"]
+    for choices in [plan["choices"], *(pair[1] for pair in plan["strata"]["choices"]["entries"])]:
+        for choice in choices.values():
+            choice["scale"] /= 5
+            choice["scale_per_belief"] = {name: need / 5 for name, need in choice["scale_per_belief"].items()}
+    path = written(found, tmp_path / "plan")
+    with pytest.raises(PlanFileError, match="its own rows lose more than was asked for"):
+        load_plan(path).release(table_of("strata"), rng=1, allow_drift=True)
+    with pytest.raises(CalibrationError, match="more than was asked for"):
+        load_plan(path).release(table_of("strata").head(150), rng=1, allow_other_frame=True)
+
+
+@pytest.mark.parametrize("rows", [3, 40])
+def test_rows_of_a_unit(rows, tmp_path):
+    found = document("units of independent rows")
+    request = found["plan"]["plan"]["request"]
+    request["unit"]["most"] = request["repeats"]["rows"] = rows
+    refused(found, tmp_path / "plan", "at another epsilon|more than was asked for")
+
+
+def test_rows_of_a_unit_that_may_be_anything(tmp_path):
+    found = document("units of independent rows")
+    request = found["plan"]["plan"]["request"]
+    request["unit"]["rows"] = request["repeats"]["assumed"] = "any"
+    refused(copy.deepcopy(found), tmp_path / "plan", "may be anything beside another theorem")
+    request["theorem"], request["calibration"] = "bounded", "theorem"
+    found["plan"]["plan"]["choices"]["score"]["theorem"]["named"] = "bounded"
+    refused(found, tmp_path / "plan", "not the one that was asked for")
+
+
+@pytest.mark.parametrize("name", ["laplace noise", "domain", "population", "strata", "columns together"])
+def test_epsilons_that_add_up(name, tmp_path):
+    found = document(name)
+    for choice in found["plan"]["plan"]["choices"].values():
+        choice["adds_up"] = True
+    refused(found, tmp_path / "plan", "what follows from it|add up in strata|not known of whole rows")
+
+
+def test_releases_of_columns_together(tmp_path):
+    """Each column alone loses less than all do, so that a smaller scale shows in whole rows alone."""
+    found = document("columns together")
+    found["plan"]["plan"]["request"]["repeats"]["releases"] = 2
+    path = written(found, tmp_path / "plan")
+    with pytest.raises((PlanFileError, CalibrationError)):
+        load_plan(path).release(table_of("columns together"), rng=1)
+
+
+def test_strata_that_lack_a_secret(tmp_path):
+    """The sentence about them cannot be edited away."""
+    frame = PEOPLE.assign(**{"class": ["2c" if k % 9 == 1 else "1a" for k in range(len(PEOPLE))]})
+    plan = frame.puffer.calibrate(secret="sex", public="score", given=Strata("class", minimum=1), epsilon=1.0)
+    plan.save(tmp_path / "plan")
+    found = json.loads((tmp_path / "plan").read_text(encoding="utf-8"))
+    assert found["plan"]["plan"]["strata"]["lacking"] == 1
+    found["plan"]["plan"]["strata"]["lacking"] = 0
+    with pytest.raises(PlanFileError, match="other strata than those of its own rows"):
+        load_plan(written(found, tmp_path / "plan")).release(frame, rng=1)
+
+
+def test_words_of_a_belief(tmp_path):
+    for name in ("population", "strata", "columns together", "channel of labels"):
+        found = document(name)
+        plan = found["plan"]["plan"]
+        beliefs = plan.get("beliefs") or next(iter(plan["choices"].values()))["words"]
+        first = next(iter(beliefs))
+        if "beliefs" in plan:
+            beliefs[first]["words"] = "anything at all"
+        else:
+            beliefs[first] = "anything at all"
+        try:
+            said = stated(load_plan(written(found, tmp_path / "plan")), table_of(name))
+        except PlanFileError:
+            continue
+        assert near(said, kept(name))
+
+
+def test_a_bound_of_a_channel(tmp_path):
+    found = document("channel of numbers")
+    channel = found["plan"]["plan"]["channel"]
+    assert 0 < channel["lower_bound"] < channel["expected_error"] / 2
+    channel["lower_bound"] = channel["expected_error"] / 2
+    refused(found, tmp_path / "plan", "a bound that no program has")
+    channel["lower_bound"] = channel["expected_error"] * 2
+    refused(found, tmp_path / "plan", "a bound above the error")
+
+
+def test_labels_of_a_channel_that_are_counted_elsewhere(tmp_path):
+    """The counts of the levels stay as they are, and no row has them."""
+    found = document("channel of labels")
+    codes = found["plan"]["plan"]["column"]["codes"]
+    first, second = list(codes)[:2]
+    codes[first], codes[second] = codes[second], codes[first]
+    with pytest.raises(PlanFileError, match="other numbers of rows than its own"):
+        load_plan(written(found, tmp_path / "plan")).release(table_of("channel of labels"), rng=1)
+
+
+# What a file cannot show
+
+
+def sentences(plan, frame, **options):
+    return {one["key"]: one["text"] for one in stated(plan, frame, **options)["statements"]}
+
+
+def test_beliefs_that_a_file_lacks_are_named(tmp_path):
+    """Of columns together the file has no whole rows: those of its own table are measured, others' beliefs believed."""
+    for name, own, other in (
+        ("laplace noise", None, None),
+        ("side knowledge", "given 1", "given 1"),
+        ("columns together", None, "empirical"),
+        ("strata", None, "empirical"),
+    ):
+        plan, frame = load_plan(file_of(name)), table_of(name)
+        assert (own is None) == ("from-file" not in sentences(plan, frame))
+        later = pd.concat([frame, frame.tail(60)], ignore_index=True)
+        said = sentences(plan, later, allow_other_frame=True, allow_drift=True)
+        assert other is None if "from-file" not in said else f"laws: {other}." in said["from-file"]
+        assert "from-file" not in sentences(planned(name), frame)
+
+
+def test_units_of_a_plan_from_a_file_are_counted(tmp_path):
+    frame = PEOPLE.assign(ward=[k // 2 for k in range(len(PEOPLE))], sex=[("f", "m")[k // 2 % 2] for k in range(180)])
+    plan = frame.puffer.calibrate(
+        secret="sex", public="score", unit=Unit("ward", rows="independent"), epsilon=1.0, delta=1e-5
+    )
+    plan.save(tmp_path / "plan")
+    assert near(stated(load_plan(tmp_path / "plan"), frame), stated(plan, frame))

@@ -1,0 +1,213 @@
+"""Title, promise and pictures of a certificate state the largest loss that was measured; what warns stands first."""
+
+import hashlib
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from certificate_cases import CASES, OTHER, PEOPLE, certificate_of_case
+from html_page import Page
+
+from puffer_frames import calibrate, certificate_of, privatize
+from puffer_frames.certificates.text import certificate_title, headline
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
+
+RELEASES = [name for name, case in CASES.items() if case["verb"] in ("privatize", "release")]
+
+
+def page_of(certificate, folder, **more):
+    certificate.report(folder / "page.html", overwrite=True, **more)
+    return Page((folder / "page.html").read_text(encoding="utf-8"))
+
+
+def laplace_loss(frame, scale):
+    """The pure loss of the observed frequencies: the log-ratio of two mixtures of Laplace laws is extreme at atoms."""
+    laws = [part["score"].to_numpy() for _, part in frame.groupby("group")]
+    y = np.unique(frame["score"]).astype(float)
+    logs = [np.log(np.exp(-np.abs(y[:, None] - law) / scale).mean(axis=1)) for law in laws]
+    return max(float(np.abs(one - other).max()) for one in logs for other in logs)
+
+
+def up(number):
+    """Three digits, rounded up."""
+    unit = 10.0 ** (math.floor(math.log10(number)) - 2)
+    return math.ceil(number / unit - 1e-9) * unit
+
+
+@pytest.fixture(scope="module")
+def drifted():
+    """A batch released in spite of its loss, which is computed here from its rows."""
+    plan = calibrate(PEOPLE, secret="group", public="score", epsilon=1.0)
+    batch = OTHER.assign(score=OTHER["score"] + 2 * (OTHER["group"] == "b"))
+    released = plan.release(batch, allow_other_frame=True, allow_drift=True)
+    return certificate_of(released), laplace_loss(batch, plan.scale)
+
+
+def test_the_title_of_rows_that_drifted(drifted):
+    certificate, loss = drifted
+    assert loss > 1.5
+    assert headline(certificate).epsilon == pytest.approx(up(loss))
+    assert certificate_title(certificate) == (
+        f"Certificate of Pufferfish privacy: a pure loss of {up(loss):g} for these rows, where epsilon = 1 was "
+        "asked for"
+    )
+    meaning = str(certificate).partition("meaning")[2].partition("noise")[0]
+    assert f"e^{up(loss):g}" in meaning
+    assert "epsilon 1 was asked for" in " ".join(meaning.split())
+
+
+def test_the_page_of_rows_that_drifted(drifted, tmp_path):
+    certificate, loss = drifted
+    page = page_of(certificate, tmp_path)
+    odds = math.exp(up(loss)) / 9
+    assert f"at most {up(100 * odds / (1 + odds)):g} in 100" in page.text
+    assert "epsilon = 1 " not in page.all("h1")[0].text.partition(", where")[0]
+    assert page.row("the frequencies of these rows") == [f"at most {up(loss):g}"]
+    alarms = [one for one in page.all("rect") if one.given["class"] == "alarm"]
+    assert len(alarms) == 2  # what may be held after, and the loss of these rows
+    (box,) = [one for one in page.all("section") if one.given.get("class") == "box warnings"]
+    assert "more than was asked for" in box.text
+
+
+def test_the_small_pictures_of_rows_that_drifted(drifted):
+    certificate, loss = drifted
+    assert f"{up(loss):.4g}" in certificate._repr_html_()
+    assert "color:#a40e26" in certificate._repr_html_()
+
+
+def test_one_loss_of_several_columns_is_that_of_a_row(tmp_path):
+    """The joint loss is stated once, not once a column."""
+    certificate = certificate_of_case("batch of rows that drifted")
+    (loss,) = {found.pure_loss.upper for found in certificate.observed.values()}
+    assert headline(certificate).epsilon == pytest.approx(up(loss))
+
+
+def test_a_loss_without_a_bound(tmp_path):
+    certificate = certificate_of_case("release, wrong side knowledge")
+    assert "more, without a known bound," in certificate_title(certificate)
+    assert "in 100, but" not in page_of(certificate, tmp_path).text
+
+
+def test_a_drifted_channel_states_its_loss(tmp_path):
+    certificate = certificate_of_case("batch of labels that drifted")
+    assert "was asked for" in certificate_title(certificate)
+    assert headline(certificate).epsilon > certificate.epsilon or headline(certificate).delta > certificate.delta
+
+
+@pytest.mark.parametrize("name", [name for name in RELEASES if "drifted" not in name])
+def test_other_titles_are_what_was_asked_for(name):
+    certificate = certificate_of_case(name)
+    exceeds = any(one.key == "observed-exceeds" for one in certificate.statements)
+    assert headline(certificate).exceeds == exceeds
+    if not exceeds:
+        assert (headline(certificate).epsilon, headline(certificate).delta) == (certificate.epsilon, certificate.delta)
+
+
+def test_an_order_that_tells_is_in_the_title_and_first(tmp_path):
+    """A file that is sorted by the secret: whatever the noise, its place tells it."""
+    frame = PEOPLE.sort_values("group", ignore_index=True)
+    with pytest.warns(UserWarning, match="the order of the rows"):
+        released = privatize(frame, secret="group", public="score", epsilon=1.0)
+    certificate = certificate_of(released)
+    assert certificate.warnings == ("order-tells",)
+    assert certificate_title(certificate).endswith("; NOT of the order of the rows, which tells more")
+    assert str(certificate).splitlines()[1].startswith("  WARNING")
+    page = page_of(certificate, tmp_path)
+    assert "NOT of the order of the rows" in page.all("h1")[0].text
+    assert "not of the order of the rows" in page.text.partition("The promise")[2]
+
+
+def test_secrets_of_few_rows_are_named(tmp_path):
+    """Three others among 297: their names, and no count."""
+    frame = pd.DataFrame({"sex": ["f", "m"] * 147 + ["Other"] * 3, "score": [k * k % 11 for k in range(297)]})
+    frame = frame.sample(frac=1, random_state=0, ignore_index=True)
+    with pytest.warns(UserWarning, match="got fewer for 'Other'"):
+        released = privatize(frame, secret="sex", public="score", epsilon=1.0)
+    certificate = certificate_of(released)
+    assert certificate.warnings == ("few-rows",)
+    (said,) = [one.text for one in certificate.statements if one.key == "few-rows"]
+    assert "'Other'" in said
+    assert "3" not in said
+    assert said in page_of(certificate, tmp_path).text
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("release", ()),
+        ("release, kept copy", ("kept-tells",)),
+        ("release, few rows", ("few-rows",)),
+        ("release, weak", ("weak-epsilon", "weak-delta")),
+        ("release, no noise", ("no-noise",)),
+        ("labels, rare", ("rare-levels",)),
+        ("release, seeded", ("warning-seed",)),
+    ],
+)
+def test_warnings_are_a_field(name, keys):
+    certificate = certificate_of_case(name)
+    assert certificate.warnings == keys
+    texts = {one.key: one.text for one in certificate.statements}
+    shown = " ".join(str(certificate).split())
+    assert all(f"WARNING {texts[key]}" in shown for key in keys)
+
+
+# The losses under wider laws
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_every_release_says_what_is_lost_under_wider_laws(name, tmp_path):
+    """In odds, or that it was not computed."""
+    certificate = certificate_of_case(name)
+    (said,) = [one.text for one in certificate.statements if one.key == "wider"]
+    assert "does not refute at 95 %" in said
+    assert "under any law" in said
+    for part in said.removeprefix("For comparison, rounded up: ").rstrip(".").split("; "):
+        assert any(word in part for word in ("odds change by a factor of", "delta at most", "no bound", "not computed"))
+
+
+@pytest.mark.parametrize("name", ["rows", "release, given", "rows, given"])
+def test_any_law_of_rows_is_the_range_over_the_scale(name):
+    certificate, case = certificate_of_case(name), CASES[name]
+    columns = [case["public"]] if isinstance(case["public"], str) else case["public"]
+    widths = {column: float(np.ptp(case["frame"][column])) for column in columns}
+    scales = [one["scales"] for one in certificate.strata] or [certificate.scales]
+    loss = max(sum(widths[column] / own[column] for column in columns) for own in scales)
+    for column in columns:
+        assert loss <= certificate.wider[column]["any law"] <= loss * 1.1
+
+
+def test_the_losses_of_a_channel():
+    """Brute force over the printed probabilities: any law at all, and laws near the observed ones."""
+    certificate = certificate_of_case("labels, matrix")
+    found = certificate.channels["hobby"]
+    matrix = np.array(found["matrix"])
+    any_law = float(np.log(matrix.max(axis=0) / matrix.min(axis=0)).max())
+    assert any_law <= certificate.wider["hobby"]["any law"] <= any_law * 1.1
+    frame = CASES["labels, matrix"]["frame"]
+    laws = [part["hobby"].value_counts(normalize=True).reindex(found["inputs"]) for _, part in frame.groupby("group")]
+    outputs = [law.fillna(0).to_numpy() @ matrix for law in laws]
+    observed = max(float(np.log(one / other).max()) for one in outputs for other in outputs)
+    assert observed < certificate.wider["hobby"]["population"] <= certificate.wider["hobby"]["any law"]
+
+
+# The file that is published
+
+
+def test_the_page_names_the_file_and_the_commands_that_check_it(tmp_path):
+    file = tmp_path / "my release.csv"
+    file.write_text("score\n1\n", encoding="utf-8")
+    page = page_of(certificate_of_case("release"), tmp_path, file=file)
+    assert page.row("SHA-256 of my release.csv") == [hashlib.sha256(b"score\n1\n").hexdigest()]
+    assert page.row("Checks its bytes") == ["sha256sum 'my release.csv'"]
+    assert page.row("Checks its columns and values") == ["puffer verify 'my release.csv'"]
+    assert "cannot be trusted" in page.text
+
+
+@pytest.mark.parametrize("file", [3, b"x"])
+def test_what_is_no_file(file, tmp_path):
+    with pytest.raises(ArgumentTypeError, match="file must be a str or a Path"):
+        page_of(certificate_of_case("release"), tmp_path, file=file)
+    with pytest.raises(ArgumentError, match="a single file"):
+        page_of(certificate_of_case("release"), tmp_path, file=tmp_path)
+    assert not (tmp_path / "page.html").exists()
