@@ -15,6 +15,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
 from puffer_frames.numbers.presentation import Rows, as_html, as_text, shown
 from puffer_frames.priors.prior import FloatArray
+from puffer_frames.verbs.estimating.scored import Scores
 
 Target: TypeAlias = Literal["table", "population"]
 Number: TypeAlias = Any
@@ -54,15 +55,19 @@ class Estimate:
     """"table": of the raw rows, so that only the noise is random; "population": of what the rows are draws from."""
     notes: tuple[str, ...] = ()
     """What else to know of it."""
+    assumptions: tuple[str, ...] = ()
+    """What it rests on that nothing can check: of a release that lacks rows or columns."""
     resamples: FloatArray | None = field(default=None)
     """Estimates from resampled rows, shape (resamples, numbers), where the intervals are their quantiles."""
     covariance: FloatArray | None = field(default=None)
     """Of the numbers, where it is known."""
+    scores: tuple[Scores, ...] = ()
+    """Of coefficients, whose intervals are not even."""
     library: str
     """Library of the release."""
 
     def interval(self, level: float = _LEVEL) -> Interval:
-        """Confidence intervals: quantiles of the resamples where there are any, else normal ones.
+        """Confidence intervals: normal ones; of regressions by their scores; of unfolded laws quantiles of the resamples.
 
         Parameters
         ----------
@@ -81,6 +86,10 @@ class Estimate:
         if self.resamples is not None:
             low = np.quantile(self.resamples, tail, axis=0, method="lower").reshape(np.shape(self.value))
             high = np.quantile(self.resamples, 1 - tail, axis=0, method="higher").reshape(np.shape(self.value))
+            return Interval(low, high) if np.ndim(self.value) else Interval(float(low), float(high))
+        if self.scores:
+            ends = np.array([scores.interval(float(level)) for scores in self.scores])
+            low, high = self.value + ends.T.reshape(2, *np.shape(self.value))
             return Interval(low, high) if np.ndim(self.value) else Interval(float(low), float(high))
         reach = -float(ndtri(tail)) * self.standard_error
         return Interval(self.value - reach, self.value + reach)
@@ -123,8 +132,9 @@ class Estimate:
             rows=self.rows,
             target=self.target,
             notes=self.notes,
+            assumptions=self.assumptions,
             resamples=None if self.resamples is None else self.resamples[:, [place]],
-            covariance=None,
+            scores=self.scores[place : place + 1],
             library=self.library,
         )
 
@@ -141,8 +151,9 @@ class Estimate:
         head = f"{'':<{width}}  {'value':>10}  {'std. error':>10}  {'low':>10}  {'high':>10}"
         text = "\n".join([head, *lines, *([f"and {more:,} more"] if more > 0 else [])])
         of = "the raw rows" if self.target == "table" else "the population that the rows are draws from"
-        rows = [("of", f"{of}; {self.rows:,} released rows"), ("estimates", text)]
-        return f"Estimate: {self.what}", [*rows, ("interval", "at 95 %"), *(("note", note) for note in self.notes)]
+        rows = [("of", f"{of}; {self.rows:,} released rows"), ("estimates", text), ("interval", "at 95 %")]
+        rows += [("assumed", assumption) for assumption in self.assumptions]
+        return f"Estimate: {self.what}", [*rows, *(("note", note) for note in self.notes)]
 
     def __str__(self) -> str:
         return as_text(*self._shown())

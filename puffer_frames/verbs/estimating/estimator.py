@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,8 +17,9 @@ from puffer_frames.verbs.estimating.laws import Unfolding, check_shares, histogr
 from puffer_frames.verbs.estimating.levels import counts_of_levels, mean_kept
 from puffer_frames.verbs.estimating.moments import Figure, covariance_of, mean_of, variance_of
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
-from puffer_frames.verbs.estimating.regression import CLEAR, clearance, regression
+from puffer_frames.verbs.estimating.regression import regression
 from puffer_frames.verbs.estimating.released_columns import ReleasedColumns
+from puffer_frames.verbs.estimating.scored import CLEAR, Scores
 
 INTERCEPT = "intercept"
 """Name of the first coefficient of a regression."""
@@ -140,22 +140,21 @@ class Estimator:
             raise ArgumentError(
                 "the release", rule="of more rows than coefficients", got="fewer", hint="Regress on fewer columns."
             )
-        clear = clearance(others)
-        if not clear > CLEAR:
-            hidden = "no more than chance explains" if clear == -math.inf else f"{clear:.2g} standard errors from 0"
+        fit = regression(own, others, population=self.target == "population")
+        if fit is None or not fit.clearance > CLEAR:
+            got = "none that chance does not explain" if fit is None else f"{fit.clearance:.2g} standard errors"
             raise ArgumentError(
                 "the spread of the columns on",
                 rule=f"at least {CLEAR:g} standard errors from 0, in every direction, where the noise is taken away",
-                got=hidden,
+                got=got,
                 hint="The noise swamps it, or one column follows from others: leave one out, or release with a larger "
                 "epsilon.",
             )
-        fit = regression(own, others, population=self.target == "population")
         errors = np.sqrt(np.diag(fit.covariance).clip(0.0))
         figures = [Figure(*pair) for pair in zip(fit.coefficients.tolist(), errors.tolist(), strict=True)]
         what = f"regression of {shown(name)} on {shown_names(names)}"
         labels = {"term": (INTERCEPT, *names)}
-        return self._made(what, figures, labels, of=(name, *names), covariance=fit.covariance)
+        return self._made(what, figures, labels, of=(name, *names), covariance=fit.covariance, scores=fit.scores)
 
     @short_traceback
     def quantile(
@@ -278,6 +277,7 @@ class Estimator:
             ("through a channel", shown_names(certificate.channels) or "none"),
             ("as they were", shown_names(self.columns.kept) or "none"),
             ("intervals", f"for {of}"),
+            *(("assumed", assumption) for assumption in self.columns.assumptions),
             ("methods", "mean, var, cov, quantile, histogram, regress, value_counts"),
         ]
         return as_text("Estimates from a release", rows)
@@ -344,6 +344,7 @@ class Estimator:
         notes: Sequence[str] = (),
         covariance: FloatArray | None = None,
         resamples: FloatArray | None = None,
+        scores: tuple[Scores, ...] = (),
     ) -> Estimate:
         values = np.array([figure.value for figure in figures])
         errors = np.array([figure.error for figure in figures])
@@ -356,8 +357,10 @@ class Estimator:
             rows=self.columns.rows,
             target=self.target,
             notes=(*notes, *self.columns.notes(of)),
+            assumptions=self.columns.assumptions,
             covariance=covariance,
             resamples=resamples,
+            scores=scores,
             library=self.library,
         )
 
