@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from puffer_frames.errors import ArgumentError, ColumnNotFoundError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
@@ -23,6 +24,8 @@ Number: TypeAlias = Any
 
 _MOST_SHOWN = 24
 _LEVEL = 0.95
+_NORMAL = 1e9
+"""From so many degrees of freedom Student's t is normal."""
 
 
 class Interval(NamedTuple):
@@ -61,13 +64,15 @@ class Estimate:
     """Estimates from resampled rows, shape (resamples, numbers), where the intervals are their quantiles."""
     covariance: FloatArray | None = field(default=None)
     """Of the numbers, where it is known."""
+    freedom: Number = math.inf
+    """Degrees of freedom of Student's t in the intervals, shaped as the value; infinite for normal ones."""
     scores: tuple[Scores, ...] = ()
     """Of coefficients, whose intervals are not even."""
     library: str
     """Library of the release."""
 
     def interval(self, level: float = _LEVEL) -> Interval:
-        """Confidence intervals: normal ones; of regressions by their scores; of unfolded laws quantiles of the resamples.
+        """Confidence intervals: quantiles of the resamples where there are any, of regressions by scores, else normal.
 
         Parameters
         ----------
@@ -91,7 +96,9 @@ class Estimate:
             ends = np.array([scores.interval(float(level)) for scores in self.scores])
             low, high = self.value + ends.T.reshape(2, *np.shape(self.value))
             return Interval(low, high) if np.ndim(self.value) else Interval(float(low), float(high))
-        reach = -float(ndtri(tail)) * self.standard_error
+        exact = stdtrit(np.minimum(self.freedom, _NORMAL), 1 - tail)
+        reach = np.where(np.isinf(self.freedom), -float(ndtri(tail)), exact) * self.standard_error
+        reach = reach if np.ndim(self.value) else float(reach)
         return Interval(self.value - reach, self.value + reach)
 
     def to_frame(self, level: float = _LEVEL) -> NativeFrame:
@@ -134,6 +141,7 @@ class Estimate:
             notes=self.notes,
             assumptions=self.assumptions,
             resamples=None if self.resamples is None else self.resamples[:, [place]],
+            freedom=float(np.ravel(np.broadcast_to(self.freedom, np.shape(self.value)))[place]),
             scores=self.scores[place : place + 1],
             library=self.library,
         )

@@ -348,11 +348,13 @@ class Estimator:
     ) -> Estimate:
         values = np.array([figure.value for figure in figures])
         errors = np.array([figure.error for figure in figures])
+        freedom = np.array([figure.freedom for figure in figures])
         one = not labels and not several
         return Estimate(
             what=what,
             value=float(values[0]) if one else values.reshape(shape or values.shape),
             standard_error=float(errors[0]) if one else errors.reshape(shape or errors.shape),
+            freedom=float(freedom[0]) if one else freedom.reshape(shape or freedom.shape),
             labels=labels,
             rows=self.columns.rows,
             target=self.target,

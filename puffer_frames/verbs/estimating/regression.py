@@ -69,17 +69,28 @@ def regression(y: NoisyColumn, on: Sequence[NoisyColumn], /, *, population: bool
     if not rows.has_spread():
         return None
     gram = rows.gram()
-    bread = np.linalg.inv(gram)
+    bread: FloatArray = np.linalg.inv(gram)
     beta = bread @ (rows.noisy.T @ rows.y)
-    covariance = bread @ rows.meat(beta, population=population) @ bread.T
+    meat = rows.meat(beta, population=population)
+    covariance: FloatArray = bread @ meat @ bread.T
     # back to columns that are not centred: the intercept is the value at 0
     move = np.eye(beta.size)
     move[0] -= rows.centres
     coefficients = move @ beta
     coefficients[0] += rows.middle
-    found = np.array([rows.score(beta, bread, covariance, own, population=population) for own in move])
+    found = np.empty((beta.size, 3))
+    for k, functional in enumerate(move):
+        weights, variance = bread.T @ functional, float(functional @ covariance @ functional)
+        reach = math.sqrt(variance) if variance > 0 else 1.0
+        # where this coefficient is another one, the others are what is likeliest then
+        step = covariance @ functional / reach if variance > 0 else bread @ functional / float(functional @ weights)
+        below, above = (weights @ rows.meat(beta + moved, population=population) @ weights for moved in (-step, step))
+        middle = weights @ meat @ weights
+        found[k] = middle, (above - below) / (2 * reach), ((above + below) / 2 - middle) / reach**2
     sizes = 1 / np.sqrt(np.maximum(found[:, 2], np.finfo(float).tiny))  # of B, in standard errors
     clearance = float(sizes.min())
+    if (found[:, 0] <= 0)[found[:, 2] > 0].any():  # more noise than the estimate of its own error withstands
+        return None
     return Regression(
         coefficients=coefficients,
         covariance=move @ covariance @ move.T,
@@ -138,26 +149,6 @@ class _CentredRows:
         if not (spread > 0).all():
             return False
         return bool(np.linalg.eigvalsh(self.gram() / np.outer(spread, spread))[0] > _LEAST_SPREAD)
-
-    def score(
-        self,
-        beta: FloatArray,
-        bread: FloatArray,
-        covariance: FloatArray,
-        functional: FloatArray,
-        /,
-        *,
-        population: bool,
-    ) -> list[float]:
-        """The `Scores` of a functional of the coefficients: the other ones move as they are likeliest to."""
-        weights, variance = bread.T @ functional, float(functional @ covariance @ functional)
-        reach = math.sqrt(variance) if variance > 0 else 1.0
-        direction = covariance @ functional / variance if variance > 0 else bread @ functional / (functional @ weights)
-        low, middle, high = (
-            float(weights @ self.meat(beta + moved * direction, population=population) @ weights)
-            for moved in (-reach, 0.0, reach)
-        )
-        return [middle, (high - low) / (2 * reach), ((high + low) / 2 - middle) / reach**2]
 
     def meat(self, beta: FloatArray, /, *, population: bool) -> FloatArray:
         """The covariance of the sum of the scores at some coefficients, in which it is quadratic."""

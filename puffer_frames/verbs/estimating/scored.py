@@ -1,14 +1,14 @@
 r"""Intervals of a ratio that hold among the answers that are given: Fieller's, given that the denominator is large.
 
-An estimate :math:`\hat\beta = A / B` of sums A and B is refused where B is within `CLEAR` standard errors of 0. For the
-coefficient b the score :math:`T = A - bB` has the mean 0 and the variance V(b), a quadratic. With :math:`\tau = T / \sqrt V`,
-:math:`x = B / \sigma_B` and their correlation r, :math:`U = x - r \tau` is independent of tau. It is all that B tells of
-its own mean. So, given U and that there is an answer, tau is standard normal, cut off where :math:`U + r \tau` is
-`CLEAR`. The interval is of all b for which tau is in the likeliest 95 % of that law: 95 % of the answers hold, however
-often there is one ([F54]; conditioning as in [LSST16]).
+An estimate :math:`\hat\beta = A / B` of sums A and B is refused where B is within `CLEAR` standard errors of 0. For a
+coefficient b the score :math:`T = A - bB` has the mean 0, and a variance V(b) that is a quadratic. So
+:math:`\tau = T / \sqrt{V}` is standard normal, however much noise there is ([F54]). Given that there is an answer it is
+not. With :math:`x = B / \sigma_B` and the correlation r of both, :math:`U = x - r \tau` is independent of tau, and all
+that B tells of its own mean. Given U and an answer, tau is standard normal where :math:`U + r \tau` is above `CLEAR`,
+and has no other values (as in [LSST16]). The interval is of all b for which tau is in the likeliest 95 % of that law.
 
-No rule has intervals with two ends that hold for every B ([GH87]). Those b are left out for which fewer than one release
-in a hundred would have an answer: then all intervals have ends.
+No rule whose intervals always have two ends holds for every mean of B ([GH87]). So b is left out where U is so small
+that fewer than one release in a hundred would have an answer; then every interval has ends.
 
 References
 ----------
