@@ -36,8 +36,8 @@ CLEAR = 3.0
 """The spread behind the noise must be so many standard errors from 0, in every direction."""
 _RARE = float(ndtri(0.01))
 """With a spread so many standard errors above the cut one release in a hundred has an answer."""
-_ANGLES = 1000
-_HALVINGS = 50
+_ANGLES = 500
+_HALVINGS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
