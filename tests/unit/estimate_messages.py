@@ -173,6 +173,10 @@ ESTIMATES = {
         lambda: _few().regress("age", on="grade"),
         lambda: _estimator().regress("age", on="grade"),
     ),
+    "a quantile that the noise swamps": (
+        lambda: _estimator(public="wage", epsilon=0.05, theorem="bounded").quantile("wage"),
+        lambda: _estimator(public="wage", epsilon=9.0).quantile("wage"),
+    ),
     "a share above 1": (lambda: _estimator().quantile("age", 50), lambda: _estimator().quantile("age", 0.5)),
     "a support below 0": (
         lambda: _estimator().quantile("age", support=-1),

@@ -61,7 +61,9 @@ class Estimate:
     assumptions: tuple[str, ...] = ()
     """What it rests on that nothing can check: of a release that lacks rows or columns."""
     resamples: FloatArray | None = field(default=None)
-    """Estimates from resampled rows, shape (resamples, numbers), where the intervals are their quantiles."""
+    """Estimates from resampled rows, shape (resamples, numbers): intervals hold their quantiles, on both sides."""
+    least: float = -math.inf
+    """No interval of resamples goes below it."""
     covariance: FloatArray | None = field(default=None)
     """Of the numbers, where it is known."""
     freedom: Number = math.inf
@@ -91,6 +93,9 @@ class Estimate:
         if self.resamples is not None:
             low = np.quantile(self.resamples, tail, axis=0, method="lower").reshape(np.shape(self.value))
             high = np.quantile(self.resamples, 1 - tail, axis=0, method="higher").reshape(np.shape(self.value))
+            # the other side too: where there is much noise, both the estimate and its resamples are too wide
+            low, high = np.minimum(low, 2 * self.value - high), np.maximum(high, 2 * self.value - low)
+            low = np.maximum(low, self.least)
             return Interval(low, high) if np.ndim(self.value) else Interval(float(low), float(high))
         if self.scores:
             ends = np.array([scores.interval(float(level)) for scores in self.scores])
@@ -141,6 +146,7 @@ class Estimate:
             notes=self.notes,
             assumptions=self.assumptions,
             resamples=None if self.resamples is None else self.resamples[:, [place]],
+            least=self.least,
             freedom=float(np.ravel(np.broadcast_to(self.freedom, np.shape(self.value)))[place]),
             scores=self.scores[place : place + 1],
             library=self.library,

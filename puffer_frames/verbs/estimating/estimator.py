@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -187,7 +188,7 @@ class Estimator:
         Raises
         ------
         ArgumentError
-            For shares beyond 0 to 1, and a support that is none.
+            For shares beyond 0 to 1, a support that is none, and where the noise swamps the spread of the column.
 
         Notes
         -----
@@ -236,7 +237,7 @@ class Estimator:
         own = self.columns.numbers(name)
         edges, found, again = histogram_of(own, bins, asked)
         labels = {"from": tuple(edges[:-1].tolist()), "to": tuple(edges[1:].tolist())}
-        return self._resampled(f"histogram of {shown(name)}", [(found, again)], labels, name)
+        return self._resampled(f"histogram of {shown(name)}", [(found, again)], labels, name, least=0.0)
 
     @short_traceback
     def value_counts(self, column: Name | Iterable[Name]) -> Estimate:
@@ -325,12 +326,13 @@ class Estimator:
         found: Sequence[tuple[FloatArray, FloatArray]],
         labels: dict[str, tuple[Any, ...]],
         name: str,
+        least: float = -math.inf,
     ) -> Estimate:
         values = np.concatenate([own for own, _ in found])
         resamples = np.concatenate([own for _, own in found], axis=1)
         errors = resamples.std(axis=0)
         figures = [Figure(*pair) for pair in zip(values.tolist(), errors.tolist(), strict=True)]
-        return self._made(what, figures, labels, of=(name,), resamples=resamples)
+        return self._made(what, figures, labels, of=(name,), resamples=resamples, least=least)
 
     def _made(
         self,
@@ -344,6 +346,7 @@ class Estimator:
         notes: Sequence[str] = (),
         covariance: FloatArray | None = None,
         resamples: FloatArray | None = None,
+        least: float = -math.inf,
         scores: tuple[Scores, ...] = (),
     ) -> Estimate:
         values = np.array([figure.value for figure in figures])
@@ -362,6 +365,7 @@ class Estimator:
             assumptions=self.columns.assumptions,
             covariance=covariance,
             resamples=resamples,
+            least=least,
             scores=scores,
             library=self.library,
         )
