@@ -5,12 +5,14 @@ import math
 
 import numpy as np
 import pytest
-from conftest import few
+from conftest import few, sweep
+from scipy import stats
 
 from puffer_frames import Gaussian, Laplace, Stable
 from puffer_frames.verbs.estimating.moments import covariance_of, mean_of, variance_of
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
-from puffer_frames.verbs.estimating.regression import clearance, regression
+from puffer_frames.verbs.estimating.regression import regression
+from puffer_frames.verbs.estimating.scored import CLEAR, Scores
 
 RNG = np.random.default_rng(5)
 ROWS = 400
@@ -175,16 +177,87 @@ def test_without_noise_it_is_least_squares():
     bread = np.linalg.inv(design.T @ design)
     white = bread @ (design.T * residuals**2) @ design @ bread  # HC0
     assert robust.covariance == pytest.approx(white, rel=1e-8)
-    assert clearance(exact) == math.inf
+    assert fit.clearance > 1e9
     assert variance_of(exact[0], population=False).error == 0
 
 
 def test_swamped_and_dependent_columns_are_not_clear():
-    rng = np.random.default_rng(9)
-    assert clearance([released(X, (Laplace(scale=60.0),), rng)]) < 3
-    assert clearance([NoisyColumn.exact(X), NoisyColumn.exact(2 * X)]) == -math.inf
-    assert clearance([NoisyColumn.exact(np.ones(ROWS))]) == -math.inf
-    assert clearance([released(X, (Laplace(scale=1.0),), rng)]) > 10
+    rng, y = np.random.default_rng(9), NoisyColumn.exact(Y)
+    swamped = [regression(y, [released(X, (Laplace(scale=60.0),), rng)], population=False) for _ in range(20)]
+    assert all(fit is None or fit.clearance < 3 for fit in swamped)
+    for on in ([X, 2 * X], [np.ones(ROWS)]):
+        assert regression(y, [NoisyColumn.exact(x) for x in on], population=False) is None
+    assert regression(y, [released(X, (Laplace(scale=1.0),), rng)], population=False).clearance > 10
+
+
+def answers(noise, releases, *, seed, y_noise=2.0):
+    """Of the releases that are not refused: whether the interval of the slope holds, and the normal one."""
+    rng, held, normal = np.random.default_rng(seed), [], []
+    slope = np.polyfit(X, Y, 1)[0]
+    for _ in range(releases):
+        on = [released(X, (Laplace(scale=noise),), rng)]
+        fit = regression(released(Y, (Laplace(scale=y_noise),), rng), on, population=False)
+        if fit is not None and fit.clearance > CLEAR:
+            low, high = fit.coefficients[1] + np.array(fit.scores[1].interval(0.95))
+            assert math.isfinite(high - low)
+            held.append(low <= slope <= high)
+            normal.append(abs(fit.coefficients[1] - slope) <= 1.96 * math.sqrt(fit.covariance[1, 1]))
+    return np.array(held), np.array(normal)
+
+
+@sweep(250, 4000)
+def test_intervals_of_slopes_hold_among_the_answers_near_the_refusal(count):
+    held, normal = answers(5.5, count, seed=11)
+    assert 0.1 < held.size / count < 0.6
+    sure = FOUR * math.sqrt(0.95 * 0.05 / held.size)
+    assert 0.95 - min(sure, 0.02 if count == 4000 else 1) <= held.mean()
+    assert normal.mean() < 0.95 - sure  # the interval that takes no note of the refusal
+
+
+def test_intervals_of_slopes_far_from_the_refusal():
+    held, _ = answers(2.5, 250, seed=12)
+    assert held.size == 250
+    assert abs(held.mean() - 0.95) < FOUR * math.sqrt(0.95 * 0.05 / 250)
+
+
+@pytest.mark.parametrize(("mean", "correlation"), [(1.5, -0.8), (3.0, -0.8), (3.0, 0.0), (4.5, 0.95)])
+def test_score_intervals_hold_given_an_answer(mean, correlation):
+    """Of normal sums A and B with the ratio 2, drawn given that B is clear of 0."""
+    rng, held, truth = np.random.default_rng(13), [], 2.0
+    while len(held) < 100:
+        score, own = rng.standard_normal((2, 100_000))
+        b = mean + correlation * score + math.sqrt(1 - correlation**2) * own
+        clear = np.flatnonzero(b > CLEAR)[: 100 - len(held)]
+        for t, denominator in zip(score[clear], b[clear], strict=True):  # A - 2 B and B have the deviation 1
+            estimate = (t + truth * denominator) / denominator
+            moved = estimate - truth
+            # var(A - b B) = var(T) - 2 (b - 2) cov(T, B) + (b - 2)^2 var(B)
+            constant, linear = 1 - 2 * moved * correlation + moved**2, 2 * moved - 2 * correlation
+            scores = Scores(constant=constant / denominator**2, linear=linear / denominator**2, square=denominator**-2)
+            low, high = scores.interval(0.95)
+            held.append(low <= -moved <= high)
+    assert np.mean(held) > 0.95 - FOUR * math.sqrt(0.95 * 0.05 / 100)
+
+
+def test_score_intervals_far_from_the_refusal_are_those_of_fieller():
+    scores = Scores(constant=0.04, linear=-0.003, square=0.0004, cut=3.0)
+    z = 1.959963984540054
+    roots = np.roots([1 - z**2 * 0.0004, z**2 * 0.003, -(z**2) * 0.04])
+    assert scores.interval(0.95) == pytest.approx(tuple(sorted(roots.tolist())), rel=1e-6)
+    exact = Scores(constant=0.04, linear=0.0, square=0.0).interval(0.95)
+    assert exact == pytest.approx((-0.2 * z, 0.2 * z))
+
+
+@pytest.mark.parametrize("rows", [2, 5])
+def test_means_of_few_draws_of_a_population(rows):
+    """Normal draws: Student's intervals hold for any number of rows."""
+    rng, held = np.random.default_rng(14), []
+    for _ in range(2000):
+        figure = mean_of(NoisyColumn.exact(rng.normal(3.0, 1.0, rows)), population=True)
+        reach = stats.t.ppf(0.975, figure.freedom) * figure.error
+        held.append(abs(figure.value - 3.0) <= reach)
+    assert np.mean(held) == pytest.approx(0.95, abs=FOUR * math.sqrt(0.95 * 0.05 / 2000))
+    assert math.isnan(variance_of(NoisyColumn.exact(X[:2]), population=True).error)
 
 
 def test_few_rows():

@@ -73,3 +73,9 @@ class PandasTable(LocalTable):
     def is_in_place(self, *, known: Collection[str]) -> bool:
         """Whether an index that is no data is 0, 1, ..., n - 1."""
         return is_trivial(self.native.index) or bool(set(level_names(self.native.index)) & set(known))
+
+    def by_place(self) -> PandasTable:
+        """By an index of one level of whole numbers."""
+        index = self.native.index
+        sortable = index.nlevels == 1 and pd.api.types.is_integer_dtype(index.dtype)
+        return PandasTable(self.native.sort_index()) if sortable else self

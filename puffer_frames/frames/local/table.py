@@ -126,6 +126,10 @@ class LocalTable(ABC):
     def is_in_place(self, *, known: Collection[str]) -> bool:
         """As `Table.is_in_place`."""
 
+    def by_place(self) -> Self:
+        """In the order of an index that numbers its rows, where there is one."""
+        return self
+
     def run(self) -> Self:
         """Its rows are there."""
         return self

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from puffer_frames.errors import ArgumentError, ColumnNotFoundError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
 from puffer_frames.numbers.presentation import Rows, as_html, as_text, shown
 from puffer_frames.priors.prior import FloatArray
+from puffer_frames.verbs.estimating.scored import Scores
 
 Target: TypeAlias = Literal["table", "population"]
 Number: TypeAlias = Any
@@ -22,6 +24,8 @@ Number: TypeAlias = Any
 
 _MOST_SHOWN = 24
 _LEVEL = 0.95
+_NORMAL = 1e9
+"""From so many degrees of freedom Student's t is normal."""
 
 
 class Interval(NamedTuple):
@@ -54,15 +58,23 @@ class Estimate:
     """"table": of the raw rows, so that only the noise is random; "population": of what the rows are draws from."""
     notes: tuple[str, ...] = ()
     """What else to know of it."""
+    assumptions: tuple[str, ...] = ()
+    """What it rests on that nothing can check: of a release that lacks rows or columns."""
     resamples: FloatArray | None = field(default=None)
-    """Estimates from resampled rows, shape (resamples, numbers), where the intervals are their quantiles."""
+    """Estimates from resampled rows, shape (resamples, numbers): intervals hold their quantiles, on both sides."""
+    least: float = -math.inf
+    """No interval of resamples goes below it."""
     covariance: FloatArray | None = field(default=None)
     """Of the numbers, where it is known."""
+    freedom: Number = math.inf
+    """Degrees of freedom of Student's t in the intervals, shaped as the value; infinite for normal ones."""
+    scores: tuple[Scores, ...] = ()
+    """Of coefficients, whose intervals are not even."""
     library: str
     """Library of the release."""
 
     def interval(self, level: float = _LEVEL) -> Interval:
-        """Confidence intervals: quantiles of the resamples where there are any, else normal ones.
+        """Confidence intervals: quantiles of the resamples where there are any, of regressions by scores, else normal.
 
         Parameters
         ----------
@@ -81,8 +93,17 @@ class Estimate:
         if self.resamples is not None:
             low = np.quantile(self.resamples, tail, axis=0, method="lower").reshape(np.shape(self.value))
             high = np.quantile(self.resamples, 1 - tail, axis=0, method="higher").reshape(np.shape(self.value))
+            # the other side too: where there is much noise, both the estimate and its resamples are too wide
+            low, high = np.minimum(low, 2 * self.value - high), np.maximum(high, 2 * self.value - low)
+            low = np.maximum(low, self.least)
             return Interval(low, high) if np.ndim(self.value) else Interval(float(low), float(high))
-        reach = -float(ndtri(tail)) * self.standard_error
+        if self.scores:
+            ends = np.array([scores.interval(float(level)) for scores in self.scores])
+            low, high = self.value + ends.T.reshape(2, *np.shape(self.value))
+            return Interval(low, high) if np.ndim(self.value) else Interval(float(low), float(high))
+        exact = stdtrit(np.minimum(self.freedom, _NORMAL), 1 - tail)
+        reach = np.where(np.isinf(self.freedom), -float(ndtri(tail)), exact) * self.standard_error
+        reach = reach if np.ndim(self.value) else float(reach)
         return Interval(self.value - reach, self.value + reach)
 
     def to_frame(self, level: float = _LEVEL) -> NativeFrame:
@@ -123,8 +144,11 @@ class Estimate:
             rows=self.rows,
             target=self.target,
             notes=self.notes,
+            assumptions=self.assumptions,
             resamples=None if self.resamples is None else self.resamples[:, [place]],
-            covariance=None,
+            least=self.least,
+            freedom=float(np.ravel(np.broadcast_to(self.freedom, np.shape(self.value)))[place]),
+            scores=self.scores[place : place + 1],
             library=self.library,
         )
 
@@ -141,8 +165,9 @@ class Estimate:
         head = f"{'':<{width}}  {'value':>10}  {'std. error':>10}  {'low':>10}  {'high':>10}"
         text = "\n".join([head, *lines, *([f"and {more:,} more"] if more > 0 else [])])
         of = "the raw rows" if self.target == "table" else "the population that the rows are draws from"
-        rows = [("of", f"{of}; {self.rows:,} released rows"), ("estimates", text)]
-        return f"Estimate: {self.what}", [*rows, ("interval", "at 95 %"), *(("note", note) for note in self.notes)]
+        rows = [("of", f"{of}; {self.rows:,} released rows"), ("estimates", text), ("interval", "at 95 %")]
+        rows += [("assumed", assumption) for assumption in self.assumptions]
+        return f"Estimate: {self.what}", [*rows, *(("note", note) for note in self.notes)]
 
     def __str__(self) -> str:
         return as_text(*self._shown())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.matching import require_rows
 from puffer_frames.frames.table import library_of, open_table
 from puffer_frames.numbers.arguments import check_word
@@ -36,15 +37,16 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
     Raises
     ------
     UncoveredFrameError
-        Without a certificate, for a column that it does not know, for more rows than were released, and for a plan that
-        was not run.
+        Without a certificate, for a column that it does not know, for more rows than were released, for other values
+        or another order where all rows and columns are there, and for a plan that was not run.
     ArgumentError
         For a release of answers, and for a population where several rows belong to a unit.
 
     Notes
     -----
-    Rows may be left out by what kept columns hold. Rows that were chosen by a noisy column give biased estimates, which
-    nothing here can find; values that were rounded or changed are found. **Guarantee**: estimates are functions of the
+    Where all rows and columns of the release are there, its fingerprint decides; the index of a pandas frame undoes a
+    sort. Where some were left out, nothing can compare the rest with the release: what no release can have is an error,
+    and all else is assumed, as `assumptions` of every estimate say. **Guarantee**: estimates are functions of the
     release, and cost nothing.
 
     References
@@ -96,6 +98,22 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
             got=f"{len(table.opened()):,}",
             hint="Leave out copies: a row counts once, as its noise was drawn once.",
         )
-    derived = not found.verify(frame).startswith(("intact", "unsigned"))
-    columns = ReleasedColumns(table=table, certificate=found, derived=derived)
+    columns = ReleasedColumns(table=table, certificate=found, assumptions=_assumptions(frame, table, found))
     return Estimator(columns=columns, target=target, library=library_of(frame))
+
+
+def _assumptions(frame: NativeFrame, table: LocalTable, certificate: Certificate) -> tuple[str, ...]:
+    """What an estimate rests on; raises UncoveredFrameError where a fingerprint refutes it."""
+    opened = open_table(frame).in_memory()
+    if any(certificate.verify(found.native).startswith(("intact", "unsigned")) for found in (opened, opened.by_place())):
+        return ()
+    fewer = len(table.opened()) < certificate.rows
+    if not fewer and set(table.names) == {*certificate.public, *certificate.kept, *certificate.given}:
+        raise UncoveredFrameError(
+            "the frame",
+            rule="the release as it was made, where all its rows and columns are there",
+            got="other values, other types or another order of the rows",
+            hint="Write .puffer.estimate() on the release itself, and sort or change it afterwards.",
+        )
+    unchanged = "no value was changed after the release: without all its rows and columns no fingerprint tells"
+    return (unchanged, "each row is one of the release, once, and no noisy value decided which are left")[: 1 + fewer]

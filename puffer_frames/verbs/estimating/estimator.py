@@ -18,8 +18,9 @@ from puffer_frames.verbs.estimating.laws import Unfolding, check_shares, histogr
 from puffer_frames.verbs.estimating.levels import counts_of_levels, mean_kept
 from puffer_frames.verbs.estimating.moments import Figure, covariance_of, mean_of, variance_of
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
-from puffer_frames.verbs.estimating.regression import CLEAR, clearance, regression
+from puffer_frames.verbs.estimating.regression import regression
 from puffer_frames.verbs.estimating.released_columns import ReleasedColumns
+from puffer_frames.verbs.estimating.scored import CLEAR, Scores
 
 INTERCEPT = "intercept"
 """Name of the first coefficient of a regression."""
@@ -140,22 +141,21 @@ class Estimator:
             raise ArgumentError(
                 "the release", rule="of more rows than coefficients", got="fewer", hint="Regress on fewer columns."
             )
-        clear = clearance(others)
-        if not clear > CLEAR:
-            hidden = "no more than chance explains" if clear == -math.inf else f"{clear:.2g} standard errors from 0"
+        fit = regression(own, others, population=self.target == "population")
+        if fit is None or not fit.clearance > CLEAR:
+            got = "none that chance does not explain" if fit is None else f"{fit.clearance:.2g} standard errors"
             raise ArgumentError(
                 "the spread of the columns on",
                 rule=f"at least {CLEAR:g} standard errors from 0, in every direction, where the noise is taken away",
-                got=hidden,
+                got=got,
                 hint="The noise swamps it, or one column follows from others: leave one out, or release with a larger "
                 "epsilon.",
             )
-        fit = regression(own, others, population=self.target == "population")
         errors = np.sqrt(np.diag(fit.covariance).clip(0.0))
         figures = [Figure(*pair) for pair in zip(fit.coefficients.tolist(), errors.tolist(), strict=True)]
         what = f"regression of {shown(name)} on {shown_names(names)}"
         labels = {"term": (INTERCEPT, *names)}
-        return self._made(what, figures, labels, of=(name, *names), covariance=fit.covariance)
+        return self._made(what, figures, labels, of=(name, *names), covariance=fit.covariance, scores=fit.scores)
 
     @short_traceback
     def quantile(
@@ -188,7 +188,7 @@ class Estimator:
         Raises
         ------
         ArgumentError
-            For shares beyond 0 to 1, and a support that is none.
+            For shares beyond 0 to 1, a support that is none, and where the noise swamps the spread of the column.
 
         Notes
         -----
@@ -237,7 +237,7 @@ class Estimator:
         own = self.columns.numbers(name)
         edges, found, again = histogram_of(own, bins, asked)
         labels = {"from": tuple(edges[:-1].tolist()), "to": tuple(edges[1:].tolist())}
-        return self._resampled(f"histogram of {shown(name)}", [(found, again)], labels, name)
+        return self._resampled(f"histogram of {shown(name)}", [(found, again)], labels, name, least=0.0)
 
     @short_traceback
     def value_counts(self, column: Name | Iterable[Name]) -> Estimate:
@@ -278,6 +278,7 @@ class Estimator:
             ("through a channel", shown_names(certificate.channels) or "none"),
             ("as they were", shown_names(self.columns.kept) or "none"),
             ("intervals", f"for {of}"),
+            *(("assumed", assumption) for assumption in self.columns.assumptions),
             ("methods", "mean, var, cov, quantile, histogram, regress, value_counts"),
         ]
         return as_text("Estimates from a release", rows)
@@ -325,12 +326,13 @@ class Estimator:
         found: Sequence[tuple[FloatArray, FloatArray]],
         labels: dict[str, tuple[Any, ...]],
         name: str,
+        least: float = -math.inf,
     ) -> Estimate:
         values = np.concatenate([own for own, _ in found])
         resamples = np.concatenate([own for _, own in found], axis=1)
         errors = resamples.std(axis=0)
         figures = [Figure(*pair) for pair in zip(values.tolist(), errors.tolist(), strict=True)]
-        return self._made(what, figures, labels, of=(name,), resamples=resamples)
+        return self._made(what, figures, labels, of=(name,), resamples=resamples, least=least)
 
     def _made(
         self,
@@ -344,20 +346,27 @@ class Estimator:
         notes: Sequence[str] = (),
         covariance: FloatArray | None = None,
         resamples: FloatArray | None = None,
+        least: float = -math.inf,
+        scores: tuple[Scores, ...] = (),
     ) -> Estimate:
         values = np.array([figure.value for figure in figures])
         errors = np.array([figure.error for figure in figures])
+        freedom = np.array([figure.freedom for figure in figures])
         one = not labels and not several
         return Estimate(
             what=what,
             value=float(values[0]) if one else values.reshape(shape or values.shape),
             standard_error=float(errors[0]) if one else errors.reshape(shape or errors.shape),
+            freedom=float(freedom[0]) if one else freedom.reshape(shape or freedom.shape),
             labels=labels,
             rows=self.columns.rows,
             target=self.target,
             notes=(*notes, *self.columns.notes(of)),
+            assumptions=self.columns.assumptions,
             covariance=covariance,
             resamples=resamples,
+            least=least,
+            scores=scores,
             library=self.library,
         )
 

@@ -16,6 +16,8 @@ from puffer_frames.verbs.estimating.noisy import NoisyColumn
 from puffer_frames.verbs.estimating.unfolding import UnfoldedLaw, law_of_rows, unfold
 
 _MOST_RESAMPLES = 100_000
+_CLEAR = 9.0
+"""Three standard errors, squared: of twice a difference of log-likelihoods."""
 _OUTSIDE = 1e-3
 """Share of rows beyond each end of bins that only have a number."""
 
@@ -66,7 +68,7 @@ class Unfolding:
         )
 
     def law(self, column: NoisyColumn, /) -> UnfoldedLaw:
-        """The law behind a column; raises ArgumentError for a support of too many points."""
+        """The law behind a column; raises ArgumentError for too many points, and where the noise swamps its spread."""
         if column.is_exact and self.points is None:
             return law_of_rows(column.values, population=self.population, resamples=self.resamples, rng=self.rng)
         points = self.points
@@ -77,13 +79,21 @@ class Unfolding:
                 points = np.empty(0)
         if not 0 < points.size <= MOST_POINTS:
             raise _bad_support(f"one of more than {MOST_POINTS:,} points")
-        return unfold(
+        law = unfold(
             BinnedColumn.of(column, points),
             is_grid=self.points is None and self.step is None,
             population=self.population,
             resamples=self.resamples,
             rng=self.rng,
         )
+        if points.size > 1 and law.gain < _CLEAR:  # else it is mostly the law that unfolding starts from
+            raise ArgumentError(
+                "the spread of the column",
+                rule="clear of the noise, for quantiles and histograms",
+                got="rows that a single value behind all of them explains as well",
+                hint="The noise swamps it: leave out by=, or release with a larger epsilon.",
+            )
+        return law
 
 
 def check_shares(q: Any, /) -> FloatArray:

@@ -24,6 +24,8 @@ class Figure:
 
     value: float
     error: float
+    freedom: float = math.inf
+    """Degrees of freedom of Student's t in its interval; infinite for a normal one."""
 
 
 UNKNOWN = Figure(math.nan, math.nan)
@@ -39,7 +41,7 @@ def mean_of(column: NoisyColumn, /, *, population: bool) -> Figure:
     if n < 1 + population:
         return UNKNOWN
     variance = float(column.values.var(ddof=1)) if population else float(column.variances.mean())
-    return Figure(float(column.values.mean()), math.sqrt(variance / n))
+    return Figure(float(column.values.mean()), math.sqrt(variance / n), n - 1 if population else math.inf)
 
 
 def variance_of(column: NoisyColumn, /, *, population: bool, ddof: int = 1) -> Figure:
@@ -70,9 +72,9 @@ def variance_of(column: NoisyColumn, /, *, population: bool, ddof: int = 1) -> F
         total = n * float(squares.var())
     else:
         total = max(4 * float(v @ squares), 0.0) + float((column.fourth_moments - v**2).sum())
-    error = math.sqrt(total) / (n - 1)
+    error = math.sqrt(total) / (n - 1) if n > 2 or not population else math.nan  # two rows are as far from their mean
     share = (n - 1) / (n - ddof)
-    return Figure(value * share, error * share)
+    return Figure(value * share, error * share, n - 1 if population else math.inf)
 
 
 def covariance_of(first: NoisyColumn, second: NoisyColumn, /, *, population: bool, ddof: int = 1) -> Figure:
@@ -91,7 +93,8 @@ def covariance_of(first: NoisyColumn, second: NoisyColumn, /, *, population: boo
     else:
         known = float((v * w).sum())
         total = max(float((d**2 - v) @ w), 0.0) + max(float((e**2 - w) @ v), 0.0) + known
-    return Figure(float(d @ e) / (n - ddof), math.sqrt(total) / (n - ddof))
+    error = math.sqrt(total) / (n - ddof) if n > 2 or not population else math.nan
+    return Figure(float(d @ e) / (n - ddof), error, n - 1 if population else math.inf)
 
 
 def combined(columns: list[NoisyColumn], weights: FloatArray, /) -> tuple[FloatArray, FloatArray, FloatArray]:

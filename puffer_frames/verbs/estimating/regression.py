@@ -6,6 +6,7 @@ With W = X + N, y = z + e, and D the diagonal of the variances of N,
 
 and the corrected scores :math:`s_i = W_i (y_i - W_i^\top \beta) + D_i \beta` have the expectation
 :math:`X_i (z_i - X_i^\top \beta)` whatever X is. The covariance of the estimate is the sandwich of their covariance.
+Intervals are those of `scored.Scores`, which hold where the noise hides most of the spread.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from puffer_frames.priors.prior import FloatArray
-from puffer_frames.verbs.estimating.moments import combined
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
+from puffer_frames.verbs.estimating.scored import CLEAR, Scores
 
-CLEAR = 3.0
-"""The spread behind the noise must be so many standard errors from 0, in every direction."""
+_LEAST_SPREAD = 1e-14
+"""Share of the noisy spread that rounding alone may leave in a direction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,40 +33,26 @@ class Regression:
     """Shape (columns + 1,)."""
     covariance: FloatArray
     """Of the coefficients, shape (columns + 1, columns + 1)."""
+    scores: tuple[Scores, ...]
+    """How exact each coefficient is."""
+    clearance: float
+    """How many standard errors the spread behind the noise is from 0, where the noise hides most of it."""
 
 
-def clearance(on: Sequence[NoisyColumn], /) -> float:
-    """How many standard errors the spread of the columns is from 0, where the noise hides most of it.
-
-    That is in the direction in which what is left of the noisy spread is smallest; infinite without noise, and minus
-    infinity where nothing is left, or the noisy columns are dependent.
-    """
-    noisy = np.cov(np.stack([column.values for column in on]), bias=True).reshape(len(on), len(on))
-    hidden = np.array([float(column.variances.mean()) for column in on])
-    spread = np.sqrt(np.diag(noisy))
-    if not (spread > 0).all() or np.linalg.cond(noisy / np.outer(spread, spread)) > 1 / np.finfo(float).eps:
-        return -math.inf
-    root = np.linalg.cholesky(noisy / np.outer(spread, spread))
-    inverse = np.linalg.inv(root)
-    left, directions = np.linalg.eigh(np.eye(len(on)) - inverse @ np.diag(hidden / spread**2) @ inverse.T)
-    if left[0] <= 0:
-        return -math.inf
-    values, second, fourth = combined(list(on), (inverse.T @ directions[:, 0]) / spread)
-    squares = (values - values.mean()) ** 2 - second
-    error = math.sqrt(max(4 * float(second @ squares), 0.0) + float((fourth - second**2).sum()))
-    return float(squares.sum()) / error if error else math.inf
-
-
-def regression(y: NoisyColumn, on: Sequence[NoisyColumn], /, *, population: bool) -> Regression:
+def regression(y: NoisyColumn, on: Sequence[NoisyColumn], /, *, population: bool) -> Regression | None:
     r"""Regress y on some columns, any of them with noise.
 
     Parameters
     ----------
     y : NoisyColumn
     on : sequence of NoisyColumn
-        With a positive `clearance`.
     population : bool
         Whether the rows are draws of a population; else the coefficients are those of the raw rows.
+
+    Returns
+    -------
+    Regression or None
+        None where no spread is left without the noise in some direction, or columns are dependent.
 
     Notes
     -----
@@ -76,35 +63,105 @@ def regression(y: NoisyColumn, on: Sequence[NoisyColumn], /, *, population: bool
         + E v^2 N N^\top - D\beta\beta^\top D,
 
     each term estimated without bias: :math:`X X^\top` by :math:`W W^\top - D`, Xr by s, r^2 by
-    :math:`(y - W^\top\beta)^2 - E v^2`. **Cost**: some passes over the rows.
+    :math:`(y - W^\top\beta)^2 - E v^2`. **Cost**: three passes over the rows for each coefficient.
     """
-    n = y.values.size
-    centres = np.array([0.0, *(float(column.values.mean()) for column in on)])
-    middle = float(y.values.mean())
-    noisy = np.column_stack(
-        [np.ones(n), *(column.values - centre for column, centre in zip(on, centres[1:], strict=True))]
-    )
-    z = y.values - middle
-    hidden = np.column_stack([np.zeros(n), *(column.variances for column in on)])
-    fourth = np.column_stack([np.zeros(n), *(column.fourth_moments for column in on)])
-    gram = noisy.T @ noisy - np.diag(hidden.sum(axis=0))
-    beta = np.linalg.solve(gram, noisy.T @ z)
-    residuals = z - noisy @ beta
-    scores = noisy * residuals[:, None] + hidden * beta
-    if population:
-        meat = scores.T @ scores
-    else:
-        v = y.variances + hidden @ beta**2
-        pull = hidden * beta
-        cross = scores.T @ pull
-        meat = (noisy * v[:, None]).T @ noisy + pull.T @ pull - cross - cross.T
-        own = (residuals**2 - v) @ hidden + (beta**2 * (fourth - 3 * hidden**2)).sum(axis=0)
-        meat[np.diag_indices_from(meat)] += own
-    bread = np.linalg.inv(gram)
-    covariance = bread @ meat @ bread.T
+    rows = _CentredRows.of(y, on)
+    if not rows.has_spread():
+        return None
+    gram = rows.gram()
+    bread: FloatArray = np.linalg.inv(gram)
+    beta = bread @ (rows.noisy.T @ rows.y)
+    meat = rows.meat(beta, population=population)
+    covariance: FloatArray = bread @ meat @ bread.T
     # back to columns that are not centred: the intercept is the value at 0
     move = np.eye(beta.size)
-    move[0] -= centres
+    move[0] -= rows.centres
     coefficients = move @ beta
-    coefficients[0] += middle
-    return Regression(coefficients=coefficients, covariance=move @ covariance @ move.T)
+    coefficients[0] += rows.middle
+    found = np.empty((beta.size, 3))
+    for k, functional in enumerate(move):
+        weights, variance = bread.T @ functional, float(functional @ covariance @ functional)
+        reach = math.sqrt(variance) if variance > 0 else 1.0
+        # where this coefficient is another one, the others are what is likeliest then
+        step = covariance @ functional / reach if variance > 0 else bread @ functional / float(functional @ weights)
+        below, above = (weights @ rows.meat(beta + moved, population=population) @ weights for moved in (-step, step))
+        middle = weights @ meat @ weights
+        found[k] = middle, (above - below) / (2 * reach), ((above + below) / 2 - middle) / reach**2
+    sizes = 1 / np.sqrt(np.maximum(found[:, 2], np.finfo(float).tiny))  # of B, in standard errors
+    clearance = float(sizes.min())
+    if (found[:, 0] <= 0)[found[:, 2] > 0].any():  # more noise than the estimate of its own error withstands
+        return None
+    return Regression(
+        coefficients=coefficients,
+        covariance=move @ covariance @ move.T,
+        # where the smallest of them is cut, the others are cut in proportion
+        scores=tuple(
+            Scores(constant=own[0], linear=own[1], square=own[2], cut=CLEAR * size / clearance)
+            for own, size in zip(found.tolist(), sizes.tolist(), strict=True)
+        ),
+        clearance=clearance,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _CentredRows:
+    """Columns less their means, after a column of ones."""
+
+    noisy: FloatArray
+    """Shape (rows, columns + 1); so have the next two."""
+    hidden: FloatArray
+    """Variances of the noise."""
+    fourth: FloatArray
+    """Fourth moments of the noise."""
+    y: FloatArray
+    """Shape (rows,)."""
+    variances: FloatArray
+    """Of the noise of y."""
+    centres: FloatArray
+    """The means, shape (columns + 1,), 0 for the ones."""
+    middle: float
+    """That of y."""
+
+    @classmethod
+    def of(cls, y: NoisyColumn, on: Sequence[NoisyColumn], /) -> _CentredRows:
+        """From columns."""
+        centres = np.array([0.0, *(float(column.values.mean()) for column in on)])
+        middle, n = float(y.values.mean()), y.values.size
+        pairs = zip(on, centres[1:], strict=True)
+        return cls(
+            noisy=np.column_stack([np.ones(n), *(column.values - centre for column, centre in pairs)]),
+            hidden=np.column_stack([np.zeros(n), *(column.variances for column in on)]),
+            fourth=np.column_stack([np.zeros(n), *(column.fourth_moments for column in on)]),
+            y=y.values - middle,
+            variances=y.variances,
+            centres=centres,
+            middle=middle,
+        )
+
+    def gram(self) -> FloatArray:
+        """The sums of squares and products of the values behind the noise, estimated without bias."""
+        found: FloatArray = self.noisy.T @ self.noisy - np.diag(self.hidden.sum(axis=0))
+        return found
+
+    def has_spread(self) -> bool:
+        """Whether there is some in every direction behind the noise."""
+        spread = np.sqrt((self.noisy**2).sum(axis=0))
+        if not (spread > 0).all():
+            return False
+        return bool(np.linalg.eigvalsh(self.gram() / np.outer(spread, spread))[0] > _LEAST_SPREAD)
+
+    def meat(self, beta: FloatArray, /, *, population: bool) -> FloatArray:
+        """The covariance of the sum of the scores at some coefficients, in which it is quadratic."""
+        residuals = self.y - self.noisy @ beta
+        pull = self.hidden * beta
+        scores = self.noisy * residuals[:, None] + pull
+        found: FloatArray
+        if population:
+            found = scores.T @ scores
+            return found
+        v = self.variances + self.hidden @ beta**2
+        cross = scores.T @ pull
+        found = (self.noisy * v[:, None]).T @ self.noisy + pull.T @ pull - cross - cross.T
+        own = (residuals**2 - v) @ self.hidden + (beta**2 * (self.fourth - 3 * self.hidden**2)).sum(axis=0)
+        found[np.diag_indices_from(found)] += own
+        return found

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import binom, poisson
 
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, UncoveredFrameError
@@ -23,6 +24,9 @@ from puffer_frames.numbers.presentation import shown_names
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
 
+_NEVER = 1e-9
+_FLAT = 1e-3
+"""Of the scale: so near 0 the density of noise hardly changes."""
 _STABLE = re.compile(r"([\d.]+)-stable")
 
 
@@ -32,8 +36,13 @@ class ReleasedColumns:
 
     table: LocalTable
     certificate: Certificate
-    derived: bool
-    """Whether rows were left out, or put into another order, after the release."""
+    assumptions: tuple[str, ...]
+    """What nobody can check of a frame that lacks rows or columns of the release; none where the fingerprint agrees."""
+
+    @property
+    def derived(self) -> bool:
+        """Whether rows or columns were left out after the release."""
+        return bool(self.assumptions)
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -53,8 +62,8 @@ class ReleasedColumns:
     def notes(self, names: Sequence[str], /) -> tuple[str, ...]:
         """What an estimate of these columns is of, where that is not simply the table."""
         found = []
-        if self.derived:
-            found.append("rows were left out or moved since the release; the estimate is of those that are there")
+        if self.rows < self.certificate.rows:
+            found.append("rows were left out since the release; the estimate is of those that are there")
         if set(names) & set(self.certificate.scales) and self.noted & {"clipped", "clipped-to-range"}:
             found.append("values were clipped before the noise; the estimate is of the clipped ones")
         return tuple(found)
@@ -189,14 +198,16 @@ class ReleasedColumns:
         """Raise UncoveredFrameError for values that no release has: noisy ones lie between the points of a grid."""
         for place, noise in enumerate(column.noises):
             values = column.values[column.places == place]
+            spacing = 1.0 if column.to_integers else 0.0
             if column.is_processed:
                 low, high = column.bounds or (-np.inf, np.inf)
                 inner = values[(values != low) & (values != high)]
                 wrong = bool(((inner < low) | (inner > high)).any())
                 wrong |= column.to_integers and bool((inner != np.rint(inner)).any())
             elif noise is not None:
-                grid = self._grid(name, noise)
-                steps = values[np.abs(values) < HALVES * grid] / grid
+                spacing = self._grid(name, noise)
+                inner = values[np.abs(values) < HALVES * spacing]
+                steps = inner / spacing
                 wrong = bool((np.abs(steps - np.trunc(steps)) != 0.5).any())
             else:
                 wrong = False
@@ -207,11 +218,34 @@ class ReleasedColumns:
                     got="others: they were rounded, scaled, clipped or filled",
                     hint="Estimate first, from the released values. Rows may be left out by kept columns.",
                 )
+            if noise is not None and _repeats(inner, noise, spacing or self._grid(name, noise)):
+                raise UncoveredFrameError(
+                    f"the values of {name!r}",
+                    rule="as different as noise makes them",
+                    got="more equal ones than chance explains: rows were repeated, or values replaced",
+                    hint="Estimate first, from the released values; each row of the release counts once.",
+                )
 
     def _grid(self, name: str, noise: Noise) -> float:
         """The grid of the release, or of the first one that it refines."""
         first = self.certificate.refines[0]["scales"][name] if self.certificate.refines else noise.scale
         return grid_of(first, resolution=STABLE_RESOLUTION if isinstance(noise, Stable) else RESOLUTION)
+
+
+def _repeats(values: FloatArray, noise: Noise, spacing: float) -> bool:
+    """Whether more values are equal than noise on a grid allows, but for one release in a thousand million.
+
+    No point has a larger probability than the middle one has for a value there.
+    """
+    half = max(spacing / 2, _FLAT * noise.scale)
+    peak = (1 - 2 * float(noise.survival(np.array([half]))[0])) * spacing / (2 * half)
+    counts = np.unique(values, return_counts=True)[1]
+    if not counts.size:
+        return False
+    if half == spacing / 2:  # rounded: equal values are usual, and the most frequent one decides
+        return bool(counts.max() > binom.isf(_NEVER / counts.size, values.size, peak))
+    pairs = int((counts * (counts - 1) // 2).sum())
+    return bool(pairs > poisson.isf(_NEVER, values.size * (values.size - 1) / 2 * peak))
 
 
 def noise_of(title: str, scale: float, /) -> Noise | None:

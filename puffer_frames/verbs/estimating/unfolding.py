@@ -13,6 +13,7 @@ rougher, and spread so that their quantiles cover what the estimate smooths too,
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +50,8 @@ class UnfoldedLaw:
     """How many steps were taken."""
     is_grid: bool
     """Whether a point stands for the values about it."""
+    gain: float
+    """Twice by how much the law makes the rows more likely than any single value behind all of them does."""
 
     def below(self, ends: FloatArray, /) -> tuple[FloatArray, FloatArray]:
         """The share of values up to each end, shape (ends,), and that in each resample, (resamples, ends)."""
@@ -116,7 +119,10 @@ def unfold(
     again = _resampled(binned, shares, population=population, resamples=resamples, rng=rng)
     more = min(max(_ROUGHER * steps, _LEAST_ROUGH), most)
     draws = _law(binned.kernel.astype(np.float32), again.astype(np.float32), more).T.astype(np.float64)
-    return UnfoldedLaw(support=binned.support, shares=shares, draws=draws, steps=steps, is_grid=is_grid)
+    chances = np.log(np.maximum(np.column_stack([binned.kernel @ shares, binned.kernel]), _LEAST))
+    fits = binned.counts @ chances
+    gain = 2 * float(fits[0] - fits[1:].max())
+    return UnfoldedLaw(support=binned.support, shares=shares, draws=draws, steps=steps, is_grid=is_grid, gain=gain)
 
 
 def law_of_rows(values: FloatArray, /, *, population: bool, resamples: int, rng: np.random.Generator) -> UnfoldedLaw:
@@ -126,7 +132,7 @@ def law_of_rows(values: FloatArray, /, *, population: bool, resamples: int, rng:
     draws = np.broadcast_to(shares, (resamples, support.size))
     if population:
         draws = rng.multinomial(values.size, shares, size=resamples) / values.size
-    return UnfoldedLaw(support=support, shares=shares, draws=draws, steps=0, is_grid=False)
+    return UnfoldedLaw(support=support, shares=shares, draws=draws, steps=0, is_grid=False, gain=math.inf)
 
 
 def best_steps(binned: BinnedColumn, /, *, rng: np.random.Generator, most: int = MOST_STEPS) -> int:
