@@ -47,7 +47,22 @@ KEPT = {
         "score",
         [("k", "group")],
     ),
-    "two errors in a hundred": ({"k": np.where(np.arange(ROWS) % 50 == 0, (GROUP + 1) % 3, GROUP)}, "score", []),
+    "two errors in a hundred": (
+        {"k": np.where(np.arange(ROWS) % 50 == 0, (GROUP + 1) % 3, GROUP)},
+        "score",
+        [("k", "group")],
+    ),
+    "half of the rows told": (
+        {"k": np.where(RNG.random(ROWS) < 0.5, GROUP, RNG.integers(0, 3, ROWS))},
+        "score",
+        [("k", "group")],
+    ),
+    "a fifth of the rows told": (
+        {"k": np.where(RNG.random(ROWS) < 0.15, GROUP, RNG.integers(0, 3, ROWS))},
+        "score",
+        [],
+    ),
+    "one value in twenty rows": ({"k": np.where(np.arange(ROWS) % 9 == 0, GROUP, 3)}, "score", [("k", "group")]),
     "five errors in a thousand": (
         {"k": np.where(np.arange(ROWS) % 200 == 0, (GROUP + 1) % 3, GROUP)},
         "score",
@@ -58,7 +73,13 @@ KEPT = {
     "a copy of real numbers": ({"k": REAL * 9 / 5 + 32}, "real", [("k", "real")]),
     "a monotone map of them": ({"k": np.exp(-REAL)}, "real", [("k", "real")]),
     "their whole part": ({"k": np.round(20 * REAL)}, "real", [("k", "real")]),
-    "numbers that have to do with them": ({"k": REAL + RNG.normal(size=ROWS)}, "real", []),
+    "numbers that have to do with them": ({"k": REAL - GROUP + RNG.normal(size=ROWS)}, "real", []),
+    "numbers that have to do with the secret": ({"k": REAL + RNG.normal(size=ROWS)}, "real", [("k", "group")]),
+    "two that do so together, among many values": (
+        {"k": RNG.permutation(ROWS), "m": FLAG * 500 + RNG.permutation(ROWS) % 500, "n": (FLAG + GROUP) % 3},
+        "score",
+        [("m and n", "group")],
+    ),
     "row numbers": ({"k": RNG.permutation(ROWS)}, "score", []),
     "row numbers of sorted rows": ({"k": np.argsort(np.argsort(GROUP, kind="stable"))}, "score", [("k", "group")]),
     "times of sorted rows": (
@@ -116,7 +137,9 @@ def test_single_columns_of_a_joint_secret(make_frame):
 IN_SPARK = {
     "one value": None,
     "a finer code": "group",
-    "two errors in a hundred": None,
+    "two errors in a hundred": "group",
+    "half of the rows told": "group",
+    "a fifth of the rows told": None,
     "a copy of the public column": "score",
     "numbers that have to do with them": None,
     "row numbers": None,
@@ -325,8 +348,8 @@ def people():
     [
         ("education", "education-num", [("education", "education-num")]),
         ("education", "age", []),
-        ("country", "education-num", []),
-        (["workclass", "occupation", "sex", "country", "fnlwgt", "hours"], "age", []),
+        ("country", "education-num", [("country", "race")]),
+        (["workclass", "occupation", "sex", "country", "fnlwgt", "hours"], "age", [("country", "race"), ("fnlwgt", "race")]),
     ],
 )
 def test_adult(people, make, keep, public, expected):

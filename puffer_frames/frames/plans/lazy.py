@@ -268,7 +268,7 @@ class LazyRows:
             runs, public = self.survey.trace.runs, self.roles.public
             found += order_warnings(self.survey.sample, runs=runs, counts=counts, public=public)
         if self.roles.keep:
-            found += warn_of_kept_in_plan(self.rows, self.roles.without_given(), rows=self.survey.trace.rows)
+            found += warn_of_kept_in_plan(self.rows, self.roles, rows=self.survey.trace.rows)
         return found
 
     def release(self, mechanisms: Mapping[str, Change], /) -> Released:
