@@ -201,7 +201,7 @@ def test_column_labels_that_are_categories():
 
 @pytest.mark.parametrize("where", ["column", "index"])
 def test_categories_of_dropped_rows_are_left_out(where):
-    """Those that no row had are part of the type."""
+    """So are those that no row had."""
     categories = pd.Categorical(KEPT["text"], categories=[*KEPT["text"], "of no row"])
     frame = pd.DataFrame(people(kept=categories))
     options = {"keep": "kept", "index": "drop"}
@@ -209,7 +209,7 @@ def test_categories_of_dropped_rows_are_left_out(where):
         frame, options = frame.set_index("kept"), {"index": "keep"}
     released = frame.puffer.privatize(**ASKED | options)
     found = released["kept"].cat.categories if where == "column" else released.index.categories
-    assert list(found) == [*(text for text in KEPT["text"] if text != LOST), "of no row"]
+    assert list(found) == [text for text in KEPT["text"] if text != LOST]
     assert LOST.encode() not in pickle.dumps(released)
     assert released.puffer.verify() == "intact, unsigned"
 
@@ -229,7 +229,7 @@ def test_categories_of_polars_and_pyarrow(frame):
 
 def test_arrays_among_objects_are_copied():
     rows = np.arange(20).reshape(4, 5)
-    found = own_array(pd.Series(list(rows)), pd.Series(list(rows)))
+    found = own_array(pd.Series(list(rows)))
     assert all(entry.base is None for entry in found)
     assert [entry.tolist() for entry in found] == rows.tolist()
 
@@ -255,7 +255,7 @@ COLUMNS = [
 @pytest.mark.parametrize("order", [None, [2, 0, 1]])
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: str(column.dtype))
 def test_values_and_types_are_kept(column, order):
-    found = own_array(column, column, None if order is None else np.array(order))
+    found = own_array(column, None if order is None else np.array(order))
     expected = column if order is None else column.iloc[order]
     pd.testing.assert_series_equal(pd.Series(found, dtype=column.dtype), expected.reset_index(drop=True))
 
@@ -283,7 +283,7 @@ MOMENT = datetime.datetime(2020, 1, 1)
         pl.Series(["a", None, ""]),
         pl.Series([b"a", None, b""]),
         pl.Series(["a", None, "b"], dtype=pl.Categorical),
-        pl.Series(["a", None, "b"], dtype=pl.Enum(["b", "a", "z"])),
+        pl.Series(["a", None, "b"], dtype=pl.Enum(["b", "a"])),
         pl.Series([1, None, 2**100], dtype=pl.Int128),
         pl.Series([[1], None, [2**100]], dtype=pl.List(pl.Int128)),
         pl.Series([["a"], None, []], dtype=pl.List(pl.Categorical)),

@@ -45,8 +45,8 @@ class PandasTable(LocalTable):
         return found if isinstance(found, dict) else None
 
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
-        """In `attrs`, which pandas takes along and writes to Parquet files."""
-        self.native.attrs = {**self.native.attrs, _KEY: metadata}
+        """In `attrs`, which pandas takes along and writes to Parquet files: other ones would leave with it."""
+        self.native.attrs = {_KEY: metadata}
         return self.native
 
     def with_values(self, columns: Mapping[str, FloatArray], /) -> PandasTable:
