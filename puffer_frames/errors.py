@@ -128,11 +128,12 @@ class KeptColumnWarning(PufferWarning):
         """What was measured, in words."""
         named = " and ".join(name if name == "the index" else repr(name) for name in kept)
         index = " (index='drop')" if "the index" in kept else ""
-        given = "" if index or not measured else ", or name it in given= instead, where the noise allows for it"
+        own = repr(kept[0]) if len(kept) == 1 else repr([*kept])
+        given = "" if index or not measured else f", or say given={own}: then each of its values has its own noise"
         super().__init__(
             "a kept column must not tell the secret or determine a public column; "
             f"got {named}, from which {determines!r} can be told ({self.measured}).\n\n"
-            f"Hint: Leave it out of keep{index}, release a coarser form of it{given}."
+            f"Hint: Leave it out of keep{index}{',' if given else ' or'} release a coarser form of it{given}."
         )
 
 

@@ -159,7 +159,9 @@ def _of_pandas(table: Any) -> dict[bytes, bytes]:
 
 def _of_column(column: Any) -> Any:
     held = column.get("metadata")
-    return {key: held[key] for key in ("num_categories", "ordered", "timezone", "unit") if key in held} if held else None
+    return (
+        {key: held[key] for key in ("num_categories", "ordered", "timezone", "unit") if key in held} if held else None
+    )
 
 
 def arrow_family(kind: pa.DataType, /) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,15 +34,15 @@ class Guess:
         """What was measured."""
         if self.told:
             return f"in {self.told:.1%} of the rows it raises the odds of one secret by a factor of 10 or more"
-        return f"with it a guess between one secret and the others is right in {self.right:.0%}, without it in 50%"
+        return f"guesses between one secret and others, equally frequent, are right in {self.right:.0%}; without it 50%"
 
 
 def guess(codes: IndexArray, secrets: IndexArray, tested: NDArray[np.bool_], /, *, certain: float) -> Guess | None:
     r"""The guess from the codes that is better than chance by far; None where none is.
 
     On the rows that are not `tested` a set of codes is learned for each secret: those at which the secret is more
-    frequent than among the other rows, and those at which it is so by a factor of 10. Of the B tested rows P have a code
-    of the set, b the secret, and h both. Where codes and secrets are put together at random, h is hypergeometric given
+    frequent than among the other rows, and those at which it is so by a factor of 10. Of the B tested rows P have a
+    code of the set, b have the secret, and h both. Where codes and secrets meet at random, h is hypergeometric given
     the set, and :math:`P(h \ge x) \le \exp(-n KL(x / n \| q))` with (n, q) = (b, P / B) or (P, b / B) (Hoeffding, 1963).
 
     Parameters
@@ -50,7 +51,10 @@ def guess(codes: IndexArray, secrets: IndexArray, tested: NDArray[np.bool_], /, 
         Chance finds any guess with a probability of at most e to the minus this.
     """
     kinds = int(secrets.max()) + 1
-    learned, test = _Counts.of(codes[~tested], secrets[~tested], kinds), _Counts.of(codes[tested], secrets[tested], kinds)
+    learned, test = (
+        _Counts.of(codes[~tested], secrets[~tested], kinds),
+        _Counts.of(codes[tested], secrets[tested], kinds),
+    )
     if not learned.rows or not test.rows:
         return None
     own, of_secret = test.of_secret, np.maximum(learned.of_secret, 1)
@@ -79,7 +83,7 @@ def guess(codes: IndexArray, secrets: IndexArray, tested: NDArray[np.bool_], /, 
     return None
 
 
-def _exponent(hits: FloatArray, places: FloatArray, own: FloatArray, rows: int) -> FloatArray:
+def _exponent(hits: NDArray[Any], places: NDArray[Any], own: NDArray[Any], rows: int) -> FloatArray:
     """Minus the logarithm of the larger of the two bounds on the chance of so many hits; 0 for fewer than expected."""
     exponent = np.zeros(hits.size)
     for tries, base in ((own, places / rows), (places, own / rows)):

@@ -192,9 +192,7 @@ _JOINT = "secrets"
 """Plain name of all columns of the secret together."""
 
 
-def guesses(
-    kept: Mapping[str, Column], secrets: Mapping[str, Column], /
-) -> dict[tuple[tuple[str, ...], str], Guess]:
+def guesses(kept: Mapping[str, Column], secrets: Mapping[str, Column], /) -> dict[tuple[tuple[str, ...], str], Guess]:
     """How well kept columns guess a column of the secret, or all together; in a sample of rows, half of which test it.
 
     By plain names. What single columns tell is not said of several together.
@@ -243,9 +241,7 @@ def _ways(column: Column) -> list[IndexArray]:
     missing = np.isnan(column.numbers)
     places = np.unique(column.numbers, return_inverse=True, equal_nan=True)[1]
     ends = np.cumsum(np.bincount(places)) - 1
-    fine, coarse = (
-        np.where(missing, cells, (ends * cells // places.size)[places]) for cells in (_FEW_VALUES, _CELLS)
-    )
+    fine, coarse = (np.where(missing, cells, (ends * cells // places.size)[places]) for cells in (_FEW_VALUES, _CELLS))
     return [column.codes, fine, coarse]
 
 

@@ -115,8 +115,8 @@ def test_orders_that_tell_otherwise(name, kind):
     secret, shuffled = list(data), np.random.default_rng(1).permutation(LONG)
     score = np.random.default_rng(6).integers(0, 5, LONG)
     asked = {"secret": secret, "public": "score", "epsilon": 1.0, "allow_zero_noise": True, "rng": 1}
-    for order, tells in ((slice(None), True), (shuffled, False)):
-        frame = build_frame(kind, {own: column[order] for own, column in data.items()} | {"score": score})
+    for rows, tells in ((slice(None), True), (shuffled, False)):
+        frame = build_frame(kind, {own: column[rows] for own, column in data.items()} | {"score": score})
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             puffer_frames.privatize(frame, **asked)

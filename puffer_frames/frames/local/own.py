@@ -167,7 +167,7 @@ def _own_objects(values: NDArray[Any]) -> NDArray[Any]:
         for k, entry in enumerate(values):
             if isinstance(entry, np.ndarray):
                 values[k] = entry.copy()
-    for k in np.flatnonzero(pd.isna(values)):
+    for k in np.flatnonzero(pd.isna(values)).tolist():
         if isinstance(values[k], float):  # None, pd.NA and NaT are each one object
             values[k] = math.nan
     return values

@@ -288,12 +288,13 @@ class LazyRows:
         )
         return Released(frame=source.plan(), rows=self.survey.trace.rows, sample={}, fingerprint="")
 
-
     def _used(self) -> dict[str, pl.DataType]:
         """Dtypes of kept columns of Enums: with the categories that the rows have."""
         schema = self.rows.collect_schema()
         names = [name for name in self.roles.plain("keep") if without_enums(schema[name]) != schema[name]]
-        plans = [self.rows.select(pl.col(name) if schema[name].is_nested() else pl.col(name).unique()) for name in names]
+        plans = [
+            self.rows.select(pl.col(name) if schema[name].is_nested() else pl.col(name).unique()) for name in names
+        ]
         found = pl.collect_all(plans, engine="streaming")
         return {name: used_dtype(table[name]) for name, table in zip(names, found, strict=True)}
 
