@@ -14,7 +14,7 @@ from puffer_frames.priors.prior import FloatArray, IndexArray
 
 ADVANTAGE = 0.25
 """A guess that is right in 62.5 % of the rows where half would be right by chance, or better, counts."""
-_ODDS, _SHARE = 10.0, 0.01
+_ODDS, _SHARE = 10.0, 0.02
 """So does a change of the odds of a secret by this factor, in at least this share of the rows."""
 _FEW_CODES = 1 << 18
 """Numbers up to here are counted faster than they are sorted."""
@@ -43,7 +43,8 @@ def guess(codes: IndexArray, secrets: IndexArray, tested: NDArray[np.bool_], /, 
     On the rows that are not `tested` a set of codes is learned for each secret: those at which the secret is more
     frequent than among the other rows, and those at which it is so by a factor of 10. Of the B tested rows P have a
     code of the set, b have the secret, and h both. Where codes and secrets meet at random, h is hypergeometric given
-    the set, and :math:`P(h \ge x) \le \exp(-n KL(x / n \| q))` with (n, q) = (b, P / B) or (P, b / B) (Hoeffding, 1963).
+    the set, and :math:`P(h \ge x) \le \exp(-n KL(x / n \| q))` with (n, q) = (b, P / B) or (P, b / B)
+    (Hoeffding, 1963).
 
     Parameters
     ----------
