@@ -150,21 +150,27 @@ class RowOrderWarning(PufferWarning):
 
 
 class KeptColumnWarning(PufferWarning):
-    """A column that is released as it is determines the secret, or a public column, whatever the noise."""
+    """A column that is released as it is tells the secret, or determines a public column, whatever the noise."""
 
-    def __init__(self, kept: Sequence[str], /, *, determines: str, share: float) -> None:
+    def __init__(self, kept: Sequence[str], /, *, determines: str, share: float, measured: str = "") -> None:
         self.kept = " and ".join(kept)
         """Name of the kept column, or of several that do so together; "the index" for an index."""
         self.determines = determines
-        """Name of the column that it determines."""
+        """Name of the column that it tells; of several secret ones that it tells together, all of them."""
         self.share = share
-        """Share of the rows in which it does; of numbers in step, their rank correlation; of numbers in whose order
-        the secrets come, the share of neighbours that are alike (or differ)."""
+        """Share of right guesses between one secret and the others, equally many of both. Of a column that it
+        determines the share of the rows in which it does; of numbers in step, their rank correlation; of numbers in
+        whose order the secrets come, the share of neighbours that are alike (or differ)."""
+        self.measured = measured or f"share {share:.3f}"
+        """What was measured, in words."""
         named = " and ".join(name if name == "the index" else repr(name) for name in kept)
+        index = " (index='drop')" if "the index" in kept else ""
+        own = repr(kept[0]) if len(kept) == 1 else repr([*kept])
+        given = "" if index or not measured else f", or say given={own}: then each of its values has its own noise"
         super().__init__(
-            "a kept column must not determine the secret or a public column; "
-            f"got {named}, from which {determines!r} can be told (share {share:.3f}).\n\n"
-            "Hint: Leave it out of keep, or release a coarser form of it."
+            "a kept column must not tell the secret or determine a public column; "
+            f"got {named}, from which {determines!r} can be told ({self.measured}).\n\n"
+            f"Hint: Leave it out of keep{index}{',' if given else ' or'} release a coarser form of it{given}."
         )
 
 

@@ -154,7 +154,7 @@ def seen(warnings: Sequence[PufferWarning], /) -> Iterator[Statement]:
     for warning in warnings:
         if isinstance(warning, KeptColumnWarning):
             kept, determines = shown(warning.kept), shown(warning.determines)
-            yield say("kept-tells", kept=kept, determines=determines, share=f"{warning.share:.3f}")
+            yield say("kept-tells", kept=kept, determines=determines, measured=warning.measured)
         elif isinstance(warning, RowOrderWarning):
             yield say("order-tells", reasons=shown(warning.found))
 

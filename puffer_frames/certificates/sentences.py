@@ -196,7 +196,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "measured",
         "Under any law of the columns within {range}, the pure loss of a row is at most {loss}.",
     ),
-    "kept-tells": ("measured", "From {kept}, which is kept, {determines} can be told (share {share})."),
+    "kept-tells": ("measured", "From {kept}, which is kept, {determines} can be told ({measured})."),
     "order-tells": ("measured", "The order of the rows tells more than a random one: {reasons}."),
     "few-rows": (
         "measured",

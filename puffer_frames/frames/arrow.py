@@ -1,15 +1,21 @@
-"""Types of Arrow columns before and after a release."""
+"""Arrow columns without what is beside their entries, and their types before and after a release."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+
+_PANDAS = b"pandas"
+_HELD = ("index_columns", "columns", "creator", "pandas_version")
+_HELD_OF_COLUMN = ("name", "field_name", "pandas_type", "numpy_type")
 
 
 def as_kept(column: Any, own: pa.DataType, /) -> Any:
     """A released column, or a chunked one, in the type of the given column, unless that cannot hold its entries."""
-    column = _own_entries(column)
+    column, own = own_entries(column), bare_type(own)
     found = column.type
     if pa.types.is_floating(found) and not own.equals(found):
         return column  # noise
@@ -25,14 +31,137 @@ def as_kept(column: Any, own: pa.DataType, /) -> Any:
         return column
 
 
-def _own_entries(column: Any) -> Any:
-    """A column of a dictionary without the entries that no row has: Polars 1 gives those of other columns too."""
-    if not pa.types.is_dictionary(column.type):
+def own_entries(column: Any, /) -> Any:
+    """A column, or a chunked one, with its entries alone, nested ones included.
+
+    Dictionaries hold what is used, in their order; there is one NaN; nested fields have no metadata.
+    """
+    if isinstance(column, pa.ChunkedArray):
+        return pa.chunked_array([own_entries(chunk) for chunk in column.chunks], type=bare_type(column.type))
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _own_dictionary(column)
+    if pa.types.is_floating(kind):
+        return _one_nan(column)
+    if isinstance(kind, pa.BaseExtensionType):
+        storage = own_entries(column.storage)
+        return pa.ExtensionArray.from_storage(kind, storage) if storage.type.equals(kind.storage_type) else column
+    return _own_nested(column) if kind.num_fields else column
+
+
+def _own_dictionary(column: Any) -> Any:
+    values, kind = own_entries(column.dictionary), column.type
+    places = column.indices
+    used = np.unique(places.drop_null().to_numpy(zero_copy_only=False)).astype(np.int64)
+    if used.size < len(values):  # Polars 1 gives the levels of other columns too
+        table = np.zeros(len(values), dtype=np.int64)
+        table[used] = np.arange(used.size)
+        missing = np.asarray(places.is_null())
+        filled = places.fill_null(0).to_numpy(zero_copy_only=False)
+        numbers = table[filled] if len(values) else np.zeros(filled.size, dtype=np.int64)
+        values, places = values.take(pa.array(used)), pa.array(numbers, type=kind.index_type, mask=missing)
+    return pa.DictionaryArray.from_arrays(places, values, ordered=kind.ordered)
+
+
+def _one_nan(column: Any) -> Any:
+    """Floats whose NaN has the usual bits; under a missing entry there is nothing."""
+    values = column.to_numpy(zero_copy_only=False)
+    there = np.isnan(values)
+    if not there.any():
         return column
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    if all(len(chunk.indices.drop_null().unique()) == len(chunk.dictionary) for chunk in chunks):
+    return pa.array(np.where(there, values.dtype.type(np.nan), values), column.type, mask=np.asarray(column.is_null()))
+
+
+def _own_nested(column: Any) -> Any:
+    """Lists, maps and structs, with their entries made by `own_entries`; of other kinds as they are."""
+    kind = bare_type(column.type)
+    null = column.is_null()
+    if pa.types.is_struct(kind):
+        parts = [own_entries(part) for part in column.flatten()]
+        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=null)
+    missing = np.asarray(null)
+    if pa.types.is_fixed_size_list(kind):
+        values = column.values[column.offset * kind.list_size :][: len(column) * kind.list_size]
+        places = pa.array(np.arange(len(values)), mask=np.repeat(missing, kind.list_size))
+        return pa.FixedSizeListArray.from_arrays(own_entries(values.take(places)), type=kind, mask=null)
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_map(kind)):
         return column
-    return column.cast(column.type.value_type).dictionary_encode()
+    starts = column.offsets.to_numpy()
+    lengths = np.where(missing, 0, np.diff(starts))
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    if pa.types.is_map(kind):
+        places = pa.array(np.arange(ends[-1]) + np.repeat(starts[:-1] - ends[:-1], lengths))
+        parts = [own_entries(part.take(places)) for part in (column.keys, column.items)]
+        offsets = pa.array(ends, pa.int32(), mask=np.append(missing, False))
+        return pa.MapArray.from_arrays(offsets, *parts, type=kind)
+    entries = own_entries(column.flatten())
+    if pa.types.is_list(kind):
+        return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), entries, type=kind, mask=null)
+    return pa.LargeListArray.from_arrays(pa.array(ends), entries, type=kind, mask=null)
+
+
+def bare_type(kind: pa.DataType, /) -> pa.DataType:
+    """A type without metadata of nested fields, and with the usual names of the entries of lists and maps."""
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, bare_type(field.type), field.nullable) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(bare_type(kind.key_type), bare_type(kind.item_type), keys_sorted=kind.keys_sorted)
+    if pa.types.is_list(kind):
+        return pa.list_(_entry(kind))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(_entry(kind))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_entry(kind), kind.list_size)
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, bare_type(kind.value_type), ordered=kind.ordered)
+    return kind
+
+
+def _entry(kind: Any) -> pa.Field:
+    return pa.field("item", bare_type(kind.value_type), kind.value_field.nullable)
+
+
+def bare_table(table: Any, metadata: dict[Any, Any], /) -> Any:
+    """A table with the entries of its columns alone, and of its metadata what pandas says of columns and index.
+
+    `metadata` is added.
+    """
+    columns = [own_entries(column) for column in table.columns]
+    fields = [
+        pa.field(field.name, column.type, field.nullable) for field, column in zip(table.schema, columns, strict=True)
+    ]
+    held = _of_pandas(table) | metadata
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=held or None))
+
+
+def _of_pandas(table: Any) -> dict[bytes, bytes]:
+    """What pandas needs to read its frame again: no attributes, and no names of the levels of its column labels."""
+    try:
+        held = json.loads((table.schema.metadata or {}).get(_PANDAS, b""))
+        found = {key: held[key] for key in _HELD if key in held}
+        found["columns"] = [
+            {key: column[key] for key in _HELD_OF_COLUMN if key in column} | {"metadata": _of_column(column)}
+            for column in held["columns"]
+            if column["field_name"] in table.column_names
+        ]
+        levels = held.get("column_indexes", [])
+        found["column_indexes"] = [
+            {"name": None, "field_name": None, "metadata": None}
+            | {key: level[key] for key in ("pandas_type", "numpy_type") if key in level}
+            for level in levels
+        ]
+        names = [level for level in found["index_columns"] if isinstance(level, dict) or level in table.column_names]
+        found["index_columns"] = names
+    except (ValueError, KeyError, TypeError, RecursionError):  # somebody else's text
+        return {}
+    return {_PANDAS: json.dumps(found).encode()}
+
+
+def _of_column(column: Any) -> Any:
+    held = column.get("metadata")
+    return (
+        {key: held[key] for key in ("num_categories", "ordered", "timezone", "unit") if key in held} if held else None
+    )
 
 
 def arrow_family(kind: pa.DataType, /) -> str | None:

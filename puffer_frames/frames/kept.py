@@ -1,15 +1,16 @@
-"""Whether columns that are released as they are determine the secret, or a public column."""
+"""Whether columns that are released as they are tell the secret, or determine a public column."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
 from puffer_frames.errors import KeptColumnWarning
+from puffer_frames.frames.guessing import Guess, counted, guess
 from puffer_frames.frames.order import CERTAIN, joined, look_at_runs, ranked, surprise
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
@@ -25,8 +26,9 @@ _CHANCE = 10.0
 """What is seen happens by chance with a probability of at most e to the minus this."""
 _MOST_SIZES = 64
 _TILTS = (1e-3, 1e-2, 0.05, 0.2)
-_FEW_CODES = 1 << 18
-"""Numbers up to here are counted faster than they are sorted."""
+_FEW_VALUES = 64
+"""Kept numbers of more values than this are also looked at in cells: in as many, with others in fewer of them."""
+_CELLS = 8
 RANKS = 0.995
 """Rank correlation of a kept column that is a copy of a public one, or a monotone map of it."""
 _MOSTLY = 0.5
@@ -55,7 +57,7 @@ class Evidence:
     def of(cls, kept: IndexArray, targets: IndexArray, /) -> Evidence:
         """From the numbers of the kept values and of the targets of rows."""
         many = int(targets.max()) + 1
-        pairs, counts = _counted(kept * many + targets)
+        pairs, counts = counted(kept * many + targets)
         owners = pairs // many
         starts = np.flatnonzero(np.diff(owners, prepend=-1))
         sums, most = np.add.reduceat(counts, starts), np.maximum.reduceat(counts, starts)
@@ -142,30 +144,34 @@ class Column:
     """Entries that are numbers or times, in their order."""
 
 
-def _counted(codes: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Different numbers, ascending, and how often each comes."""
-    if int(codes.max()) > _FEW_CODES:
-        return np.unique(codes, return_counts=True)
-    counts = np.bincount(codes)
-    found = np.flatnonzero(counts)
-    return found, counts[found]
-
-
 Ask = Callable[[Sequence[str], str], Evidence | None]
 """Evidence of all rows, for the plain names of kept columns and a target; None where it cannot be had."""
 
 
 def look_at_kept(
-    kept: Mapping[str, Column], secrets: Mapping[str, Column], public: Mapping[str, Column], /, *, ask: Ask | None
+    kept: Mapping[str, Column],
+    secrets: Mapping[str, Column],
+    public: Mapping[str, Column],
+    /,
+    *,
+    given: Collection[str] = (),
+    ask: Ask | None,
 ) -> Iterator[KeptColumnWarning]:
-    """What a sample of rows tells of kept columns, by their plain names; `ask` is None where it is all rows."""
-    seen, repeated = set[str](), list[str]()
+    """What a sample of rows tells of kept columns, by their plain names; `ask` is None where it is all rows.
+
+    Of `given` ones only what they determine: the guarantee conditions on them.
+    """
     targets = {**secrets, **public}
+    told = guesses({own: column for own, column in kept.items() if own not in given}, secrets)
+    yield from guessed_warnings(told, kept, secrets)
+    seen, repeated = {target for _, target in told}, list[str]()
     for own, target in product(kept, targets):
         column, aim = kept[own], targets[target]
         evidence = Evidence.of(column.codes, aim.codes)
         if evidence.repeats and own not in repeated:
             repeated.append(own)
+        if ((own,), target) in told:
+            continue
         found = _determined(evidence, [own], target, ask=ask)
         if found is None and target in public and aim.numbers is not None:
             found = _in_step(column.numbers, aim.numbers)
@@ -182,15 +188,76 @@ def look_at_kept(
             yield KeptColumnWarning(names, determines=aim.name, share=found)
 
 
-def _together(columns: Mapping[str, IndexArray]) -> tuple[list[str], IndexArray]:
-    """Columns whose joint entries come twice in most rows, those of few values first, and numbers of these entries."""
+_JOINT = "secrets"
+"""Plain name of all columns of the secret together."""
+
+
+def guesses(kept: Mapping[str, Column], secrets: Mapping[str, Column], /) -> dict[tuple[tuple[str, ...], str], Guess]:
+    """How well kept columns guess a column of the secret, or all together; in a sample of rows, half of which test it.
+
+    By plain names. What single columns tell is not said of several together.
+    """
+    found = dict[tuple[tuple[str, ...], str], Guess]()
+    if not kept:
+        return found
+    tested = np.random.default_rng(1).random(next(iter(kept.values())).codes.size) < 0.5
+    aims = {name: column.codes for name, column in secrets.items()}
+    if len(aims) > 1:
+        aims[_JOINT] = joined(list(aims.values()))
+    certain = _CHANCE + math.log(2 * (len(kept) + 1) * len(aims))
+    ways = {own: _ways(column) for own, column in kept.items()}
+    together, codes = _together({own: looks[-1] for own, looks in ways.items()}, skip=True)
+    seen = set[str]()
+    for target, aim in aims.items():
+        if target == _JOINT and seen:
+            continue
+        for own, looks in ways.items():
+            told = [each for codes_ in looks if (each := guess(codes_, aim, tested, certain=certain)) is not None]
+            if told:
+                found[(own,), target] = max(told, key=lambda each: (each.right, each.told))
+                seen.add(target)
+        if target not in seen and len(together) > 1:
+            joint = guess(codes, aim, tested, certain=certain)
+            if joint is not None:
+                found[tuple(together), target] = joint
+                seen.add(target)
+    return found
+
+
+def guessed_warnings(
+    told: Mapping[tuple[tuple[str, ...], str], Guess], kept: Mapping[str, Column], secrets: Mapping[str, Column], /
+) -> Iterator[KeptColumnWarning]:
+    """What `guesses` found."""
+    for (owns, target), found in told.items():
+        names = list(dict.fromkeys(kept[own].name for own in owns))
+        aim = " and ".join(column.name for column in secrets.values()) if target == _JOINT else secrets[target].name
+        yield KeptColumnWarning(names, determines=aim, share=found.right, measured=found.words)
+
+
+def _ways(column: Column) -> list[IndexArray]:
+    """A kept column as it is, and numbers of many values in cells; last the one that is looked at with others."""
+    if column.numbers is None or int(column.codes.max()) < _FEW_VALUES:
+        return [column.codes]
+    missing = np.isnan(column.numbers)
+    places = np.unique(column.numbers, return_inverse=True, equal_nan=True)[1]
+    ends = np.cumsum(np.bincount(places)) - 1
+    fine, coarse = (np.where(missing, cells, (ends * cells // places.size)[places]) for cells in (_FEW_VALUES, _CELLS))
+    return [column.codes, fine, coarse]
+
+
+def _together(columns: Mapping[str, IndexArray], /, *, skip: bool = False) -> tuple[list[str], IndexArray]:
+    """Columns whose joint entries come twice in most rows, those of few values first, and numbers of these entries.
+
+    The first one with which they do not ends it, or is skipped.
+    """
     names, codes = list[str](), np.zeros(0, dtype=np.int64)
     for name in sorted(columns, key=lambda name: int(columns[name].max())):
         more = joined([codes, columns[name]]) if names else columns[name]
         counts = np.bincount(more)
-        if int(counts[counts > 1].sum()) < _MOSTLY * more.size:
+        if int(counts[counts > 1].sum()) >= _MOSTLY * more.size:
+            names, codes = [*names, name], more
+        elif not skip:
             break
-        names, codes = [*names, name], more
     return names, codes
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from puffer_frames.frames.arrow import as_kept
+from puffer_frames.frames.arrow import as_kept, own_entries
 from puffer_frames.frames.coded import Change, SeriesMove, series_move
 from puffer_frames.frames.strata import strata_of
 from puffer_frames.noise.channel import LabelChannel
@@ -67,8 +67,7 @@ class NoiseStep:
             columns = [batch.column(name) for name in names]
             strata = strata_of(self.mechanisms.values(), {name: _entries(batch.column(name)) for name in self.given})
             for k, name in enumerate(names):
-                if name in moves:
-                    columns[k] = moves[name](columns[k], rows, strata)
+                columns[k] = moves[name](columns[k], rows, strata) if name in moves else own_entries(columns[k])
             yield pa.RecordBatch.from_arrays(columns, names)
 
     def _numbers(self, column: pa.Array) -> Numbers:

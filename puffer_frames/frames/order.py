@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from puffer_frames.frames.guessing import guess
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 WINDOW = 128
@@ -26,10 +28,20 @@ _HALF = 0.5
 """Share of what a random order has, below which neighbours are too much or too little alike."""
 _DEVIATIONS = 4.0
 """Of the number of repeats below that of a random order, whose lower tail is lighter than the normal one."""
-_LAGS = range(1, 17)
+_LAGS = range(1, 65)
 """Distances at which secrets are compared."""
-_BLOCKS, _BLOCK_ROWS = 64, 16
-"""Parts of the frame whose shares of secrets are compared, and the least rows in one."""
+_KAPPA = 0.2
+"""Least agreement beyond chance (Cohen's kappa, for two secrets the correlation) at a distance that counts."""
+_PATTERN = CERTAIN + math.log(len(_LAGS))
+"""As CERTAIN, for one of many distances or sizes of blocks."""
+_CONTEXT_ROWS = 64
+"""Rows for each series of earlier secrets from which the next one is guessed, at least."""
+_MANY, _GROUPS = 16, 8
+"""Secrets of more values than this are also looked at in so many groups of neighbouring values."""
+_BLOCKS, _BLOCK_ROWS = 64, (16, 64, 128, 512)
+"""Parts of the frame whose shares of secrets are compared: so many, or of so many rows."""
+_MOST_CELLS = 1 << 20
+"""Blocks times secrets, at most: a secret of fewer rows than blocks is counted with the other such ones."""
 _DRIFT = 0.05
 """Least (chi-square - degrees of freedom) / rows that counts: phi-squared, about that of a correlation of 0.22."""
 _RARE = 16
@@ -43,14 +55,19 @@ class Sample:
     """Rows of a frame in its order, by parts of the frame, windows in them, and places in these."""
 
     secrets: IndexArray
-    """Numbers of the secrets, from 0, shape (parts, windows, rows of a window)."""
+    """Numbers of the joint secrets, from 0, shape (parts, windows, rows of a window)."""
+    others: tuple[IndexArray, ...]
+    """Of the single columns of a joint secret, and of groups of neighbouring values, of the same shape."""
     public: tuple[FloatArray, ...]
     """Values of each public column, of the same shape."""
 
     @classmethod
-    def of(cls, secrets: IndexArray, public: Sequence[FloatArray], /, *, whole: bool) -> Sample:
-        """From rows in whole windows, or all rows of a frame, which are one window; some last ones are left out."""
-        rows = secrets.size
+    def of(cls, secrets: Sequence[IndexArray], public: Sequence[FloatArray], /, *, whole: bool) -> Sample:
+        """From rows in whole windows, or all rows of a frame, which are one window; some last ones are left out.
+
+        The columns of the secret are numbers from 0 in the order of its values, if these have one.
+        """
+        rows = secrets[0].size
         length = rows if whole else WINDOW
         parts = _PARTS if rows >= _PARTS * _PART_ROWS and (whole or rows >= _PARTS * WINDOW) else 1
         windows = 1 if whole else rows // length // parts
@@ -59,7 +76,10 @@ class Sample:
         def shaped(entries: NDArray[Any]) -> NDArray[Any]:
             return entries[: math.prod(shape)].reshape(shape)
 
-        return cls(secrets=shaped(secrets), public=tuple(map(shaped, public)))
+        others = [*(secrets if len(secrets) > 1 else ()), *(_grouped(own) for own in secrets if own.max() >= _MANY)]
+        return cls(
+            secrets=shaped(joined(secrets)), others=tuple(map(shaped, others)), public=tuple(map(shaped, public))
+        )
 
     def neighbours(self) -> tuple[int, int, int]:
         """How many neighbours have equal secrets, of how many pairs of them, and how many rows are in two pairs."""
@@ -87,7 +107,8 @@ class Windows:
     Parameters
     ----------
     secrets : int
-        So many columns, which come first, are 64 bits of each entry of the secret; the others are public.
+        So many columns, which come first, are those of the secret: numbers or texts, or 64 bits of each entry; the
+        others are public.
     """
 
     def __init__(self, secrets: int, /) -> None:
@@ -123,8 +144,7 @@ class Windows:
     def sample(self) -> Sample:
         """What was taken."""
         _, *columns = (np.concatenate(parts) for parts in zip(*self._taken, strict=True))
-        bits, public = columns[: self._secrets], columns[self._secrets :]
-        secrets = joined([np.unique(column, return_inverse=True)[1] for column in bits])
+        secrets, public = [_in_order(column) for column in columns[: self._secrets]], columns[self._secrets :]
         return Sample.of(secrets, public, whole=self._step == 1)
 
 
@@ -156,10 +176,11 @@ def look_at_order(
         found["runs"] = f"{share:.0%} of the runs of equal secrets that a random order has"
     elif _few_repeats(equal, counts, pairs=pairs, chained=chained):
         found["repeats"] = "secrets that change from row to row far more often than in a random order"
-    if _drifts(sample.secrets.ravel()):
+    looks = (sample.secrets, *sample.others)
+    if any(_drifts(codes.ravel()) for codes in looks):
         found["drift"] = "shares of the secrets that change along the frame"
-    if not found and _has_pattern(sample.secrets):
-        found["pattern"] = "a pattern of secrets that comes again at a fixed distance"
+    if not found and any(_has_pattern(codes) or _is_told_by_earlier(codes) for codes in looks):
+        found["pattern"] = f"secrets that those of up to {_LAGS[-1]} rows before tell"
     alike = [repr(name) for k, name in enumerate(public) if _is_alike(sample.public[k])]
     if alike:
         found["public"] = f"neighbours whose values of {' and '.join(alike)} are alike"
@@ -217,7 +238,7 @@ def surprise(away: float, /, *, variance: float, largest: float) -> float:
 
 
 def _has_pattern(secrets: IndexArray) -> bool:
-    """Whether at one of the distances too few secrets agree, or too few differ: in all parts together, or in one."""
+    """Whether at one of the distances too many secrets agree, or too few: in all parts together, or in one."""
     parts, windows, length = secrets.shape
     counts = [np.bincount(part.ravel()).tolist() for part in secrets] + [np.bincount(secrets.ravel()).tolist()]
     shares = [agreements(own, pairs=1, chained=0)[0] for own in counts]
@@ -226,29 +247,52 @@ def _has_pattern(secrets: IndexArray) -> bool:
         pairs, chained = windows * max(0, length - lag), windows * max(0, length - 2 * lag)
         agree = [int(np.count_nonzero(part[:, lag:] == part[:, :-lag])) for part in codes]
         for own, share, found, times in zip(counts, shares, [*agree, sum(agree)], [1] * parts + [parts], strict=True):
-            if _are_few(found, share * times * pairs, pairs=times * pairs):
+            if _is_far(found, share * times * pairs, pairs=times * pairs):
                 mean, variance = agreements(own, pairs=times * pairs, chained=times * chained)
-                if surprise(found - mean, variance=variance, largest=1.0) >= CERTAIN:
+                if surprise(found - mean, variance=variance, largest=1.0) >= _PATTERN:
                     return True
     return False
 
 
-def _are_few(agree: int, mean: float, *, pairs: int) -> bool:
-    """Whether the pairs that agree, or those that do not, are less than half as many as in a random order."""
-    return agree < _HALF * mean or pairs - agree < _HALF * (pairs - mean)
+def _is_far(agree: int, mean: float, *, pairs: int) -> bool:
+    """Whether so many agreeing pairs tell enough to count: by kappa, or less than half of what chance gives."""
+    if agree < mean <= _PATTERN / 1.5:  # the most that Bernstein's bound makes of none
+        return False
+    return abs(agree - mean) >= _KAPPA * (pairs - mean) > 0.0 or agree < _HALF * mean
+
+
+def _is_told_by_earlier(secrets: IndexArray) -> bool:
+    """Whether the secret of a row is guessed from those of some rows before it, learned in every second block."""
+    kinds, length = int(secrets.max()) + 1, secrets.shape[-1]
+    steps = int(math.log(max(1.0, secrets.size / _CONTEXT_ROWS)) / math.log(max(2, kinds)))
+    if kinds < 2 or not 0 < steps < length:
+        return False
+    windows = secrets.reshape(-1, length)
+    earlier = np.zeros_like(windows[:, steps:])
+    for lag in range(1, steps + 1):
+        earlier = earlier * kinds + windows[:, steps - lag : length - lag]
+    blocks = np.arange(earlier.size) // WINDOW % 2 == 1
+    certain = _PATTERN + math.log(earlier.size)  # the number of guesses is open before the order is drawn
+    return guess(earlier.ravel(), windows[:, steps:].ravel(), blocks, certain=certain) is not None
 
 
 def _drifts(secrets: IndexArray) -> bool:
-    """Whether the shares of the secrets differ between blocks of consecutive rows, by chi-square."""
+    """Whether the shares of the secrets differ between blocks of consecutive rows, long or short ones."""
     n = secrets.size
-    blocks = min(_BLOCKS, n // _BLOCK_ROWS)
-    if blocks < 2:
-        return False
     counts = np.bincount(secrets)
-    codes = np.where(counts < _RARE, 0, np.cumsum(counts >= _RARE))[secrets]  # rare ones together are 0
+    sizes = {min(_BLOCKS, n // _BLOCK_ROWS[0]), *(n // rows for rows in _BLOCK_ROWS)}
+    return any(_differ(secrets, counts, blocks=blocks) for blocks in sorted(sizes) if blocks > 1)
+
+
+def _differ(secrets: IndexArray, counts: IndexArray, *, blocks: int) -> bool:
+    """Whether the shares differ between so many blocks, by chi-square."""
+    n, rare = secrets.size, max(_RARE, blocks if blocks > _BLOCKS else 0)
+    codes = np.where(counts < rare, 0, np.cumsum(counts >= rare))[secrets]  # rare ones together are 0
     kinds = int(codes.max()) + 1
+    if kinds * blocks > _MOST_CELLS:
+        return False
     table = np.bincount(np.arange(n) * blocks // n * kinds + codes, minlength=blocks * kinds).reshape(blocks, kinds)
-    table = table[:, table.sum(axis=0) >= _RARE]
+    table = table[:, table.sum(axis=0) >= rare]
     table = table[table.sum(axis=1) > 0]
     n = int(table.sum())
     if table.shape[1] < 2:
@@ -257,7 +301,7 @@ def _drifts(secrets: IndexArray) -> bool:
     expected = np.outer(rows, columns) / n
     square = float(((table - expected) ** 2 / expected).sum())
     mean, variance = chi_square_moments(rows, columns)
-    certain = square - mean >= math.sqrt(2 * CERTAIN * variance) + CERTAIN * variance / mean  # bound of a gamma law
+    certain = square - mean >= math.sqrt(2 * _PATTERN * variance) + _PATTERN * variance / mean  # bound of a gamma law
     return certain and square - (rows.size - 1) * (columns.size - 1) >= _DRIFT * n
 
 
@@ -290,6 +334,19 @@ def alike(ranks: FloatArray, /) -> bool:
     ratio = float((steps * steps).mean()) / (2 * variance)
     largest = float(squares.max()) / variance
     return ratio < _HALF and surprise(steps.size * (1 - ratio), variance=steps.size, largest=largest) >= CERTAIN
+
+
+def _in_order(entries: NDArray[Any]) -> IndexArray:
+    """Numbers from 0 of the entries of a column, in their order."""
+    if entries.dtype == np.dtype(object):  # texts
+        entries = pl.Series(entries.tolist(), dtype=pl.String).rank("dense").fill_null(0).to_numpy()
+    return np.unique(entries, return_inverse=True)[1]
+
+
+def _grouped(codes: IndexArray) -> IndexArray:
+    """Groups of neighbouring values with about equally many rows."""
+    ends = np.cumsum(np.bincount(codes))
+    return np.unique((ends - 1) * _GROUPS // codes.size, return_inverse=True)[1][codes]
 
 
 def joined(columns: Sequence[IndexArray], /) -> IndexArray:

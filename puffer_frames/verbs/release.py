@@ -170,12 +170,12 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     -----
     RowOrderWarning
         Where the order of the rows tells the secret or a public column, and they are not shuffled: equal secrets that
-        are clustered, or keep apart, or come in a pattern; shares of the secrets that change along the frame;
-        neighbours with similar public values. Not for rows without an order: of a Spark frame, or a plan with `row_id`.
+        are clustered, or keep apart; secrets that those of up to 64 rows before tell; shares of the secrets that change
+        along the frame; neighbours with similar public values. Not for rows without an order: of a Spark frame, or a
+        plan with `row_id`.
     KeptColumnWarning
-        Where a kept column (or index) determines the secret, or a public column, in all but 1 % of the rows: a copy,
-        other labels or a finer code of it, or a number in whose order equal secrets or the public values come. Where
-        several do so together only.
+        Where the secret is guessed from kept columns (or a kept index), alone or together, far better than by chance,
+        or a public column is determined by them in all but 1 % of the rows: a copy, other labels or a finer code of it.
     WeakGuaranteeWarning
         For an epsilon above 10, and a delta of 1 / (number of rows) or more.
     FewRowsWarning

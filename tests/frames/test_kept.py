@@ -15,13 +15,13 @@ from conftest import LOCAL_KINDS, build_frame, table, thinned, without_spark
 import puffer_frames
 from puffer_frames import KeptColumnWarning
 from puffer_frames.frames import kept
-from puffer_frames.frames.kept import Evidence
+from puffer_frames.frames.kept import Column, Evidence, guesses
 from puffer_frames.frames.local.looks import plan_evidence
 
 ROWS = 1000
 RNG = np.random.default_rng(21)
 GROUP = RNG.integers(0, 3, ROWS)
-SCORE = RNG.integers(0, 8, ROWS) + GROUP
+SCORE = RNG.integers(0, 8, ROWS) + (RNG.random(ROWS) < 0.3) * GROUP
 REAL = RNG.normal(size=ROWS) + GROUP
 LETTER = np.array(["a", "b", "c"])[GROUP]
 FLAG = RNG.integers(0, 2, ROWS)
@@ -47,7 +47,22 @@ KEPT = {
         "score",
         [("k", "group")],
     ),
-    "two errors in a hundred": ({"k": np.where(np.arange(ROWS) % 50 == 0, (GROUP + 1) % 3, GROUP)}, "score", []),
+    "two errors in a hundred": (
+        {"k": np.where(np.arange(ROWS) % 50 == 0, (GROUP + 1) % 3, GROUP)},
+        "score",
+        [("k", "group")],
+    ),
+    "half of the rows told": (
+        {"k": np.where(RNG.random(ROWS) < 0.5, GROUP, RNG.integers(0, 3, ROWS))},
+        "score",
+        [("k", "group")],
+    ),
+    "a fifth of the rows told": (
+        {"k": np.where(RNG.random(ROWS) < 0.15, GROUP, RNG.integers(0, 3, ROWS))},
+        "score",
+        [],
+    ),
+    "one value in twenty rows": ({"k": np.where(np.arange(ROWS) % 9 == 0, GROUP, 3)}, "score", [("k", "group")]),
     "five errors in a thousand": (
         {"k": np.where(np.arange(ROWS) % 200 == 0, (GROUP + 1) % 3, GROUP)},
         "score",
@@ -55,10 +70,16 @@ KEPT = {
     ),
     "a copy of the public column": ({"k": SCORE}, "score", [("k", "score")]),
     "another scale of it": ({"k": 3 - 2 * SCORE}, "score", [("k", "score")]),
-    "a copy of real numbers": ({"k": REAL * 9 / 5 + 32}, "real", [("k", "real")]),
-    "a monotone map of them": ({"k": np.exp(-REAL)}, "real", [("k", "real")]),
-    "their whole part": ({"k": np.round(20 * REAL)}, "real", [("k", "real")]),
-    "numbers that have to do with them": ({"k": REAL + RNG.normal(size=ROWS)}, "real", []),
+    "a copy of real numbers": ({"k": REAL * 9 / 5 + 32}, "real", [("k", "group"), ("k", "real")]),
+    "a monotone map of them": ({"k": np.exp(-REAL)}, "real", [("k", "group"), ("k", "real")]),
+    "their whole part": ({"k": np.round(20 * REAL)}, "real", [("k", "group"), ("k", "real")]),
+    "numbers that have to do with them": ({"k": REAL - GROUP + RNG.normal(size=ROWS)}, "real", []),
+    "numbers that have to do with the secret": ({"k": REAL + RNG.normal(size=ROWS)}, "real", [("k", "group")]),
+    "two that do so together, among many values": (
+        {"k": RNG.permutation(ROWS), "m": FLAG * 500 + RNG.permutation(ROWS) % 500, "n": (FLAG + GROUP) % 3},
+        "score",
+        [("m and n", "group")],
+    ),
     "row numbers": ({"k": RNG.permutation(ROWS)}, "score", []),
     "row numbers of sorted rows": ({"k": np.argsort(np.argsort(GROUP, kind="stable"))}, "score", [("k", "group")]),
     "times of sorted rows": (
@@ -116,7 +137,9 @@ def test_single_columns_of_a_joint_secret(make_frame):
 IN_SPARK = {
     "one value": None,
     "a finer code": "group",
-    "two errors in a hundred": None,
+    "two errors in a hundred": "group",
+    "half of the rows told": "group",
+    "a fifth of the rows told": None,
     "a copy of the public column": "score",
     "numbers that have to do with them": None,
     "row numbers": None,
@@ -325,12 +348,69 @@ def people():
     [
         ("education", "education-num", [("education", "education-num")]),
         ("education", "age", []),
-        ("country", "education-num", []),
-        (["workclass", "occupation", "sex", "country", "fnlwgt", "hours"], "age", []),
+        ("country", "education-num", [("country", "race")]),
+        (
+            ["workclass", "occupation", "sex", "country", "fnlwgt", "hours"],
+            "age",
+            [("country", "race"), ("fnlwgt", "race")],
+        ),
     ],
 )
 def test_adult(people, make, keep, public, expected):
     assert found(make(people), secret="race", public=public, keep=keep) == expected
+
+
+def test_what_is_measured_is_in_the_warning(people):
+    """The best guess by brute force, of the very rows: husbands and those of few women are men."""
+    shares = pd.crosstab(people["relationship"], people["sex"], normalize="columns")
+    right = 0.5 + 0.25 * (shares["Male"] - shares["Female"]).abs().sum()
+    with pytest.warns(
+        KeptColumnWarning, match=rf"'sex' can be told \(.* right in {right:.0%}; without it 50%"
+    ) as caught:
+        people.puffer.privatize(secret="sex", public="age", keep="relationship", epsilon=1.0)
+    assert caught[0].message.share == pytest.approx(right, abs=0.01)
+    assert "given='relationship'" in str(caught[0].message)
+    with warnings.catch_warnings():  # the hint works
+        warnings.simplefilter("ignore", puffer_frames.FewRowsWarning)
+        people.puffer.privatize(secret="sex", public="age", given="relationship", epsilon=1.0)
+
+
+def test_a_rare_value_that_tells(people):
+    """Few rows, whose secret is nearly certain; the guess in all rows is hardly better than chance."""
+    frame = pd.DataFrame({"sex": people["sex"], "age": people["age"]})
+    ward = np.random.default_rng(0).choice(["a", "b"], len(frame)).astype(object)
+    ward[np.flatnonzero(frame["sex"] == "Female")[::11]] = "maternity"
+    with pytest.warns(
+        KeptColumnWarning, match=r"in \d\.\d% of the rows it raises the odds of one secret by a factor of 10"
+    ):
+        frame.assign(ward=ward).puffer.privatize(secret="sex", public="age", keep="ward", epsilon=1.0)
+
+
+def test_columns_of_the_secret_together():
+    """One is equal to the other: it tells neither, but both together."""
+    one, two = RNG.integers(0, 2, ROWS), RNG.integers(0, 2, ROWS)
+    frame = pl.DataFrame({"one": one, "two": two, "score": SCORE, "same": one == two})
+    assert found(frame, secret=["one", "two"], public="score", keep="same") == [("same", "one and two")]
+
+
+def test_kept_columns_at_random_are_not_warned_about():
+    """Of many levels, unique, skewed; secrets of two columns; small tables."""
+    rng = np.random.default_rng(11)
+
+    def drawn(rows):
+        kinds = int(rng.integers(1, 51))
+        shares = rng.dirichlet(np.full(kinds, rng.choice([0.02, 0.1, 0.5, 2])))
+        looks = rng.choice(kinds, rows, p=shares), rng.permutation(rows), rng.integers(0, max(2, rows // 2), rows)
+        return looks[rng.integers(3)]
+
+    for _ in range(150):
+        rows = int(math.exp(rng.uniform(math.log(5), math.log(5000))))
+        columns = [drawn(rows) for _ in range(int(rng.integers(2, 6)))]
+        looks = {
+            str(k): Column(name=str(k), codes=np.unique(c, return_inverse=True)[1], numbers=c.astype(float))
+            for k, c in enumerate(columns)
+        }
+        assert guesses({k: look for k, look in looks.items() if k != "0"}, {"0": looks["0"]}) == {}
 
 
 def test_the_index_of_a_part_of_a_table(people):

@@ -57,6 +57,72 @@ ORDERS = {
 }
 
 
+def pairs_in_turns(rows, *, loose, seed=4):
+    """Pairs of one secret and of another take turns; before a share of the pairs there is a random stretch."""
+    rng, found, secret = np.random.default_rng(seed), [], 0
+    while len(found) < rows:
+        if rng.random() < loose:
+            found += rng.integers(0, 2, rng.integers(1, 8)).tolist()
+        found += [secret, secret]
+        secret = 1 - secret
+    return np.array(found[:rows])
+
+
+def told_by_two_before(rows):
+    """The secret is that of the row before or not, by the one two rows before; a tenth is random."""
+    rng = np.random.default_rng(3)
+    found = rng.integers(0, 2, rows)
+    for k in range(2, rows):
+        found[k] = found[k - 1] ^ found[k - 2] ^ (rng.random() < 0.1)
+    return found
+
+
+def at_a_distance(rows, lag):
+    rng = np.random.default_rng(3)
+    found = rng.integers(0, 4, rows)
+    for k in range(lag, rows):
+        if rng.random() < 0.4:
+            found[k] = found[k - lag]
+    return found
+
+
+LONG = 4000
+SORTED = np.sort(np.random.default_rng(8).integers(0, 2, LONG))
+MANY = np.sort(np.random.default_rng(8).integers(0, 3000, LONG))
+BY_RANK = np.argsort(np.arange(LONG) % 1000, kind="stable")
+DRAWN = np.random.default_rng(7).integers(0, 50, LONG)
+TELLING = {
+    "pairs in turns, a third of them loose": [pairs_in_turns(LONG, loose=0.3)],
+    "ranks of a sorted secret modulo 1,000": [SORTED[BY_RANK]],
+    "of one with many values": [MANY[BY_RANK]],
+    "of many words": [np.array([f"town {k:04}" for k in MANY])[BY_RANK]],
+    "many values, sorted": [MANY],
+    "told by two rows before": [told_by_two_before(LONG)],
+    "by the row 60 rows before": [at_a_distance(LONG, 60)],
+    "shares that change with blocks of 100 rows": [
+        (np.random.default_rng(2).random(LONG) < np.repeat(np.arange(40) % 2 * 0.5 + 0.25, 100)).astype(int)
+    ],
+    "one of two columns sorted": [DRAWN, SORTED],
+    "one of two columns sorted, which has many values": [DRAWN, MANY],
+}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy"])
+@pytest.mark.parametrize("name", TELLING)
+def test_orders_that_tell_otherwise(name, kind):
+    """A random order of the same rows tells nothing."""
+    data = {f"secret {k}": column for k, column in enumerate(TELLING[name])}
+    secret, shuffled = list(data), np.random.default_rng(1).permutation(LONG)
+    score = np.random.default_rng(6).integers(0, 5, LONG)
+    asked = {"secret": secret, "public": "score", "epsilon": 1.0, "allow_zero_noise": True, "rng": 1}
+    for rows, tells in ((slice(None), True), (shuffled, False)):
+        frame = build_frame(kind, {own: column[rows] for own, column in data.items()} | {"score": score})
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            puffer_frames.privatize(frame, **asked)
+        assert any(isinstance(one.message, RowOrderWarning) for one in caught) is tells
+
+
 def reasons(released):
     """The reasons of the one warning that a call gives, or none."""
     with warnings.catch_warnings(record=True) as caught:
@@ -206,7 +272,7 @@ def false_alarms(tables, seed):
     found = []
     for _ in range(tables):
         secrets, values = random_table(rng)
-        sample, runs = Sample.of(secrets, [values], whole=True), 1 + int(np.count_nonzero(np.diff(secrets)))
+        sample, runs = Sample.of([secrets], [values], whole=True), 1 + int(np.count_nonzero(np.diff(secrets)))
         looked = look_at_order(sample, runs=runs, counts=np.bincount(secrets).tolist(), public=["x"])
         found += [reason for reason in looked if reason != "runs"]  # which is not a question of chance
     return found
@@ -259,7 +325,7 @@ def test_runs_of_large_frames_are_those_of_their_windows(name, reason):
     secrets = large(name)
     frame = pl.DataFrame({"s": secrets, "x": np.random.default_rng(6).integers(0, 5, secrets.size)})
     codes = secrets[window_places(secrets.size, most=WINDOW * WINDOWS, windows=FEWER)]
-    sample = Sample.of(codes, [], whole=False)
+    sample = Sample.of([codes], [], whole=False)
     true = 1 + int(np.count_nonzero(secrets[1:] != secrets[:-1]))
     assert sample.runs(secrets.size) == pytest.approx(true, rel=0.1, abs=secrets.size / 1000)
     with warnings.catch_warnings(record=True) as caught:

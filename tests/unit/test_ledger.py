@@ -228,6 +228,7 @@ def test_a_release_that_fails_counts_until_it_is_withdrawn(path, monkeypatch):
     assert [each.counts for each in book] == [False, True]
 
 
+@pytest.mark.filterwarnings("ignore::puffer_frames.KeptColumnWarning")
 def test_a_plan_is_one_entry_however_often_it_is_run(path, tmp_path):
     plan = release(path, pl.from_pandas(PEOPLE).lazy(), keep="visits")
     assert [entry.state for entry in ledger(path)] == ["not finished"]

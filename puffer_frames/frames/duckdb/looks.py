@@ -18,6 +18,7 @@ from puffer_frames.frames.local.looks import kept_warnings, order_warnings
 from puffer_frames.frames.noisy import NUMBER
 from puffer_frames.frames.order import Windows
 from puffer_frames.frames.roles import Roles
+from puffer_frames.priors.prior import IndexArray
 
 
 def warn_of_order_in_relation(rows: Any, roles: Roles, /, *, counts: Sequence[int]) -> list[RowOrderWarning]:
@@ -34,11 +35,19 @@ def warn_of_order_in_relation(rows: Any, roles: Roles, /, *, counts: Sequence[in
         bits = [_bits(frame[name], seed) for name in own]
         wanted = windows.wanted(len(frame))
         values = [_bits(frame[name], seed) if name in coded else frame[name].to_numpy() for name in public]
-        windows.take(wanted, [column[wanted] for column in (*bits, *values)], rows=len(frame))
+        labels = [_label(frame[name], found, wanted) for name, found in zip(own, bits, strict=True)]
+        windows.take(wanted, [*labels, *(column[wanted] for column in values)], rows=len(frame))
         keys = bits[0] if len(bits) == 1 else pl.DataFrame(bits).hash_rows(seed).to_numpy()
         runs += int(np.count_nonzero(keys[1:] != keys[:-1])) + (keys[0] != last)
         last = keys[-1]
     return order_warnings(windows.sample(), runs=runs, counts=counts, public=roles.public)
+
+
+def _label(entries: pl.Series, bits: NDArray[np.uint64], wanted: IndexArray) -> NDArray[Any]:
+    """Wanted entries of a secret as texts or numbers, which have an order; else a hash of each."""
+    if entries.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return entries[wanted].cast(pl.String).to_numpy()
+    return entries[wanted].to_numpy() if entries.dtype.is_numeric() and not entries.null_count() else bits[wanted]
 
 
 def _bits(entries: pl.Series, seed: int) -> NDArray[np.uint64]:
@@ -50,7 +59,7 @@ def _bits(entries: pl.Series, seed: int) -> NDArray[np.uint64]:
 
 def warn_of_kept_in_relation(rows: Any, roles: Roles, /, *, count: int) -> list[PufferWarning]:
     """Of so many rows that have a number; some of them are looked at, and all where these raise suspicion."""
-    names, others = roles.plain("keep"), roles.plain("secret", "public")
+    names, others = roles.plain("keep"), roles.without_given().plain("secret", "public")
     step = -(-count // kept.ROWS)
     some = rows if step == 1 else rows.filter(f"hash({NUMBER}) % {step} = 0")
     sample = opened(read_table(selected(some, {name: name for name in (*others, *names)})))

@@ -313,7 +313,7 @@ class DuckRows:
         if not self.layout.shuffle:
             found += warn_of_order_in_relation(self.rows, self.roles.without_given(), counts=counts)
         if self.roles.keep:
-            found += warn_of_kept_in_relation(self.rows, self.roles.without_given(), count=self.found["rows"])
+            found += warn_of_kept_in_relation(self.rows, self.roles, count=self.found["rows"])
         return found
 
     def release(self, mechanisms: Mapping[str, Change], /) -> Released:

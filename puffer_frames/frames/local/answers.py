@@ -11,6 +11,7 @@ import polars as pl
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Frame, Name, NativeFrame
+from puffer_frames.frames.local.own import used_dtype
 
 
 def check_free_names(names: Sequence[str], /, *, role: str, taken: Sequence[str]) -> None:
@@ -43,6 +44,7 @@ def build_answers(
         return found.rename(columns={str(name): name for name in names if str(name) in labels})
     schema = like.to_native().schema
     series = [pl.Series(name, list(entries), dtype=schema[name]) for name, entries in labels.items()]
+    series = [column.cast(used_dtype(column)) if column.dtype == pl.Enum else column for column in series]
     return pl.DataFrame([*series, *(pl.Series(name, list(entries)) for name, entries in numbers.items())])
 
 
@@ -53,4 +55,4 @@ def _like(entries: Sequence[Any], dtype: Any) -> pd.Series[Any]:
     if isinstance(dtype, pd.BooleanDtype):
         entries = [pd.NA if entry is None else entry for entry in entries]
     series: pd.Series[Any] = pd.Series(list(entries), dtype=dtype)
-    return series
+    return series.cat.remove_unused_categories() if isinstance(dtype, pd.CategoricalDtype) else series

@@ -13,11 +13,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from puffer_frames.frames.cells import cell_of, place_of
+from puffer_frames.frames.codes import ordered_codes_of
 from puffer_frames.frames.columns import Frame, to_floats
 from puffer_frames.frames.local.sorted_cells import sorted_cells
 from puffer_frames.frames.local.tallied_cells import tallied_cells
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.priors.prior import FloatArray
+from puffer_frames.priors.prior import FloatArray, IndexArray
 
 _OLD = int(pd.__version__.partition(".")[0]) < 3
 
@@ -67,6 +68,14 @@ class LocalSecrets:
             part = entries.alias("secret")
             changed |= (part != part.shift(1)).fill_null(True).to_numpy().astype(bool)[1:]
         return 1 + int(np.count_nonzero(changed))
+
+    def in_order(self, places: IndexArray, /) -> list[IndexArray]:
+        """Numbers from 0 of the entries of each column at some places, in the order of the entries."""
+        if self.labels is None:
+            return [ordered_codes_of(entries[places]) for entries in self.columns.values()]
+        codes, own = np.unique(self.columns["code"].to_numpy()[places], return_inverse=True)
+        held = self.labels.iloc[codes]
+        return [ordered_codes_of(nw.from_native(held[name], series_only=True))[own] for name in held]
 
     def labelled(self, counted: nw.DataFrame[Any], /) -> nw.DataFrame[Any]:
         """A table of counts with the secrets in place of their numbers."""

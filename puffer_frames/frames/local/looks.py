@@ -17,11 +17,12 @@ from puffer_frames.frames.codes import codes_of, is_plain, is_plain_dtype, numbe
 from puffer_frames.frames.columns import Frame
 from puffer_frames.frames.kept import Ask, Column, Evidence, look_at_kept
 from puffer_frames.frames.local.engine import LocalSecrets
-from puffer_frames.frames.order import WINDOW, Sample, joined, look_at_order, share_of_runs, window_places
+from puffer_frames.frames.order import WINDOW, Sample, look_at_order, share_of_runs, window_places
 from puffer_frames.frames.roles import Roles
 
 Entries = Mapping[str, nw.Series[Any]]
 """Columns by plain names: `secret_0`, ..., `public_0`, ..., `keep_0`, ..."""
+_ROW = "row"
 
 
 def warn_of_order(
@@ -35,12 +36,13 @@ def warn_of_order(
 ) -> list[RowOrderWarning]:
     """Of a frame in memory, whose columns of labels are given as numbers of their levels."""
     places = window_places(len(frame), most=WINDOW * order.WINDOWS, windows=order.FEWER)
-    codes = joined([codes_of(entries[places]) for entries in secrets.columns.values()])
     public = [
         coded[name][places].astype(np.float64) if name in coded else numbers_of(frame[name][places])
         for name in roles.public
     ]
-    sample = Sample.of(codes, [values for values in public if values is not None], whole=places.size == len(frame))
+    sample = Sample.of(
+        secrets.in_order(places), [values for values in public if values is not None], whole=places.size == len(frame)
+    )
     runs = secrets.runs(len(frame)) if places.size == len(frame) else None
     return order_warnings(sample, runs=runs, counts=counts, public=roles.public)
 
@@ -64,9 +66,9 @@ def warn_of_kept(frame: Frame, roles: Roles, /, *, keeps_index: bool) -> list[Pu
             columns |= {f"index_{k}": _level(index, k) for k in range(index.nlevels)}
     if not columns:
         return []
-    columns |= {alias: frame[name] for alias, name in roles.plain("secret", "public").items()}
-    places = window_places(len(frame), most=kept.ROWS, windows=kept.ROWS // WINDOW // 2)
-    whole = places.size == len(frame)
+    columns |= {alias: frame[name] for alias, name in roles.without_given().plain("secret", "public").items()}
+    whole = len(frame) <= kept.ROWS
+    places = np.sort(np.random.default_rng(0).choice(len(frame), min(kept.ROWS, len(frame)), replace=False))
 
     def ask(own: Sequence[str], target: str) -> Evidence | None:
         asked = {name: columns[name] for name in (*own, target)}
@@ -85,13 +87,13 @@ def warn_of_kept(frame: Frame, roles: Roles, /, *, keeps_index: bool) -> list[Pu
 
 
 def warn_of_kept_in_plan(plan: pl.LazyFrame, roles: Roles, /, *, rows: int) -> list[PufferWarning]:
-    """Of a plan of so many rows whose columns have their plain names; its first rows are looked at."""
-    own, secrets, public = roles.plain("keep"), roles.plain("secret"), roles.plain("public")
-    columns = plan.select(*secrets, *public, *own)
-    first = columns.head(kept.ROWS).collect(engine="streaming")
-    if rows > kept.ROWS and any(first[name].n_unique() == 1 for name in secrets):  # as where rows are sorted
-        first = columns.gather_every(rows // kept.ROWS).collect(engine="streaming")
-    sample = {name: nw.from_native(first[name], series_only=True) for name in first.columns}
+    """Of a plan of so many rows whose columns have their plain names; some of them, at random, are looked at."""
+    own = roles.plain("keep")
+    columns = plan.select(*roles.without_given().plain("secret", "public"), *own)
+    step = -(-rows // kept.ROWS)
+    some = columns if step == 1 else columns.with_row_index(_ROW).filter(pl.col(_ROW).hash(1) % step == 0).drop(_ROW)
+    found = some.collect(engine="streaming")
+    sample = {name: nw.from_native(found[name], series_only=True) for name in found.columns}
     ask = None if rows <= kept.ROWS else lambda kept_, target: plan_evidence(columns, kept_, target)
     return kept_warnings(sample, roles, own, ask=ask)
 
@@ -105,7 +107,7 @@ def kept_warnings(
     sample: Entries, roles: Roles, names: Mapping[str, str], /, *, ask: Ask | None
 ) -> list[PufferWarning]:
     """From some rows; `names` are those of the kept columns, and others are of the index."""
-    own = roles.plain("secret", "public") | dict(names)
+    own = roles.without_given().plain("secret", "public") | dict(names)
     columns = {
         plain: Column(name=own.get(plain, "the index"), codes=codes_of(entries), numbers=numbers_of(entries))
         for plain, entries in sample.items()
@@ -114,7 +116,8 @@ def kept_warnings(
         {name: column for name, column in columns.items() if name.startswith(role)} for role in ("secret_", "public_")
     )
     others = {name: column for name, column in columns.items() if name not in secrets and name not in public}
-    return list(look_at_kept(others, secrets, public, ask=ask))
+    given = [alias for alias, name in names.items() if name in roles.given]
+    return list(look_at_kept(others, secrets, public, given=given, ask=ask))
 
 
 def plan_evidence(plan: pl.LazyFrame, own: Sequence[str], target: str, /) -> Evidence | None:

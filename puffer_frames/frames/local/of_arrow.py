@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 import polars as pl
 import pyarrow as pa
 
-from puffer_frames.frames.arrow import arrow_family, as_kept
+from puffer_frames.frames.arrow import arrow_family, as_kept, bare_table
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_column_names
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, are_in_place, are_labels, with_ranges
@@ -53,7 +53,7 @@ class ArrowTable(LocalTable):
         columns, fields = [], []
         for field, column in zip(table.schema, table.columns, strict=True):
             columns.append(as_kept(column, own[field.name].type if field.name in own else field.type))
-            fields.append(field.with_type(columns[-1].type))
+            fields.append(pa.field(field.name, columns[-1].type))
         return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
     def metadata(self) -> dict[str, Any] | None:
@@ -67,8 +67,7 @@ class ArrowTable(LocalTable):
 
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
         """A new table, with the dict in the metadata of its schema."""
-        text = json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()
-        return self.native.replace_schema_metadata({**(self.native.schema.metadata or {}), _KEY: text})
+        return bare_table(self.native, {_KEY: json.dumps(metadata, ensure_ascii=False, allow_nan=False).encode()})
 
     def with_values(self, columns: Mapping[str, FloatArray], /) -> ArrowTable:
         """In the types that the columns have."""

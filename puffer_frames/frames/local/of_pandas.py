@@ -45,8 +45,12 @@ class PandasTable(LocalTable):
         return found if isinstance(found, dict) else None
 
     def with_metadata(self, metadata: dict[str, Any], /) -> NativeFrame:
-        """In `attrs`, which pandas takes along and writes to Parquet files."""
-        self.native.attrs = {**self.native.attrs, _KEY: metadata}
+        """In `attrs`, which pandas takes along and writes to Parquet files.
+
+        Other attributes, and names of the levels of the column labels, would leave with it: the frame loses them.
+        """
+        self.native.attrs = {_KEY: metadata}
+        self.native.columns = self.native.columns.set_names([None] * self.native.columns.nlevels)
         return self.native
 
     def with_values(self, columns: Mapping[str, FloatArray], /) -> PandasTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from puffer_frames.frames.arrow import own_entries
 from puffer_frames.frames.columns import Frame
 from puffer_frames.priors.prior import IndexArray
 
@@ -33,7 +35,7 @@ def own_frame(frame: Frame, names: Iterable[str], /) -> Frame:
     native: Any = frame.to_native()
     with ThreadPoolExecutor(2) as pool:
         if frame.implementation.is_pandas():
-            arrays = list(pool.map(lambda name: own_array(native[name], None), numbers))
+            arrays = list(pool.map(lambda name: own_array(native[name]), numbers))
             native = native.copy(deep=False)
             for name, values in zip(numbers, arrays, strict=True):
                 own = pd.Series(values, index=native.index, copy=False)
@@ -57,75 +59,115 @@ def own_series(series: pl.Series, order: IndexArray | None = None, /) -> pl.Seri
     missing entry there may be one that was there before.
     """
     places = pl.int_range(len(series), dtype=pl.UInt32, eager=True) if order is None else pl.Series(order)
-    column = series.alias("column")  # Polars reads names like "^x$" as patterns in operations
-    taken = column.gather(places)
+    taken = entries_alone(series.alias("column").gather(places))  # Polars reads names like "^x$" as patterns
+    return taken.alias(series.name)
+
+
+def entries_alone(column: pl.Series, dtype: pl.DataType | None = None, /) -> pl.Series:
+    """A Polars column without what is beside its entries, as `arrow.own_entries`; in a dtype with their categories."""
+    dtype = used_dtype(column) if dtype is None else dtype
     if column.dtype in (pl.String, pl.Binary) or column.dtype.is_nested():
         try:
             if _OLD and column.dtype.is_nested():
                 raise pa.ArrowException
-            arrow = taken.to_arrow(compat_level=pl.CompatLevel.oldest())
-            taken = pl.Series(pl.from_arrow(arrow)).cast(column.dtype)
+            arrow = own_entries(column.to_arrow(compat_level=pl.CompatLevel.oldest()))
+            return pl.Series(pl.from_arrow(arrow)).cast(without_enums(dtype)).cast(dtype)
         except pa.ArrowException:  # 128-bit integers in lists, which PyArrow does not have
-            taken = pl.Series("column", taken.to_list(), dtype=column.dtype)
-    elif column.dtype == pl.Categorical:
-        taken = taken.cast(pl.String).cast(column.dtype)  # without the categories of other rows
-    return taken.alias(series.name)
+            return pl.Series("column", column.to_list(), dtype=without_enums(dtype)).cast(dtype)
+    if isinstance(column.dtype, (pl.Categorical, pl.Enum)):
+        return column.cast(pl.String).cast(dtype)  # without the categories of other rows
+    if column.dtype.is_float() and (there := column.is_nan()).any():
+        return column.set(there, math.nan)
+    return column
 
 
-def own_array(column: Any, given: Any, order: IndexArray | None = None, /) -> Any:
-    """The values of a pandas column or index, in some order; `given` is the same before rows were dropped.
+def used_dtype(column: pl.Series, /) -> pl.DataType:
+    """The dtype of a column, in which an Enum, also a nested one, has the categories that rows have, in their order."""
+    dtype = column.dtype
+    if isinstance(dtype, pl.Enum):
+        used = set(column.unique().drop_nulls().to_list())
+        return pl.Enum([category for category in dtype.categories.to_list() if category in used])
+    if isinstance(dtype, pl.List):
+        return pl.List(used_dtype(column.explode()))
+    if isinstance(dtype, pl.Array):
+        return pl.Array(used_dtype(column.explode()), dtype.size)
+    if isinstance(dtype, pl.Struct):
+        return pl.Struct({field.name: used_dtype(column.struct.field(field.name)) for field in dtype.fields})
+    return dtype
 
-    Categories that dropped rows alone have go with them; those that no row had are part of the type, and stay.
-    """
+
+def without_enums(dtype: pl.DataType) -> pl.DataType:
+    """With text in place of every Enum, from which all categories can be read again."""
+    inner: Any = dtype
+    if isinstance(dtype, pl.Enum):
+        return pl.String()
+    if isinstance(dtype, pl.List):
+        return pl.List(without_enums(inner.inner))
+    if isinstance(dtype, pl.Array):
+        return pl.Array(without_enums(inner.inner), inner.size)
+    if isinstance(dtype, pl.Struct):
+        return pl.Struct({field.name: without_enums(field.dtype) for field in inner.fields})
+    return dtype
+
+
+def own_array(column: Any, order: IndexArray | None = None, /) -> Any:
+    """The values of a pandas column or index, in some order; categories and dictionaries hold what rows have."""
     dtype = column.dtype
     if isinstance(dtype, np.dtype):
         values: NDArray[Any] = column.to_numpy()
-        if order is None and dtype.kind != "O":
-            return values.copy()
+        values = values.copy() if order is None else values[order]
+        return _own_objects(values) if dtype.kind == "O" else _one_nan(values)
     places = np.arange(len(column)) if order is None else order
-    if isinstance(dtype, np.dtype):
-        return _own_objects(values[places]) if dtype.kind == "O" else values[places]
     array = column.array
     if isinstance(array, (pd.arrays.IntegerArray, pd.arrays.FloatingArray, pd.arrays.BooleanArray)):
         missing = np.asarray(column.isna())
         filled = column.to_numpy(dtype=dtype.numpy_dtype, na_value=dtype.numpy_dtype.type(0))
-        return type(array)(filled[places], missing[places])
+        return type(array)(_one_nan(filled[places]), missing[places])
     taken = array.take(places)
-    if isinstance(dtype, pd.CategoricalDtype) and len(given) > len(column):
-        return taken.set_categories(dtype.categories[~_used(given) | _used(taken)])
+    if isinstance(dtype, pd.CategoricalDtype):
+        return taken.remove_unused_categories()
+    if isinstance(dtype, pd.ArrowDtype):
+        return pd.arrays.ArrowExtensionArray(own_entries(pa.chunked_array(taken.__arrow_array__())))
     return taken
 
 
-def own_index(index: Any, given: Any, order: IndexArray | None = None, /) -> Any:
-    """A pandas index of its own, in some order, without labels of dropped rows alone."""
+def own_index(index: Any, order: IndexArray | None = None, /) -> Any:
+    """A pandas index of its own, in some order."""
     if isinstance(index, pd.MultiIndex):
-        levels = [(index.get_level_values(k), given.get_level_values(k)) for k in range(index.nlevels)]
-        return pd.MultiIndex.from_arrays([own_index(*level, order) for level in levels], names=index.names)
+        levels = [own_index(index.get_level_values(k), order) for k in range(index.nlevels)]
+        return pd.MultiIndex.from_arrays(levels, names=index.names)
     if order is None and isinstance(index, (pd.RangeIndex, pd.DatetimeIndex, pd.TimedeltaIndex)):
         return index.copy(deep=True)  # with its frequency
-    values = own_array(index, given, order)
-    dtype = values.dtype if isinstance(index.dtype, pd.CategoricalDtype) else index.dtype
+    values = own_array(index, order)
+    dtype = index.dtype if isinstance(index.dtype, np.dtype) else values.dtype
     return pd.Index(values, dtype=dtype, name=index.name, tupleize_cols=False)
 
 
 def own_labels(labels: Any, /) -> Any:
-    """The labels of pandas columns, without those of other columns in their levels or categories."""
+    """The labels of pandas columns, without those of other columns in their levels, and without names of these."""
     if isinstance(labels, pd.MultiIndex):
-        return labels.remove_unused_levels()
-    return labels.remove_unused_categories() if isinstance(labels, pd.CategoricalIndex) else labels.copy(deep=True)
+        return labels.remove_unused_levels().set_names([None] * labels.nlevels)
+    own = labels.remove_unused_categories() if isinstance(labels, pd.CategoricalIndex) else labels.copy(deep=True)
+    return own.rename(None)
 
 
-def _used(categories: Any) -> NDArray[np.bool_]:
-    """Which of its categories a column has."""
-    found = pd.Categorical(categories)
-    counts: NDArray[np.bool_] = np.bincount(found.codes + 1, minlength=len(found.categories) + 1)[1:] > 0
-    return counts
+def _one_nan(values: NDArray[Any]) -> NDArray[Any]:
+    """An array of one's own with the usual bits in every NaN."""
+    if values.dtype.kind == "c":
+        parts = values.view(values.real.dtype)
+        parts[np.isnan(parts)] = np.nan
+    elif values.dtype.kind == "f":
+        values[np.isnan(values)] = np.nan
+    return values
 
 
 def _own_objects(values: NDArray[Any]) -> NDArray[Any]:
-    """Arrays among objects may be views of a larger one."""
+    """Arrays among objects may be views of a larger one; of NaN there is one."""
     if pd.api.types.infer_dtype(values, skipna=True) == "mixed":
         for k, entry in enumerate(values):
             if isinstance(entry, np.ndarray):
                 values[k] = entry.copy()
+    for k in np.flatnonzero(pd.isna(values)).tolist():
+        if isinstance(values[k], float):  # None, pd.NA and NaT are each one object
+            values[k] = math.nan
     return values

@@ -234,7 +234,7 @@ class LocalRows:
     def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
         """By windows of neighbouring rows; all rows where these raise suspicion."""
         found = [] if self.layout.shuffle else self._warn_of_order(counts)
-        return [*found, *warn_of_kept(self.frame, self.roles.without_given(), keeps_index=self.layout.index == "keep")]
+        return [*found, *warn_of_kept(self.frame, self.roles, keeps_index=self.layout.index == "keep")]
 
     def _warn_of_order(self, counts: Sequence[int]) -> list[RowOrderWarning]:
         codes = {name: coded.codes for name, coded in self.coded.items()}

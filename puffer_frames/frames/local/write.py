@@ -93,7 +93,7 @@ def _pandas_release(
 ) -> pd.DataFrame:
     rows, all_names = frame.to_native(), list(frame.columns)
     places = [all_names.index(name) for name in names]
-    labels = own_index(rows.index, native.index, order) if index == "keep" else pd.RangeIndex(len(rows))
+    labels = own_index(rows.index, order) if index == "keep" else pd.RangeIndex(len(rows))
     found: dict[int, pd.Series[Any]] = {}
     for place, name in zip(places, names, strict=True):
         released = noisy.get(name)
@@ -104,7 +104,7 @@ def _pandas_release(
             dtype = frame[name].head(0).cast(nw.Float64).to_native().dtype
             found[place] = pd.Series(released, index=labels, dtype=dtype, copy=False)
         else:
-            values = own_array(rows.iloc[:, place], native.iloc[:, place], order)
+            values = own_array(rows.iloc[:, place], order)
             found[place] = pd.Series(values, index=labels, dtype=values.dtype, copy=False)
     table = pd.DataFrame(found, index=labels, copy=False)
     table.columns = own_labels(native.columns[places])

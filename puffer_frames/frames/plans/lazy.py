@@ -20,6 +20,7 @@ from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.found import FoundValues
 from puffer_frames.frames.local.looks import order_warnings, warn_of_kept_in_plan
 from puffer_frames.frames.local.of_polars import PolarsTable
+from puffer_frames.frames.local.own import used_dtype, without_enums
 from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.plans.blocks import NUMBER
 from puffer_frames.frames.plans.compared import Compared
@@ -268,7 +269,7 @@ class LazyRows:
             runs, public = self.survey.trace.runs, self.roles.public
             found += order_warnings(self.survey.sample, runs=runs, counts=counts, public=public)
         if self.roles.keep:
-            found += warn_of_kept_in_plan(self.rows, self.roles.without_given(), rows=self.survey.trace.rows)
+            found += warn_of_kept_in_plan(self.rows, self.roles, rows=self.survey.trace.rows)
         return found
 
     def release(self, mechanisms: Mapping[str, Change], /) -> Released:
@@ -279,12 +280,23 @@ class LazyRows:
             rows=self.rows,
             columns={plain[name]: name for name in self.names if name in plain},
             changes={plain[name]: change for name, change in mechanisms.items()},
+            used=self._used(),
             given=[plain[name] for name in strata_columns(mechanisms.values())],
             checked=self._checked(),
             named=self.roles.row_id is not None,
             trace=self.survey.trace,
         )
         return Released(frame=source.plan(), rows=self.survey.trace.rows, sample={}, fingerprint="")
+
+    def _used(self) -> dict[str, pl.DataType]:
+        """Dtypes of kept columns of Enums: with the categories that the rows have."""
+        schema = self.rows.collect_schema()
+        names = [name for name in self.roles.plain("keep") if without_enums(schema[name]) != schema[name]]
+        plans = [
+            self.rows.select(pl.col(name) if schema[name].is_nested() else pl.col(name).unique()) for name in names
+        ]
+        found = pl.collect_all(plans, engine="streaming")
+        return {name: used_dtype(table[name]) for name, table in zip(names, found, strict=True)}
 
 
 def _present(name: str, rows: pl.LazyFrame) -> pl.Expr:

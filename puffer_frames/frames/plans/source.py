@@ -16,7 +16,8 @@ from polars.io.plugins import register_io_source
 from puffer_frames.errors import CalibrationError, UncoveredFrameError, told_of
 from puffer_frames.frames.coded import Change, released_dtype, series_move
 from puffer_frames.frames.forked import check_process
-from puffer_frames.frames.local.own import own_series
+from puffer_frames.frames.found import other_rows
+from puffer_frames.frames.local.own import entries_alone, own_series
 from puffer_frames.frames.plans.blocks import NUMBER, ahead
 from puffer_frames.frames.plans.compared import Compared
 from puffer_frames.frames.plans.trace import Trace
@@ -43,6 +44,8 @@ class Source:
     """Names of the released columns, in their order, by those of `rows`."""
     changes: Mapping[str, Change]
     """What is done to the public ones."""
+    used: Mapping[str, pl.DataType]
+    """Dtypes of kept columns of Enums, with the categories that the rows have."""
     given: Sequence[str]
     """Which columns the strata of the rows are in."""
     checked: int
@@ -71,7 +74,7 @@ class Source:
         change = self.changes.get(name)
         if isinstance(change, LabelChannel):
             return released_dtype(given, change)
-        return pl.Float64() if change else given
+        return pl.Float64() if change else self.used.get(name, given)
 
     def numbers(self) -> list[str]:
         """Names of the released columns of noisy numbers."""
@@ -107,7 +110,8 @@ class Source:
             sure, numbers, batch = compared
             strata = strata_of(self.changes.values(), {name: batch[name] for name in self.given})
             columns = {
-                own: moves[name](batch[name], numbers, strata) if name in moves else batch[name] for name, own in names
+                own: moves[name](batch[name], numbers, strata) if name in moves else self._kept(batch[name])
+                for name, own in names
             }
             return sure, pl.DataFrame(columns)
 
@@ -118,6 +122,15 @@ class Source:
                 given += len(held[0])
                 yield held.popleft()
         yield from held
+
+    def _kept(self, entries: pl.Series) -> pl.Series:
+        """Entries of a kept column, in an Enum of what the rows had when they were counted."""
+        if entries.dtype in (pl.String, pl.Binary, pl.Categorical):
+            return entries
+        try:
+            return entries_alone(entries, self.used.get(entries.name))
+        except pl.exceptions.PolarsError:  # another category
+            raise other_rows("the noise", hint="Collect the frame first", named=self.named) from None
 
     def _compared(self, most: int | None) -> Iterator[tuple[int, Rows, pl.DataFrame]]:
         """How many rows so far are sure to be those of the earlier run; the numbers and the entries of the next."""

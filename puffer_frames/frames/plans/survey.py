@@ -91,12 +91,14 @@ def survey(
 def _take(windows: Windows, batch: pl.DataFrame, bits: Sequence[Bits], *, secrets: int, own: int, public: int) -> None:
     """Copy the rows of some windows: a batch is not kept."""
     wanted = windows.wanted(len(batch))
-    values = [_numbers(batch[:, secrets + k], bits[secrets + k], wanted) for k in range(public)]
-    windows.take(wanted, [*(column[wanted] for column in bits[:own]), *values], rows=len(batch))
+    asked = [*range(own), *range(secrets, secrets + public)]
+    windows.take(wanted, [_entries(batch[:, k], bits[k], wanted, text=k < own) for k in asked], rows=len(batch))
 
 
-def _numbers(values: pl.Series, bits: Bits, wanted: IndexArray) -> NDArray[Any]:
-    """Wanted entries of a column in their order, or for booleans and text in any, from their bits."""
+def _entries(values: pl.Series, bits: Bits, wanted: IndexArray, *, text: bool) -> NDArray[Any]:
+    """Wanted entries of a column: texts where they are wanted, or else numbers in their order, or in any."""
+    if text and values.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return values[wanted].cast(pl.String).to_numpy()
     if values.dtype in (pl.Int128, pl.UInt128):
         return values[wanted].cast(pl.Float64).to_numpy()
     return bits[wanted].view(np.float64 if values.dtype.is_float() else np.int64)

@@ -11,8 +11,10 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.types import BooleanType, DateType, NumericType, TimestampNTZType, TimestampType
 
 from puffer_frames.errors import KeptColumnWarning
-from puffer_frames.frames.kept import LEAST_ROWS, RANKS, Evidence
+from puffer_frames.frames.kept import LEAST_ROWS, RANKS, ROWS, Column, Evidence, guessed_warnings, guesses
+from puffer_frames.frames.noisy import NUMBER
 from puffer_frames.frames.roles import Roles
+from puffer_frames.priors.prior import FloatArray
 
 SparkFrame: TypeAlias = Any
 _MOST_CELLS, _CELL_ROWS = 1024, 4
@@ -20,19 +22,29 @@ _MOST_CELLS, _CELL_ROWS = 1024, 4
 _UNGROUPED = ("map", "variant")
 
 
-def warn_of_kept_in_spark(rows: SparkFrame, roles: Roles, /) -> Iterator[KeptColumnWarning]:
-    """Of rows with columns `secret_0`, ..., `public_0`, ..., `keep_0`, ...; the driver gets aggregates alone."""
+def warn_of_kept_in_spark(rows: SparkFrame, roles: Roles, /, *, count: int) -> Iterator[KeptColumnWarning]:
+    """Of so many rows with columns `number`, `secret_0`, ..., `public_0`, ..., `keep_0`, ...
+
+    The driver gets aggregates, and of a sample of the rows kept numbers and hashes of the rest.
+    """
     if not roles.keep:
         return
+    given, roles = roles.given, roles.without_given()
+    kept, secrets = _sample(rows, roles, step=-(-count // ROWS))
+    told = guesses({own: column for own, column in kept.items() if column.name not in given}, secrets)
+    yield from guessed_warnings(told, kept, secrets)
     targets = roles.plain("secret", "public")
     rows = rows.select(*targets, *(_groupable(rows, f"keep_{k}") for k in range(len(roles.keep))))
-    sizes, seen, repeated = {name: _sizes_of(rows, name) for name in targets}, set[str](), dict[int, int]()
+    sizes, repeated = {name: _sizes_of(rows, name) for name in targets}, dict[int, int]()
+    seen = {target for _, target in told}
     numbers = _look_at_numbers(rows, roles)
     for k, name in enumerate(roles.keep):
         for target, aim in targets.items():
             evidence = _evidence(rows, [k], target, sizes=sizes[target])
             if evidence.repeats:
                 repeated[k] = int(evidence.groups.sum())
+            if ((f"keep_{k}",), target) in told:
+                continue
             share = evidence.share if evidence.determines() else None
             if share is None and f"low_{k}" in numbers:
                 share = _by_numbers(rows, k, target, found=evidence, numbers=numbers)
@@ -48,6 +60,31 @@ def warn_of_kept_in_spark(rows: SparkFrame, roles: Roles, /) -> Iterator[KeptCol
         if evidence.determines():
             names = [roles.keep[k] for k in together]
             yield KeptColumnWarning(names, determines=targets[target], share=evidence.share)
+
+
+def _sample(rows: SparkFrame, roles: Roles, *, step: int) -> tuple[dict[str, Column], dict[str, Column]]:
+    """Kept and secret columns of every so many rows, at random."""
+    names = roles.plain("keep", "secret")
+    numbers = {name: own for name in names if (own := _number(rows, name)) is not None and name.startswith("keep_")}
+    asked = [F.xxhash64(_groupable(rows, name)).alias(name) for name in names]
+    asked += [own.alias(f"number_{name}") for name, own in numbers.items()]
+    some = rows if step == 1 else rows.filter(F.pmod(F.xxhash64(F.col(NUMBER)), F.lit(step)) == 0)
+    table = some.select(*asked).toArrow()
+    found = {
+        name: Column(
+            name=own,
+            codes=np.unique(table[name].to_numpy(), return_inverse=True)[1],
+            numbers=_floats(table[f"number_{name}"]) if name in numbers else None,
+        )
+        for name, own in names.items()
+    }
+    secrets = roles.plain("secret")
+    return {name: found[name] for name in names if name not in secrets}, {name: found[name] for name in secrets}
+
+
+def _floats(column: Any) -> FloatArray:
+    """NaN for a missing one."""
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _groupable(rows: SparkFrame, name: str) -> Any:

@@ -285,7 +285,7 @@ class SparkRows:
 
     def warnings(self, _counts: Sequence[int], /) -> list[PufferWarning]:
         """Of the kept columns: the rows have no order of their own."""
-        return list(warn_of_kept_in_spark(self.rows, self.roles.without_given()))
+        return list(warn_of_kept_in_spark(self.rows, self.roles, count=self.found["rows"]))
 
     def release(self, mechanisms: Mapping[str, Change], /) -> Released:
         """A plan whose noise is drawn in the tasks; one pass finds its fingerprint and that the rows are the same.

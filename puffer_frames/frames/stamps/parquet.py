@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.arrow import bare_table
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, with_ranges
@@ -21,13 +22,13 @@ _PANDAS_ATTRIBUTES = b"PANDAS_ATTRS"
 
 
 def write_parquet_file(table: Any, path: str | Path, metadata: dict[str, Any], /, *, durable: bool = False) -> None:
-    """Write a PyArrow table with a JSON-like dict in the metadata of its schema."""
+    """Write the entries of a PyArrow table with a JSON-like dict in the metadata of its schema."""
     from pyarrow import parquet as pq
 
     check_process()
-    held = {**(table.schema.metadata or {}), **as_file_metadata(metadata)}
+    bare = bare_table(table, {key.encode(): text.encode() for key, text in as_file_metadata(metadata).items()})
     with replacing(path, durable=durable) as file:
-        pq.write_table(table.replace_schema_metadata(held), file)
+        pq.write_table(bare, file)
 
 
 def as_file_metadata(metadata: dict[str, Any], /) -> dict[str, str]:

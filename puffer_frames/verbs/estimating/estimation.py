@@ -105,7 +105,8 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
 def _assumptions(frame: NativeFrame, table: LocalTable, certificate: Certificate) -> tuple[str, ...]:
     """What an estimate rests on; raises UncoveredFrameError where a fingerprint refutes it."""
     opened = open_table(frame).in_memory()
-    if any(certificate.verify(found.native).startswith(("intact", "unsigned")) for found in (opened, opened.by_place())):
+    verdicts = [certificate.verify(found.native) for found in (opened, opened.by_place())]
+    if any(verdict.startswith(("intact", "unsigned")) for verdict in verdicts):
         return ()
     fewer = len(table.opened()) < certificate.rows
     if not fewer and set(table.names) == {*certificate.public, *certificate.kept, *certificate.given}:
