@@ -139,6 +139,14 @@ class WeakGuaranteeWarning(PufferWarning):
         super().__init__(f"{what} must be {rule} to mean much; got {got}.\n\nHint: {hint}")
 
 
+class SuspectValuesWarning(PufferWarning):
+    """A column seems to hold something else than its values say: numbers written as text, codes for missing values."""
+
+    def __init__(self, what: str, *, rule: str, got: str, hint: str) -> None:
+        self.what = what
+        super().__init__(f"{what} must be {rule}; got {got}.\n\nHint: {hint}")
+
+
 class FewRowsWarning(PufferWarning):
     """A secret has so few rows that their frequencies say little about anybody else's."""
 
@@ -214,8 +222,9 @@ def short_traceback(public: Public, /) -> Public:
 
     The traceback of a mistake then shows the line of the caller, and one frame of the package. pytest hides that one
     too, and the debugger of IPython steps over it, by `__tracebackhide__`. All other errors are faults, and keep all
-    frames; so do all errors while the variable `PUFFER_FULL_TRACEBACK` is in the environment. Signature, help and types
-    are those of the function. **Cost**: less than a microsecond a call.
+    frames; so do all errors while the variable `PUFFER_FULL_TRACEBACK` is in the environment. A panic of Polars is no
+    Exception: it becomes a RuntimeError, so that `except Exception` catches it. Signature, help and types are those of
+    the function. **Cost**: less than a microsecond a call.
     """
     if isinstance(public, type):
         public.__init__ = short_traceback(public.__init__)  # type: ignore[misc]
@@ -230,5 +239,9 @@ def short_traceback(public: Public, /) -> Public:
             if os.environ.get(FULL_TRACEBACK):
                 raise
             raise error.with_traceback(None)  # noqa: B904 - PUFFER_FULL_TRACEBACK=1 shows all frames
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":
+                raise
+            raise RuntimeError("a fault of Polars, which stopped with a panic") from error
 
     return call  # type: ignore[return-value]
