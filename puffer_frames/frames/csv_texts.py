@@ -34,6 +34,8 @@ class TextRoles:
     """Columns of numbers that are used and not released."""
     text: tuple[str, ...] = ()
     """Columns that hold labels in the plan, or in the table, that these rows go with."""
+    alone: bool = False
+    """Whether columns without a role are left out, if those with one are all there."""
 
 
 AS_THEY_ARE = TextRoles()
@@ -41,7 +43,7 @@ AS_THEY_ARE = TextRoles()
 
 
 def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles) -> pl.DataFrame:
-    """The rows of a CSV file, with only the columns that have a role if all of these are there.
+    """The rows of a CSV file.
 
     Raises
     ------
@@ -57,6 +59,8 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles) -> pl
     try:
         names = ["" if name is None else name for name in _first_row(path)]
         check_names_of(path.name, names)
+        if roles.alone:
+            _check_commas(path, names)
         for name in types:
             if name not in names:
                 raise not_found("schema", name, names)
@@ -66,7 +70,7 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles) -> pl
     if not len(table):
         raise _refused(path, "a table with rows", "a first line with names alone", "See whether the file is whole.")
     wanted = {*roles.exact, *roles.public, *roles.plain}
-    kept = [name for name in names if name in wanted] if wanted and wanted <= set(names) else names
+    kept = [name for name in names if name in wanted] if roles.alone and wanted <= set(names) else names
     columns = {}
     for name in kept:
         texts = table[name].alias("texts")
@@ -93,6 +97,20 @@ def check_names_of(file: str, names: Sequence[str], /) -> None:
             rule="different from one another",
             got=f"{twice!r} twice",
             hint="Rename or drop one of the two columns in the file.",
+        )
+
+
+def _check_commas(path: Path, names: Sequence[str]) -> None:
+    """Raise TableFileError for a table with something else than commas between its fields, or in UTF-16."""
+    if any("\0" in name for name in names) and (wrong := what_is_wrong(path)) is not None:
+        raise wrong
+    other = next((mark for mark in (";", "\t", "|") if len(names) == 1 and mark in names[0]), None)
+    if other is not None:
+        raise _refused(
+            path,
+            "a table with commas between its fields",
+            f"one column, with {other!r} in its name",
+            f"Convert it: pl.read_csv({path.name!r}, separator={other!r}, infer_schema=False).write_csv('commas.csv').",
         )
 
 
@@ -131,13 +149,12 @@ def _exact(name: str, texts: pl.Series, *, alike: bool) -> pl.Series:
     if alike:
         different = texts.drop_nulls().unique()
         numbers = different.cast(pl.Float64, strict=False).drop_nulls()
-        if again := len(numbers) - numbers.n_unique():
+        if len(numbers) > numbers.n_unique():
             warn(
                 SuspectValuesWarning(
                     f"the column {name!r}",
                     rule="written in one way for each number",
-                    got=f"{again} texts that are a number which other texts are, too (as 1 and 01): each is a value "
-                    "of its own",
+                    got=f"{len(numbers)} texts for {numbers.n_unique()} numbers (as 1 and 01), each a value of its own",
                     hint=f"Say --schema {name}=Int64 if they mean the same, and --schema {name}=String if they do not.",
                 )
             )
@@ -190,8 +207,8 @@ def _warn_of_marks(name: str, rows: int) -> None:
         SuspectValuesWarning(
             f"the column {name!r}",
             rule="of numbers",
-            got=f"{rows_text(rows)} with a text for a missing value (as NA, ? or a point), read as null",
-            hint=f"Say --schema {name}=String if these texts are labels, too.",
+            got=f"{rows_text(rows)} with a text that stands for a missing value (NA, ?, . or the like), read as null",
+            hint=f"Say --nulls drop to leave those rows out, or --schema {name}=String if all texts are labels.",
         )
     )
 

@@ -275,7 +275,9 @@ def check_few_levels(different: float, /, *, name: str, role: str = "public", hi
             f"the {role} column {name!r}",
             rule=f"one of at most {MOST_LEVELS} different levels",
             got="more",
-            hint=hint or "Merge the rare levels into one such as 'other', or release a coarser column.",
+            hint=hint
+            or "Merge the rare levels into one such as 'other', or release a coarser column; convert numbers that are "
+            "written as text to numbers.",
         )
 
 

@@ -17,8 +17,8 @@ from puffer_frames.priors.summary import Counts, Summary
 LARGE_EPSILON = 10.0
 FEWEST_ROWS = 20
 """Fewer rows than these are few."""
-_OFTEN, _OFTEN_SHARE = 5, 0.001
-"""Rows that a value comes in, at least, to be a code, and their share."""
+_OFTEN, _OFTEN_SHARE, _MOST_SHARE = 5, 0.001, 0.5
+"""Rows that a value comes in, at least, to be a code, and their share; the share of all codes at most."""
 _MOST_CODES = 3
 """Codes at one end, such as 997, 998 and 999."""
 _TAIL, _FEWEST_VALUES = 0.01, 5
@@ -69,8 +69,8 @@ def warn_of_marks(rows_per_secret: Mapping[Secret, int], /) -> None:
                 rule="without texts that stand for a missing value",
                 got=", ".join(f"{mark!r} in {rows_text(rows)}" for mark, rows in marks.items()),
                 hint='Read them as nulls, and say nulls="drop" to leave those rows out: '
-                f"pd.read_csv(path, na_values={list(marks)!r}), "
-                f"pl.read_csv(path, null_values={list(marks)!r}). If they are a value like the others, ignore this.",
+                f"pd.read_csv(path, na_values={list(marks)!r}), pl.read_csv(path, null_values={list(marks)!r}), empty "
+                "fields for the command. If they are a value like the others, ignore this.",
             )
         )
 
@@ -91,13 +91,21 @@ def warn_of_texts(name: str, levels: Iterable[object], /) -> None:
 def warn_of_far_values(name: str, found: Summary, /) -> None:
     """Warn of a value far from all others that comes often, as a code for missing values does (9999, -999)."""
     values, counts = _pooled(found)
-    upper, lower = _far_rows(values, counts), _far_rows(-values[::-1], counts[::-1])
-    if upper or lower:
+    rows = int(counts.sum())
+    upper = _far(values, counts)
+    values, counts = values[: values.size - upper], counts[: values.size - upper]
+    lower = _far(-values[::-1], counts[::-1])
+    values, counts = values[lower:], counts[lower:]
+    if lower and not upper:  # these may have hidden others
+        upper = _far(values, counts)
+        counts = counts[: values.size - upper]
+    far = rows - int(counts.sum())
+    if far:
         warn(
             SuspectValuesWarning(
                 f"the public column {name!r}",
                 rule="of values on one scale",
-                got=f"{rows_text(upper + lower)} with a value that comes often and lies far from all others, as a code "
+                got=f"{rows_text(far)} with a value that comes often and lies far from all others, as a code "
                 "for missing values does",
                 hint='Replace the code by a null and say nulls="drop"; if it is a value, say the range of the column: '
                 f"domain={{{name!r}: (low, high)}}.",
@@ -113,17 +121,17 @@ def _pooled(found: Summary) -> Counts:
     return values, counts.astype(np.int64)
 
 
-def _far_rows(values: FloatArray, counts: NDArray[np.int64]) -> int:
-    """Rows of the largest values, at most `_MOST_CODES` of them, that come often and lie as far above the others as
-    these are spread.
+def _far(values: FloatArray, counts: NDArray[np.int64]) -> int:
+    """How many of the largest values, at most `_MOST_CODES`, come often, yet in a minority of the rows, and lie as far
+    above the others as these are spread.
     """
     rows = int(counts.sum())
-    for codes in range(1, _MOST_CODES + 1):
+    for codes in range(1, min(_MOST_CODES, values.size - 1) + 1):
         own, others = counts[-codes:], counts[:-codes]
-        if int(own.min(initial=rows)) < max(_OFTEN, _OFTEN_SHARE * rows):
+        if own[0] < max(_OFTEN, _OFTEN_SHARE * rows) or own.sum() > _MOST_SHARE * rows:
             return 0
         below = np.cumsum(others) <= (1.0 - _TAIL) * int(others.sum())
         bulk = values[: 1 + int(np.count_nonzero(below))][: others.size]
         if bulk.size >= _FEWEST_VALUES and values[-codes] - bulk[-1] >= bulk[-1] - bulk[0]:
-            return int(own.sum())
+            return codes
     return 0

@@ -180,6 +180,10 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         For secrets of fewer than 20 rows.
     RareLevelsWarning
         For labels of fewer than 5 rows; its attribute `levels` says which they are.
+    SuspectValuesWarning
+        Where a column seems to hold something else than its values say: a public column of text that looks like
+        numbers, a secret with texts that stand for missing values ("NA", "?"), a column of numbers in which a value far
+        from all others comes often (9999).
     UnsoundTheoremWarning
         For calibration="theorem", where the published scale is not private under the priors that it assumes.
 

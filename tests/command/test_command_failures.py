@@ -50,7 +50,7 @@ FAILURES = [
     (["release", "in.parquet", "no/out.parquet", *ASKED], 3, "FileNotFoundError", "'no'"),
     (["release", "wrong.parquet", "out.parquet", *ASKED], 3, "TableFileError", "a Parquet file"),
     (["release", "wrong.arrow", "out.parquet", *ASKED], 3, "TableFileError", "an Arrow file"),
-    (["release", "empty.csv", "out.parquet", *ASKED], 3, "TableFileError", "a CSV file"),
+    (["release", "empty.csv", "out.parquet", *ASKED], 3, "TableFileError", "an empty file"),
     ([*RELEASE, *ASKED, "--config", "no.toml"], 3, "FileNotFoundError", "no.toml"),
     ([*RELEASE, "--plan", "no.json"], 3, "FileNotFoundError", "no.json"),
     ([*RELEASE, "--plan", "wrong.json"], 3, "PlanFileError", "plan file"),

@@ -133,7 +133,8 @@ def audit_files(request: Request, /) -> Outcome:
     first, second = request.path("original"), request.path("released")
     certificate = certificate_of_file(second, given=request.path_or_none("certificate"))
     roles = released_roles(certificate)
-    own = TextRoles(exact=(*roles.exact, *certificate.secret, *as_listed(request.arguments.get("secret"))))
+    secret = (*certificate.secret, *as_listed(request.arguments.get("secret")))
+    own = TextRoles(exact=(*certificate.kept, *certificate.given, *secret), public=certificate.public)
     original = read_rows(first, schema=request.schema, streaming=False, roles=own)
     released = read_rows(second, schema=request.types("released_schema"), streaming=False, roles=roles)
     level = request.found.get("level", "0.99")
@@ -261,6 +262,7 @@ def _roles(arguments: Mapping[str, Any], kept: AnyPlan | None) -> TextRoles:
         public=tuple(named["public"]),
         plain=tuple(named["row_id"]),
         text=() if kept is None else tuple(name for name, kind in kept.kinds.items() if kind == "labels"),
+        alone=True,
     )
 
 

@@ -163,7 +163,8 @@ class Seen:
         """Warn of numbers written as text, unless the levels are declared, and of codes among numbers."""
         found, public = self.found, request.public
         if isinstance(found, Summary):
-            warn_of_far_values(public[0], found)
+            if public[0] not in request.domain:
+                warn_of_far_values(public[0], found)
             return
         levels = [found.levels] if len(public) == 1 else zip(*map(tuple, found.levels), strict=True)  # type: ignore[arg-type]
         for name, own in zip(public, levels, strict=True):

@@ -83,7 +83,7 @@ class Plan:
         for name, found in levels.items():
             warn_of_texts(name, found)
         for name, summary in rows.summaries.items():
-            if name not in levels:
+            if name not in levels and name not in request.domain:
                 warn_of_far_values(name, summary)
         plan = cls(
             request=request,
