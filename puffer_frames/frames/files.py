@@ -198,22 +198,10 @@ def check_writable(frame: NativeFrame, names: Collection[str], path: Path, /) ->
             ) from None
 
 
-def write_csv(frame: NativeFrame, path: Path, /, *, certificate: str, beside: Path) -> None:
-    """Write a frame in memory, and its certificate beside it; both whole and on the disk, or neither.
-
-    The certificate has its name first: whoever is stopped in between leaves no table without one.
-    """
+def write_csv(frame: NativeFrame, path: Path, /) -> None:
+    """Write a frame in memory; whole or not at all, and on the disk before it has its name."""
     with replacing(path, durable=True) as file:
-        try:
-            frame.write_csv(file)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            raise TableFileError(
-                f"the output {path.name!r}",
-                rule="a table that CSV can hold",
-                got="another one",
-                hint="Write a .parquet file.",
-            ) from None
-        write_text(certificate, beside)
+        frame.write_csv(file)
 
 
 def write_arrow(frame: NativeFrame, path: Path, metadata: dict[str, Any], /) -> None:

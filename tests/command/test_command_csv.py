@@ -291,17 +291,6 @@ def test_times_beyond_the_calendar(tmp_path, capfd):
     assert "panicked" not in capfd.readouterr().err
 
 
-def test_a_table_that_cannot_be_written_leaves_no_certificate(tmp_path, monkeypatch):
-    def full(_frame, file):
-        file.write(b"age\n")
-        raise OSError(28, "No space left on device")
-
-    write("in.csv")
-    monkeypatch.setattr(pl.DataFrame, "write_csv", full)
-    assert run("release", "in.csv", "out.csv", *ASKED).code == 3
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.csv"]
-
-
 def test_hints_that_mend_numbers_with_marks():
     values = table().age * 37
     for marked in (

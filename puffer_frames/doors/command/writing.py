@@ -10,7 +10,7 @@ from puffer_frames.doors.command.logs import LOG
 from puffer_frames.doors.command.places import beside, new_folder
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.csv_texts import TextRoles
-from puffer_frames.frames.files import format_of, read_rows, schema_of, write_arrow, write_csv
+from puffer_frames.frames.files import format_of, read_rows, schema_of, write_arrow, write_csv, write_text
 from puffer_frames.frames.table import open_table
 from puffer_frames.verbs.attached import certificate_of, collect, read_certificate, write_release
 
@@ -18,7 +18,8 @@ from puffer_frames.verbs.attached import certificate_of, collect, read_certifica
 def write(released: NativeFrame, path: Path, /, *, folder: bool) -> Certificate:
     """Write a release, and return the certificate that lies in the file or beside it.
 
-    A plan goes to Parquet batch by batch; for other formats its rows are collected.
+    A plan goes to Parquet batch by batch; for other formats its rows are collected. The certificate beside a CSV file
+    is written first: a run that is stopped in between leaves no table without one.
 
     Raises
     ------
@@ -41,7 +42,8 @@ def write(released: NativeFrame, path: Path, /, *, folder: bool) -> Certificate:
         write_arrow(rows, path, certificate.to_dict())
     else:
         text = json.dumps(certificate.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        write_csv(rows, path, certificate=text + "\n", beside=beside(path))
+        write_text(text + "\n", beside(path))
+        write_csv(rows, path)
         _say_types(rows, path, certificate)
     return certificate
 
