@@ -242,6 +242,6 @@ def short_traceback(public: Public, /) -> Public:
         except BaseException as error:
             if type(error).__name__ != "PanicException":
                 raise
-            raise RuntimeError("a fault of Polars, which stopped with a panic") from error
+            raise RuntimeError("a fault of Polars, which stopped with a PanicException") from None
 
     return call  # type: ignore[return-value]

@@ -57,16 +57,16 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles) -> pl
     numeric = {name: dtype for name, dtype in types.items() if dtype.is_numeric()}
     parsed = {name: dtype for name, dtype in types.items() if name not in numeric}
     try:
-        names = ["" if name is None else name for name in _first_row(path)]
-        check_names_of(path.name, names)
-        if roles.alone:
-            _check_commas(path, names)
-        for name in types:
-            if name not in names:
-                raise not_found("schema", name, names)
+        check_names_of(path.name, _names(path))
         table = pl.read_csv(path, infer_schema=False, schema_overrides=parsed)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, csv.Error):
         raise what_is_wrong(path) or _unfit(path) from None
+    names = table.columns
+    if roles.alone:
+        _check_commas(path, names)
+    for name in types:
+        if name not in names:
+            raise not_found("schema", name, names)
     if not len(table):
         raise _refused(path, "a table with rows", "a first line with names alone", "See whether the file is whole.")
     wanted = {*roles.exact, *roles.public, *roles.plain}
@@ -114,13 +114,10 @@ def _check_commas(path: Path, names: Sequence[str]) -> None:
         )
 
 
-def _first_row(path: Path) -> tuple[Any, ...]:
+def _names(path: Path) -> list[str]:
     """The names of the columns as the file has them; Polars would make duplicates different."""
-    skipped = 0
-    with path.open("rb") as file:
-        while (line := file.readline()) and not line.strip(b"\r\n"):
-            skipped += 1
-    return pl.read_csv(path, has_header=False, skip_lines=skipped, n_rows=1, infer_schema=False).row(0)
+    with path.open(encoding="utf-8-sig", newline="") as lines:
+        return next((row for row in csv.reader(lines) if row), [])
 
 
 def _values(texts: pl.Series) -> pl.Series | None:
@@ -143,7 +140,7 @@ def _values(texts: pl.Series) -> pl.Series | None:
 
 def _exact(name: str, texts: pl.Series, *, alike: bool) -> pl.Series:
     """As numbers or booleans that are written as these texts are, or else as the texts."""
-    found = _values(texts)
+    found = None if "-0.0" in texts else _values(texts)  # equal to 0.0 as a number
     if found is not None and found.dtype != pl.Int128 and found.cast(pl.String).eq_missing(texts).all():
         return found
     if alike:

@@ -85,6 +85,7 @@ def test_what_is_released_as_it_is_has_the_texts_of_the_file(column, role):
         (["+5", "5"], ["+5", "5"]),
         (["true", "TRUE"], ["TRUE", "true"]),
         (["1e3", "1000"], ["1000", "1e3"]),
+        (["-0.0", "0.0"], ["-0.0", "0.0"]),
         (["1", "2"], [1, 2]),
         (["true", "false"], [False, True]),
     ],

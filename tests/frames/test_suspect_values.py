@@ -156,5 +156,5 @@ def test_a_panic_becomes_an_exception():
     def stopped():
         raise PanicException
 
-    with pytest.raises(RuntimeError, match="panic"):
+    with pytest.raises(RuntimeError, match="PanicException"):
         stopped()
