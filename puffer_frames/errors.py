@@ -182,6 +182,14 @@ class WeakGuaranteeWarning(PufferWarning):
         super().__init__(f"{what} must be {rule} to mean much; got {got}.\n\nHint: {hint}")
 
 
+class SuspectValuesWarning(PufferWarning):
+    """A column seems to hold something else than its values say: numbers written as text, codes for missing values."""
+
+    def __init__(self, what: str, *, rule: str, got: str, hint: str) -> None:
+        self.what = what
+        super().__init__(f"{what} must be {rule}; got {got}.\n\nHint: {hint}")
+
+
 class FewRowsWarning(PufferWarning):
     """A secret has so few rows that their frequencies say little about anybody else's."""
 
@@ -297,6 +305,10 @@ def short_traceback(public: Public, /) -> Public:
             told = told_of(error, name)
             if told is error and not isinstance(error, PufferError):
                 raise
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # of Polars, which is no Exception
+                raise
+            told = FaultError(name, "PanicException")
         try:
             raise told  # outside of the handler: Python adds what the caller was handling, and nothing else
         finally:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentTypeError, CalibrationError
 from puffer_frames.frames.columns import rows_text
+from puffer_frames.frames.hints import are_written_numbers, from_text
 from puffer_frames.frames.summary import check_few_levels, levels_of, sorted_levels
 from puffer_frames.noise.channel import Codes, LabelChannel, NumberChannel
 from puffer_frames.noise.mechanism import Mechanism
@@ -27,6 +28,8 @@ SeriesMove: TypeAlias = Callable[[pl.Series, Rows | None, IndexArray | None], pl
 """From entries, the numbers of their rows, and where there are any those of their strata, to released ones."""
 _FIRST = 1 << 16
 """Rows that mostly hold all levels."""
+_MOST_SEEN = 1 << 10
+"""Different texts that are looked at for numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +134,10 @@ def places_in(levels: Sequence[Level], entries: pl.Series, /) -> Codes:
 
 def _levels(entries: pl.Series, *, name: str) -> tuple[Level, ...]:
     found = entries.alias("entries").unique()
-    check_few_levels(len(found) - 2, name=name)  # null and NaN are one
+    hint = None
+    if found.dtype == pl.String and are_written_numbers(found.head(_MOST_SEEN).to_list()):
+        hint = from_text(name)
+    check_few_levels(len(found) - 2, name=name, hint=hint)  # null and NaN are one
     levels = sorted_levels(levels_of(nw.from_native(found, series_only=True), name=name))
     check_few_levels(len(levels), name=name)
     return levels

@@ -62,11 +62,14 @@ def _text_codes(entries: list[Any]) -> IndexArray:
 def numbers_of(entries: nw.Series[Any], /) -> FloatArray | None:
     """Numbers and times in their order, NaN where one is missing; None for entries of another kind.
 
-    Texts that nearly all differ have an order too: that of the alphabet.
+    So are texts that are all numbers. Texts that nearly all differ have an order too: that of the alphabet.
     """
     entries, dtype = entries.alias("entries"), entries.dtype
     if isinstance(dtype, nw.String):
         texts = entries.to_polars()
+        values = texts.cast(pl.Float64, strict=False)
+        if values.null_count() == texts.null_count() < len(texts):
+            return values.to_numpy()
         return texts.rank("dense").cast(pl.Float64).to_numpy() if 2 * texts.n_unique() > len(texts) else None
     temporal = isinstance(dtype, (nw.Date, nw.Datetime, nw.Duration, nw.Time))
     if not (temporal or dtype.is_numeric() or isinstance(dtype, nw.Boolean)):

@@ -5,6 +5,7 @@ A message of a reader can hold values of the table, so none is handed on.
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,9 +14,11 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from puffer_frames.errors import ArgumentError, PufferError, TableFileError
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.csv_texts import AS_THEY_ARE, TextRoles, check_names_of, read_csv
 from puffer_frames.frames.stamps.folder import data_files
 from puffer_frames.frames.stamps.parquet import as_file_metadata, read_parquet_metadata
 from puffer_frames.frames.stamps.whole_file import replacing
@@ -61,16 +64,20 @@ def format_of(path: Path, /) -> Format:
     return found
 
 
-def read_rows(path: Path, /, *, schema: Mapping[str, str], streaming: bool) -> NativeFrame:
+def read_rows(
+    path: Path, /, *, schema: Mapping[str, str], streaming: bool, roles: TextRoles = AS_THEY_ARE
+) -> NativeFrame:
     """The rows of a file: a lazy frame of Parquet, where that is wanted, else one in memory.
 
     Parameters
     ----------
     path : Path
     schema : mapping of column to the name of a type of Polars
-        Of columns of a CSV file; the others have the types that all their rows fit.
+        Of columns of a CSV file; of the others the texts and their roles decide.
     streaming : bool
         Whether a lazy frame is wanted.
+    roles : TextRoles
+        What the columns of a CSV file are for.
 
     Raises
     ------
@@ -79,25 +86,41 @@ def read_rows(path: Path, /, *, schema: Mapping[str, str], streaming: bool) -> N
     TableFileError
         For a file of another format, or with values that do not fit the schema.
     ArgumentError
-        For a schema of another file, and for an unknown type.
+        For a schema of another file, for an unknown type, and for two columns of one name.
+    ColumnNotFoundError
+        For a column of the schema that the file does not have.
     """
     kind = format_of(path)
     types = _types(schema, kind)
-    if kind == "folder":
-        files = data_files(path, known=())
-        if not files:
-            raise _unreadable(path, "a folder of Parquet files and nothing else")
-        _readable(files[0])
-    else:
-        _readable(path)
+    files = data_files(path, known=()) if kind == "folder" else [path]
+    if not files:
+        raise _unreadable(path, "a folder of Parquet files and nothing else")
+    for file in files:
+        _check_names(file, kind)
     with _as_one_of(path, kind):
         if kind == "csv":
-            return pl.read_csv(path, infer_schema_length=None, schema_overrides=types)
+            return read_csv(path, types=types, roles=roles)
         if kind == "arrow":
             return pl.read_ipc(path)
         lazy = pl.scan_parquet(path, glob=False)
         lazy.collect_schema()
         return lazy if streaming else lazy.collect()
+
+
+def _check_names(file: Path, kind: Format) -> None:
+    """Raise ArgumentError where two columns of a Parquet or Arrow file have one name, which Polars does not read."""
+    _readable(file)
+    try:
+        if kind == "csv":
+            return
+        if kind == "arrow":
+            with pa.memory_map(str(file)) as source:
+                names = pa.ipc.open_file(source).schema.names
+        else:
+            names = pq.read_schema(file).names
+    except (pa.ArrowException, OSError, ValueError):  # what is wrong is said when it is read
+        return
+    check_names_of(file.name, names)
 
 
 def level_kinds(frame: NativeFrame, /) -> dict[str, LevelKind]:
@@ -146,6 +169,33 @@ def metadata_in(path: Path, /) -> dict[str, Any] | None:
     except ValueError:  # somebody else's text under this name
         return None
     return found if isinstance(found, dict) else None
+
+
+def check_writable(frame: NativeFrame, names: Collection[str], path: Path, /) -> None:
+    """Raise TableFileError for a column that a CSV file cannot hold, before anything is drawn.
+
+    Of times the first and the last are tried: Polars stops with a panic at those beyond its calendar.
+    """
+    if format_of(path) != "csv":
+        return
+    lazy = frame.lazy()
+    for k, (name, dtype) in enumerate(frame.collect_schema().items()):
+        if name not in names:
+            continue
+        column = lazy.select(pl.nth(k).alias("column"))  # Polars reads names like "^x$" as patterns
+        tried = column.head(1)
+        if dtype.is_temporal():
+            tried = pl.concat([column.min(), column.max()])
+        try:
+            tried.collect().write_csv(io.BytesIO())
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            far = " with times beyond the calendar" if isinstance(dtype, (pl.Date, pl.Datetime)) else ""
+            raise TableFileError(
+                f"the column {name!r}",
+                rule="of numbers, text, booleans or times, to be written as CSV",
+                got=f"dtype {dtype.base_type()}{far}",
+                hint="Write a .parquet file, or leave the column out of keep.",
+            ) from None
 
 
 def write_csv(frame: NativeFrame, path: Path, /) -> None:
@@ -208,8 +258,9 @@ def _as_one_of(path: Path, kind: Format) -> Iterator[None]:
             "parquet": "a Parquet file",
             "folder": "a folder of Parquet files of one schema",
             "arrow": "an Arrow file",
+            "csv": "a CSV file",
         }
-        raise _unreadable(path, words.get(kind, "a CSV file whose values fit its columns")) from None
+        raise _unreadable(path, words[kind]) from None
 
 
 def _unreadable(path: Path, rule: str) -> TableFileError:
@@ -217,5 +268,5 @@ def _unreadable(path: Path, rule: str) -> TableFileError:
         f"the input {path.name!r}",
         rule=rule,
         got="something else",
-        hint="See whether the file is whole; of a CSV file fix the types of columns: --schema age=Int64.",
+        hint="See whether the file is whole, and of the format that its name says.",
     )

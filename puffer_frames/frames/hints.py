@@ -1,8 +1,43 @@
-"""The next step where a column is of a dtype that its role cannot have."""
+"""The next step where a column is of a dtype that its role cannot have, or holds numbers as text."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 import narwhals.stable.v2 as nw
+
+MISSING = frozenset(
+    ("", "?", ".", "..", "-", "--", "*", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "Null", "null")
+)
+"""Texts that programs write for a missing value: R, SAS, Stata, Excel, pandas, databases, the tables of UCI."""
+_PLAIN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_WRITTEN = re.compile(r"\s*[-+(]?\s*[$€£¥]?\s*([0-9][0-9.,'’\s_]*|[.,][0-9]+)([eE][+-]?[0-9]+)?\s*[%+€$)]*\s*")
+"""A number with separators of thousands, a comma for the point, a sign of a currency or of percent, or spaces."""
+_CODE = re.compile(r"\s*0[0-9]+\s*")
+_FEWEST, _MOSTLY = 5, 0.9
+"""So many different numbers, and such a share of numbers among the different texts, are no labels such as "1", "2+"."""
+
+
+def are_written_numbers(texts: Iterable[object], /) -> bool:
+    """Whether different texts are nearly all numbers, and some of them can only be read as numbers by a person.
+
+    Plain numbers alone are text because somebody wants them to be labels; codes with leading zeros are no numbers.
+    """
+    listed = [text for text in texts if isinstance(text, str)]
+    there = [text for text in listed if text.strip() not in MISSING]
+    numbers = sum(bool(_WRITTEN.fullmatch(text)) and not _CODE.fullmatch(text) for text in there)
+    plain = sum(bool(_PLAIN.fullmatch(text)) for text in listed)
+    return numbers >= _FEWEST and numbers >= _MOSTLY * len(there) and plain < len(listed)
+
+
+def from_text(name: str, /) -> str:
+    """How to come to numbers from text with marks."""
+    return (
+        "Convert the text to numbers first: in pandas "
+        f'pd.to_numeric(frame[{name!r}].str.replace(r"[^0-9.eE-]", "", regex=True), errors="coerce"), '
+        'after decimal commas: pd.read_csv(path, decimal=","); then nulls="drop" leaves missing values out.'
+    )
 
 
 def to_numbers(dtype: nw.dtypes.DType, /, *, role: str) -> str:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
+import polars as pl
 
 from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.columns import Frame, NativeFrame, column
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import open_table
 from puffer_frames.priors.prior import FloatArray, IndexArray
+
+_EPOCH = date(1970, 1, 1).toordinal()
+_FIRST_DAY, _LAST_DAY = date.min.toordinal() - _EPOCH, date.max.toordinal() - _EPOCH
+_PER_SECOND = {"ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,9 +77,20 @@ def _plain(frame: Frame, name: str) -> PlainColumn:
         codes, levels = pd.factorize(numbers)
         return PlainColumn(codes=codes, levels=tuple(levels.tolist()), numbers=numbers)
     listed = np.empty(len(entries), dtype=object)
-    listed[:] = entries.to_list()
+    listed[:] = _in_calendar(entries).to_list()
     try:
         codes, found = pd.factorize(listed)
     except TypeError:  # lists and structs have no hash
         codes, found = pd.factorize(np.array([None if each is None else repr(each) for each in listed], dtype=object))
     return PlainColumn(codes=codes, levels=tuple(found.tolist()), numbers=numbers)
+
+
+def _in_calendar(entries: nw.Series[Any]) -> Any:
+    """The entries; as numbers where they are times beyond the years of Python, at which Polars panics."""
+    native = nw.to_native(entries)
+    if not isinstance(native, pl.Series) or not isinstance(native.dtype, (pl.Date, pl.Datetime)):
+        return entries
+    day = 1 if isinstance(native.dtype, pl.Date) else 86_400 * _PER_SECOND[native.dtype.time_unit]
+    numbers = native.to_physical()
+    outside = ((numbers <= _FIRST_DAY * day) | (numbers >= _LAST_DAY * day)).any()
+    return numbers if outside else entries

@@ -268,14 +268,16 @@ def sorted_levels(levels: Iterable[Level], /) -> tuple[Level, ...]:
     return (*sorted((level for level in different if level is not None), key=sort_key), *missing)
 
 
-def check_few_levels(different: float, /, *, name: str, role: str = "public") -> None:
+def check_few_levels(different: float, /, *, name: str, role: str = "public", hint: str | None = None) -> None:
     """Raise ArgumentError for so many different levels; their number is not told."""
     if different > MOST_LEVELS:
         raise ArgumentError(
             f"the {role} column {name!r}",
             rule=f"one of at most {MOST_LEVELS} different levels",
             got="more",
-            hint="Merge the rare levels into one such as 'other', or release a coarser column.",
+            hint=hint
+            or "Merge the rare levels into one such as 'other', or release a coarser column; convert numbers that are "
+            "written as text to numbers.",
         )
 
 

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from puffer_frames.errors import FewRowsWarning, WeakGuaranteeWarning, warn
+import numpy as np
+from numpy.typing import NDArray
+
+from puffer_frames.errors import FewRowsWarning, SuspectValuesWarning, WeakGuaranteeWarning, warn
+from puffer_frames.frames.columns import rows_text
+from puffer_frames.frames.hints import MISSING, are_written_numbers, from_text
 from puffer_frames.numbers.target import Target
-from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.priors.summary import Counts, Summary
 
 LARGE_EPSILON = 10.0
 FEWEST_ROWS = 20
 """Fewer rows than these are few."""
+_OFTEN, _OFTEN_SHARE, _MOST_SHARE = 5, 0.001, 0.5
+"""Rows that a value comes in, at least, to be a code, and their share; the share of all codes at most."""
+_MOST_CODES = 3
+"""Codes at one end, such as 997, 998 and 999."""
+_TAIL, _FEWEST_VALUES = 0.01, 5
+"""Share of the other rows that may lie far out, too; different values that the others have, at least."""
 
 
 def warn_of_weakness(target: Target, /, *, rows: int, of: str = "rows") -> None:
@@ -45,3 +57,85 @@ def warn_of_few_rows(rows_per_secret: Mapping[Secret, int], /) -> None:
     """Warn of secrets whose frequencies were seen in few rows."""
     if few := few_rows(rows_per_secret):
         warn(FewRowsWarning(few, fewest=FEWEST_ROWS))
+
+
+def warn_of_marks(rows_per_secret: Mapping[Secret, int], /) -> None:
+    """Warn of values of the secret that mean a missing one elsewhere: they are hidden as if they were a value."""
+    marks: dict[str, int] = {}
+    for secret, rows in rows_per_secret.items():
+        for entry in dict.fromkeys(secret if isinstance(secret, tuple) else (secret,)):
+            if isinstance(entry, str) and entry.strip() in MISSING:
+                marks[entry] = marks.get(entry, 0) + rows
+    if marks:
+        warn(
+            SuspectValuesWarning(
+                "the secret",
+                rule="without texts that stand for a missing value",
+                got=", ".join(f"{mark!r} in {rows_text(rows)}" for mark, rows in marks.items()),
+                hint='Read them as nulls, and say nulls="drop" to leave those rows out: '
+                f"pd.read_csv(path, na_values={list(marks)!r}), pl.read_csv(path, null_values={list(marks)!r}), empty "
+                "fields for the command. If they are a value like the others, ignore this.",
+            )
+        )
+
+
+def warn_of_texts(name: str, levels: Iterable[object], /) -> None:
+    """Warn of a public column of labels that are nearly all numbers: as labels they lose their order."""
+    if are_written_numbers(levels):
+        warn(
+            SuspectValuesWarning(
+                f"the public column {name!r}",
+                rule="of numbers, to be released with noise",
+                got="text that looks like numbers, which is released as labels",
+                hint=from_text(name),
+            )
+        )
+
+
+def warn_of_far_values(name: str, found: Summary, /) -> None:
+    """Warn of a value far from all others that comes often, as a code for missing values does (9999, -999)."""
+    values, counts = _pooled(found)
+    rows = int(counts.sum())
+    upper = _far(values, counts)
+    values, counts = values[: values.size - upper], counts[: values.size - upper]
+    lower = _far(-values[::-1], counts[::-1])
+    values, counts = values[lower:], counts[lower:]
+    if lower and not upper:  # these may have hidden others
+        upper = _far(values, counts)
+        counts = counts[: values.size - upper]
+    far = rows - int(counts.sum())
+    if far:
+        warn(
+            SuspectValuesWarning(
+                f"the public column {name!r}",
+                rule="of values on one scale",
+                got=f"{rows_text(far)} with a value that comes often and lies far from all others, as a code "
+                "for missing values does",
+                hint='Replace the code by a null and say nulls="drop"; if it is a value, say the range of the column: '
+                f"domain={{{name!r}: (low, high)}}.",
+            )
+        )
+
+
+def _pooled(found: Summary) -> Counts:
+    """Different values over all secrets, ascending, and their rows."""
+    pairs = list(found.counts.values())
+    values, places = np.unique(np.concatenate([own for own, _ in pairs]), return_inverse=True)
+    counts = np.bincount(places, weights=np.concatenate([often for _, often in pairs]))
+    return values, counts.astype(np.int64)
+
+
+def _far(values: FloatArray, counts: NDArray[np.int64]) -> int:
+    """How many of the largest values, at most `_MOST_CODES`, come often, yet in a minority of the rows, and lie as far
+    above the others as these are spread.
+    """
+    rows = int(counts.sum())
+    for codes in range(1, min(_MOST_CODES, values.size - 1) + 1):
+        own, others = counts[-codes:], counts[:-codes]
+        if own[0] < max(_OFTEN, _OFTEN_SHARE * rows) or own.sum() > _MOST_SHARE * rows:
+            return 0
+        below = np.cumsum(others) <= (1.0 - _TAIL) * int(others.sum())
+        bulk = values[: 1 + int(np.count_nonzero(below))][: others.size]
+        if bulk.size >= _FEWEST_VALUES and values[-codes] - bulk[-1] >= bulk[-1] - bulk[0]:
+            return codes
+    return 0

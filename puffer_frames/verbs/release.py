@@ -187,6 +187,10 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         noise of one column has a larger error than a channel; where a fitted model needs more than twice the noise of
         the observed frequencies; and where several columns have too many different rows to be counted together. Its
         attributes `columns` and `reason` say which.
+    SuspectValuesWarning
+        Where a column seems to hold something else than its values say: a public column of text that looks like
+        numbers, a secret with texts that stand for missing values ("NA", "?"), a column of numbers in which a value far
+        from all others comes often (9999).
     UnsoundTheoremWarning
         For calibration="theorem", where the published scale is not private under the priors that it assumes.
 

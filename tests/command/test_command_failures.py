@@ -50,7 +50,7 @@ FAILURES = [
     (["release", "in.parquet", "no/out.parquet", *ASKED], 3, "FileNotFoundError", "'no'"),
     (["release", "wrong.parquet", "out.parquet", *ASKED], 3, "TableFileError", "a Parquet file"),
     (["release", "wrong.arrow", "out.parquet", *ASKED], 3, "TableFileError", "an Arrow file"),
-    (["release", "empty.csv", "out.parquet", *ASKED], 3, "TableFileError", "a CSV file"),
+    (["release", "empty.csv", "out.parquet", *ASKED], 3, "TableFileError", "an empty file"),
     ([*RELEASE, *ASKED, "--config", "no.toml"], 3, "FileNotFoundError", "no.toml"),
     ([*RELEASE, "--plan", "no.json"], 3, "FileNotFoundError", "no.json"),
     ([*RELEASE, "--plan", "wrong.json"], 3, "PlanFileError", "plan file"),
@@ -161,6 +161,22 @@ def test_a_fault_is_a_line_without_its_text(folder, monkeypatch):
     assert "4711" not in done.err
 
 
+@pytest.mark.parametrize(("stop", "code"), [(KeyboardInterrupt, 130), (pl.exceptions.PanicException, 3)])
+def test_what_is_no_exception_ends_with_one_object(folder, monkeypatch, stop, code):
+    def stopped(_request):
+        raise stop("the value 4711")
+
+    monkeypatch.setitem(jobs.JOBS, "release", stopped)
+    done = run(*RELEASE, *ASKED, "--json")
+    assert (done.code, done.found["exit"], done.found["error"]["kind"]) == (code, code, stop.__name__)
+    assert "4711" not in done.out + done.err + run(*RELEASE, *ASKED).err
+
+
+def test_an_infinite_error_is_null(folder):
+    done = run("plan", "in.parquet", "plan.json", *ASKED, "--noise", "stable:1", "--json")
+    assert (done.code, done.found["expected_error"]) == (0, {"age": None})
+
+
 def test_help_and_version(folder):
     for words in (["--help"], ["release", "--help"], ["--version"]):
         done = run(*words)
@@ -178,6 +194,15 @@ def test_as_a_process(folder):
     done = call(*RELEASE, *ASKED, "--json")
     assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "released")
     assert call("release", "no.csv", "out.csv", *ASKED).returncode == 3
+
+
+def test_a_trace_of_polars_is_not_shown(folder):
+    far = pl.Series([9 * 10**18, *[0] * 239], dtype=pl.Datetime("us"))
+    people().with_columns(seen=far).write_parquet("far.parquet")
+    done = call("release", "far.parquet", "out.csv", *ASKED, "--keep", "seen", "--json")
+    assert (done.returncode, json.loads(done.stdout)["error"]["kind"], done.stderr) == (3, "TableFileError", "")
+    done = call("release", "far.parquet", "out.csv", *ASKED, "--keep", "seen")
+    assert done.stderr.startswith("puffer: input or output: the column 'seen' must be")
 
 
 @few(1)

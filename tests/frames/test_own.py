@@ -393,14 +393,14 @@ def test_nothing_but_entries_leaves(frame, tmp_path):
         assert released.schema["lists_of_enums"] == pl.List(pl.Enum(["y"]))
     puffer_frames.write_parquet(released, tmp_path / "released.parquet")
     attached = puffer_frames.certificate_of(released).attach(released)
-    assert puffer_frames.verify(attached) == "intact, unsigned"
+    assert puffer_frames.verify(attached) == "unsigned: cannot be trusted"
     written = parquet.read_table(tmp_path / "released.parquet")
     plain = pa.BufferOutputStream()
     parquet.write_table(written, plain, compression="none")
     held = memory(bare(attached)) + pickle.dumps(written) + (tmp_path / "released.parquet").read_bytes()
     held += plain.getvalue().to_pybytes() + repr(getattr(attached, "schema", "")).encode()
     assert not [mark for mark in (LEAK.encode(), b"\xef\xbe\xad\xde", b"\xef\xbe\xc5\x7f") if mark in held]
-    assert puffer_frames.read_certificate(tmp_path / "released.parquet").verify(written) == "intact, unsigned"
+    assert puffer_frames.read_certificate(tmp_path / "released.parquet").verify(written) == "unsigned: cannot be trusted"
 
 
 def test_one_nan_in_other_columns_of_pandas():

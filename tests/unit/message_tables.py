@@ -26,6 +26,12 @@ RISING = FRAME.sort_values("wage", ignore_index=True)
 RECODED = FRAME.assign(code=FRAME["race"].map({"a": 2, "b": 7}), half=FRAME["wage"] / 2)
 LABELLED = FRAME.iloc[::-1]
 TEXT = FRAME.assign(wage=FRAME["wage"].astype(str))
+PRICED = FRAME.assign(wage=FRAME["wage"].map("${:,}".format))
+PRICES = PRICED.assign(
+    wage=pd.to_numeric(PRICED["wage"].str.replace(r"[^0-9.eE-]", "", regex=True), errors="coerce")  # as the hint says
+)
+MARKED = FRAME.assign(race=FRAME["race"].where(FRAME.index % 5 > 0, "NA"))
+CODED = FRAME.assign(wage=(FRAME["wage"] - MARK).where(FRAME.index % 20 > 0, MARK))
 DATED = FRAME.assign(day=pd.Timestamp("2026-01-01") + pd.to_timedelta(FRAME["wage"] - MARK, unit="D"))
 LISTS = pd.ArrowDtype(pa.list_(pa.int64()))
 ENDLESS = FRAME.assign(wage=FRAME["wage"].astype(float).where(FRAME.index > 3, np.inf))

@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,11 +19,12 @@ from puffer_frames.doors.command.outcome import DONE, REFUSED, Outcome
 from puffer_frames.doors.command.parser import Request
 from puffer_frames.doors.command.places import check_places, is_folder, written
 from puffer_frames.doors.command.tables import in_columns
-from puffer_frames.doors.command.values import number, with_levels
-from puffer_frames.doors.command.writing import write
+from puffer_frames.doors.command.values import as_listed, number, with_levels
+from puffer_frames.doors.command.writing import released_roles, write
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.files import format_of, level_kinds, read_rows, row_count
+from puffer_frames.frames.csv_texts import TextRoles
+from puffer_frames.frames.files import check_writable, format_of, level_kinds, read_rows, row_count
 from puffer_frames.frames.table import small_rows
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.verbs.auditing.audited import audit
@@ -81,7 +82,10 @@ def release(request: Request, /) -> Outcome:
     outputs = [target] if folder else written(target)
     check_places(outputs, inputs=_inputs(request), overwrite=request.flag("overwrite"))
     kept = load_plan(request.path("plan"), password=_password(request)) if by_plan else None
-    frame, arguments = _opened(request, source, memory=kept is not None and _samples(kept.plan.request.unit))
+    frame, arguments = _opened(request, source, kept, memory=kept is not None and _samples(kept.plan.request.unit))
+    if not folder:
+        named = _named(request.arguments, kept)
+        check_writable(frame, [*named["keep"], *named["given"]], target)
     released = privatize(frame, **arguments) if kept is None else kept.release(frame, **arguments)
     LOG.info("calibrated; the noise is drawn while the release is written")
     certificate = write(released, target, folder=folder)
@@ -96,7 +100,7 @@ def release(request: Request, /) -> Outcome:
 def check(request: Request, /) -> Outcome:
     """Say whether a plan covers other rows."""
     source, kept = request.path("input"), load_plan(request.path("plan"), password=_password(request))
-    frame, _ = _opened(request, source, memory=_samples(kept.plan.request.unit))
+    frame, _ = _opened(request, source, kept, memory=_samples(kept.plan.request.unit))
     report = kept.check(frame)
     text = str(report) if request.flag("figures") else f"{report.verdict}: {report.why}"
     return Outcome(
@@ -113,7 +117,8 @@ def verify(request: Request, /) -> Outcome:
     certificate = certificate_of_file(source, given=request.path_or_none("certificate"))
     public_key = None if key is None else key.read_bytes()
     as_it_is = format_of(source) in ("parquet", "folder") and not request.schema
-    rows = source if as_it_is else read_rows(source, schema=request.schema, streaming=False)
+    roles = released_roles(certificate)
+    rows = source if as_it_is else read_rows(source, schema=request.schema, streaming=False, roles=roles)
     verdict = certificate.verify(rows, public_key=public_key)
     return Outcome(
         status=verdict,
@@ -127,8 +132,11 @@ def audit_files(request: Request, /) -> Outcome:
     """Test a release with the original at hand."""
     first, second = request.path("original"), request.path("released")
     certificate = certificate_of_file(second, given=request.path_or_none("certificate"))
-    original = read_rows(first, schema=request.schema, streaming=False)
-    released = read_rows(second, schema=request.types("released_schema"), streaming=False)
+    roles = released_roles(certificate)
+    secret = (*certificate.secret, *as_listed(request.arguments.get("secret")))
+    own = TextRoles(exact=(*certificate.kept, *certificate.given, *secret), public=certificate.public)
+    original = read_rows(first, schema=request.schema, streaming=False, roles=own)
+    released = read_rows(second, schema=request.types("released_schema"), streaming=False, roles=roles)
     level = request.found.get("level", "0.99")
     report = audit(
         original,
@@ -215,13 +223,48 @@ JOBS: Mapping[str, Callable[[Request], Outcome]] = {
 }
 
 
-def _opened(request: Request, source: Path, /, *, memory: bool = False) -> tuple[NativeFrame, dict[str, Any]]:
-    """The rows, and the arguments in the types of their columns."""
+def _opened(
+    request: Request, source: Path, kept: AnyPlan | None = None, /, *, memory: bool = False
+) -> tuple[NativeFrame, dict[str, Any]]:
+    """The rows, and the arguments in the types of their columns; those of the plan are as in the plan."""
     memory = memory or bool(request.arguments.get("shuffle")) or request.arguments.get("unit_over") == "sample"
-    frame = read_rows(source, schema=request.schema, streaming=not memory)
+    roles = _roles(request.arguments, kept)
+    frame = read_rows(source, schema=request.schema, streaming=not memory, roles=roles)
     rows = row_count(frame)
     LOG.info("%s: %s", source, "read as a stream" if rows is None else f"{rows} rows in memory")
-    return frame, as_arguments(with_levels(dict(request.arguments), level_kinds(frame)))
+    found = with_levels(dict(request.arguments), level_kinds(frame))
+    if isinstance(found.get("beliefs"), list):
+        texts = [name for name, kind in level_kinds(frame).items() if kind == "text"]
+        alike = replace(roles, exact=roles.alike, plain=(), text=tuple(texts))
+        found["beliefs"] = [
+            read_rows(one, schema={}, streaming=False, roles=alike) if isinstance(one, Path) else one
+            for one in found["beliefs"]
+        ]
+    return frame, as_arguments(found)
+
+
+def _named(arguments: Mapping[str, Any], kept: AnyPlan | None) -> dict[str, list[str]]:
+    """Names of columns by what they are for, as the options or the plan say it."""
+    named = {name: as_listed(arguments.get(name)) for name in ("secret", "given", "unit", "keep", "row_id", "public")}
+    if kept is not None:
+        asked = kept.plan.request
+        named |= {"secret": [*asked.secret], "given": [*asked.given_columns], "public": [*asked.public]}
+        named["unit"] = [] if asked.unit is None else as_listed(asked.unit.column)
+    return named
+
+
+def _roles(arguments: Mapping[str, Any], kept: AnyPlan | None) -> TextRoles:
+    """What the columns of a CSV file are for; what holds labels in a plan stays text."""
+    named = _named(arguments, kept)
+    alike = (*named["secret"], *named["given"], *named["unit"])
+    return TextRoles(
+        exact=(*alike, *named["keep"]),
+        alike=alike,
+        public=tuple(named["public"]),
+        plain=tuple(named["row_id"]),
+        text=() if kept is None else tuple(name for name, kind in kept.kinds.items() if kind == "labels"),
+        alone=True,
+    )
 
 
 def _samples(unit: Unit | None, /) -> bool:

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from puffer_frames.doors.command.outcome import one_line
-from puffer_frames.errors import PufferWarning
+from puffer_frames.errors import FULL_TRACEBACK, PufferWarning
 
 LOG = logging.getLogger("puffer_frames.doors.command")
 _LEVELS = (logging.CRITICAL, logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)
 _USUAL = 2
+
+
+def keep_stderr() -> None:
+    """Keep standard error of this process for Python.
+
+    When Polars panics, its Rust code writes to it by itself, and can quote the table.
+    """
+    if os.environ.get(FULL_TRACEBACK):
+        return
+    with suppress(OSError, AttributeError):  # a process may have no standard error
+        own = os.dup(sys.stderr.fileno())
+        sys.stderr = os.fdopen(own, "w", encoding=sys.stderr.encoding, errors=sys.stderr.errors, buffering=1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 @contextmanager

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from puffer_frames.doors.command.jobs import JOBS
-from puffer_frames.doors.command.logs import logging_to_stderr
-from puffer_frames.doors.command.outcome import INTERRUPTED, WRONG, Outcome, failed, say
+from puffer_frames.doors.command.logs import keep_stderr, logging_to_stderr
+from puffer_frames.doors.command.outcome import WRONG, Outcome, failed, say
 from puffer_frames.doors.command.parser import Request
 from puffer_frames.errors import FULL_TRACEBACK
 
@@ -27,6 +27,8 @@ def main(words: Sequence[str] | None = None, /) -> int:
         0: done, intact or covered. 1: refused for privacy. 2: a request that cannot be. 3: a file that cannot be read
         or written, or a fault. 130: interrupted.
     """
+    if words is None:
+        keep_stderr()
     listed = list(sys.argv[1:] if words is None else words)
     machine = "--json" in listed
     try:
@@ -39,10 +41,10 @@ def main(words: Sequence[str] | None = None, /) -> int:
     with logging_to_stderr(louder=request.louder) as warned:
         try:
             outcome = JOBS[request.subcommand](request)
-        except KeyboardInterrupt:
-            return INTERRUPTED
-        except Exception as error:
-            if os.environ.get(FULL_TRACEBACK):
+        except SystemExit:
+            raise
+        except BaseException as error:  # a panic of Polars is no Exception
+            if os.environ.get(FULL_TRACEBACK) and not isinstance(error, KeyboardInterrupt):
                 raise
             outcome = failed(error)
     return _end(outcome, warned, machine=machine)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from dataclasses import dataclass, field
@@ -21,8 +22,8 @@ from puffer_frames.errors import (
 
 DONE, REFUSED, WRONG, FILES = 0, 1, 2, 3
 """Exit codes: done; refused for privacy; a request that cannot be; files that cannot be read or written."""
-STATUS = {REFUSED: "refused", WRONG: "wrong request", FILES: "input or output"}
 INTERRUPTED = 130
+STATUS = {REFUSED: "refused", WRONG: "wrong request", FILES: "input or output", INTERRUPTED: "interrupted"}
 
 _WRONG = (ArgumentError, ArgumentTypeError, CallError, ColumnNotFoundError)
 _FILES = (PlanFileError, TableFileError)
@@ -42,10 +43,12 @@ class Outcome:
 
     def plain(self, warnings: list[dict[str, str]], /) -> dict[str, Any]:
         """For machines, in JSON types."""
-        return {"status": self.status, "exit": self.code, **self.more, "warnings": warnings}
+        found = {"status": self.status, "exit": self.code, **self.more, "warnings": warnings}
+        plain: dict[str, Any] = _finite(found)
+        return plain
 
 
-def failed(error: Exception, /) -> Outcome:
+def failed(error: BaseException, /) -> Outcome:
     """The end of a run that raised this.
 
     Errors of this package say what was wrong. Of an OSError the file and the system's words are shown, of any other
@@ -60,6 +63,8 @@ def failed(error: Exception, /) -> Outcome:
         code, parts = FILES, {}
         named = "" if error.filename is None else f": {os.fsdecode(error.filename)!r}"
         text = f"{os.strerror(error.errno) if error.errno else type(error).__name__}{named}"
+    elif isinstance(error, KeyboardInterrupt):
+        code, parts, text = INTERRUPTED, {}, "stopped by a signal"
     else:
         code, parts = FILES, {}
         text = f"a fault, {kind}; with PUFFER_FULL_TRACEBACK=1 in the environment it is shown in full"
@@ -75,6 +80,15 @@ def say(outcome: Outcome, warnings: list[dict[str, str]], /, *, machine: bool) -
         _print(f"puffer: {outcome.status}: {outcome.text}", sys.stderr)
     else:
         _print(outcome.text, sys.stdout)
+
+
+def _finite(found: Any) -> Any:
+    """With null for what JSON does not have: the expected error of noise with heavy tails is infinite."""
+    if isinstance(found, dict):
+        return {key: _finite(entry) for key, entry in found.items()}
+    if isinstance(found, (list, tuple)):
+        return [_finite(entry) for entry in found]
+    return None if isinstance(found, float) and not math.isfinite(found) else found
 
 
 def one_line(text: str, /) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.frames.files import LevelKind, read_rows
+from puffer_frames.frames.files import LevelKind
 from puffer_frames.noise.stable import Stable
 from puffer_frames.scales.learned import Bootstrap, Contamination, Population
 
@@ -68,6 +68,12 @@ def names(text: str, /, *, name: str) -> list[str]:
     raise ArgumentError(name, rule="a list of texts", got="another text", hint='Write --public \'["a,b", "c"]\'.')
 
 
+def as_listed(names: object, /) -> list[str]:
+    """One name or several as a list, without what is none: whatever takes the argument checks it."""
+    listed = names if isinstance(names, (list, tuple)) else [names]
+    return [name for name in listed if isinstance(name, str)]
+
+
 def noise(text: str, /, *, name: str) -> Any:
     """A word, or "stable:1.7"."""
     family, colon, alpha = text.partition(":")
@@ -85,10 +91,10 @@ def several(one: Callable[..., Any], /) -> Callable[..., Any]:
 
 
 def belief(text: str, /, *, name: str) -> Any:
-    """A word; "population:0.99", "contamination:0.01" or "bootstrap:50"; or "table:FILE"."""
+    """A word; "population:0.99", "contamination:0.01" or "bootstrap:50"; or the path of "table:FILE"."""
     key, colon, rest = text.partition(":")
     if key == "table" and colon:
-        return read_rows(as_path(rest, role="the table of beliefs"), schema={}, streaming=False)
+        return as_path(rest, role="the table of beliefs")
     if key in _BELIEFS and colon:
         make, parameter, kind = _BELIEFS[key]
         return make(**{parameter: _converted(rest, kind, name, f"{key}:NUMBER")})

@@ -9,6 +9,7 @@ from puffer_frames.certificates.record import Certificate
 from puffer_frames.doors.command.logs import LOG
 from puffer_frames.doors.command.places import beside, new_folder
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.csv_texts import TextRoles
 from puffer_frames.frames.files import format_of, read_rows, schema_of, write_arrow, write_csv, write_text
 from puffer_frames.frames.table import open_table
 from puffer_frames.verbs.attached import certificate_of, collect, read_certificate, write_release
@@ -47,9 +48,14 @@ def write(released: NativeFrame, path: Path, /, *, folder: bool) -> Certificate:
     return certificate
 
 
+def released_roles(certificate: Certificate, /) -> TextRoles:
+    """How the columns of a released CSV file are read: kept texts and labels as they are written."""
+    return TextRoles(exact=(*certificate.kept, *certificate.given, *certificate.channels))
+
+
 def _say_types(rows: NativeFrame, path: Path, certificate: Certificate) -> None:
     """CSV holds no types: say which ones `verify` must be told."""
-    found = certificate.verify(read_rows(path, schema={}, streaming=False))
+    found = certificate.verify(read_rows(path, schema={}, streaming=False, roles=released_roles(certificate)))
     if found == "derived":
         types = schema_of(rows, certificate.public + certificate.kept + certificate.given)
         LOG.warning(

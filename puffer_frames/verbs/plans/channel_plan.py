@@ -21,7 +21,13 @@ from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_weakness
+from puffer_frames.scales.cautions import (
+    warn_of_far_values,
+    warn_of_few_rows,
+    warn_of_marks,
+    warn_of_texts,
+    warn_of_weakness,
+)
 from puffer_frames.scales.channels.adversaries import Adversary, adversaries
 from puffer_frames.scales.channels.best import FoundChannel, find
 from puffer_frames.scales.channels.column import (
@@ -153,6 +159,18 @@ class Seen:
             raise ArgumentError(word, rule="for a column of labels", got="numbers", hint="Leave it out.")
         return number_column(self.found, options, declared=_numbers(declared))
 
+    def warn_of_values(self, request: Request, /) -> None:
+        """Warn of numbers written as text, unless the levels are declared, and of codes among numbers."""
+        found, public = self.found, request.public
+        if isinstance(found, Summary):
+            if public[0] not in request.domain:
+                warn_of_far_values(public[0], found)
+            return
+        levels = [found.levels] if len(public) == 1 else zip(*map(tuple, found.levels), strict=True)  # type: ignore[arg-type]
+        for name, own in zip(public, levels, strict=True):
+            if name not in request.declared:
+                warn_of_texts(name, dict.fromkeys(own))
+
     def _levels(self) -> LevelCounts:
         assert isinstance(self.found, LevelCounts)
         return self.found
@@ -236,6 +254,8 @@ class ChannelPlan:
             channel = replace(channel, lower_bound=0.0)
         warn_of_weakness(request.target, rows=number)
         warn_of_few_rows({label: rows[label] for label in named})
+        warn_of_marks(rows)
+        seen.warn_of_values(request)
         counts = {secret: column.counts[secret] for secret in named}
         observed, population = (
             measured_loss(counts, channel.weights, pairs=pairs, epsilon=request.target.epsilon, confidence=confidence)

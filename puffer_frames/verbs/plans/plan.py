@@ -15,7 +15,13 @@ from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_weakness
+from puffer_frames.scales.cautions import (
+    warn_of_far_values,
+    warn_of_few_rows,
+    warn_of_marks,
+    warn_of_texts,
+    warn_of_weakness,
+)
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.strata import StrataChoices
@@ -71,8 +77,14 @@ class Plan:
             choices, strata = choose_in_strata(request, rows, pairs=pairs, named=named)
         warn_of_weakness(request.target, rows=number)
         warn_of_few_rows({label: counts[label] for label in named})
+        warn_of_marks(counts)
         joint = rows.joint
         levels = {} if joint is None else {joint.columns[k]: found for k, found in joint.labels.items()}
+        for name, found in levels.items():
+            warn_of_texts(name, found)
+        for name, summary in rows.summaries.items():
+            if name not in levels and name not in request.domain:
+                warn_of_far_values(name, summary)
         plan = cls(
             request=request,
             pairs=pairs,

@@ -1,0 +1,273 @@
+"""CSV files: read as text, of which each column becomes numbers where nothing is lost by that."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from puffer_frames.errors import ArgumentError, SuspectValuesWarning, TableFileError, warn
+from puffer_frames.frames.columns import not_found, rows_text
+from puffer_frames.frames.hints import MISSING
+
+_FIRST = 1000
+"""Rows that mostly say whether a column holds numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextRoles:
+    """What the columns of a CSV file are for, by which it is decided what their texts mean."""
+
+    exact: tuple[str, ...] = ()
+    """Secret, given, unit and kept columns. They become numbers or booleans only where these are written as the texts
+    are: `1` and `01` are two secrets, and a kept `02116` is released as it is."""
+    alike: tuple[str, ...] = ()
+    """Those of them that say which rows belong together: a number that is written in two ways is warned about."""
+    public: tuple[str, ...] = ()
+    """They become numbers, however these are written, where all texts but those for missing values are numbers."""
+    plain: tuple[str, ...] = ()
+    """Columns of numbers that are used and not released."""
+    text: tuple[str, ...] = ()
+    """Columns that hold labels in the plan, or in the table, that these rows go with."""
+    alone: bool = False
+    """Whether columns without a role are left out, if those with one are all there."""
+
+
+AS_THEY_ARE = TextRoles()
+"""Without roles every column whose texts are numbers becomes one of numbers."""
+
+
+def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles) -> pl.DataFrame:
+    """The rows of a CSV file.
+
+    Raises
+    ------
+    TableFileError
+        For what is no table in UTF-8 with commas, or has no rows, and for texts that do not fit the given types.
+    ArgumentError
+        For two columns of one name.
+    ColumnNotFoundError
+        For a given type of a column that the file does not have.
+    """
+    numeric = {name: dtype for name, dtype in types.items() if dtype.is_numeric()}
+    parsed = {name: dtype for name, dtype in types.items() if name not in numeric}
+    try:
+        check_names_of(path.name, _names(path))
+        table = pl.read_csv(path, infer_schema=False, schema_overrides=parsed)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, csv.Error):
+        raise what_is_wrong(path) or _unfit(path) from None
+    names = table.columns
+    if roles.alone:
+        _check_commas(path, names)
+    for name in types:
+        if name not in names:
+            raise not_found("schema", name, names)
+    if not len(table):
+        raise _refused(path, "a table with rows", "a first line with names alone", "See whether the file is whole.")
+    wanted = {*roles.exact, *roles.public, *roles.plain}
+    kept = [name for name in names if name in wanted] if roles.alone and wanted <= set(names) else names
+    columns = {}
+    for name in kept:
+        texts = table[name].alias("texts")
+        if name in numeric:
+            columns[name] = _typed(name, texts, numeric[name])
+        elif name in parsed or name in roles.text:
+            columns[name] = texts
+        elif name in roles.exact:
+            columns[name] = _exact(name, texts, alike=name in roles.alike)
+        elif name in roles.public:
+            columns[name] = _public(name, texts)
+        else:
+            found = _values(texts)
+            columns[name] = texts if found is None else found
+    return pl.DataFrame(columns)
+
+
+def check_names_of(file: str, names: Sequence[str], /) -> None:
+    """Raise ArgumentError where two columns of a file have one name."""
+    if len(set(names)) < len(names):
+        twice = next(name for k, name in enumerate(names) if name in names[:k])
+        raise ArgumentError(
+            f"the column names of {file!r}",
+            rule="different from one another",
+            got=f"{twice!r} twice",
+            hint="Rename or drop one of the two columns in the file.",
+        )
+
+
+def _check_commas(path: Path, names: Sequence[str]) -> None:
+    """Raise TableFileError for a table with something else than commas between its fields, or in UTF-16."""
+    if any("\0" in name for name in names) and (wrong := what_is_wrong(path)) is not None:
+        raise wrong
+    other = next((mark for mark in (";", "\t", "|") if len(names) == 1 and mark in names[0]), None)
+    if other is not None:
+        raise _refused(
+            path,
+            "a table with commas between its fields",
+            f"one column, with {other!r} in its name",
+            f"Convert it: pl.read_csv({path.name!r}, separator={other!r}, infer_schema=False).write_csv('commas.csv').",
+        )
+
+
+def _names(path: Path) -> list[str]:
+    """The names of the columns as the file has them; Polars would make duplicates different."""
+    with path.open(encoding="utf-8-sig", newline="") as lines:
+        return next((row for row in csv.reader(lines) if row), [])
+
+
+def _values(texts: pl.Series) -> pl.Series | None:
+    """As whole numbers, other numbers or booleans; None where a text is none of these, or all are missing."""
+    if texts.null_count() == len(texts):
+        return None
+    for dtype in (pl.Int64, pl.Int128, pl.Float64):
+        if all(
+            (found := part.cast(dtype, strict=False)).null_count() == part.null_count()
+            for part in (texts.head(_FIRST), texts)
+        ):
+            return found
+    lower = texts.head(_FIRST).str.to_lowercase()
+    if lower.drop_nulls().is_in(["true", "false"]).all():
+        lower = texts.str.to_lowercase()
+        if lower.drop_nulls().is_in(["true", "false"]).all():
+            return lower == "true"
+    return None
+
+
+def _exact(name: str, texts: pl.Series, *, alike: bool) -> pl.Series:
+    """As numbers or booleans that are written as these texts are, or else as the texts."""
+    found = None if "-0.0" in texts else _values(texts)  # equal to 0.0 as a number
+    if found is not None and found.dtype != pl.Int128 and found.cast(pl.String).eq_missing(texts).all():
+        return found
+    if alike:
+        different = texts.drop_nulls().unique()
+        numbers = different.cast(pl.Float64, strict=False).drop_nulls()
+        if len(numbers) > numbers.n_unique():
+            warn(
+                SuspectValuesWarning(
+                    f"the column {name!r}",
+                    rule="written in one way for each number",
+                    got=f"{len(numbers)} texts for {numbers.n_unique()} numbers (as 1 and 01), each a value of its own",
+                    hint=f"Say --schema {name}=Int64 if they mean the same, and --schema {name}=String if they do not.",
+                )
+            )
+    return texts
+
+
+def _public(name: str, texts: pl.Series) -> pl.Series:
+    """As numbers or booleans where all texts but those for missing values are, or else as the texts."""
+    found = _values(texts)
+    if found is None:
+        found = _values(_without_marks(texts))
+        if found is None:
+            return texts
+        _warn_of_marks(name, found.null_count() - texts.null_count())
+    if found.dtype != pl.Boolean and (coded := int(texts.str.contains(r"^[+-]?0[0-9]").sum())):
+        warn(
+            SuspectValuesWarning(
+                f"the public column {name!r}",
+                rule="of numbers without leading zeros",
+                got=f"{rows_text(coded)} with one, read as numbers like the others",
+                hint=f"Say --schema {name}=String if they are codes, to release them as labels.",
+            )
+        )
+    return found
+
+
+def _typed(name: str, texts: pl.Series, dtype: Any) -> pl.Series:
+    """As numbers of a given type, without the texts for missing values."""
+    found = texts.cast(dtype, strict=False)
+    if found.null_count() > texts.null_count():
+        there = _without_marks(texts)
+        if other := found.null_count() - there.null_count():
+            raise TableFileError(
+                f"the column {name!r}",
+                rule=f"of the type {dtype} of the schema, or empty",
+                got=f"{rows_text(other)} with another text",
+                hint=f"Mend these texts in the file, or read the column as text: --schema {name}=String.",
+            )
+        _warn_of_marks(name, found.null_count() - texts.null_count())
+    return found
+
+
+def _without_marks(texts: pl.Series) -> pl.Series:
+    """With nulls for the texts that stand for missing values."""
+    return texts.set(texts.str.strip_chars().is_in(list(MISSING)), None)
+
+
+def _warn_of_marks(name: str, rows: int) -> None:
+    warn(
+        SuspectValuesWarning(
+            f"the column {name!r}",
+            rule="of numbers",
+            got=f"{rows_text(rows)} with a text that stands for a missing value (NA, ?, . or the like), read as null",
+            hint=f"Say --nulls drop to leave those rows out, or --schema {name}=String if all texts are labels.",
+        )
+    )
+
+
+def what_is_wrong(path: Path, /) -> TableFileError | None:
+    """What keeps a file from being read as CSV, without a value of it: encoding, nothing in it, rows of other lengths.
+
+    **Cost**: one slow pass; it is asked when a file could not be read.
+    """
+    decoder, lines, text = codecs.getincrementaldecoder("utf-8-sig")(), 1, ""
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            try:
+                if block.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in block:
+                    raise UnicodeError
+                text = decoder.decode(block)
+                lines += text.count("\n")
+            except UnicodeError as error:
+                start = getattr(error, "start", 0)
+                line = lines + block[:start].count(b"\n")
+                utf16 = b"\0" in block
+                return _refused(
+                    path,
+                    "text in UTF-8",
+                    f"another encoding{', such as UTF-16' if utf16 else f', first in line {line}'}",
+                    f"Convert it: iconv -f {'UTF-16' if utf16 else 'WINDOWS-1252'} -t UTF-8 {path.name} > utf8.csv.",
+                )
+    if path.stat().st_size < 1 << 10 and not text.strip():
+        return _refused(path, "a table with rows", "an empty file", "See whether the file is whole.")
+    with path.open(encoding="utf-8-sig", newline="") as lines_of:
+        return _odd_row(path, csv.reader(lines_of))
+
+
+def _odd_row(path: Path, rows: Any) -> TableFileError | None:
+    first: list[str] = []
+    try:
+        for row in rows:
+            first = first or row
+            if len(row) > len(first):
+                comment = first[0].startswith(("#", "%", "//"))
+                return _refused(
+                    path,
+                    f"rows of {len(first)} fields, as many as the first line names",
+                    f"{len(row)} fields in line {rows.line_num}"
+                    + (", and a first line that looks like a comment" if comment else ""),
+                    "Delete the lines above the names of the columns."
+                    if comment
+                    else "Put a field with a comma in it between quotation marks.",
+                )
+    except csv.Error:
+        pass
+    return None
+
+
+def _unfit(path: Path) -> TableFileError:
+    return _refused(
+        path,
+        "a CSV file whose values fit its columns",
+        "something else",
+        "See whether quotation marks are closed, and the types of --schema are those of the columns.",
+    )
+
+
+def _refused(path: Path, rule: str, got: str, hint: str) -> TableFileError:
+    return TableFileError(f"the input {path.name!r}", rule=rule, got=got, hint=hint)

@@ -1,0 +1,160 @@
+"""Columns that seem to hold something else than their values say: numbers as text, marks and codes for missing ones."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import build_frame, run
+
+import puffer_frames
+from puffer_frames import SuspectValuesWarning
+from puffer_frames.errors import short_traceback
+from puffer_frames.frames.hints import are_written_numbers
+
+ROWS = 400
+RNG = np.random.default_rng(0)
+SEX = RNG.choice(["f", "m"], ROWS)
+AGE = RNG.integers(20, 60, ROWS)
+
+
+def met(frame, **asked):
+    """The warnings of this kind of a plan, as text."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        puffer_frames.calibrate(frame, epsilon=1, allow_zero_noise=True, **asked)
+    return [str(one.message) for one in caught if issubclass(one.category, SuspectValuesWarning)]
+
+
+MARKED = {
+    "a mark": ["?" if k % 20 == 0 else str(a) for k, a in enumerate(AGE)],
+    "thousands": [f"{a * 1000:,}" for a in AGE],
+    "decimal commas": [f"{a},5" for a in AGE],
+    "a currency": [f"${a}" for a in AGE],
+    "euros": [f"{a} €" for a in AGE],
+    "percent": [f"{a}%" for a in AGE],
+    "spaces": [f" {a}" for a in AGE],
+    "top codes": [str(a) if a < 55 else "55+" for a in AGE],
+}
+LABELS = {
+    "numbers that somebody wrote as text": [str(a) for a in AGE],
+    "codes": [f"{a:03d}" for a in AGE],
+    "bands": [f"{a // 10 * 10}-{a // 10 * 10 + 9}" for a in AGE],
+    "few counts": ["3+" if a > 50 else str(a % 3) for a in AGE],
+    "letters": [f"A{a % 9}" for a in AGE],
+    "dates": [f"2026-01-{a % 28 + 1:02d}" for a in AGE],
+    "words": ["?" if a == 20 else "clerk" for a in AGE],
+}
+
+
+@pytest.mark.parametrize("texts", MARKED.values(), ids=MARKED)
+def test_text_that_looks_like_numbers(texts):
+    assert are_written_numbers(dict.fromkeys(texts))
+    (found,) = met(pd.DataFrame({"sex": SEX, "x": texts}), secret="sex", public="x")
+    assert "the public column 'x' must be of numbers" in found
+    assert not any(text.strip() in found.partition("Hint")[0].split() for text in texts)
+
+
+@pytest.mark.parametrize("texts", LABELS.values(), ids=LABELS)
+def test_text_that_is_labels(texts):
+    assert not met(pd.DataFrame({"sex": SEX, "x": texts}), secret="sex", public="x")
+
+
+def test_declared_levels_are_labels():
+    texts = MARKED["a mark"]
+    frame = pd.DataFrame({"sex": SEX, "x": texts})
+    assert not met(frame, secret="sex", public="x", domain={"x": sorted(set(texts))})
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy", "pyarrow", "duckdb"])
+def test_on_every_kind_of_frame(kind):
+    frame = build_frame(kind, {"sex": SEX.tolist(), "x": MARKED["top codes"], "y": AGE.tolist()})
+    assert len(met(frame, secret="sex", public="x")) == 1
+    assert len(met(frame, secret="sex", public=["x", "y"])) == 1
+    coded = build_frame(kind, {"sex": ["NA" if s == "f" else s for s in SEX], "y": np.where(AGE < 23, 9999, AGE)})
+    assert len(met(coded, secret="sex", public="y")) == 2
+    with pytest.warns(SuspectValuesWarning, match="'NA' in"):
+        run(puffer_frames.privatize(coded, secret="sex", public="y", domain={"y": (0, 99)}, epsilon=1))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_too_many_texts_are_numbers(kind):
+    frame = build_frame(kind, {"sex": SEX.tolist(), "x": [f"{k:,}" for k in range(1000, 1000 + ROWS)]})
+    with pytest.raises(puffer_frames.ArgumentError, match=r"(?s)at most 256.*numbers first"):
+        puffer_frames.privatize(frame, secret="sex", public="x", epsilon=1)
+
+
+def test_marks_of_several_secrets():
+    frame = pd.DataFrame({"sex": SEX, "town": np.where(AGE < 30, "?", "x"), "x": AGE})
+    rows = int((AGE < 30).sum())
+    for secrets in ("joint", "each"):
+        (found,) = met(frame, secret=["sex", "town"], public="x", secrets=secrets)
+        assert f"'?' in {rows} rows" in found
+    assert not met(frame.assign(town=np.where(AGE < 30, "none", "x")), secret="town", public="x")
+
+
+FAR = {
+    "9999 among ages": np.where(AGE < 23, 9999, AGE),
+    "-999 among ages": np.where(AGE < 23, -999, AGE),
+    "9 among ratings": np.where(AGE < 23, 9, AGE % 5 + 1),
+    "7777, 8888 and 9999": np.choose(np.clip(AGE - 20, 0, 3), [7777, 8888, 9999, AGE]),
+    "at both ends": np.choose(np.clip(AGE - 20, 0, 2), [-999, 9999, AGE]),
+    "beside an outlier": np.where(AGE < 23, 9999999, np.where(np.arange(ROWS) == 7, 5_000_000, AGE * 1000)),
+}
+NEAR = {
+    "ages": AGE,
+    "booleans": AGE < 30,
+    "one outlier": np.where(np.arange(ROWS) == 0, 9999, AGE),
+    "many zeros": np.where(AGE < 55, 0, AGE),
+    "counts": RNG.poisson(0.5, ROWS),
+    "heavy tails": RNG.zipf(1.6, ROWS) % 10**9,
+    "top-coded": np.minimum(AGE, 50),
+    "a few values": np.where(AGE < 30, 100, AGE % 3),
+}
+
+
+@pytest.mark.parametrize("values", FAR.values(), ids=FAR)
+@pytest.mark.parametrize("mechanism", ["noise", "channel"])
+def test_codes_among_numbers(values, mechanism):
+    (found,) = met(pd.DataFrame({"sex": SEX, "x": values}), secret="sex", public="x", mechanism=mechanism)
+    rows = int(((values > 6_000_000) | ((values > 5999) & (values < 10_000)) | (values == -999) | (values == 9)).sum())
+    assert f"{rows} rows with a value" in found
+    assert "999" not in found.partition("Hint")[0]
+
+
+@pytest.mark.parametrize("values", NEAR.values(), ids=NEAR)
+def test_numbers_without_codes(values):
+    assert not met(pd.DataFrame({"sex": SEX, "x": values}), secret="sex", public="x")
+
+
+def test_a_domain_leaves_out_the_code():
+    frame = pd.DataFrame({"sex": SEX, "x": FAR["9999 among ages"]})
+    assert not met(frame, secret="sex", public="x", domain={"x": (0, 99)})
+
+
+def test_a_code_in_cells():
+    rng = np.random.default_rng(1)
+    rows = 200_000
+    values = np.where(rng.random(rows) < 0.02, 1e7, rng.lognormal(10, 0.8, rows))
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], rows), "x": values})
+    (found,) = met(frame, secret="sex", public="x")
+    assert f"{int((values == 1e7).sum())} rows" in found
+
+
+def test_kept_numbers_in_text_are_seen_as_numbers():
+    values = RNG.lognormal(3, 1, ROWS)
+    frame = pd.DataFrame({"sex": SEX, "x": values, "copy": [f"{v:.12f}" for v in values]})
+    with pytest.warns(puffer_frames.KeptColumnWarning, match="'copy'"):
+        puffer_frames.privatize(frame, secret="sex", public="x", keep="copy", epsilon=1)
+
+
+def test_a_panic_becomes_an_exception():
+    class PanicException(BaseException):
+        pass
+
+    @short_traceback
+    def stopped():
+        raise PanicException
+
+    with pytest.raises(RuntimeError, match="PanicException"):
+        stopped()
