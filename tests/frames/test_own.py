@@ -400,7 +400,8 @@ def test_nothing_but_entries_leaves(frame, tmp_path):
     held = memory(bare(attached)) + pickle.dumps(written) + (tmp_path / "released.parquet").read_bytes()
     held += plain.getvalue().to_pybytes() + repr(getattr(attached, "schema", "")).encode()
     assert not [mark for mark in (LEAK.encode(), b"\xef\xbe\xad\xde", b"\xef\xbe\xc5\x7f") if mark in held]
-    assert puffer_frames.read_certificate(tmp_path / "released.parquet").verify(written) == "unsigned: cannot be trusted"
+    written_by = puffer_frames.read_certificate(tmp_path / "released.parquet")
+    assert written_by.verify(written) == "unsigned: cannot be trusted"
 
 
 def test_one_nan_in_other_columns_of_pandas():
