@@ -5,7 +5,6 @@ A message of a reader can hold values of the table, so none is handed on.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.stamps.folder import data_files
 from puffer_frames.frames.stamps.parquet import as_file_metadata, read_parquet_metadata
 from puffer_frames.frames.stamps.whole_file import replacing
+from puffer_frames.numbers.json_text import parsed
 
 Format: TypeAlias = Literal["parquet", "folder", "csv", "arrow"]
 LevelKind: TypeAlias = Literal["text", "number", "whole", "truth"]
@@ -142,7 +142,7 @@ def metadata_in(path: Path, /) -> dict[str, Any] | None:
         with pa.memory_map(str(path)) as source:
             held = pa.ipc.open_file(source).schema.metadata or {}
     try:
-        found = json.loads(held.get(b"puffer_frames", b"null"))
+        found = parsed(held.get(b"puffer_frames", b"null"))
     except ValueError:  # somebody else's text under this name
         return None
     return found if isinstance(found, dict) else None

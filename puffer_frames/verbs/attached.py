@@ -234,7 +234,7 @@ def read_certificate(path: str | Path, /) -> Certificate:
         raise UncoveredFrameError(
             "the Parquet file",
             rule="one with a certificate in its metadata",
-            got="a file without one",
+            got="a file without one that can be read",
             hint="Write releases with released.puffer.write_parquet(path).",
         )
     return Certificate.from_dict(plain)
