@@ -1,6 +1,9 @@
 """Ledgers: what is written when, what counts, and what a limit stops."""
 
 import json
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -19,6 +22,7 @@ from puffer_frames import (
     ledger,
 )
 from puffer_frames.frames.local.table import LocalRows
+from puffer_frames.numbers.rounding import as_written, up_as_written
 
 RNG = np.random.default_rng(4)
 ROWS = 300
@@ -312,3 +316,59 @@ def test_two_tables_of_one_name_are_not_added(path):
     release(path, PEOPLE.head(200), **BOUNDED)
     with pytest.raises(CalibrationError, match="different numbers of rows"):
         ledger(path).total()
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "limit", "times"), [(0.1, 0.3, 3), (0.2, 0.6, 3), (0.1, 1.0, 10), (0.7, 2.1, 3), (1 / 3, 1.0, 3)]
+)
+def test_a_limit_that_is_shared_out_can_be_used_up_and_not_passed(path, epsilon, limit, times):
+    book = Ledger(path, limit=limit)
+    for _ in range(times):
+        release(book, **BOUNDED, epsilon=epsilon)
+    assert Decimal(str(book.total().epsilon)) == sum([Decimal(str(epsilon))] * times) <= Decimal(str(limit))
+    with pytest.raises(LedgerError, match="together"):
+        release(book, **BOUNDED, epsilon=1e-9)
+
+
+def test_a_delta_that_is_shared_out_can_be_used_up(path):
+    book = Ledger(path, limit=0.9, delta=3e-7)
+    asked = BOUNDED | {"noise": "gaussian", "epsilon": 0.3, "delta": 1e-7}
+    for _ in range(3):
+        release(book, **asked)
+    assert (book.total().epsilon, book.total().delta) == (0.9, 3e-7)
+    with pytest.raises(LedgerError, match="together"):
+        release(book, **asked | {"epsilon": 1e-9})
+
+
+def test_a_limit_for_releases_under_one_coupling_can_be_used_up(path):
+    book = Ledger(path, limit=0.3)
+    coupled = {"public": ["score", "visits"], "theorem": "kantorovich", "epsilon": 0.1}
+    for _ in range(3):
+        release(book, **coupled)
+    assert book.total().epsilon == 0.3
+    with pytest.raises(LedgerError, match="together"):
+        release(book, **coupled | {"epsilon": 1e-6})
+
+
+def test_a_plan_for_several_releases_and_others_can_use_up_a_limit(path):
+    book = Ledger(path, limit=0.3)
+    planned = {"epsilon": 0.1, "releases": 2}
+    for _ in range(2):
+        release(book, **planned)
+    for _ in range(2):
+        release(book, **BOUNDED, epsilon=0.1)
+    assert book.total().epsilon == 0.3
+
+
+def test_sums_are_those_of_decimals():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        numbers = [
+            float(f"{x:.{k}g}") for x, k in zip(10 ** rng.uniform(-9, 3, 5), rng.integers(1, 18, 5), strict=True)
+        ]
+        with localcontext(prec=400):
+            exact = sum(map(Decimal, map(repr, numbers)))
+        found = up_as_written(sum(map(as_written, numbers), Fraction(0)))
+        assert Decimal(repr(math.nextafter(found, 0))) < exact <= Decimal(repr(found))
+    assert up_as_written(Fraction(0)) == 0
+    assert up_as_written(3 * as_written(1e308)) == math.inf
