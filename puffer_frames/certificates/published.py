@@ -71,7 +71,8 @@ class Published(Fields):
         >>> released.puffer.certificate.report(tempfile.mkdtemp() + "/release.html", justification="A usual value.")
         """
         place = check_path(path, overwrite=overwrite)
-        write_text(certificate_page(self, ledger=ledger, audit=audit, justification=justification), place)
+        text = certificate_page(self, ledger=ledger, audit=audit, justification=justification)
+        write_text(text, place, new=not overwrite)
 
     @short_traceback
     def to_registry(

@@ -21,13 +21,15 @@ _KEY = "puffer_frames"
 _PANDAS_ATTRIBUTES = b"PANDAS_ATTRS"
 
 
-def write_parquet_file(table: Any, path: str | Path, metadata: dict[str, Any], /, *, durable: bool = False) -> None:
+def write_parquet_file(
+    table: Any, path: str | Path, metadata: dict[str, Any], /, *, durable: bool = False, new: bool = False
+) -> None:
     """Write a PyArrow table with a JSON-like dict in the metadata of its schema."""
     from pyarrow import parquet as pq
 
     check_process()
     held = {**(table.schema.metadata or {}), **as_file_metadata(metadata)}
-    with replacing(path, durable=durable) as file:
+    with replacing(path, durable=durable, new=new) as file:
         pq.write_table(table.replace_schema_metadata(held), file)
 
 

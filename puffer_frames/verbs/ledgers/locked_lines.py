@@ -87,10 +87,15 @@ class LockedLines:
         cut = self.found.rest and _parsed(self.found.rest) is None
         lines = [json.dumps(each, allow_nan=False) for each in ([_CUT] * bool(cut) + [record])]
         text = "\n" * bool(self.found.rest) + "".join(line + "\n" for line in lines)
-        left = memoryview(text.encode())
-        while left:
-            left = left[os.write(self._descriptor, left) :]
-        os.fsync(self._descriptor)
+        size, left = os.fstat(self._descriptor).st_size, memoryview(text.encode())
+        try:
+            while left:
+                left = left[os.write(self._descriptor, left) :]
+            os.fsync(self._descriptor)
+        except BaseException:  # a full disk
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, size)
+            raise
 
 
 @contextmanager

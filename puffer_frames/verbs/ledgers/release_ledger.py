@@ -201,7 +201,11 @@ class Ledger:
             if again:
                 return again[-1]
             if self.limit is not None:
-                self._check([*self._spent(records, certificate.dataset or ""), certificate], frame)
+                dataset = certificate.dataset or ""
+                try:
+                    self._check([*self._spent(records, dataset), certificate], frame)
+                except LedgerError as error:
+                    raise self._with_hint(error, records, dataset) from None
             name = secrets.token_hex(8)
             file.append(entry_line(name, "reserved", certificate))
         return name
@@ -254,6 +258,17 @@ class Ledger:
                 raise self._refused(certificates, f"some of which nothing is known together: {error.got}") from None
         if found.epsilon > limit.epsilon or found.delta > limit.delta:
             raise self._refused(certificates, f"{_target_text(found.epsilon, found.delta)} with this one")
+
+    def _with_hint(self, error: LedgerError, records: Mapping[str, Record], dataset: str) -> LedgerError:
+        """What stands in the way may have been given to nobody."""
+        waiting = [one.entry for one in records.values() if one.dataset == dataset and one.state == "not finished"]
+        if not waiting:
+            return error
+        hint = (
+            f"The entry {waiting[-1]} counts, but is not finished. If that release was given to nobody, say so: "
+            f"puffer_frames.Ledger({str(self.path)!r}).withdraw({waiting[-1]!r})."
+        )
+        return LedgerError(error.what, rule=error.rule, got=error.got, hint=hint)
 
     def _refused(self, certificates: Sequence[Certificate], got: str) -> LedgerError:
         return LedgerError(

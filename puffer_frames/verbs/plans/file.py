@@ -39,13 +39,14 @@ _LEAST_COST, _MOST_COST, _MOST_LANES = 1 << 14, 1 << 20, 4
 _MOST_BYTES = 1 << 30
 
 
-def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None) -> None:
+def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None, overwrite: bool = True) -> None:
     """Write a plan in JSON types.
 
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        For a path that is not that of a file, and for a password that is none.
+        For a path that is not that of a file, a file that is there and may not be replaced, and for a password that is
+        none.
     OSError
         Where the file cannot be written there.
     """
@@ -61,7 +62,7 @@ def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None) 
     text = readable(document) + "\n"
     if key is not None:
         text = readable(_locked(text.encode(), key)) + "\n"
-    with replacing(path, private=True) as file:
+    with replacing(path, private=True, new=not overwrite) as file:
         left = memoryview(text.encode())
         while left:
             left = left[file.write(left) :]
