@@ -17,6 +17,7 @@ from puffer_frames import (
     Certificate,
     Ledger,
     LedgerError,
+    LedgerNoiseWarning,
     LedgerWarning,
     compose,
     ledger,
@@ -57,12 +58,10 @@ def by_plan(where, **options):
     return plan.release(PEOPLE, about=NAMED, ledger=where)
 
 
-def day(where):
+def day(where, **options):
     frame = pd.DataFrame({"minute": range(60), "state": ["a", "b", "b"] * 20})
-    chain = [[0.6, 0.4], [0.4, 0.6]]
-    return frame.puffer.histogram(
-        state="state", time="minute", epsilon=1.0, chain=chain, about=NAMED, ledger=where, nulls="raise"
-    )
+    asked = {"chain": [[0.6, 0.4], [0.4, 0.6]], "epsilon": 1.0, "about": NAMED, "ledger": where}
+    return frame.puffer.histogram(state="state", time="minute", **asked | {"mechanism": "quilt"} | options)
 
 
 RELEASES = {
@@ -316,6 +315,32 @@ def test_two_tables_of_one_name_are_not_added(path):
     release(path, PEOPLE.head(200), **BOUNDED)
     with pytest.raises(CalibrationError, match="different numbers of rows"):
         ledger(path).total()
+
+
+def test_a_ledger_that_makes_the_noise_of_a_histogram_larger_says_so(path):
+    alone = day(None, mechanism="auto")
+    with pytest.warns(LedgerNoiseWarning, match=r'Say mechanism="exact" for one release') as caught:
+        released = day(path, mechanism="auto")
+    (warning,) = (each.message for each in caught)
+    assert (warning.scale, warning.alone) == (released["scale"][0], alone["scale"][0])
+    assert warning.scale > warning.alone
+    keys = [{each.key for each in one.puffer.certificate.statements} for one in (alone, released)]
+    assert ["for-ledger" in each for each in keys] == [False, True]
+    assert day(path, mechanism="exact")["scale"][0] == warning.alone
+    assert day(path, mechanism="quilt")["scale"][0] == warning.scale
+    steady = {"mechanism": "auto", "chain": [[0.6, 0.4], [0.4, 0.6]], "initial": "any"}  # quilts, whatever is asked
+    assert day(path, **steady)["scale"][0] == day(None, **steady)["scale"][0]
+
+
+def test_what_releases_add_to_a_scale_is_on_plan_and_certificate():
+    for noise, delta, factor in (("laplace", 0.0, "3"), ("gaussian", 1e-6, "1.73205")):
+        asked = {"secret": "group", "public": "score", "epsilon": 1.0, "noise": noise, "delta": delta}
+        plan, one = (PEOPLE.puffer.calibrate(**asked, releases=k) for k in (3, 1))
+        assert plan.scale / one.scale == pytest.approx(float(factor), rel=1e-5)
+        assert f"each scale is {factor} times that of a single release" in " ".join(str(plan).split())
+        said = {each.key: each.text for each in plan.release(PEOPLE).puffer.certificate.statements}
+        assert said["planned-releases"].endswith(f"A scale is {factor} times that of a single release.")
+        assert "times that of" not in str(one)
 
 
 @pytest.mark.parametrize(
