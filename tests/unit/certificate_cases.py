@@ -2,7 +2,6 @@
 
 import functools
 import tempfile
-import tempfile
 import warnings
 from pathlib import Path
 

@@ -24,6 +24,7 @@ from puffer_frames import (
 )
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.numbers.rounding import as_written, up_as_written
+from puffer_frames.verbs import attached
 
 RNG = np.random.default_rng(4)
 ROWS = 300
@@ -262,6 +263,20 @@ def test_a_plan_that_was_withdrawn_is_not_run(path, tmp_path):
     path.unlink()
     with pytest.raises(LedgerError, match="no longer there"):
         plan.puffer.collect()
+
+
+def test_a_release_that_is_out_counts_also_if_it_was_withdrawn_meanwhile(path, tmp_path, monkeypatch):
+    plan = release(path, pl.from_pandas(PEOPLE).lazy())
+    (entry,) = ledger(path)
+    write = attached.sink_plan
+
+    def withdrawn_meanwhile(*given, **options):
+        Ledger(path).withdraw(entry.entry)
+        return write(*given, **options)
+
+    monkeypatch.setattr(attached, "sink_plan", withdrawn_meanwhile)
+    plan.puffer.sink_parquet(tmp_path / "released.parquet")
+    assert [(entry.state, entry.counts) for entry in Ledger(path)] == [("finished", True)]
 
 
 def test_a_line_that_is_cut_off_is_reported_and_skipped(path):

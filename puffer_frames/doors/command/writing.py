@@ -42,8 +42,9 @@ class FileLedger(Ledger):
         self.reserved.append(super().reserve(certificate, frame, known=known))
         return self.reserved[-1]
 
-    def finish(self, entry: str, certificate: Certificate, /) -> None:
+    def finish(self, entry: str, certificate: Certificate, /, *, out: bool = False) -> None:
         """Wait for the file."""
+        del out
         self.drawn[entry] = certificate
 
     @contextmanager
@@ -58,7 +59,7 @@ class FileLedger(Ledger):
         try:
             yield lambda: named.append(True)
             for entry, certificate in self.drawn.items():
-                super().finish(entry, certificate)
+                super().finish(entry, certificate, out=True)
         except BaseException as error:
             certain = not named and not isinstance(error, (KeyboardInterrupt, SystemExit))
             for entry in self.reserved:

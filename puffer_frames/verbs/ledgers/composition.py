@@ -100,12 +100,12 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
     **From certificates**: the epsilons and deltas add of releases by the bounded-column rule, of any columns; of
     releases of one and the same column whose certificates say that they add; and, under the observed frequencies, of
     any one release, or such a group, or what was planned with `releases=`, beside others by the bounded-column rule
-    without delta. A release of several
-    columns by theorem="kantorovich" holds a pairing of rows that bounds every other release of Laplace noise of some of
-    these columns: with scales of the same proportions the epsilons add. Other releases are refused: their epsilons may
-    be far too small. **From the table**: releases of a column with Laplace noise of scales
-    b_r tell as much as one release of scale :math:`1 / \sum_r 1/b_r`, so that all are one release of the columns, whose
-    loss is computed.
+    without delta. A release of several columns by theorem="kantorovich" holds a pairing of rows that bounds every other
+    release of Laplace noise of some of these columns: with scales of the same proportions the epsilons add. Other
+    releases are refused: their epsilons may be far too small. Epsilons and deltas are added in decimals, as they were
+    asked for: three of 0.1 are 0.3. **From the table**: releases of a column with Laplace noise of scales b_r tell as
+    much as one release of scale :math:`1 / \sum_r 1/b_r`, so that all are one release of the columns, whose loss is
+    computed.
 
     References
     ----------

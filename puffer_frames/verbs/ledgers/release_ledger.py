@@ -210,8 +210,10 @@ class Ledger:
             file.append(entry_line(name, "reserved", certificate))
         return name
 
-    def finish(self, entry: str, certificate: Certificate, /) -> None:
+    def finish(self, entry: str, certificate: Certificate, /, *, out: bool = False) -> None:
         """Write down what a reserved release has become; a second time changes nothing.
+
+        Where it is `out` already, it counts again if it was withdrawn meanwhile.
 
         Raises
         ------
@@ -219,7 +221,9 @@ class Ledger:
             Where it was withdrawn, or is no longer there.
         """
         with locked(self.path, what=_FILE) as file:
-            known = self._open(self._records(file.found).get(entry))
+            known = self._records(file.found).get(entry)
+            if known is None or not out:
+                known = self._open(known)
             if known.state != "finished":
                 file.append(entry_line(entry, "finished", certificate))
 
@@ -265,8 +269,8 @@ class Ledger:
         if not waiting:
             return error
         hint = (
-            f"The entry {waiting[-1]} counts, but is not finished. If that release was given to nobody, say so: "
-            f"puffer_frames.Ledger({str(self.path)!r}).withdraw({waiting[-1]!r})."
+            f"Nothing was drawn. The entry {waiting[-1]} is not finished, and counts: if that release was given to "
+            f"nobody, say puffer_frames.Ledger({str(self.path)!r}).withdraw({waiting[-1]!r})."
         )
         return LedgerError(error.what, rule=error.rule, got=error.got, hint=hint)
 
