@@ -161,9 +161,8 @@ def _rename(name: Path, place: Path, *, new: bool) -> None:
     try:
         os.link(name, place)  # as os.rename, but an error where there is a file
     except FileExistsError:
-        if not os.path.samestat(
-            name.lstat(), place.lstat()
-        ):  # a network file system may say so of its own link, asked for twice
+        # a network file system that is asked twice says so of the link that it made
+        if not os.path.samestat(name.lstat(), place.lstat()):
             raise taken() from None
     except OSError:  # a file system without links: the name is taken by an empty file first
         try:
