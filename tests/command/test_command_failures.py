@@ -205,6 +205,7 @@ def test_no_space_is_left(folder, target):
     words = ("release", "many.parquet", target, *ASKED, "--theorem", "bounded", *SPENDING)
     full = call(*words, preexec_fn=small)
     assert full.returncode == 3
+    assert "File too large" in full.stderr
     assert "Traceback" not in full.stderr
     assert set(folder.iterdir()) == before | {folder / "l.jsonl"}
     assert [entry.state for entry in Ledger("l.jsonl")] == ["withdrawn"]
