@@ -35,6 +35,7 @@ from puffer_frames.errors import (
     UncoveredFrameError,
     UnsoundTheoremWarning,
     WeakGuaranteeWarning,
+    WideNoiseWarning,
 )
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import hockey_stick, pure_loss
@@ -147,6 +148,7 @@ __all__ = [
     "Unit",
     "UnsoundTheoremWarning",
     "WeakGuaranteeWarning",
+    "WideNoiseWarning",
     "__version__",
     "aggregate",
     "audit",

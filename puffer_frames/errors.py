@@ -170,6 +170,19 @@ class RareLevelsWarning(PufferWarning):
         )
 
 
+class WideNoiseWarning(PufferWarning):
+    """A column is released with so much noise that it is of little use, or with more than need be."""
+
+    def __init__(self, columns: Sequence[str], /, *, rule: str, got: str, hint: str, reason: str) -> None:
+        self.columns = tuple(columns)
+        """Names of the columns."""
+        self.reason = reason
+        """"constant": one constant is nearer to the values. "mechanism": a channel is. "fit": the fitted model decides.
+        "rows": whole rows are too many to count."""
+        named = ", ".join(map(repr, self.columns[:20])) + (", ..." if len(self.columns) > 20 else "")
+        super().__init__(f"{rule.format(columns=named)}; got {got}.\n\nHint: {hint}")
+
+
 class LedgerWarning(PufferWarning):
     """A line of a ledger is cut off, and skipped: whoever wrote it was stopped."""
 

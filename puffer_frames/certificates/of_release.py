@@ -168,9 +168,10 @@ def _range_text(facts: ReleaseFacts) -> str:
 
 def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
     what, whose = "these columns" if facts.several else "this column", "units" if facts.unit else "records"
-    if facts.coupled:
+    of_a_draw = facts.sampled and facts.repeats.assumed != "any"  # another release may use other rows of a unit
+    if facts.coupled and not of_a_draw:
         yield say("adds-up-rows")
-    elif all(choice.adds_up for choice in facts.choices.values()):
+    elif all(choice.adds_up for choice in facts.choices.values()) and not of_a_draw:
         same = whose + " and listed pairs" * (not isinstance(facts.pairs, str))
         yield say("adds-up", what=what, rows=same, deltas=" and deltas" * (facts.target.delta > 0))
     elif facts.repeats.releases == 1:
@@ -214,6 +215,7 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
         found = choice.published_loss
         if found is not None and found.refutes(Target(epsilon=found.epsilon, delta=facts.target.delta)):
             yield say("refuted", what=shown(name), loss=measured_text(found, delta=facts.target.delta))
+    yield from _of_fits(facts)
     batch = facts.batch
     exceeded = _exceeding(facts) if batch is None else batch.exceeded
     for name, loss in exceeded.items():
@@ -222,6 +224,16 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
         yield say("observed-unknown")
     if batch is not None:
         yield from absent_secrets(batch, of=facts.secrets)
+
+
+def _of_fits(facts: ReleaseFacts) -> Iterator[Statement]:
+    """Of fitted models that are left out, or that decide the noise."""
+    for name, choice in facts.choices.items():
+        if choice.left_out is not None:
+            yield say("fit-left-out", what=shown(name))
+        if "wide fit" in choice.remarks:
+            refuted = ", and the table of the plan refutes it at 95 %" if "refuted fit" in choice.remarks else ""
+            yield say("fit-decides", what=shown(name), refuted=refuted)
 
 
 def absent_secrets(batch: Batch, /, *, of: int) -> Iterator[Statement]:

@@ -177,6 +177,16 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "measured",
         "The published scale of {what} is NOT private under the laws that its theorem assumes: {loss}. It is not used.",
     ),
+    "fit-left-out": (
+        "measured",
+        "The fitted model of {what} is not among the beliefs: the table of the plan refutes it at 95 % "
+        "(Kolmogorov-Smirnov), and it would need more than twice the noise of the observed frequencies.",
+    ),
+    "fit-decides": (
+        "measured",
+        "The fitted model of {what} decides the noise: it needs more than twice that of the observed "
+        "frequencies{refuted}.",
+    ),
     "shares": (
         "measured",
         "The engine has confirmed each column alone for its share of epsilon. The guarantee of a row rests on the "

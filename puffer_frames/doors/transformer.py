@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Self
@@ -86,14 +84,16 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    **Guarantee**: that of `puffer_frames.privatize`, for one release of each record. The same rows, transformed again
-    by the same transformer and plan, get the same noise: there is no second draw to be averaged with the first. Where
-    that cannot be told, it is an error (`transform`). Not covered: a record in several batches (name `row_id`, and it
-    is an error), another transformer, or one that was fitted otherwise. Cross-validation fits a transformer for each
-    part, so each record is released in several of them: release once, then cross-validate a model on the release.
+    **Guarantee**: that of `puffer_frames.privatize`, for one release of each record. The noise is a function of a key,
+    the plan and the rows, so the same rows get the same noise from the transformer and from every copy and pickle of
+    it: there is no second draw to be averaged with the first. With `row_id` each row has one noise, whatever batch it
+    comes in. Without it a batch has one noise in one order, and what cannot be told is an error (`transform`). Not
+    covered: a record in several batches without `row_id`, a record whose values have changed, another transformer, or
+    one that was fitted otherwise. Cross-validation fits a transformer for each part, so each record is released in
+    several of them: release once, then cross-validate a model on the release.
 
-    A clone is unfitted. A copy or a pickle has neither the keys of the noise nor `rng`. It knows by hashes which rows
-    were released before it was made, and refuses them.
+    A clone is unfitted. A copy or a pickle holds the key of the noise, but not `rng`: whoever reads a pickle can
+    subtract the noise from every release. Keep it with the raw table.
 
     **Cost**: `fit` as `calibrate`, `transform` as `Calibration.release` and a hash of each row.
 
@@ -183,10 +183,10 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.certificates_ = []
         self._names_in = table.names
         self._places_out = [place for place, name in enumerate(table.names) if name in out]
-        self._fitted_rows = RowsIdentity.of(table, asked.roles).order
-        self._plan = hashlib.sha256(pickle.dumps(plan)).hexdigest()
+        self._plan = plan.identity()
         if not hasattr(self, "_released"):  # a plan that is made again knows what it has released
             self._released = ReleasedRows()
+        self._fitted_rows = RowsIdentity.of(table, asked.roles, start=self._released.start(self._plan))
         return self
 
     @short_traceback
@@ -208,9 +208,9 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ------
         CalibrationError
             For rows with a secret that the plan does not know, and where the loss under their own frequencies is more
-            than was asked for, unless `allow_drift`. For rows that were released before and come in another order, have
-            fewer than 32 different ones and no `row_id`, or were released before this copy of the transformer was
-            made; and for some rows of an earlier batch, by their `row_id`.
+            than was asked for, unless `allow_drift`. For the `row_id` of an earlier row with other values. Without
+            `row_id` for earlier rows in another order, for those of an earlier batch of fewer than 32 different rows,
+            and in a copy of the transformer (a pickle, a deep copy, another process) for all but the fitted rows.
         ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError
             As `Calibration.release`.
         """
@@ -220,8 +220,8 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             released = self._draw(frame)
         else:
             table, asked = self._asked(frame, self.calibration_)
-            rows = RowsIdentity.of(table, asked.roles)
-            with self._released.drawing(self._plan, rows, fitted=rows.order == self._fitted_rows) as drawn:
+            rows = RowsIdentity.of(table, asked.roles, start=self._released.start(self._plan))
+            with self._released.drawing(self._plan, rows, fitted=self._fitted_rows) as drawn:
                 released = self._draw(frame, **drawn)
         certificate = certificate_of(released)
         self.certificates_.append(certificate)

@@ -82,17 +82,23 @@ class Purpose(Enum):
     REFINEMENT = ("refinement word", "refinement pair")
     """Less noise on values that were released, with a key for many releases; the name is the fingerprint of the release
     that is refined, which part of the draw it is, and the column."""
+    ROWS_OF_A_PLAN = ("rows word", "rows pair")
+    """The key of some rows, from the key of a transformer; the name is their plan, and what is told of the rows."""
 
 
 class ReleaseKey:
-    """The 256 secret bits of one release, in memory only: never printed, written or part of a certificate."""
+    """The 256 secret bits of one release: never printed or part of a certificate.
 
-    __slots__ = ("_key",)
+    With `numbers` the key is for the rows of one frame in memory, whose noise follows these numbers in place of those
+    that the frame gives them.
+    """
 
-    def __init__(self, key: bytes, /) -> None:
+    __slots__ = ("_key", "numbers")
+
+    def __init__(self, key: bytes, /, *, numbers: Numbers | None = None) -> None:
         if len(key) != KEY_BYTES:
             raise ValueError(f"a key must have {KEY_BYTES} bytes; got {len(key)}.")
-        self._key = bytes(key)
+        self._key, self.numbers = bytes(key), numbers
 
     @classmethod
     def of(cls, rng: RandomSource | ReleaseKey, /) -> ReleaseKey:
@@ -129,6 +135,10 @@ class ReleaseKey:
             for label in purpose.value
         )
         return first, second
+
+    def of_rows(self, told: str, /, *, numbers: Numbers | None = None) -> ReleaseKey:
+        """The key of the release of some rows, by their plan and what is told of them."""
+        return ReleaseKey(self.derive(Purpose.ROWS_OF_A_PLAN, told)[0], numbers=numbers)
 
     def permutation(self, n: int, /) -> NDArray[np.intp]:
         """A random order of n rows: rows sorted by a random word, drawn anew where two words are equal."""

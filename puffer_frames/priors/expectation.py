@@ -9,7 +9,7 @@ import numpy as np
 from puffer_frames.priors.prior import FloatArray
 
 NARROWEST = 1e-6
-"""A component this narrow, in standard deviations of the data, is an atom."""
+"""A component this narrow, in standard deviations of the data, is an atom, unless values lie closer together."""
 _WIDEST = 50.0
 """Logarithm of the standard deviation after a leap."""
 _TINY = float(np.finfo(np.float64).tiny)
@@ -19,7 +19,15 @@ Components: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 
 
 def climb(
-    x: FloatArray, p: FloatArray, start: Components, /, *, lightest: float, tolerance: float, most_steps: int
+    x: FloatArray,
+    p: FloatArray,
+    start: Components,
+    /,
+    *,
+    lightest: float,
+    tolerance: float,
+    most_steps: int,
+    narrowest: float = NARROWEST,
 ) -> Components:
     """Steps of EM until one changes the likelihood by less than the tolerance, with a leap after every two.
 
@@ -30,7 +38,7 @@ def climb(
     while True:
         states, likelihoods = [now], list[float]()
         while len(states) < 3:
-            likelihood, following = em_step(x, p, *states[-1])
+            likelihood, following = em_step(x, p, *states[-1], narrowest=narrowest)
             steps += 1
             if (likelihoods and abs(likelihood - likelihoods[-1]) < tolerance) or steps >= most_steps:
                 return _without_light(following, lightest)
@@ -40,8 +48,8 @@ def climb(
                 continue
             states.append(following)
             likelihoods.append(likelihood)
-        leap, length = _leap(*states, farthest=farthest)
-        reached, following = em_step(x, p, *leap)
+        leap, length = _leap(*states, farthest=farthest, narrowest=narrowest)
+        reached, following = em_step(x, p, *leap, narrowest=narrowest)
         steps += 1
         if reached >= likelihoods[-1]:
             now, farthest = following, 4.0 * farthest if length == farthest else farthest
@@ -55,7 +63,9 @@ def _without_light(components: Components, lightest: float) -> Components:
     return components if kept.all() else (weights[kept] / weights[kept].sum(), means[kept], stds[kept])
 
 
-def _leap(first: Components, second: Components, third: Components, *, farthest: float) -> tuple[Components, float]:
+def _leap(
+    first: Components, second: Components, third: Components, *, farthest: float, narrowest: float
+) -> tuple[Components, float]:
     """Where two steps lead to, in log weights, means and log standard deviations, and how many steps far that is."""
     at = [np.array((np.log(np.maximum(w, _TINY)), m, np.log(s))) for w, m, s in (first, second, third)]
     step, change = at[1] - at[0], at[2] - 2.0 * at[1] + at[0]
@@ -63,11 +73,18 @@ def _leap(first: Components, second: Components, third: Components, *, farthest:
     length = min(max(1.0, float(np.linalg.norm(step)) / size), farthest) if size > 0 else 1.0
     weights, means, stds = at[0] + 2.0 * length * step + length**2 * change
     weights = np.exp(weights - weights.max())
-    return (weights / weights.sum(), means, np.maximum(np.exp(np.minimum(stds, _WIDEST)), NARROWEST)), length
+    return (weights / weights.sum(), means, np.maximum(np.exp(np.minimum(stds, _WIDEST)), narrowest)), length
 
 
 def em_step(
-    x: FloatArray, p: FloatArray, weights: FloatArray, means: FloatArray, stds: FloatArray, /
+    x: FloatArray,
+    p: FloatArray,
+    weights: FloatArray,
+    means: FloatArray,
+    stds: FloatArray,
+    /,
+    *,
+    narrowest: float = NARROWEST,
 ) -> tuple[float, Components]:
     """Mean log-likelihood (up to a constant) and the parameters after one E-step and one M-step."""
     z = (x - means[:, None]) / stds[:, None]
@@ -84,5 +101,5 @@ def em_step(
     # Moments about the old mean in units of the old width: no cancellation for narrow components far out.
     shift = (shares * z).sum(axis=1) / claimed
     variances = (shares * squares).sum(axis=1) / claimed - shift**2
-    widths = np.maximum(stds * np.sqrt(np.maximum(variances, 0)), NARROWEST)
+    widths = np.maximum(stds * np.sqrt(np.maximum(variances, 0)), narrowest)
     return likelihood, (weights, means + stds * shift, widths)

@@ -6,10 +6,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import betainccinv, betaincinv
+from scipy.special import betainccinv, betaincinv, ndtr
 
 from puffer_frames.priors.law_set import LawSet
-from puffer_frames.priors.prior import FloatArray, IndexArray, middles
+from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, middles
 from puffer_frames.priors.summary import Counts
 
 RATIO = 1.1
@@ -97,3 +97,23 @@ def _pieces(levels: FloatArray, above: FloatArray) -> tuple[IndexArray, FloatArr
 def confidence_left(confidence: float, /, *, secrets: int) -> float:
     """Probability that the band of one of so many secrets may miss."""
     return math.nextafter((1 - confidence) / secrets, 0.0)
+
+
+def is_refuted(law: Prior, counts: Counts, /, *, laws: int = 1) -> bool:
+    r"""Whether a sample is further from a law than 5 % of all samples of it are, where so many laws are asked about.
+
+    .. math:: \max_i |F(e_i) - F_n(e_i)| > \sqrt{\log(40\, l) / (2 n)}
+
+    for l laws and n records. The e_i lie half way between neighbouring values, so that rounded values refute nothing.
+    By the inequality of Dvoretzky, Kiefer, Wolfowitz and Massart the chance to refute any of l laws that the samples
+    are of is at most 5 %. A law that was fitted to the sample is nearer to it.
+    """
+    values, often = counts
+    edges, size = values[:-1] / 2 + values[1:] / 2, float(often.sum())
+    if not edges.size:
+        return False
+    below = np.zeros(edges.size)
+    for weight, mean, std in zip(law.weights, law.means, law.stds, strict=True):
+        below += weight * (ndtr((edges - mean) / std) if std else edges >= mean)
+    distance = float(np.abs(below - np.cumsum(often)[:-1] / size).max())
+    return distance > math.sqrt(math.log(40 * laws) / (2 * size))

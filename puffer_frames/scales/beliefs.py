@@ -16,7 +16,7 @@ from puffer_frames.loss.engine import Laws
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.progress import watched
 from puffer_frames.papers.catalogue import BERNOULLI, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION, Theorem
-from puffer_frames.priors.fitting import common_variance_preferred, fit_best, fit_mixture
+from puffer_frames.priors.fitting import common_variance_preferred, fit_best, fit_finer, fit_mixture
 from puffer_frames.priors.law_set import WIDEST, is_too_wide
 from puffer_frames.priors.moments import group_moments
 from puffer_frames.priors.prior import FloatArray, Prior, Secret, gaussian_priors
@@ -27,6 +27,7 @@ from puffer_frames.scales.observed import Belief, observed_belief
 FEW_VALUES = 256
 """Up to this many distinct values the observed frequencies are the model."""
 MOST_COMPONENTS = 5
+FINER = "gmm, more components"
 _FITS = "mixtures per secret"
 ONLY = "only"
 """Beside a mapping: no other belief than the mappings."""
@@ -51,7 +52,8 @@ def learn(
     counts : mapping of secret to (values, counts)
         Distinct values and how often each occurs.
     theorem : str
-        A name of the catalogue, or "auto": two values, bernoulli; at most 256, or more than 100 secrets,
+        A name of the catalogue; `FINER`, for gmm with more components than 5 where BIC asks for them; or "auto": two
+        values, bernoulli; at most 256, or more than 100 secrets,
         kantorovich; else Gaussian mixtures
         with the number of components of the smallest BIC: translation where every secret has one and a common
         variance has the smaller BIC, gaussian where every secret has one, gmm else.
@@ -63,6 +65,8 @@ def learn(
         How far a value may be from the one it was counted as; the observed frequencies are known up to it.
     """
     empirical = observed_belief(counts, radius=radius)
+    if theorem == FINER:
+        return MIXTURE, _finer_mixtures(counts), empirical
     if theorem == "auto":
         values = _different(counts)
         if (values <= FEW_VALUES or len(counts) > MANY_SECRETS) and components is None:
@@ -277,6 +281,14 @@ def _mixtures(counts: Mapping[Secret, Counts], components: int | None) -> dict[S
     if components is None:
         return {s: fit_best(*pair, most=MOST_COMPONENTS)[0] for s, pair in watched(counts.items(), label=_FITS)}
     return {s: fit_mixture(*pair, components=components) for s, pair in watched(counts.items(), label=_FITS)}
+
+
+def _finer_mixtures(counts: Mapping[Secret, Counts]) -> dict[Secret, Prior]:
+    found = dict[Secret, Prior]()
+    for secret, pair in watched(counts.items(), label=_FITS):
+        fits = (fit_best(*pair, most=MOST_COMPONENTS), fit_finer(*pair))
+        found[secret] = min(fits, key=lambda fit: fit[1])[0]
+    return found
 
 
 def _pooled(stds: FloatArray, counts: Mapping[Secret, Counts]) -> FloatArray:

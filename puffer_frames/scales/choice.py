@@ -57,10 +57,14 @@ class Choice:
     adds_up: bool
     """Whether the scale rests on an almost-sure coupling under every belief, so that epsilons of releases add."""
     remarks: frozenset[str] = frozenset()
-    """What its statements say of it beside: "upper bound", "pure only", "group noise", "by delta"."""
+    """What its statements say of it beside: "upper bound", "pure only", "group noise", "by delta"; of a fitted model
+    that needs more than twice the noise of the observed frequencies "wide fit", and where the table refutes it, too,
+    "refuted fit"."""
 
     # Of a column
 
+    left_out: float | None = None
+    """Scale that the fitted model needs, where it is left out of the beliefs since the table refutes it."""
     priors: Belief = field(default_factory=dict)
     """The priors that the theorem assumes."""
     beliefs: Mapping[str, Laws | Sequence[Laws]] = field(default_factory=dict)

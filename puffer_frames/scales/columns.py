@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from typing import cast
 
@@ -20,17 +21,24 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.rounding import subtract_up, up
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.bounded import bounded_scales
-from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
+from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, MIXTURE, PUBLISHED_FOR, Theorem
 from puffer_frames.papers.gaussian import translation_scale
 from puffer_frames.papers.kantorovich import kantorovich_scale
 from puffer_frames.priors.law_set import LawSet, is_too_wide
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret, observed_priors
+from puffer_frames.priors.rank_band import is_refuted
 from puffer_frames.priors.summary import Counts, extent_of
-from puffer_frames.scales.beliefs import BeliefEntry, clipped_to, learn, name_beliefs
+from puffer_frames.scales.beliefs import FINER, BeliefEntry, clipped_to, learn, name_beliefs
 from puffer_frames.scales.choice import Choice, Proposal, choose, measure, require_noise
 from puffer_frames.scales.learned import Population
 from puffer_frames.scales.observed import Belief
+from puffer_frames.scales.search import smallest_scale_of
+
+_WIDE = 2.0
+"""A fitted model that needs more than so many times the noise of the observed frequencies is looked at again."""
+_REFITTED_SECRETS = 3
+"""With more secrets than this the search under mixtures of many components takes minutes."""
 
 
 def choose_column(
@@ -75,9 +83,67 @@ def choose_column(
     CalibrationError
         As `choose`.
     """
-    chosen, assumed, empirical = learn(
-        counts, theorem=theorem, components=components, coupled=noise.coupled_only, radius=radius
+    choose_for = partial(
+        _choose_for,
+        counts,
+        target,
+        noise=noise,
+        pairs=pairs,
+        beliefs=beliefs,
+        domain=domain,
+        extent=extent,
+        radius=radius,
+        calibration=calibration,
+        allow_zero_noise=allow_zero_noise,
+        rows=rows,
     )
+    learn_as = partial(learn, counts, components=components, coupled=noise.coupled_only, radius=radius)
+    model = learn_as(theorem=theorem)
+    choice = choose_for(model)
+    asked = noise.unrounded(target)
+    if model[0].discrete or "fitted" not in choice.beliefs or not _is_wide(choice, asked, pairs=pairs, noise=noise):
+        return choice
+    needed = choice.scale_per_belief["fitted"]
+    auto = theorem in ("auto", MIXTURE.name) and components is None and not noise.coupled_only
+    if auto and len(counts) <= _REFITTED_SECRETS:
+        model = learn_as(theorem=FINER)
+        choice = choose_for(model)
+        if not _is_wide(choice, asked, pairs=pairs, noise=noise):
+            return choice
+        needed = choice.scale_per_belief["fitted"]
+    if not any(is_refuted(law, counts[secret], laws=len(counts)) for secret, law in model[1].items()):
+        return replace(choice, remarks=choice.remarks | {"wide fit"})
+    if theorem == "auto" and calibration == "exact" and "empirical" in choice.beliefs:
+        return replace(choose_for(learn_as(theorem=KANTOROVICH.name)), left_out=needed)
+    return replace(choice, remarks=choice.remarks | {"wide fit", "refuted fit"})
+
+
+def _is_wide(choice: Choice, asked: Target, /, *, pairs: Pairs, noise: Noise) -> bool:
+    """Whether the fitted model needs more than twice the noise of the observed frequencies."""
+    observed = choice.scale_per_belief.get("empirical")
+    if observed is None:
+        observed = smallest_scale_of(privacy_loss(choice.empirical, pairs=pairs, noise=noise), asked)
+    return choice.scale_per_belief["fitted"] > _WIDE * observed
+
+
+def _choose_for(
+    counts: Mapping[Secret, Counts],
+    target: Target,
+    model: tuple[Theorem, Belief, Belief],
+    /,
+    *,
+    noise: Noise,
+    pairs: Pairs,
+    beliefs: Sequence[BeliefEntry],
+    domain: Bounds | None,
+    extent: Bounds,
+    radius: float,
+    calibration: str,
+    allow_zero_noise: bool,
+    rows: int,
+) -> Choice:
+    """The scale of one column, where the theorem, its priors and the observed frequencies are known."""
+    chosen, assumed, empirical = model
     bounds = clipped_to(beliefs, domain=domain, extent=extent)
     covered = name_beliefs(
         beliefs, fitted=assumed, empirical=empirical, model=chosen.model, counts=counts, bounds=bounds, radius=radius

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
@@ -12,101 +13,109 @@ import numpy as np
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.local.identity import FEWEST, RowsIdentity
-from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.noise.stream import KEY_BYTES, Numbers, Purpose, ReleaseKey
 
-PICKLED = "a copy or pickle of a transformer does not hold the key of the noise"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Release:
-    """Rows that were released, and the key of their noise; no key in what was copied or pickled."""
-
-    identity: RowsIdentity
-    key: ReleaseKey | None
+_ONCE = "A second draw of noise could be averaged with the first: name row_id, or use the earlier release."
 
 
 class ReleasedRows:
-    """Which rows were released by which plan. The keys stay in the memory of this process.
+    """The key of the noise of one transformer, and which rows were released by which plan.
 
+    The noise is a function of the key, the plan and the rows: numbered rows have one noise each, whatever batch they
+    come in; other rows have one per batch in one order. A copy has the same key, so it gives the same noise. It does
+    not know what the other copies have released, so it takes no rows of which that alone would tell.
     Releases of one transformer follow one another, also those of several threads.
     """
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], _Release] = {}
+        self._root = secrets.token_bytes(KEY_BYTES)
+        self._orders: dict[tuple[str, str], str] = {}
+        self._rows_of_numbers: dict[str, list[tuple[Numbers, Numbers]]] = {}
+        self._process: int | None = os.getpid()
         self._lock = Lock()
 
-    @contextmanager
-    def drawing(self, plan: str, rows: RowsIdentity, /, *, fitted: bool) -> Iterator[dict[str, Any]]:
-        """Options for a release of these rows: its key as `rng`, the one that they had, or a fresh one.
+    def start(self, plan: str, /) -> int:
+        """A secret number at which the hashes of numbered rows start, so that nobody can make two of them equal."""
+        stream = ReleaseKey(self._root).stream(Purpose.ROWS_OF_A_PLAN, f"{plan} start")
+        return int(stream.words(range(1))[0])
 
-        With the one that they had it is no further release, and no ledger is told. A release that fails leaves no key.
+    @contextmanager
+    def drawing(self, plan: str, rows: RowsIdentity, /, *, fitted: RowsIdentity) -> Iterator[dict[str, Any]]:
+        """Options for a release of these rows: the key of their noise as `rng`.
+
+        A repetition is no further release, and no ledger is told. A release that fails is not remembered.
 
         Parameters
         ----------
         plan : str
-            Which plan it is: two plans never share a key.
+            Which plan it is: two plans never share noise.
         rows : RowsIdentity
-        fitted : bool
-            Whether they are the rows that the plan was made from, in their order.
+        fitted : RowsIdentity
+            The rows that the plan was made from.
 
         Raises
         ------
         CalibrationError
-            For rows that were released before and now come in another order, or that other records may well share, or
-            whose key is not here; and for a row number that was released with other rows.
+            For a row number that was released with another row, and for rows without numbers whose noise the order, or
+            what other copies have released, would decide.
         """
         with self._lock:
-            found = self._known.get((plan, rows.rows))
-            if found is not None:
-                yield {"rng": _again(found, rows, fitted=fitted), "ledger": None}
-                return
-            self._require_new_numbers(plan, rows)
-            key = ReleaseKey.of(None)
-            yield {"rng": key}
-            self._known[plan, rows.rows] = _Release(identity=rows, key=key)
+            order = self._orders.get((plan, rows.rows))
+            if rows.numbers is not None and rows.words is not None:
+                self._require_equal_rows(plan, rows.numbers, rows.words)
+                key = ReleaseKey(self._root).of_rows(plan, numbers=rows.words)
+            else:
+                self._require_one_order(rows, order, fitted)
+                key = ReleaseKey(self._root).of_rows(f"{plan} {rows.order}")
+            yield {"rng": key} | ({"ledger": None} if order is not None else {})
+            if order is None:
+                self._orders[plan, rows.rows] = rows.order
+                if rows.numbers is not None and rows.words is not None:
+                    by_number = np.argsort(rows.numbers)
+                    known = self._rows_of_numbers.setdefault(plan, [])
+                    known.append((rows.numbers[by_number], rows.words[by_number]))
 
-    def _require_new_numbers(self, plan: str, rows: RowsIdentity) -> None:
-        if rows.numbers is None:
-            return
-        for (own, _), release in self._known.items():
-            numbers = release.identity.numbers
-            if own == plan and numbers is not None and _meet(numbers, rows.numbers):
+    def _require_equal_rows(self, plan: str, numbers: Numbers, words: Numbers) -> None:
+        """Raise where a number was released with another row, or two rows would have the noise of one."""
+        for known, known_words in self._rows_of_numbers.get(plan, []):
+            places = np.minimum(np.searchsorted(known, numbers), known.size - 1)
+            if ((known[places] == numbers) & (known_words[places] != words)).any():
                 raise _refused(
-                    "rows that were not released before, or all rows of an earlier release as they were",
-                    "some that were, by their row_id",
-                    "Take these rows from the earlier release; number different records differently.",
+                    "rows that were not released before, or rows as they were",
+                    "another row with the row_id of one that was",
+                    "Number different records differently; a record that has changed needs a plan of its own.",
                 )
+        if np.unique(words).size < words.size:  # by chance: once in some 10^5 tables of 10^7 rows
+            raise _refused("ones that a hash tells apart", "two that it does not", "Fit the transformer again.")
+
+    def _require_one_order(self, rows: RowsIdentity, order: str | None, fitted: RowsIdentity) -> None:
+        """Raise unless the noise of these rows, which have no numbers, is the only one that any copy gives them."""
+        if rows.order == fitted.order:
+            return
+        if rows.rows == fitted.rows:
+            raise _refused("in the order in which they were fitted", "the same rows in another order", _ONCE)
+        if self._process != os.getpid():
+            raise _refused(
+                "the fitted ones in their order, or numbered by row_id, in a copy of a transformer (pickled, deep-"
+                "copied, or of another process)",
+                "others",
+                "Another copy may have released them: name row_id, and each row has the same noise in all copies.",
+            )
+        if order not in (None, rows.order):
+            raise _refused("in the order in which they were released before", "the same rows in another order", _ONCE)
+        if order is not None and not rows.telling:
+            raise _refused(
+                f"ones that were not released before, or at least {FEWEST} different ones, or numbered by row_id",
+                "rows that were, with fewer",
+                "They may be other records, and equal noise would tell that they are alike: name row_id.",
+            )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_known": {place: replace(release, key=None) for place, release in self._known.items()}}
+        return {"_root": self._root, "_orders": self._orders, "_rows_of_numbers": self._rows_of_numbers}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._known, self._lock = state["_known"], Lock()
-
-
-def _meet(first: Any, second: Any) -> bool:
-    return bool(np.isin(first, second, assume_unique=True).any())
-
-
-def _again(found: _Release, rows: RowsIdentity, *, fitted: bool) -> ReleaseKey:
-    """The key of a release, for the same rows."""
-    if found.key is None:
-        raise _refused("ones that were not released before", "rows that were", f"Use that release: {PICKLED}.")
-    if rows.numbers is not None:  # the noise of a row follows its number, wherever it stands
-        return found.key
-    if rows.order != found.identity.order:
-        raise _refused(
-            "in the order in which they were released before",
-            "the same rows in another order",
-            "A second draw of noise could be averaged with the first: sort the release, or name row_id.",
-        )
-    if not (rows.telling or fitted):
-        raise _refused(
-            f"ones that were not released before, or at least {FEWEST} different ones, or numbered by row_id",
-            "rows that were, with fewer",
-            "They may be other records, and equal noise would tell that they are alike: name row_id.",
-        )
-    return found.key
+        self.__dict__.update(state)
+        self._process, self._lock = None, Lock()
 
 
 def _refused(rule: str, got: str, hint: str) -> CalibrationError:

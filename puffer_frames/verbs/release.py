@@ -7,6 +7,7 @@ from puffer_frames.frames.table import library_of, open_table
 from puffer_frames.verbs.calibrating.calibration import Calibration
 from puffer_frames.verbs.calibrating.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.calibrating.channels import calibrate_levels, privatize_levels
+from puffer_frames.verbs.plans.cautions import warn_of_wide_noise
 from puffer_frames.verbs.plans.channel_plan import channel_of
 from puffer_frames.verbs.plans.plan import Plan
 from puffer_frames.verbs.releasing.rows import release_rows
@@ -180,6 +181,11 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         For secrets of fewer than 20 rows.
     RareLevelsWarning
         For labels of fewer than 5 rows; its attribute `levels` says which they are.
+    WideNoiseWarning
+        Where a constant in place of every value of a column has a smaller error than its noise; where the default
+        noise of one column has a larger error than a channel; where a fitted model needs more than twice the noise of
+        the observed frequencies; and where several columns have too many different rows to be counted together. Its
+        attributes `columns` and `reason` say which.
     UnsoundTheoremWarning
         For calibration="theorem", where the published scale is not private under the priors that it assumes.
 
@@ -238,7 +244,9 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     rows = table.complete(request.counting(asked.roles), nulls=request.nulls, layout=asked.layout)
     seen = RowsSeen.of(rows, request)
     counts = seen.rows_of_secrets(len(request.secret), given=request.given is not None)
-    return release_rows(Plan.of(request, seen), rows, asked, frame=frame, rows_per_secret=counts)
+    plan = Plan.of(request, seen)
+    warn_of_wide_noise(plan)
+    return release_rows(plan, rows, asked, frame=frame, rows_per_secret=counts)
 
 
 @takes(CalibrateArguments)
@@ -279,4 +287,6 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
     request, frame, table = with_merged(with_labels(request, table), frame, table)
     request = with_units(read_other_tables(request), table)
     rows = table.complete(request.roles(), nulls=request.nulls, layout=None)
-    return Calibration.of(request, rows, library=library_of(frame), kinds=kinds_of(table, request))
+    found = Calibration.of(request, rows, library=library_of(frame), kinds=kinds_of(table, request))
+    warn_of_wide_noise(found.plan)
+    return found

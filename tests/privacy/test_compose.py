@@ -82,6 +82,47 @@ def test_coupled_releases_of_one_column_add():
             compose(pair)
 
 
+def translated(**options):
+    return release(theorem="translation", beliefs="fitted", **options)
+
+
+def test_laws_of_clipped_values_are_others():
+    """Certified 2 for both together, with a loss of 2.199 under the laws that the first one names."""
+    ends = {"score": (2, 4)}
+    assert compose([translated(domain=ends), translated(domain=ends)]).epsilon == pytest.approx(0.6)
+    for others in (
+        [translated(), translated(domain=ends)],
+        [translated(domain=ends), translated(domain={"score": (1, 4)})],
+    ):
+        with pytest.raises(CalibrationError, match="clipped in some of them"):
+            compose(others)
+
+
+def test_a_column_of_labels_is_another_than_one_of_numbers():
+    """Of x in 0 and .001, beside y, as numbers and then as labels: the exact loss of the labels is 1."""
+    places = [
+        (s, x, k % 10)
+        for s, rows in (("a", (50, 10)), ("b", (10, 50)))
+        for x, n in zip((0, 0.001), rows)
+        for k in range(n)
+    ]
+    frame = pd.DataFrame(places, columns=["group", "x", "y"]).sample(frac=1, random_state=0, ignore_index=True)
+    labels, coarse = frame.assign(x=frame["x"].astype(str)), frame.assign(x=(frame.index % 3).astype(str))
+    numbers = release(["x", "y"], frame, theorem="kantorovich", weights={"x": 1, "y": 1})
+    assert compose([numbers, release(["x", "y"], frame)]).epsilon < 10
+    text = release(["x", "y"], labels, epsilon=1.0, weights={"x": 1.0, "y": 1e-9})
+    with pytest.raises(CalibrationError, match="randomness of the values"):
+        compose([numbers, text])
+    with pytest.raises(CalibrationError, match="randomness of the values"):  # nor is one of other labels
+        compose([release(["x", "y"], coarse, theorem="kantorovich"), text])
+
+
+def test_other_values_of_the_secret():
+    coarse = PEOPLE.assign(group=PEOPLE["group"].replace("c", "b"))
+    with pytest.raises(CalibrationError, match="different values of the secret"):
+        compose([bounded(), bounded(frame=coarse)])
+
+
 def of_other_rows():
     """A plan of wider values: noise for the range of these rows need not hide them."""
     plan = PEOPLE.assign(score=PEOPLE["score"] * 5).puffer.calibrate(secret="group", public="score", epsilon=0.3)

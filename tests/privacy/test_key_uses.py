@@ -23,7 +23,8 @@ USE = st.tuples(st.sampled_from(Purpose), NAME)
 
 
 def test_all_purposes_are_listed():
-    assert {purpose.name for purpose in Purpose} == {"NOISE", "ORDER", "ROW_OF_A_UNIT", "REFINEMENT"}
+    names = {"NOISE", "ORDER", "ROW_OF_A_UNIT", "REFINEMENT", "ROWS_OF_A_PLAN"}
+    assert {purpose.name for purpose in Purpose} == names
     assert len(set(LABELS)) == len(LABELS) == 2 * len(Purpose)
     assert not [label for label in LABELS if "\0" in label]
 

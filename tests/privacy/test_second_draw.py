@@ -67,9 +67,12 @@ def test_other_rows_share_no_noise():
 def test_another_order_is_refused():
     transformer = made().fit(FRAME)
     transformer.transform(FRAME)
-    refused(transformer, FRAME[::-1], "in the order in which they were released before")
+    refused(transformer, FRAME[::-1], "in the order in which they were fitted")
     transformer.transform(FRAME.assign(id=0))  # a column that is not read makes no other rows
-    assert len(transformer._released._known) == 1
+    assert len(transformer._released._orders) == 1
+    refused(made().fit(FRAME), FRAME[::-1], "in the order in which they were fitted")  # a copy may have released them
+    transformer.transform(FRAME.iloc[:100])
+    refused(transformer, FRAME.iloc[99::-1], "in the order in which they were released before")
 
 
 def test_a_release_that_fails_leaves_nothing_behind():
@@ -77,7 +80,7 @@ def test_a_release_that_fails_leaves_nothing_behind():
     part = FRAME[(FRAME["score"] > 50) == (FRAME["group"] == "a")]
     refused(transformer, part, "must be within epsilon")
     refused(transformer, part[::-1], "must be within epsilon")
-    assert not transformer._released._known
+    assert not transformer._released._orders
 
 
 def test_few_different_rows_may_be_other_records():
@@ -113,25 +116,80 @@ def test_numbered_rows_have_their_noise_in_any_order():
     assert second[::-1].reset_index(drop=True).equals(first)
 
 
-def test_some_numbered_rows_of_another_batch_are_refused():
+def test_a_numbered_row_has_one_noise_in_every_batch():
+    transformer = made(row_id="id", keep="id").fit(FRAME)
+    whole = transformer.transform(FRAME).set_index("id")["score"]
+    for rows in (slice(0, 1), slice(0, 100), slice(90, 150), slice(399, 0, -3)):
+        part = transformer.transform(FRAME.iloc[rows]).set_index("id")["score"]
+        assert part.equals(whole[part.index])
+
+
+def test_a_number_of_another_row_is_refused():
+    """Equal noise on two values would tell their difference, and new noise would be a second draw."""
     transformer = made(row_id="id").fit(FRAME)
     transformer.transform(FRAME.iloc[:100])
-    refused(transformer, FRAME.iloc[90:150], "by their row_id")
-    refused(transformer, FRAME.assign(score=FRAME["score"] + 1), "by their row_id")
-    transformer.transform(FRAME.iloc[100:150])
+    refused(transformer, FRAME.assign(score=FRAME["score"] + 1), "with the row_id of one that was")
+    refused(transformer, FRAME.assign(group=FRAME["group"][::-1].to_numpy()), "with the row_id of one that was")
+    changed = made(row_id="id").fit(FRAME)
+    elsewhere = pickle.loads(pickle.dumps(changed))
+    first = changed.transform(FRAME)["score"]
+    second = elsewhere.transform(FRAME.assign(score=FRAME["score"] + 1))["score"]
+    assert not np.any(np.abs(second - first - 1) < 1e-6)
+
+
+COPIES = pytest.mark.parametrize("copied", [lambda t: pickle.loads(pickle.dumps(t)), copy.deepcopy, copy.copy])
+
+
+@COPIES
+def test_a_copy_gives_the_noise_that_the_rows_have(copied):
+    transformer = made().fit(FRAME)
+    before = copied(transformer)
+    released = transformer.transform(FRAME)
+    for again in (before, copied(transformer), copied(before)):
+        assert again.transform(FRAME).equals(released)
+        refused(again, FRAME[::-1], "in the order in which they were fitted")
+
+
+@pytest.mark.parametrize("options", [{}, {"mechanism": "channel"}, {"noise": "gaussian", "delta": 1e-5}])
+def test_a_copy_that_is_fitted_again_has_the_plan(options):
+    transformer = made(**options).fit(FRAME)
+    released = transformer.transform(FRAME)
+    again = pickle.loads(pickle.dumps(transformer)).fit(pl.DataFrame(FRAME))
+    assert again.transform(FRAME).equals(released)
+
+
+@COPIES
+def test_a_copy_gives_numbered_rows_their_noise(copied):
+    transformer = made(row_id="id", keep="id").fit(FRAME)
+    part = FRAME.iloc[7:200]
+    before = copied(transformer)
+    released = transformer.transform(part)
+    assert before.transform(part).equals(released)
+    assert copied(before).transform(part[::-1])[::-1].reset_index(drop=True).equals(released)
 
 
 @pytest.mark.parametrize("copied", [lambda t: pickle.loads(pickle.dumps(t)), copy.deepcopy])
-def test_copies_hold_no_key(copied):
-    transformer = made(rng=None).fit(FRAME)
+def test_a_copy_refuses_rows_that_another_copy_may_have_released(copied):
+    again = copied(made().fit(FRAME))
+    refused(again, FRAME.iloc[:100], "in a copy of a transformer")
+    refused(again, FRAME.iloc[:1], "in a copy of a transformer")
+
+
+def test_another_process_is_a_copy(monkeypatch):
+    transformer = made().fit(FRAME)
+    monkeypatch.setattr("puffer_frames.verbs.once.os.getpid", lambda: -1)
+    refused(transformer, FRAME.iloc[:100], "in a copy of a transformer")
     transformer.transform(FRAME)
-    (release,) = transformer._released._known.values()
-    secret = release.key._key
-    assert secret not in pickle.dumps(transformer)
-    again = copied(transformer)
-    refused(again, FRAME, "not released before")
-    again.transform(FRAME.iloc[:100])
-    assert transformer.transform(FRAME).shape == (400, 1)
+
+
+def test_equal_numbers_are_the_same_rows():
+    table = FRAME.assign(score=np.where(FRAME["score"] < 50, 0.0, FRAME["score"]))
+    for option in ({}, {"row_id": "id"}):
+        transformer = made(**option).fit(table)
+        released = transformer.transform(table)
+        for score in (np.where(table["score"] == 0, -0.0, table["score"]), table["score"].astype("int32")):
+            assert transformer.transform(table.assign(score=score)).equals(released)
+        assert transformer.transform(pl.DataFrame(table)).to_pandas().equals(released)
 
 
 def test_copies_hold_no_seed():

@@ -205,6 +205,8 @@ TABLE = {
     "joint-delta": lambda c, name: by_delta(c),
     "joint-any-law": lambda c, name: rows(c) and not strata(c),
     "joint-rule": lambda c, name: columns(c),
+    "fit-left-out": lambda c, name: False,
+    "fit-decides": lambda c, name: False,
     "shares": lambda c, name: columns(c),
     "secrets-each": lambda c, name: c.get("secrets") == "each",
     "listed-pairs": lambda c, name: is_release(c) and "pairs" in c,

@@ -51,6 +51,7 @@ def test_every_kind_of_error_and_warning_is_on_the_page():
     assert met_with == kinds - {
         errors.PufferError,
         errors.PufferWarning,
+        errors.WideNoiseWarning,  # tests/unit/test_wide_noise.py
         errors.CallError,
     }  # which speaks as Python does
 

@@ -40,7 +40,7 @@ def test_the_table_names_every_sentence():
 
 def test_every_sentence_is_rendered():
     shown = {statement.key for name in CASES for statement in certificate_of_case(name).statements}
-    rare = {"observed-unknown"}  # more than 2,000 secrets: tested where these are
+    rare = {"observed-unknown", "fit-left-out", "fit-decides"}  # tested where there are 2,000 secrets, and wide fits
     assert shown == set(SENTENCES) - rare
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
+from puffer_frames.frames.columns import Frame, column
 from puffer_frames.frames.local.prepare import row_numbers
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.roles import Roles
-from puffer_frames.frames.stamps.entries import entries_of
-from puffer_frames.frames.stamps.unordered import LANES, codes, row_hashes
+from puffer_frames.frames.stamps import parts
+from puffer_frames.frames.stamps.entries import Entries, entries_of
+from puffer_frames.frames.stamps.unordered import LANES, Hashes, codes, row_hashes
 from puffer_frames.noise.stream import Numbers
 
 FEWEST = 32
@@ -37,10 +40,12 @@ class RowsIdentity:
     telling: bool
     """Whether other records will not give the same rows: `FEWEST` of them are different, or they are numbered."""
     numbers: Numbers | None
-    """The numbers of the rows, ascending; None where no column names them."""
+    """The numbers of the rows; None where no column names them."""
+    words: Numbers | None
+    """A hash of each numbered row, its number included, from a start of the caller's."""
 
     @classmethod
-    def of(cls, table: LocalTable, roles: Roles, /) -> RowsIdentity:
+    def of(cls, table: LocalTable, roles: Roles, /, *, start: int) -> RowsIdentity:
         """Of the secret, public and given columns, and of the numbers of the rows.
 
         Raises
@@ -59,8 +64,8 @@ class RowsIdentity:
             roles.check_row_id(frame.schema)
             numbers = row_numbers(frame, roles)
         names = sorted({*roles.secret, *roles.public, *([roles.row_id] if roles.row_id is not None else [])})
-        entries = [codes(entries_of(frame, name), len(frame)) for name in names]
-        lanes = [row_hashes(entries, start=start, rows=len(frame)) for start in LANES]
+        entries = [_codes(frame, name, roles) for name in names]
+        lanes = [row_hashes(entries, start=lane, rows=len(frame)) for lane in LANES]
         different = any(np.unique(part).size >= FEWEST for part in (lanes[0][:_FIRST], lanes[0]))
         title = repr((names, len(frame))).encode()
         order = hashlib.sha256(title)
@@ -71,5 +76,15 @@ class RowsIdentity:
             rows=hashlib.sha256(title + repr(sums).encode()).hexdigest(),
             order=order.hexdigest(),
             telling=numbers is not None or different,
-            numbers=None if numbers is None else np.sort(numbers),
+            numbers=numbers,
+            words=None if numbers is None else row_hashes(entries, start=start, rows=len(frame)).view(np.int64),
         )
+
+
+def _codes(frame: Frame, name: str, roles: Roles) -> Hashes:
+    """64 bits of each entry; public numbers that are equal have the same, whatever their type, and both zeros too."""
+    dtype = frame.schema[name]
+    if dtype.is_float() or (name in roles.public and (dtype.is_boolean() or dtype.is_decimal())):
+        floats = np.asarray(column(frame, name).cast(nw.Float64).to_numpy(), dtype=np.float64)
+        return codes(Entries("number", floats + 0.0, parts.floats), len(frame))  # -0.0 + 0.0 is 0.0
+    return codes(entries_of(frame, name), len(frame))

@@ -239,12 +239,13 @@ class LocalRows:
         return warn_of_order(self.frame, secrets, roles, codes, counts=counts)
 
     def _moved(self, name: str, change: Change) -> FloatArray | Relabelled:
+        numbers = self.numbers if change.key.numbers is None else change.key.numbers
         if isinstance(change, LabelChannel):
             strata = self._strata(change) if change.strata else None
-            return Relabelled(codes=self.coded[name].moved(change, self.numbers, strata), channel=change)
+            return Relabelled(codes=self.coded[name].moved(change, numbers, strata), channel=change)
         if isinstance(change, StratifiedMechanism):
-            return change.prepared()(real_values(self.frame, name), self.numbers, self._strata(change))
-        return change.prepared()(real_values(self.frame, name), self.numbers)
+            return change.prepared()(real_values(self.frame, name), numbers, self._strata(change))
+        return change.prepared()(real_values(self.frame, name), numbers)
 
     def _strata(self, change: StratifiedMechanism | LabelChannel) -> IndexArray:
         return numbers_of_strata(

@@ -229,7 +229,7 @@ def number_column(summary: Summary, options: Channel, /, *, declared: Sequence[f
         values = levels
     _check_number(min(values.size, MOST_LEVELS))
     if summary.radius or values.size > MOST_LEVELS:
-        return _cells(summary, values, options)
+        return in_cells(summary, values, options)
     cost = cost_matrix(values.tolist(), options.cost)
     column = InputColumn(
         levels=tuple(values.tolist()), counts={}, cost=cost, public=declared is not None, edges=values[1:]
@@ -241,7 +241,7 @@ def _counted(column: InputColumn, summary: Summary) -> InputColumn:
     return replace(column, counts={secret: column.counted(pair) for secret, pair in summary.counts.items()})
 
 
-def _cells(summary: Summary, values: FloatArray, options: Channel) -> InputColumn:
+def in_cells(summary: Summary, values: FloatArray, options: Channel, /) -> InputColumn:
     """Cells of about equal shares; an output is the median of a cell, and costs what it costs each of its rows."""
     rows = np.zeros(values.size)
     for own, often in summary.counts.values():

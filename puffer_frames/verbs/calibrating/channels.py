@@ -11,6 +11,7 @@ from puffer_frames.frames.table import Table, open_table
 from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.remap import Remap
 from puffer_frames.verbs.calibrating.channel_calibration import ChannelCalibration
+from puffer_frames.verbs.plans.cautions import warn_of_useless_channel
 from puffer_frames.verbs.plans.channel_plan import ChannelPlan, Seen, roles_of
 from puffer_frames.verbs.plans.channel_text import Compared
 from puffer_frames.verbs.releasing.channel_rows import release_channel
@@ -29,6 +30,7 @@ def privatize_levels(frame: NativeFrame, request: Request, options: Channel, ask
     rows = table.complete(roles, nulls=request.nulls, layout=asked.layout)
     seen = Seen.of(rows, request, roles)
     plan = ChannelPlan.of(request, options, seen)
+    warn_of_useless_channel(plan)
     return release_channel(plan, rows, asked, frame=frame, rows_per_secret=seen.found.rows_per_secret)
 
 
@@ -39,6 +41,7 @@ def calibrate_levels(table: Table, request: Request, options: Channel, /, *, lib
     rows = table.complete(roles, nulls=request.nulls, layout=None)
     seen = Seen.of(rows, request, roles)
     plan = ChannelPlan.of(request, options, seen)
+    warn_of_useless_channel(plan)
     kinds = kinds_of(table, request)
     compared, checksum = _compared(plan, seen), seen.found.checksum()
     return ChannelCalibration(plan=plan, checksum=checksum, compared=compared, kinds=kinds, library=library)

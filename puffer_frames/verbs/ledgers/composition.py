@@ -32,6 +32,8 @@ _CHAIN = "each release was refined by the next one: together they guarantee what
 _OF_UNITS = ("unit-independent", "unit-repeated", "unit-any")
 Release: TypeAlias = Certificate | NativeFrame
 """A certificate, or a released frame with one."""
+_Column: TypeAlias = tuple[str, str]
+"""Name of a column, and what its values are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -150,11 +152,21 @@ def _refused(got: str, *, hint: str) -> CalibrationError:
 def _check_alike(certificates: Sequence[Certificate]) -> None:
     """What every rule needs."""
     first = certificates[0]
-    for name, words in (("secret", "secrets"), ("pairs", "protected pairs")):
+    alike = (
+        *(("secret", "secrets"), ("pairs", "protected pairs")),
+        # the pairs of a coarser secret bound nothing of a finer one
+        *(("secret_count", "values of the secret"), ("secret_values", "values of the secret")),
+    )
+    for name, words in alike:
         if any(getattr(each, name) != getattr(first, name) for each in certificates):
             raise _refused(f"different {words}", hint="Compose releases that protect the same.")
     if len({_units(each) for each in certificates}) > 1:
         raise _refused("different units, or different assumptions about their rows", hint="Compose alike releases.")
+    if any(_has(each, "unit-sampled") for each in certificates) and not all(map(_has_noise_for_ranges, certificates)):
+        raise _refused(
+            "a release that used some rows of each unit, which another one may not have used",
+            hint='Draw these rows once, keep that table, and release it with Unit(..., over="raise") and releases=.',
+        )
     if certificates[0].unit and not all(map(_has_noise_for_ranges, certificates)) and _planned(certificates) is None:
         raise _refused(
             "several releases of units whose rows were assumed to be of some kind",
@@ -210,6 +222,11 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
         rule += f", the others have {ranges}" * bool(local)
         under = "the observed frequencies" if local else "the beliefs that all name"
         rule += f": epsilons and deltas add, under {under}"
+    elif len({_clipped(each) for each in others}) > 1:
+        raise _refused(
+            "values that were clipped in some of them, or to other ends",
+            hint='Release with the same domain= each time, or with theorem="bounded".',
+        )
     else:
         raise _refused(
             "scales that rest on the randomness of the values",
@@ -259,21 +276,28 @@ def _has_room(base: Certificate, planned: Sequence[Certificate]) -> bool:
     if any(one.noise != base.noise or _clipped(one) != _clipped(base) for one in planned):
         return False
     power = 1 if base.noise == PUBLISHED_FOR.title else 2
-    return all(_used(planned, name, scale, power) <= base.releases for name, scale in scales.items())
+    return all(_used(planned, column, scale, power) <= base.releases for column, scale in scales.items())
 
 
-def _used(certificates: Sequence[Certificate], name: str, scale: float, power: int) -> Fraction:
+def _used(certificates: Sequence[Certificate], column: _Column, scale: float, power: int) -> Fraction:
     """How many releases of this scale tell as much of a column; more than any plan has where one is without noise."""
-    own = [scales[name] for scales in map(_all_scales, certificates) if name in scales]
+    own = [scales[column] for scales in map(_all_scales, certificates) if column in scales]
     if not all(own):
         return Fraction(0) if not any(own) else Fraction(10**18)
     return sum(((Fraction(scale) / Fraction(one)) ** power for one in own), Fraction(0))
 
 
-def _all_scales(certificate: Certificate) -> dict[str, float]:
-    """The scales of columns of numbers, and of labels with randomised response 1 / (log-ratio of two labels)."""
-    caps = {name: found["cap"] for name, found in certificate.channels.items()}
-    return {**certificate.scales, **{name: 1 / cap if cap else 0.0 for name, cap in caps.items()}}
+def _all_scales(certificate: Certificate) -> dict[_Column, float]:
+    """The scales of columns of numbers, and of labels with randomised response 1 / (log-ratio of two labels).
+
+    A column that is of numbers here and of labels there, or of other levels, is two columns: the scale of one says
+    nothing of the distance of two values of the other.
+    """
+    numbers = {(name, "numbers"): scale for name, scale in certificate.scales.items()}
+    labels = {
+        (name, f"{channel.get('count')} labels"): channel["cap"] for name, channel in certificate.channels.items()
+    }
+    return {**numbers, **{column: 1 / cap if cap else 0.0 for column, cap in labels.items()}}
 
 
 def _clipped(certificate: Certificate) -> tuple[str, ...]:
@@ -314,14 +338,14 @@ def _total(base: Certificate, certificates: Sequence[Certificate]) -> Fraction |
             continue
         own = _all_scales(each)
         if each.noise == title and each.theorem != CHANNEL and set(own) <= set(scales):
-            moved = [(scales[name], scale) for name, scale in own.items() if scales[name]]
+            moved = [(scales[column], scale) for column, scale in own.items() if scales[column]]
             if not all(scale for _, scale in moved):
                 return None
             ratio = max((Fraction(mine) / Fraction(scale) for mine, scale in moved), default=Fraction(0))
             if ratio == 1 and not (base.refines or each.refines):  # the same noise on the same grid loses no more
                 total += asked
                 continue
-            costs = (rounding_cost(each, name) for name in own if scales[name])
+            costs = (rounding_cost(each, column[0]) for column in own if scales[column])
             total += asked * ratio * _OF_CAPS + sum(costs, Fraction(0))
         elif _has_noise_for_ranges(each) and not each.delta:
             total += as_written(each.epsilon)
@@ -337,7 +361,8 @@ def _has_noise_for_ranges(certificate: Certificate) -> bool:
 
 def _are_coupled(certificates: Sequence[Certificate]) -> bool:
     """Whether all are of one column of the same rows, of the table's own laws, and say that they add."""
-    same = {(each.public, each.beliefs, each.theorem, each.rows) for each in certificates}
+    # the laws of clipped values have the names of the laws of all values
+    same = {(each.public, each.beliefs, each.theorem, each.rows, _clipped(each)) for each in certificates}
     public, beliefs, *_ = next(iter(same))
     of_table = set(beliefs) <= {"fitted", "empirical"}  # other beliefs may be different ones of one name
     return len(same) == 1 and len(public) == 1 and of_table and all(each.adds_up for each in certificates)

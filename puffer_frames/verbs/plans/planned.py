@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
@@ -123,6 +125,18 @@ class Planned:
         plain = codec_of(type(self)).plain(self._lean())
         believed(plain, [type(self)])  # what could not be read back is not written
         write_plan(path, plain, password=password, overwrite=check_flag(overwrite, "overwrite"))
+
+    def identity(self) -> str:
+        """SHA-256 of all that decides what is drawn, whose frame and whose process it was made in.
+
+        Two plans that are the same but for the library of the frame have one; two that differ in any scale have two.
+        """
+        try:
+            plain = codec_of(type(self)).plain(self._lean())
+        except PlanFileError:  # a noise family of the user's own
+            return hashlib.sha256(repr(self.plan).encode()).hexdigest()
+        plain.pop("library")
+        return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
     @short_traceback
     def report(self, path: str | Path, /, *, audit: object = None, overwrite: bool = False) -> None:

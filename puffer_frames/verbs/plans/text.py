@@ -54,11 +54,7 @@ def plan_rows(plan: Plan, /) -> Rows:
 def _label_rows(plan: Plan, name: str, choice: Choice) -> Rows:
     """A column of labels beside others."""
     levels, changed, pair = plan.levels[name], plan.changed[name], choice.worst_pair
-    counts = sum(
-        np.bincount(prior.means.astype(int), weights=prior.weights * plan.rows_per_secret[s], minlength=len(levels))
-        for s, prior in choice.empirical.items()
-    )
-    constant = 1 - float(np.max(counts) / np.sum(counts))
+    constant = constant_share(plan, name)
     stays = f"each stays with probability {1 - changed:.6g}, else any other takes its place"
     if not changed:
         stays = "released as they are"
@@ -119,6 +115,12 @@ def _column_rows(plan: Plan, name: str, choice: Choice) -> list[tuple[str, str]]
         together = " of a row, all columns together" * plan.is_joint
         text = f"{verb} {need:.6g}{binds}{loss}{together}"
         rows.append((f"{belief} belief", text if measured else "proved by the theorem"))
+    if choice.left_out is not None:
+        text = "left out: the table refutes it (Kolmogorov-Smirnov, 95 %); it would need a scale of "
+        rows.append(("fitted model", f"{text}{choice.left_out:.6g}"))
+    if "wide fit" in choice.remarks:
+        refuted = "the table refutes it (Kolmogorov-Smirnov, 95 %), and it" if "refuted fit" in choice.remarks else "it"
+        rows.append(("fitted model", f"{refuted} needs more than twice the noise of the observed frequencies"))
     if not set(choice.beliefs) & {"empirical"}:
         rows.append(("observed law", _observed_text(plan, choice)))
     if not plan.is_joint:
@@ -209,6 +211,15 @@ def _secrets_text(plan: Plan) -> str:
     if len(priors) > len(listed):
         lines.append(f"and {len(priors) - len(listed)} more")
     return "\n".join(lines)
+
+
+def constant_share(plan: Plan, name: str, /) -> float:
+    """The share of the labels of a column that its most frequent one in place of each changes."""
+    counts = sum(
+        np.bincount(prior.means.astype(int), weights=prior.weights * plan.rows_per_secret[secret])
+        for secret, prior in plan.choices[name].empirical.items()
+    )
+    return 1 - float(np.max(counts) / np.sum(counts))
 
 
 def spread_of(empirical: Belief, rows: Mapping[Secret, int], /) -> tuple[float, float]:

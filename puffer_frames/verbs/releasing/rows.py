@@ -163,6 +163,7 @@ def _of_noise(plan: Plan, *, seeded: bool) -> dict[str, Any]:
         calibration=plan.calibration,
         seeded=seeded,
     )
+    fields["adds_up"] &= not _is_of_a_draw(plan)
     if plan.strata is not None:
         fields["expected_error"] = plan.expected_error
     for name in ("scales", "published_scales", "expected_error") if plan.levels else ():
@@ -183,6 +184,12 @@ def _of_rows(plan: Plan) -> dict[str, Any]:
         "strata": _strata_scales(plan.strata, plan.levels),
         "channels": _responses_said(plan),
     }
+
+
+def _is_of_a_draw(plan: Plan) -> bool:
+    """Whether the guarantee rests on the law of some rows of each unit, of which another release may use others."""
+    unit = plan.request.unit
+    return unit is not None and unit.over == "sample" and unit.rows != "any"
 
 
 def _whose(plan: Plan) -> str:

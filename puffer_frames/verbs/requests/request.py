@@ -84,6 +84,14 @@ def check_repeats(request: Request, /) -> None:
         raise ArgumentError(role, rule="left out beside a channel", got="given", hint='Write mechanism="noise".')
     if request.unit is None:
         return
+    if request.unit.over == "sample" and request.repeats.releases > 1:
+        raise ArgumentError(
+            "releases",
+            rule='1 for Unit(..., over="sample"): the rows of a unit that are used depend on their places, and several '
+            "releases may use different ones",
+            got=f"{request.repeats.releases:,}",
+            hint='Draw the rows of each unit once, keep that table, and release it with over="raise".',
+        )
     if request.given is not None or request.unit.column in (*request.secret, *request.public):
         raise ArgumentError(
             "unit",

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from puffer_frames.errors import CalibrationError
+from puffer_frames.errors import CalibrationError, WideNoiseWarning, warn
 from puffer_frames.frames.cells import most_filled
 from puffer_frames.frames.summary import sort_key
 from puffer_frames.frames.table import CompleteRows
@@ -51,6 +51,16 @@ class RowsSeen:
             return replace(seen, joint=rows.joint_counts(request.domain))
         if request.theorem != "auto":
             raise _too_large()
+        warn(
+            WideNoiseWarning(
+                request.public,
+                rule="{columns} must be of "
+                f"at most {MOST_ROWS:,} different rows and {MOST_SECRETS} secrets to be counted as whole rows",
+                got="more, so that each column has noise for its whole range, which is far more",
+                hint="Round or bin the columns first, group rare secrets, or release fewer columns.",
+                reason="rows",
+            )
+        )
         return seen
 
     @classmethod
@@ -187,7 +197,7 @@ def _too_large() -> CalibrationError:
         "the table",
         rule=f"of at most {MOST_ROWS:,} different rows and {MOST_SECRETS} secrets for whole rows",
         got="a larger one",
-        hint='Say theorem="bounded", or release fewer columns.',
+        hint="Round or bin the columns first, or release fewer of them.",
     )
 
 

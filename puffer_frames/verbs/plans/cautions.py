@@ -1,0 +1,114 @@
+"""Warnings of plans whose noise is of little use, and of what would be of more."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from puffer_frames.errors import CalibrationError, WideNoiseWarning, warn
+from puffer_frames.noise.laplace import Laplace
+from puffer_frames.scales.channels.best import empirical_laws, find
+from puffer_frames.scales.channels.column import in_cells
+from puffer_frames.scales.channels.options import Channel
+from puffer_frames.verbs.plans.channel_plan import ChannelPlan
+from puffer_frames.verbs.plans.figures import plan_figures
+from puffer_frames.verbs.plans.plan import Plan
+from puffer_frames.verbs.plans.text import constant_share
+
+_CELLS = 12
+"""A channel of so few cells is found in a tenth of a second, and its error bounds that of a finer one."""
+_FEWEST, _HALF = 50, 0.5
+"""Of fewer rows, and of noise with less than half the error of a constant, no channel is looked for."""
+_NEARLY = 0.99
+
+
+def warn_of_wide_noise(plan: Plan, /) -> None:
+    """Warn of columns that a constant is nearer to, and of noise that a fitted model, or its mechanism, makes wide."""
+    useless = [each.name for each in plan_figures(plan).errors if each.error > each.constant]
+    useless += [name for name, share in plan.changed.items() if share > constant_share(plan, name)]
+    several = len(plan.choices) > 1
+    if useless:
+        _warn_of_useless(useless, hint=_FEWER if several else _ANOTHER if _has_one_draw(plan) else _LARGER)
+    elif not several and _is_default(plan) and _is_beaten(plan):
+        warn(
+            WideNoiseWarning(
+                plan.request.public,
+                rule="the noise of {columns} must have a smaller error than a channel",
+                got="a larger one: a channel is nearer to the values, and its guarantee holds under more laws",
+                hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
+                reason="mechanism",
+            )
+        )
+    fits = {name: choice for name, choice in plan.choices.items() if "wide fit" in choice.remarks}
+    if fits:
+        refuted = any("refuted fit" in choice.remarks for choice in fits.values())
+        warn(
+            WideNoiseWarning(
+                tuple(fits),
+                rule="the fitted model of {columns} must need at most twice the noise of the observed frequencies",
+                got="a model that needs more" + ", and that the table refutes at 95 %" * refuted,
+                hint='Say beliefs="empirical", which leaves the model out, or bin the column first.',
+                reason="fit",
+            )
+        )
+
+
+def warn_of_useless_channel(plan: ChannelPlan, /) -> None:
+    """Warn of labels that are hardly nearer to the values than one constant."""
+    if plan.channel.expected_error >= _NEARLY * plan.channel.constant_error:
+        _warn_of_useless(plan.request.public, hint=_LARGER)
+
+
+_LARGER = "Ask for a larger epsilon, or leave the column out."
+_FEWER = (
+    "Release fewer columns together, ask for a larger epsilon, or leave these columns out; the plan has each error."
+)
+_ANOTHER = 'Say mechanism="channel", whose error is never larger, ask for a larger epsilon, or leave the column out.'
+
+
+def _warn_of_useless(columns: list[str] | tuple[str, ...], *, hint: str) -> None:
+    warn(
+        WideNoiseWarning(
+            columns,
+            rule="the error of {columns} must be smaller than that of a constant for released values to be of use",
+            got="a larger one: the median, or the most frequent label, in place of every value is nearer to them",
+            hint=hint,
+            reason="constant",
+        )
+    )
+
+
+def _has_one_draw(plan: Plan) -> bool:
+    """Whether a channel may take the place of the noise."""
+    request = plan.request
+    return request.unit is None and request.given is None and request.repeats.releases == 1
+
+
+def _is_default(plan: Plan) -> bool:
+    """Whether the mechanism was left to the package, and the belief of the noise is one that a channel covers."""
+    request = plan.request
+    chosen = request.mechanism == "auto" and request.theorem == "auto" and request.noise == Laplace()
+    observed = all(set(choice.beliefs) == {"empirical"} for choice in plan.choices.values())
+    return _has_one_draw(plan) and chosen and observed and request.calibration == "exact" and plan.rows >= _FEWEST
+
+
+def _is_beaten(plan: Plan) -> bool:
+    """Whether a channel of a few cells has a smaller error: then that of more cells has one, too."""
+    (figures,), (summary,) = plan_figures(plan).errors, plan.summaries.values()
+    if figures.error <= _HALF * figures.constant:
+        return False
+    options, middles = Channel(cells=_CELLS), summary.at_middles()
+    values = np.unique(np.concatenate([own for own, _ in middles.counts.values()]))
+    column = in_cells(middles, values, options)
+    try:
+        found = find(
+            (empirical_laws(column.counts, options),),
+            column.pooled,
+            levels=column.levels,
+            cost=column.cost,
+            target=plan.request.target,
+            pairs=plan.pairs,
+            options=options,
+        )
+    except CalibrationError:
+        return False
+    return found.expected_error < figures.error

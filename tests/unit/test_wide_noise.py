@@ -1,0 +1,172 @@
+"""Warnings of noise that is of little use, and fitted models that decide it."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import kstest
+
+import puffer_frames
+from puffer_frames import Channel, Prior, Unit, WideNoiseWarning, certificate_of, load_plan
+from puffer_frames.priors.rank_band import is_refuted
+from puffer_frames.scales import columns
+from puffer_frames.verbs.requests import rows_seen
+
+RNG = np.random.default_rng(4)
+ROWS = 600
+GROUP = RNG.choice(["a", "b"], ROWS)
+PEOPLE = pd.DataFrame(
+    {
+        "group": GROUP,
+        "score": RNG.integers(0, 6, ROWS) + 5 * (GROUP == "a"),
+        "far": RNG.integers(0, 400, ROWS).astype(float),
+        "pet": np.where(RNG.random(ROWS) < 0.8, "cat", RNG.choice(["dog", "fox"], ROWS)),
+    }
+)
+
+
+def warned(call):
+    """What a call warns of, by its reason."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made = call()
+    return made, {each.message.reason: each.message for each in caught if each.category is WideNoiseWarning}
+
+
+def test_a_constant_that_is_nearer_is_warned_of_by_column():
+    options = {"secret": "group", "public": ["score", "far", "pet"], "epsilon": 1.0}
+    for call in (PEOPLE.puffer.calibrate, PEOPLE.puffer.privatize):
+        found = warned(lambda call=call: call(**options))[1]
+        assert set(found) == {"constant"}
+        assert found["constant"].columns == ("score", "pet")
+        assert "'score', 'pet'" in str(found["constant"])
+        assert not any(
+            character.isdigit() for character in str(found["constant"])
+        )  # an error is a statistic of the table
+    plan = PEOPLE.puffer.calibrate(**options)
+    away = (PEOPLE["score"] - PEOPLE["score"].median()).abs().mean()
+    assert plan.expected_error["score"] > away
+    assert not warned(lambda: PEOPLE.puffer.calibrate(**options | {"epsilon": 30.0}))[1]
+
+
+def test_the_hint_of_a_useless_column_works():
+    options = {"secret": "group", "public": "score", "epsilon": 0.2}
+    plan, found = warned(lambda: PEOPLE.puffer.calibrate(**options))
+    assert 'mechanism="channel"' in str(found["constant"])
+    channel = PEOPLE.puffer.calibrate(mechanism="channel", **options).channels["score"]
+    assert channel.expected_error <= channel.constant_error < plan.expected_error["score"]
+    units = PEOPLE.assign(who=range(ROWS))
+    _, found = warned(lambda: units.puffer.calibrate(unit=Unit("who", rows="independent"), **options))
+    assert "channel" not in str(found["constant"])  # which has no units
+
+
+def test_noise_that_a_channel_beats_is_warned_of():
+    table = PEOPLE.assign(far=PEOPLE["far"].round(-1) + 150 * (PEOPLE["group"] == "a"))
+    options = {"secret": "group", "public": "far", "epsilon": 2.0}
+    plan, found = warned(lambda: table.puffer.calibrate(**options))
+    assert set(found) == {"mechanism"}
+    assert (
+        table.puffer.calibrate(mechanism="channel", **options).channels["far"].expected_error
+        < plan.expected_error["far"]
+    )
+    for named in ({"mechanism": "noise"}, {"theorem": "kantorovich"}, {"noise": puffer_frames.Stable(alpha=1.9)}):
+        assert "mechanism" not in warned(lambda named=named: table.puffer.calibrate(**options | named))[1]
+
+
+def test_a_channel_that_is_a_constant():
+    _, found = warned(
+        lambda: PEOPLE.puffer.calibrate(secret="group", public="score", epsilon=1e-4, mechanism=Channel())
+    )
+    assert found["constant"].columns == ("score",)
+
+
+def test_too_many_different_rows_are_warned_of(monkeypatch):
+    options = {"secret": "group", "public": ["score", "far"], "epsilon": 1.0}
+    exact, found = warned(lambda: PEOPLE.puffer.calibrate(**options))
+    assert "rows" not in found
+    monkeypatch.setattr(rows_seen, "MOST_ROWS", 100)
+    wide, found = warned(lambda: PEOPLE.puffer.calibrate(**options))
+    assert wide.theorem == "bounded"
+    assert exact.theorem != "bounded"
+    assert found["rows"].columns == ("score", "far")
+    with pytest.raises(puffer_frames.CalibrationError, match="Round or bin"):
+        PEOPLE.puffer.calibrate(theorem="kantorovich", **options)
+
+
+def clusters(count, rows, *, width):
+    """Values that say nothing of the group, but for the chance with which they fall into the clusters."""
+    return pd.DataFrame(
+        {"group": RNG.choice(["a", "b"], rows), "x": 100.0 * RNG.integers(0, count, rows) + RNG.normal(0, width, rows)}
+    )
+
+
+@pytest.mark.parametrize("width", [1e-6, 0.01])
+def test_tight_clusters_are_fitted(width):
+    """Five clusters of width 1e-4 were two components, whose noise was 354 where the observed law needs 0.0004."""
+    plan, found = warned(
+        lambda: clusters(5, 800, width=width).puffer.calibrate(secret="group", public="x", epsilon=1.0)
+    )
+    assert "fit" not in found
+    assert plan.scale <= 2 * plan.scale_per_belief["empirical"]
+    assert all(prior.means.size == 5 for prior in plan.priors.values())
+
+
+def test_a_refuted_model_is_left_out(monkeypatch, tmp_path):
+    monkeypatch.setattr(columns, "_REFITTED_SECRETS", 0)
+    table = clusters(9, 6000, width=1.0)
+    options = {"secret": "group", "public": "x", "epsilon": 1.0}
+    plan, found = warned(lambda: table.puffer.calibrate(**options))
+    observed = table.puffer.calibrate(**options, beliefs="empirical")
+    fitted = table.puffer.calibrate(**options, theorem="gmm", beliefs="fitted")
+    assert "fit" not in found
+    assert (plan.theorem, set(plan.beliefs)) == ("kantorovich", {"empirical"})
+    assert plan.scale == pytest.approx(observed.scale, rel=1e-9)
+    assert plan.choice.left_out == fitted.scale > 2 * plan.scale
+    assert "left out: the table refutes it" in " ".join(str(plan).split())
+    plan.save(tmp_path / "plan.json")
+    released = load_plan(tmp_path / "plan.json").release(table)
+    assert {"fit-left-out"} <= {statement.key for statement in certificate_of(released).statements}
+
+
+def test_a_refuted_model_that_was_asked_for_is_warned_of(monkeypatch):
+    monkeypatch.setattr(columns, "_REFITTED_SECRETS", 0)
+    table = clusters(9, 6000, width=1.0)
+    options = {"secret": "group", "public": "x", "epsilon": 1.0, "theorem": "gmm"}
+    for beliefs in ("fitted", ("fitted", "empirical")):
+        released, found = warned(lambda beliefs=beliefs: table.puffer.privatize(**options, beliefs=beliefs))
+        assert "refutes" in str(found["fit"])
+        texts = {statement.key: statement.text for statement in certificate_of(released).statements}
+        assert "refutes it at 95 %" in texts["fit-decides"]
+    few = clusters(40, 900, width=1.0)  # too few to refute it
+    _, found = warned(lambda: few.puffer.calibrate(**options))
+    assert "refutes" not in str(found["fit"])
+    assert 'beliefs="empirical"' in str(found["fit"])
+    assert "fit" not in warned(lambda: few.puffer.calibrate(**options | {"theorem": "auto"}, beliefs="empirical"))[1]
+
+
+def test_more_components_where_they_are_needed():
+    plan, found = warned(lambda: clusters(8, 1500, width=1.0).puffer.calibrate(secret="group", public="x", epsilon=1.0))
+    assert "fit" not in found
+    assert max(prior.means.size for prior in plan.priors.values()) > 5
+    assert plan.scale <= 2 * plan.scale_per_belief["empirical"]
+
+
+def test_a_true_law_is_hardly_ever_refuted():
+    law = Prior.mixture([0.3, 0.7], [0.0, 5.0], [1.0, 0.5])
+    refuted = 0
+    for _ in range(400):
+        first = RNG.random(200) < 0.3
+        values = np.sort(np.where(first, RNG.normal(0, 1, 200), RNG.normal(5, 0.5, 200)))
+        refuted += is_refuted(law, (values, np.ones(200, dtype=np.int64)))
+    assert refuted <= 400 * 0.05 + 3 * np.sqrt(400 * 0.05 * 0.95)
+
+
+@pytest.mark.parametrize(("shift", "rows"), [(0.3, 300), (0.3, 20), (0.02, 300), (1.0, 40)])
+def test_a_wrong_law_is_refuted_as_the_kolmogorov_smirnov_test_does(shift, rows):
+    values = np.sort(RNG.normal(shift, 1, rows))
+    found = kstest(values, "norm")
+    refuted = is_refuted(Prior.gaussian(0, 1), (values, np.ones(rows, dtype=np.int64)))
+    limit = np.sqrt(np.log(40) / (2 * rows))
+    if abs(found.statistic - limit) > 1 / rows:  # between neighbouring values, not at them
+        assert refuted == (found.statistic > limit)
