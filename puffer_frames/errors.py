@@ -240,7 +240,7 @@ class WideNoiseWarning(PufferWarning):
 
 
 class LedgerWarning(PufferWarning):
-    """A line of a ledger is cut off: whoever wrote it was stopped before anything was drawn, and it is skipped."""
+    """A line of a ledger is cut off, and skipped: whoever wrote it was stopped."""
 
     def __init__(self, path: object, /, *, lines: Sequence[int]) -> None:
         self.lines = tuple(lines)
@@ -249,7 +249,24 @@ class LedgerWarning(PufferWarning):
         super().__init__(
             f"every line of the ledger {str(path)!r} must be a whole one; got the beginning of one in line {named}, "
             "which is skipped.\n\n"
-            "Hint: Its writer was stopped before it drew any noise: make that release again, and delete the line."
+            "Hint: Delete the line. Where it was the first of a release, nothing was drawn; where it was the last, the "
+            'entry of that release is "not finished", and counts.'
+        )
+
+
+class LedgerNoiseWarning(PufferWarning):
+    """A histogram has more noise because it is written to a ledger: that of a mechanism whose releases add up."""
+
+    def __init__(self, *, mechanism: str, scale: float, alone: float) -> None:
+        self.mechanism = mechanism
+        """What has less noise, for one release."""
+        self.scale = scale
+        self.alone = alone
+        """The scale of that mechanism."""
+        super().__init__(
+            'mechanism="auto" beside a ledger must be one whose releases add up; '
+            f'got scale {scale:.6g} of "quilt" in place of {alone:.6g} of "{mechanism}".\n\n'
+            f'Hint: Say mechanism="{mechanism}" for one release of these series, and mechanism="quilt" for several.'
         )
 
 

@@ -113,7 +113,8 @@ def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
     elif facts.repeats.releases == 1:
         yield say("one-release", what=what, rows=whose, whose="the values themselves")
     if facts.repeats.releases > 1:
-        yield say("planned-releases", releases=f"{facts.repeats.releases:,}", rows=whose)
+        count, factor = facts.repeats.releases, facts.repeats.of_releases(facts.noise)
+        yield say("planned-releases", releases=f"{count:,}", rows=whose, factor=f"{factor:,.6g}")
     if facts.repeats.copies > 1:
         yield say("measured-of-all", whose="these rows" if facts.repeats.measured > 1 else "one row")
     if facts.refines:

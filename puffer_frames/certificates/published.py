@@ -77,7 +77,7 @@ class Published(Fields):
         place = check_path(path, overwrite=overwrite)
         digest = None if file is None else digest_of_file(file)
         page = certificate_page(self, ledger=ledger, audit=audit, justification=justification, digest=digest)
-        write_text(page, place)
+        write_text(page, place, new=not overwrite)
 
     @short_traceback
     def to_registry(

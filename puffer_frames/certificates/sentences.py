@@ -120,10 +120,15 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "proved",
         "The guarantee is for all rows of one {unit} together, of which there are at most {rows}.",
     ),
+    "for-ledger": (
+        "proved",
+        "The mechanism was taken because this release is in a ledger, and its releases add up; one for a single "
+        "release has less noise.",
+    ),
     "planned-releases": (
         "proved",
         "{releases} releases of these columns of the same {rows}, each with these scales or larger ones, have the "
-        "guarantee together.",
+        "guarantee together. A scale is {factor} times that of a single release.",
     ),
     "refines": (
         "proved",

@@ -6,9 +6,9 @@ A message of a reader can hold values of the table, so none is handed on.
 from __future__ import annotations
 
 import io
-import json
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -21,7 +21,8 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, TextRoles, check_names_of, read_csv
 from puffer_frames.frames.stamps.folder import data_files
 from puffer_frames.frames.stamps.parquet import as_file_metadata, read_parquet_metadata
-from puffer_frames.frames.stamps.whole_file import replacing
+from puffer_frames.frames.stamps.whole_file import alone_in, replacing, sync_folder, taken
+from puffer_frames.numbers.json_text import parsed
 
 Format: TypeAlias = Literal["parquet", "folder", "csv", "arrow"]
 LevelKind: TypeAlias = Literal["text", "number", "whole", "truth"]
@@ -165,7 +166,7 @@ def metadata_in(path: Path, /) -> dict[str, Any] | None:
         with pa.memory_map(str(path)) as source:
             held = pa.ipc.open_file(source).schema.metadata or {}
     try:
-        found = json.loads(held.get(b"puffer_frames", b"null"))
+        found = parsed(held.get(b"puffer_frames", b"null"))
     except ValueError:  # somebody else's text under this name
         return None
     return found if isinstance(found, dict) else None
@@ -198,23 +199,52 @@ def check_writable(frame: NativeFrame, names: Collection[str], path: Path, /) ->
             ) from None
 
 
-def write_csv(frame: NativeFrame, path: Path, /) -> None:
-    """Write a frame in memory; whole or not at all, and on the disk before it has its name."""
-    with replacing(path, durable=True) as file:
-        frame.write_csv(file)
+def write_csv(
+    frame: NativeFrame, path: Path, beside: Path, text: str, /, *, new: bool, named: Callable[[], object]
+) -> None:
+    """Write a frame in memory, and a text about it beside it: of one writer, whole, and on the disk.
+
+    Nothing has a name before both are on the disk, where a full one would show. Then the text gets its name first, so
+    that no table is without one; `named` is called in between.
+
+    Raises
+    ------
+    ArgumentError
+        Where a new file is there already, and where somebody else wrote the text beside this table.
+    OSError
+        Where a file cannot be written.
+    """
+    with ExitStack() as turn:
+        with replacing(path, new=new) as file:
+            frame.write_csv(file)
+            os.fsync(file.fileno())
+            turn.enter_context(alone_in(path.parent))
+            if new and os.path.lexists(path):
+                raise taken()
+            write_text(text, beside, new=new)
+            named()
+            turn.push(lambda kind, *_: beside.unlink() if kind and new and not os.path.lexists(path) else None)
+        if beside.read_bytes() != text.encode():  # on a system without locks of folders
+            raise ArgumentError(
+                "the output",
+                rule="written by one process at a time",
+                got="a certificate of another one beside this table",
+                hint="Write the release again, to another file.",
+            )
+    sync_folder(path.parent)
 
 
-def write_arrow(frame: NativeFrame, path: Path, metadata: dict[str, Any], /) -> None:
-    """The same as an Arrow file, with a JSON-like dict in the metadata of its schema."""
+def write_arrow(frame: NativeFrame, path: Path, metadata: dict[str, Any], /, *, new: bool) -> None:
+    """Write a frame in memory as an Arrow file, with a JSON-like dict in the metadata of its schema."""
     table = frame.to_arrow()
     table = table.replace_schema_metadata(as_file_metadata(metadata))
-    with replacing(path, durable=True) as file, pa.ipc.new_file(file, table.schema) as writer:
+    with replacing(path, durable=True, new=new) as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
 
 
-def write_text(text: str, path: Path, /, *, private: bool = False) -> None:
+def write_text(text: str, path: Path, /, *, private: bool = False, new: bool = False) -> None:
     """The same for a text; a private one is for whoever writes it alone (mode 0600)."""
-    with replacing(path, private=private, durable=True) as file:
+    with replacing(path, private=private, durable=True, new=new) as file:
         left = memoryview(text.encode())
         while left:
             left = left[file.write(left) :]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError
+from puffer_frames.numbers.json_text import parsed
 
 FIRST = "__index_level_0__"
 """Name of an index of one level without a name."""
@@ -108,13 +108,22 @@ def _is_label(name: str, values: NDArray[Any], rows: int) -> bool:
 
 
 def _ranges(table: Any) -> Iterator[tuple[str, NDArray[np.int64]]]:
-    """The ranges that pandas left in the metadata of a table, by name."""
-    held = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
-    for level in held.get("index_columns", []):
-        if isinstance(level, dict) and level.get("kind") == "range":
-            values = np.arange(level["start"], level["stop"], level["step"])
-            if values.size == table.num_rows:  # else the table has lost rows, and with them this index
-                yield FIRST if level["name"] is None else str(level["name"]), values
+    """The ranges that pandas left in the metadata of a table, by name; raises ArgumentError for unclear metadata."""
+    try:
+        levels = parsed((table.schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
+        ranges = [level for level in levels if isinstance(level, dict) and level.get("kind") == "range"]
+        found = [(level["name"], range(level["start"], level["stop"], level["step"])) for level in ranges]
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise ArgumentError(
+            "the pandas metadata of the table",
+            rule="JSON as pandas writes it",
+            got="another text",
+            hint="Take it away first: table.replace_schema_metadata(None).",
+        ) from None
+    for name, labels in found:
+        # a range of another length: the table has lost rows, and with them this index
+        if labels[: table.num_rows] == labels and len(labels[: table.num_rows]) == table.num_rows:
+            yield FIRST if name is None else str(name), np.arange(labels.start, labels.stop, labels.step)
 
 
 def _numbered(k: int) -> str:

@@ -1,14 +1,64 @@
-"""JSON for a person to read: short parts on one line, long lists of numbers in lines."""
+"""JSON: read so that it has one meaning, and written for a person: short parts on one line, long lists in lines."""
 
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 WIDTH = 120
 _STEP = 2
 _SHOWN = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _ESCAPED = json.JSONEncoder(allow_nan=False)
+
+
+def parsed(text: str | bytes, /) -> Any:
+    """What a text of JSON says, where every reader must find the same.
+
+    Parameters
+    ----------
+    text : str or bytes
+        Bytes are UTF-8, with or without its mark.
+
+    Raises
+    ------
+    UnclearJsonError
+        For a key that stands twice in one object: of such a key some readers take the first entry, others the last.
+        For NaN, infinities, numbers beyond the floats, integers of thousands of digits, and lists in lists without end.
+    ValueError
+        For a text that is no JSON, is cut short, or is followed by another one; for bytes that are no UTF-8.
+    """
+    try:
+        return json.loads(
+            text.decode("utf-8-sig") if isinstance(text, bytes) else text,
+            object_pairs_hook=_without_repetition,
+            parse_constant=_finite,
+            parse_float=_finite,
+        )
+    except (json.JSONDecodeError, UnicodeDecodeError, UnclearJsonError):
+        raise
+    except RecursionError:
+        raise UnclearJsonError("lists nested too deeply") from None
+    except ValueError:  # Python's limit for integers
+        raise UnclearJsonError("an integer of thousands of digits") from None
+
+
+class UnclearJsonError(ValueError):
+    """JSON that two readers may understand in two ways; its text says what is in it."""
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise UnclearJsonError("a key twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise UnclearJsonError("NaN or an infinite number")
+    return number
 
 
 def readable(value: Any, /) -> str:

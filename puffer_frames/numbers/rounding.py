@@ -26,6 +26,19 @@ def up(exact: Fraction | Decimal, /) -> float:
     return math.nextafter(nearest, math.inf) if Fraction(nearest) < Fraction(exact) else nearest
 
 
+def as_written(number: float, /) -> Fraction:
+    """A float as the shortest decimal that is read as it, which is what was asked for: 0.1 is a tenth."""
+    return Fraction(repr(float(number)))
+
+
+def up_as_written(exact: Fraction, /) -> float:
+    """Smallest float that is written as at least the given number: three times 0.1 is 0.3."""
+    found = math.nextafter(up(exact), -math.inf)
+    while math.isfinite(found) and as_written(found) < exact:
+        found = math.nextafter(found, math.inf)
+    return found + 0.0  # no -0.0
+
+
 def nearest(exact: Fraction, /) -> float:
     """The float nearest to a number; beyond the range of floats the largest one, with the number's sign."""
     try:

@@ -125,6 +125,10 @@ class Repeats:
             asked = noise.unrounded(asked)
         return asked
 
+    def of_releases(self, noise: Noise, /) -> float:
+        """How much of it the planned releases account for."""
+        return Repeats(releases=self.releases).factor(noise)
+
     def factor(self, noise: Noise, /) -> float:
         """How much larger the scale of each copy is than one for all, rounded up.
 

@@ -96,14 +96,16 @@ def write_parquet(frame: NativeFrame, path: str | Path, /, *, derived: bool = Fa
     write_release(frame, path, derived=check_flag(derived, "derived"), durable=False)
 
 
-def write_release(frame: NativeFrame, path: str | Path, /, *, derived: bool = False, durable: bool) -> None:
-    """The same; a durable file is on the disk before it has its name."""
+def write_release(
+    frame: NativeFrame, path: str | Path, /, *, derived: bool = False, durable: bool, new: bool = False
+) -> Certificate:
+    """The same, and the certificate; a durable file is on the disk before it has its name, a new one replaces none."""
     table = open_table(frame)
     if table.is_plan:
-        _sink(frame, path, durable=durable)
-    else:
-        certificate = certificate_of(frame).for_frame(frame, derived=derived)
-        write_parquet_file(table.in_memory().to_arrow(), path, certificate.to_dict(), durable=durable)
+        return _sink(frame, path, durable=durable, new=new)
+    certificate = certificate_of(frame).for_frame(frame, derived=derived)
+    write_parquet_file(table.in_memory().to_arrow(), path, certificate.to_dict(), durable=durable, new=new)
+    return certificate
 
 
 @short_traceback
@@ -192,7 +194,7 @@ def sink_parquet(frame: NativeFrame, path: str | Path, /) -> None:
     _sink(frame, path, durable=False)
 
 
-def _sink(frame: NativeFrame, path: str | Path, /, *, durable: bool) -> None:
+def _sink(frame: NativeFrame, path: str | Path, /, *, durable: bool, new: bool = False) -> Certificate:
     found = open_table(frame).metadata()
     if found is None:
         raise _no_plan()
@@ -204,10 +206,11 @@ def _sink(frame: NativeFrame, path: str | Path, /, *, durable: bool) -> None:
 
     if runs is not None:
         runs.begin()
-    if not sink_plan(frame, path, metadata, durable=durable):
+    if not sink_plan(frame, path, metadata, durable=durable, new=new):
         raise _no_plan()
     if runs is not None:
         runs.end(written[-1])
+    return written[-1]
 
 
 @short_traceback
@@ -234,7 +237,7 @@ def read_certificate(path: str | Path, /) -> Certificate:
         raise UncoveredFrameError(
             "the Parquet file",
             rule="one with a certificate in its metadata",
-            got="a file without one",
+            got="a file without one that can be read",
             hint="Write releases with released.puffer.write_parquet(path).",
         )
     return Certificate.from_dict(plain)

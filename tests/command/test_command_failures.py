@@ -1,10 +1,18 @@
 """Exit codes, what is said, and that nothing is half written or destroyed."""
 
+import errno
+import itertools
 import json
+import os
 import resource
 import signal
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from pathlib import Path
+from threading import Barrier
 
 import polars as pl
 import pytest
@@ -12,10 +20,15 @@ from command_line import ASKED, people, run
 from conftest import few
 
 import puffer_frames
+from puffer_frames import ArgumentError, Ledger
 from puffer_frames.doors.command import jobs
+from puffer_frames.doors.command.writing import write
+from puffer_frames.frames import files
 
 COMMAND = [sys.executable, "-m", "puffer_frames"]
 RELEASE = ("release", "in.parquet", "out.parquet")
+SPENDING = ("--ledger", "l.jsonl", "--limit", "1", "--about", "dataset=people")
+"""Beside an epsilon of 1: one release, and no more."""
 
 FAILURES = [
     # words, exit code, kind of error, part of what is said
@@ -210,10 +223,167 @@ def test_a_trace_of_polars_is_not_shown(folder):
 def test_no_space_is_left(folder, target):
     def small():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))  # the ledger has less
 
-    before = sorted(folder.iterdir())
-    full = call("release", "in.parquet", target, *ASKED, preexec_fn=small)
+    people(10_000).with_columns(age=pl.col("age") + (pl.col("race") == "a") * 20).write_parquet("many.parquet")
+    before = set(folder.iterdir())
+    words = ("release", "many.parquet", target, *ASKED, "--theorem", "bounded", *SPENDING)
+    full = call(*words, preexec_fn=small)
     assert full.returncode == 3
+    assert "File too large" in full.stderr
     assert "Traceback" not in full.stderr
-    assert sorted(folder.iterdir()) == before
+    assert set(folder.iterdir()) == before | {folder / "l.jsonl"}
+    assert [entry.state for entry in Ledger("l.jsonl")] == ["withdrawn"]
+    assert run(*words).code == 0
+    assert [entry.state for entry in Ledger("l.jsonl")] == ["withdrawn", "finished"]
+
+
+PLACES = ("out.parquet", "out.csv", "out.arrow", "out/")
+
+
+def files_of(target):
+    """What there is of a release to this place."""
+    return [path for path in (Path(target), Path(f"{target}.certificate.json")) if path.exists()]
+
+
+@pytest.mark.parametrize("step", ["fsync", "link", "rename"])
+@pytest.mark.parametrize("target", PLACES)
+def test_a_write_that_fails_at_any_step_spends_nothing(folder, monkeypatch, target, step):
+    words = ("release", "in.parquet", target, *ASKED, "--theorem", "bounded", *SPENDING)
+    for fatal in itertools.count():
+        steps, done = itertools.count(), getattr(os, step)
+
+        def fail(*given, at=fatal, steps=steps, done=done, **more):
+            if next(steps) == at:
+                raise OSError(errno.ENOSPC, "no space is left")
+            return done(*given, **more)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, step, fail)
+            failed = run(*words)
+        states = [entry.state for entry in Ledger("l.jsonl")]
+        if failed.code == 0:  # the step of a folder, which does not count; or there are no more steps
+            assert states == ["finished"]
+            assert run("verify", target).code == 0
+            if next(steps) <= fatal:
+                return
+        elif files_of(target):  # only its ledger failed
+            assert run("verify", target).code == 0
+            assert states == ["not finished"]
+            assert "counts until it is finished or withdrawn" in failed.err
+        else:
+            assert failed.code == 3
+            if (target, step) == ("out.csv", "link") and states == ["not finished"]:  # its certificate had its name
+                (entry,) = Ledger("l.jsonl")
+                Ledger("l.jsonl").withdraw(entry.entry)
+            else:
+                assert set(states) <= {"withdrawn"}
+            assert run(*words).code == 0
+        assert not list(folder.glob(".*"))
+        for path in [*files_of(target), folder / "l.jsonl"]:
+            subprocess.run(["rm", "-r", path], check=True)
+
+
+def test_a_certificate_whose_table_gets_no_name_is_gone_and_its_entry_counts(folder, monkeypatch):
+    link = os.link
+
+    def fail(source, name, **more):
+        if name == "out.csv":
+            raise OSError(errno.ENOSPC, "no space is left")
+        link(source, name, **more)
+
+    monkeypatch.setattr(os, "link", fail)
+    assert run("release", "in.csv", "out.csv", *ASKED, *SPENDING).code == 3
+    assert not files_of("out.csv")
+    (entry,) = Ledger("l.jsonl")  # somebody may have read the certificate
+    assert entry.state == "not finished"
+
+
+def test_an_interrupted_release_counts_until_it_is_withdrawn(folder, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    words = ("release", "in.csv", "out.csv", *ASKED, "--theorem", "bounded", *SPENDING)
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "alone_in", interrupt)
+        assert run(*words).code == 130
+    assert not files_of("out.csv")
+    (entry,) = Ledger("l.jsonl")
+    assert entry.state == "not finished"
+    again = run(*words)
+    assert again.code == 1
+    assert "not finished" in again.err
+    Ledger("l.jsonl").withdraw(entry.entry)
+    assert run(*words).code == 0
+
+
+KILLED = "import os, signal\nos.link = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
+
+
+def test_a_killed_release_is_not_finished(folder):
+    code = KILLED + "import sys\nfrom puffer_frames.doors.command.main import main\nmain(sys.argv[1:])"
+    words = ["release", "in.csv", "out.csv", *ASKED, *SPENDING]
+    killed = subprocess.run([sys.executable, "-c", code, *words], capture_output=True)
+    assert killed.returncode == -signal.SIGKILL
+    assert not files_of("out.csv")
+    assert not list(folder.glob(".*"))
+    assert [entry.state for entry in Ledger("l.jsonl")] == ["not finished"]
+
+
+def at_once(target, *, new, writers=4):
+    """Several releases to one place, all at the same moment: what each has become."""
+    releases = [people().puffer.privatize(secret="race", public="age", epsilon=1.0) for _ in range(writers)]
+    begin = Barrier(writers)
+
+    def one(released):
+        begin.wait()
+        try:
+            return write(released, Path(target), folder=target.endswith("/"), new=new, named=lambda: None)
+        except ArgumentError as error:
+            return error
+
+    with ThreadPoolExecutor(writers) as pool:
+        return list(pool.map(one, releases))
+
+
+@pytest.mark.parametrize("target", PLACES)
+def test_of_several_writers_of_a_new_file_one_writes_it_and_the_others_err(folder, target):
+    for k in range(5):
+        place = target.replace("out", f"out{k}")
+        found = at_once(place, new=True)
+        written = [one for one in found if isinstance(one, puffer_frames.Certificate)]
+        assert len(written) == 1
+        assert all("one that" in str(one) for one in found if one not in written)
+        assert run("verify", place).code == 0
+        assert not list(folder.glob(".*"))
+
+
+@pytest.mark.parametrize("locked", [True, False])
+def test_of_several_writers_who_may_replace_a_table_has_its_own_certificate(folder, monkeypatch, locked):
+    text = files.write_text
+
+    def slow(*given, **more):
+        text(*given, **more)
+        time.sleep(0.02)  # here another writer would come in between
+
+    monkeypatch.setattr(files, "write_text", slow)
+    if not locked:
+        monkeypatch.setattr(files, "alone_in", lambda _: nullcontext())
+    found = at_once("out.csv", new=False)
+    errors = [one for one in found if isinstance(one, ArgumentError)]
+    assert len(errors) == 0 if locked else run("verify", "out.csv").code == 0 or errors
+    if locked:
+        assert run("verify", "out.csv").code == 0
+
+
+@pytest.mark.parametrize(
+    "words", [("plan", "in.parquet", "plan.json", *ASKED), ("report", "given.parquet", "page.html")]
+)
+def test_plans_and_reports_replace_nothing_that_somebody_else_wrote_meanwhile(folder, monkeypatch, words):
+    run("release", "in.parquet", "given.parquet", *ASKED)
+    monkeypatch.setattr(jobs, "check_places", lambda *_, **__: Path(words[2]).write_text("of somebody else"))
+    monkeypatch.setattr("puffer_frames.certificates.published.check_path", lambda path, **_: path)
+    assert run(*words).code == 2
+    assert Path(words[2]).read_text() == "of somebody else"
+    assert run(*words, "--overwrite").code == 0
+    assert Path(words[2]).read_text() != "of somebody else"

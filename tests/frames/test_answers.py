@@ -336,6 +336,7 @@ def test_a_certificate_names_every_start():
     )
 
 
+@pytest.mark.filterwarnings("ignore::puffer_frames.LedgerNoiseWarning")
 def test_deltas_of_several_releases_add_too(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frame = pd.DataFrame({"t": range(9), "s": list("abbaababa")})

@@ -1,6 +1,7 @@
 """A Parquet file is written whole or not at all, to a file that may be replaced."""
 
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -249,3 +250,70 @@ def test_a_name_that_became_a_folder_is_not_replaced(system, tmp_path):
     with pytest.raises(OSError, match="directory"):
         write()
     assert names(tmp_path) == ["x"]
+
+
+def without_links(*_given, **_more):
+    """`os.link` on a file system that has none."""
+    raise OSError(errno.EPERM, "no links")
+
+
+WAYS = {
+    "without a name": {},
+    "with a name of a moment": {"_unnamed": lambda *_: None},
+    "without links": {"_unnamed": lambda *_: None, "link": without_links},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_new_file_replaces_none(tmp_path, monkeypatch, way):
+    for name, made in WAYS[way].items():
+        monkeypatch.setattr(target.os if name == "link" else target, name, made)
+    with target.replacing(tmp_path / "a", new=True) as file:
+        file.write(b"first")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
+    for name in ("a", "folder", "gone"):
+        with (
+            pytest.raises(ArgumentError, match="that of a new file"),
+            target.replacing(tmp_path / name, new=True) as file,
+        ):
+            file.write(b"second")
+    with (
+        pytest.raises(ArgumentError, match="that of a new file"),
+        target.replacing(tmp_path / "b", new=True) as file,
+    ):
+        (tmp_path / "b").write_bytes(b"of somebody else")
+    assert (tmp_path / "a").read_bytes() == b"first"
+    assert (tmp_path / "b").read_bytes() == b"of somebody else"
+    assert not (tmp_path / "nowhere").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "b", "folder", "gone"}
+
+
+def test_a_link_that_was_made_and_answered_twice_is_made(tmp_path, monkeypatch):
+    link = os.link
+
+    def twice(*given):
+        link(*given)
+        link(*given)
+
+    monkeypatch.setattr(target, "_unnamed", lambda *_: None)
+    monkeypatch.setattr(os, "link", twice)
+    with target.replacing(tmp_path / "a", new=True) as file:
+        file.write(b"first")
+    assert (tmp_path / "a").read_bytes() == b"first"
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_what_fails_after_a_file_has_its_name_is_no_error(tmp_path, monkeypatch):
+    """Whoever gets an error may be sure that the file does not have its name."""
+
+    def fail_of_folders(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EIO, "no folder is put on the disk")
+
+    monkeypatch.setattr(os, "fsync", fail_of_folders)
+    for unnamed in (target._unnamed, lambda *_: None):
+        monkeypatch.setattr(target, "_unnamed", unnamed)
+        with target.replacing(tmp_path / "a", durable=True) as file:
+            file.write(b"first")
+        (tmp_path / "a").unlink()

@@ -3,9 +3,10 @@
 import tempfile
 from pathlib import Path
 
+import pandas as pd
 from message_tables import FRAME, MARK
 
-from puffer_frames import Ledger, calibrate, privatize
+from puffer_frames import Ledger, calibrate, histogram, privatize
 
 NAMED = {"dataset": "wages of 2026"}
 
@@ -45,6 +46,12 @@ def _release_of(frame, path):
 
 def _run(plan):
     return plan.puffer.collect()
+
+
+def _day(mechanism):
+    day = pd.DataFrame({"minute": range(60), "state": ["in", "out", "out"] * 20})
+    asked = {"chain": [[0.6, 0.4], [0.4, 0.6]], "epsilon": 1.0, "about": NAMED, "ledger": _file()}
+    return histogram(day, state="state", time="minute", mechanism=mechanism, **asked)
 
 
 def _cut():
@@ -128,6 +135,7 @@ LEDGERS = {
         lambda: len(Ledger(_file())),
     ),
     "a line that is cut off": (lambda: len(Ledger(_cut())), lambda: len(Ledger(_written()))),
+    "a ledger that makes the noise of a histogram larger": (lambda: _day("auto"), lambda: _day("exact")),
     "a data set that the ledger does not have": (
         lambda: Ledger(_written()).total(dataset="wages"),
         lambda: Ledger(_written()).total(dataset=NAMED["dataset"]),

@@ -1,6 +1,9 @@
 """Ledgers: what is written when, what counts, and what a limit stops."""
 
 import json
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -14,11 +17,14 @@ from puffer_frames import (
     Certificate,
     Ledger,
     LedgerError,
+    LedgerNoiseWarning,
     LedgerWarning,
     compose,
     ledger,
 )
 from puffer_frames.frames.local.table import LocalRows
+from puffer_frames.numbers.rounding import as_written, up_as_written
+from puffer_frames.verbs import attached
 
 RNG = np.random.default_rng(4)
 ROWS = 300
@@ -53,12 +59,10 @@ def by_plan(where, **options):
     return plan.release(PEOPLE, about=NAMED, ledger=where)
 
 
-def day(where):
+def day(where, **options):
     frame = pd.DataFrame({"minute": range(60), "state": ["a", "b", "b"] * 20})
-    chain = [[0.6, 0.4], [0.4, 0.6]]
-    return frame.puffer.histogram(
-        state="state", time="minute", epsilon=1.0, chain=chain, about=NAMED, ledger=where, nulls="raise"
-    )
+    asked = {"chain": [[0.6, 0.4], [0.4, 0.6]], "epsilon": 1.0, "about": NAMED, "ledger": where}
+    return frame.puffer.histogram(state="state", time="minute", **asked | {"mechanism": "quilt"} | options)
 
 
 RELEASES = {
@@ -262,6 +266,20 @@ def test_a_plan_that_was_withdrawn_is_not_run(path, tmp_path):
         plan.puffer.collect()
 
 
+def test_a_release_that_is_out_counts_also_if_it_was_withdrawn_meanwhile(path, tmp_path, monkeypatch):
+    plan = release(path, pl.from_pandas(PEOPLE).lazy())
+    (entry,) = ledger(path)
+    write = attached.sink_plan
+
+    def withdrawn_meanwhile(*given, **options):
+        Ledger(path).withdraw(entry.entry)
+        return write(*given, **options)
+
+    monkeypatch.setattr(attached, "sink_plan", withdrawn_meanwhile)
+    plan.puffer.sink_parquet(tmp_path / "released.parquet")
+    assert [(entry.state, entry.counts) for entry in Ledger(path)] == [("finished", True)]
+
+
 def test_a_line_that_is_cut_off_is_reported_and_skipped(path):
     release(path)
     whole = path.read_text()
@@ -313,3 +331,85 @@ def test_two_tables_of_one_name_are_not_added(path):
     release(path, PEOPLE.head(200), **BOUNDED)
     with pytest.raises(CalibrationError, match="different numbers of rows"):
         ledger(path).total()
+
+
+def test_a_ledger_that_makes_the_noise_of_a_histogram_larger_says_so(path):
+    alone = day(None, mechanism="auto")
+    with pytest.warns(LedgerNoiseWarning, match=r'Say mechanism="exact" for one release') as caught:
+        released = day(path, mechanism="auto")
+    (warning,) = (each.message for each in caught)
+    assert (warning.scale, warning.alone) == (released["scale"][0], alone["scale"][0])
+    assert warning.scale > warning.alone
+    keys = [{each.key for each in one.puffer.certificate.statements} for one in (alone, released)]
+    assert ["for-ledger" in each for each in keys] == [False, True]
+    assert day(path, mechanism="exact")["scale"][0] == warning.alone
+    assert day(path, mechanism="quilt")["scale"][0] == warning.scale
+    steady = {"mechanism": "auto", "chain": [[0.6, 0.4], [0.4, 0.6]], "initial": "any"}  # quilts, whatever is asked
+    assert day(path, **steady)["scale"][0] == day(None, **steady)["scale"][0]
+
+
+def test_what_releases_add_to_a_scale_is_on_plan_and_certificate():
+    for noise, delta, factor in (("laplace", 0.0, "3"), ("gaussian", 1e-6, "1.73205")):
+        asked = {"secret": "group", "public": "score", "epsilon": 1.0, "noise": noise, "delta": delta}
+        plan, one = (PEOPLE.puffer.calibrate(**asked, releases=k) for k in (3, 1))
+        assert plan.scale / one.scale == pytest.approx(float(factor), rel=1e-5)
+        assert f"each scale is {factor} times that of a single release" in " ".join(str(plan).split())
+        said = {each.key: each.text for each in plan.release(PEOPLE).puffer.certificate.statements}
+        assert said["planned-releases"].endswith(f"A scale is {factor} times that of a single release.")
+        assert "times that of" not in str(one)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "limit", "times"), [(0.1, 0.3, 3), (0.2, 0.6, 3), (0.1, 1.0, 10), (0.7, 2.1, 3), (1 / 3, 1.0, 3)]
+)
+def test_a_limit_that_is_shared_out_can_be_used_up_and_not_passed(path, epsilon, limit, times):
+    book = Ledger(path, limit=limit)
+    for _ in range(times):
+        release(book, **BOUNDED, epsilon=epsilon)
+    assert Decimal(str(book.total().epsilon)) == sum([Decimal(str(epsilon))] * times) <= Decimal(str(limit))
+    with pytest.raises(LedgerError, match="together"):
+        release(book, **BOUNDED, epsilon=1e-9)
+
+
+def test_a_delta_that_is_shared_out_can_be_used_up(path):
+    book = Ledger(path, limit=0.9, delta=3e-7)
+    asked = BOUNDED | {"noise": "gaussian", "epsilon": 0.3, "delta": 1e-7}
+    for _ in range(3):
+        release(book, **asked)
+    assert (book.total().epsilon, book.total().delta) == (0.9, 3e-7)
+    with pytest.raises(LedgerError, match="together"):
+        release(book, **asked | {"epsilon": 1e-9})
+
+
+def test_a_limit_for_releases_under_one_coupling_can_be_used_up(path):
+    book = Ledger(path, limit=0.3)
+    coupled = {"public": ["score", "visits"], "theorem": "kantorovich", "epsilon": 0.1}
+    for _ in range(3):
+        release(book, **coupled)
+    assert book.total().epsilon == 0.3
+    with pytest.raises(LedgerError, match="together"):
+        release(book, **coupled | {"epsilon": 1e-6})
+
+
+def test_a_plan_for_several_releases_and_others_can_use_up_a_limit(path):
+    book = Ledger(path, limit=0.3)
+    planned = {"epsilon": 0.1, "releases": 2}
+    for _ in range(2):
+        release(book, **planned)
+    for _ in range(2):
+        release(book, **BOUNDED, epsilon=0.1)
+    assert book.total().epsilon == 0.3
+
+
+def test_sums_are_those_of_decimals():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        numbers = [
+            float(f"{x:.{k}g}") for x, k in zip(10 ** rng.uniform(-9, 3, 5), rng.integers(1, 18, 5), strict=True)
+        ]
+        with localcontext(prec=400):
+            exact = sum(map(Decimal, map(repr, numbers)))
+        found = up_as_written(sum(map(as_written, numbers), Fraction(0)))
+        assert Decimal(repr(math.nextafter(found, 0))) < exact <= Decimal(repr(found))
+    assert up_as_written(Fraction(0)) == 0
+    assert up_as_written(3 * as_written(1e308)) == math.inf

@@ -1,5 +1,6 @@
 """Several processes with one ledger: no limit is passed, no line is lost, and what is killed still counts."""
 
+import errno
 import json
 import os
 import signal
@@ -118,3 +119,20 @@ def test_a_line_written_in_pieces_is_whole(tmp_path, monkeypatch):
     with locked_lines.locked(tmp_path / "lines", what="the file") as file:
         file.append({"first": "word"})
     assert (tmp_path / "lines").read_text() == '{"first": "word"}\n'
+
+
+@pytest.mark.parametrize("rest", ["", "cut o"])
+def test_a_full_disk_leaves_no_half_of_a_line(tmp_path, monkeypatch, rest):
+    write, written = os.write, []
+
+    def full(descriptor, data):
+        if written:
+            raise OSError(errno.ENOSPC, "no space is left")
+        written.append(write(descriptor, bytes(data)[:9]))
+        return written[0]
+
+    (tmp_path / "lines").write_text('{"first": "word"}\n' + rest)
+    monkeypatch.setattr(os, "write", full)
+    with locked_lines.locked(tmp_path / "lines", what="the file") as file, pytest.raises(OSError, match="no space"):
+        file.append({"second": "word"})
+    assert (tmp_path / "lines").read_text() == '{"first": "word"}\n' + rest

@@ -69,11 +69,11 @@ def refused(path, text, match, **options):
         ('{"format": "puffer_frames plan", "schema": 1}', "without a version"),
         ('{"format": "puffer_frames plan", "schema": "1.0"}', "a field more or less"),
         ("[" * 100_000, "nested too deeply|no JSON"),
-        ('{"a": 1, "a": 2}', "no JSON"),
-        ('{"a": NaN}', "no JSON"),
-        ('{"a": 1e999}', "no JSON"),
-        ('{"a": -Infinity}', "no JSON"),
-        ('{"a": ' + "9" * 5000 + "}", "no JSON"),
+        ('{"a": 1, "a": 2}', "a file with a key twice"),
+        ('{"a": NaN}', "NaN or an infinite number"),
+        ('{"a": 1e999}', "NaN or an infinite number"),
+        ('{"a": -Infinity}', "NaN or an infinite number"),
+        ('{"a": ' + "9" * 5000 + "}", "thousands of digits"),
     ],
 )
 def test_files_that_are_no_plans(text, match, tmp_path):

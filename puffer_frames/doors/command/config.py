@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Collection
 from difflib import get_close_matches
@@ -11,6 +10,7 @@ from typing import Any
 
 from puffer_frames.doors.command.options import GROUPS
 from puffer_frames.errors import ArgumentError
+from puffer_frames.numbers.json_text import UnclearJsonError, parsed
 
 _MOST_BYTES = 1 << 24
 
@@ -31,7 +31,9 @@ def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:
         content = file.read(_MOST_BYTES + 1)
     try:
         text = content.decode("utf-8-sig")
-        found = tomllib.loads(text) if path.suffix.lower() == ".toml" else json.loads(text, parse_constant=_refuse)
+        found = tomllib.loads(text) if path.suffix.lower() == ".toml" else parsed(text)
+    except UnclearJsonError as error:
+        raise _refused("JSON that every program reads alike", f"one with {error}") from None
     except (ValueError, RecursionError):  # errors of both formats and of the encoding are values
         raise _refused(f"a whole {path.suffix[1:].upper()} file", "one that cannot be read as that") from None
     if not isinstance(found, dict):
@@ -39,11 +41,11 @@ def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:
     entries: dict[str, Any] = {}
     for key, value in found.items():
         name = key.replace("-", "_")
-        table = {name: value}
+        table = [(name, value)]
         if name in GROUPS and isinstance(value, dict):
             main = GROUPS[name][1]
-            table = {name if part == main else f"{name}_{part.replace('-', '_')}": x for part, x in value.items()}
-        for entry, content_of in table.items():
+            table = [(name if part == main else f"{name}_{part.replace('-', '_')}", x) for part, x in value.items()]
+        for entry, content_of in table:
             if entry not in known:
                 near = get_close_matches(entry, known, n=1)
                 hint = (
@@ -54,10 +56,6 @@ def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:
                 raise _refused("one that names an option once", f"{entry!r} twice")
             entries[entry] = content_of
     return entries
-
-
-def _refuse(text: str) -> float:
-    raise ValueError(text)
 
 
 def _refused(rule: str, got: str, hint: str = "See docs/command.md.") -> ArgumentError:

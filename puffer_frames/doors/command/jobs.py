@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,7 +21,7 @@ from puffer_frames.doors.command.parser import Request
 from puffer_frames.doors.command.places import check_places, is_folder, written
 from puffer_frames.doors.command.tables import in_columns
 from puffer_frames.doors.command.values import as_listed, number, with_levels
-from puffer_frames.doors.command.writing import released_roles, write
+from puffer_frames.doors.command.writing import FileLedger, released_roles, say_types, write
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.csv_texts import TextRoles
@@ -51,7 +52,7 @@ def plan(request: Request, /) -> Outcome:
     password = _password(request)
     frame, arguments = _opened(request, source)
     found: AnyPlan = calibrate(frame, **arguments)
-    found.save(target, password=password)
+    found.save(target, password=password, overwrite=request.flag("overwrite"))
     LOG.info("the plan holds exact statistics of every secret: keep %s private", target)
     errors = {name: float(error) for name, error in found.expected_error.items()}
     text = f"{target}: a plan for {', '.join(found.public)}, epsilon {found.epsilon:g}; expected error " + ", ".join(
@@ -79,16 +80,20 @@ def release(request: Request, /) -> Outcome:
     folder = is_folder(target, request.found["output"])
     by_plan = "plan" in request.found
     _check_release(request.arguments, by_plan=by_plan)
-    outputs = [target] if folder else written(target)
-    check_places(outputs, inputs=_inputs(request), overwrite=request.flag("overwrite"))
+    outputs, overwrite = [target] if folder else written(target), request.flag("overwrite")
+    check_places(outputs, inputs=_inputs(request), overwrite=overwrite)
     kept = load_plan(request.path("plan"), password=_password(request)) if by_plan else None
     frame, arguments = _opened(request, source, kept, memory=kept is not None and _samples(kept.plan.request.unit))
     if not folder:
-        named = _named(request.arguments, kept)
-        check_writable(frame, [*named["keep"], *named["given"]], target)
-    released = privatize(frame, **arguments) if kept is None else kept.release(frame, **arguments)
-    LOG.info("calibrated; the noise is drawn while the release is written")
-    certificate = write(released, target, folder=folder)
+        columns = _named(request.arguments, kept)
+        check_writable(frame, [*columns["keep"], *columns["given"]], target)
+    book = arguments["ledger"] = FileLedger.of(arguments.get("ledger"))
+    with nullcontext(lambda: None) if book is None else book.of_files() as named:
+        released = privatize(frame, **arguments) if kept is None else kept.release(frame, **arguments)
+        LOG.info("calibrated; the noise is drawn while the release is written")
+        certificate = write(released, target, folder=folder, new=not overwrite, named=named)
+    if len(outputs) > 1:
+        say_types(released, target, certificate)
     text = (
         f"{target}: {', '.join(certificate.public)}, {certificate.rows} rows, epsilon {certificate.epsilon:g}; "
         f"certificate {'in ' + str(outputs[-1]) if len(outputs) > 1 else 'in the file'}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import shutil
@@ -69,10 +70,20 @@ def new_folder(path: Path, /) -> Iterator[Path]:
     moment.mkdir()
     try:
         yield moment / PART
-        moment.rename(real)  # onto an empty folder too, and in one step
+        _rename(moment, real)
     finally:
         shutil.rmtree(moment, ignore_errors=True)
     sync_folder(real.parent)
+
+
+def _rename(moment: Path, real: Path) -> None:
+    """Onto an empty folder too, and in one step."""
+    try:
+        moment.rename(real)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        raise _refused("a new folder, or an empty one", "one that holds something", "Name another folder.") from None
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.files import LevelKind
 from puffer_frames.noise.stable import Stable
+from puffer_frames.numbers.json_text import parsed
 from puffer_frames.scales.learned import Bootstrap, Contamination, Population
 
 _BELIEFS: Mapping[str, tuple[Callable[..., Any], str, Callable[[str], Any]]] = {
@@ -60,8 +60,8 @@ def names(text: str, /, *, name: str) -> list[str]:
     if not text.startswith("["):
         return [part.strip() for part in text.split(",")]
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = parsed(text)
+    except ValueError:
         found = None
     if isinstance(found, list) and all(isinstance(part, str) for part in found):
         return found
@@ -148,10 +148,8 @@ def clip(text: str, /, *, name: str) -> Any:
 
 def weights(text: str, /, *, name: str) -> dict[str, float]:
     """Numbers by column, "age=1,visits=2"."""
-    found = {}
-    for part in names(text, name=name):
-        column, rest = _entry(part, name, "column=NUMBER")
-        found[column] = number(rest, name=name)
+    entries = [_entry(part, name, "column=NUMBER") for part in names(text, name=name)]
+    found: dict[str, float] = joined([{column: number(rest, name=name)} for column, rest in entries], name=name)
     return found
 
 

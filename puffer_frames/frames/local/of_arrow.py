@@ -16,6 +16,7 @@ from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_column_
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, are_in_place, are_labels, with_ranges
 from puffer_frames.frames.local.table import LocalTable
+from puffer_frames.numbers.json_text import parsed
 from puffer_frames.priors.prior import FloatArray
 
 _KEY = b"puffer_frames"
@@ -60,8 +61,8 @@ class ArrowTable(LocalTable):
         """From the metadata of the schema."""
         text = (self.native.schema.metadata or {}).get(_KEY)
         try:
-            found = None if text is None else json.loads(text)
-        except (ValueError, RecursionError):  # somebody else's text under this name
+            found = None if text is None else parsed(text)
+        except ValueError:  # somebody else's text under this name
             return None
         return found if isinstance(found, dict) else None
 

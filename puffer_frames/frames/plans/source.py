@@ -208,11 +208,12 @@ def sink_plan(
     /,
     *,
     durable: bool = False,
+    new: bool = False,
 ) -> bool:
     """Write a released plan to a Parquet file, in one pass; False for any other frame.
 
     `metadata` gets the fingerprint of the rows, and some of the noisy values. A run that fails leaves no file. A
-    durable file is on the disk before it has its name.
+    durable file is on the disk before it has its name, and a new one replaces none.
     """
     source = _source_of(frame)
     if source is None:
@@ -230,9 +231,8 @@ def sink_plan(
         return as_file_metadata(metadata(taken.hexdigest(), sample))
 
     watch = Watch(seen)
-    with replacing(
-        path, durable=durable
-    ) as file:  # Polars writes to a descriptor of its own, which a late thread may still use
+    # Polars writes to a descriptor of its own, which a late thread may still use
+    with replacing(path, durable=durable, new=new) as file:
         watch.run(source, lambda plan: plan.sink_parquet(file, metadata=entry, engine="streaming"))
     return True
 

@@ -16,18 +16,21 @@ from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, with_ranges
 from puffer_frames.frames.stamps.folder import data_files, parquet_schema, partition_columns
 from puffer_frames.frames.stamps.whole_file import replacing
+from puffer_frames.numbers.json_text import parsed
 
 _KEY = "puffer_frames"
 _PANDAS_ATTRIBUTES = b"PANDAS_ATTRS"
 
 
-def write_parquet_file(table: Any, path: str | Path, metadata: dict[str, Any], /, *, durable: bool = False) -> None:
+def write_parquet_file(
+    table: Any, path: str | Path, metadata: dict[str, Any], /, *, durable: bool = False, new: bool = False
+) -> None:
     """Write the entries of a PyArrow table with a JSON-like dict in the metadata of its schema."""
     from pyarrow import parquet as pq
 
     check_process()
     bare = bare_table(table, {key.encode(): text.encode() for key, text in as_file_metadata(metadata).items()})
-    with replacing(path, durable=durable) as file:
+    with replacing(path, durable=durable, new=new) as file:
         pq.write_table(bare, file)
 
 
@@ -40,14 +43,18 @@ def read_parquet_metadata(path: str | Path, /) -> dict[str, Any] | None:
     """What `write_parquet_file` wrote, or pandas' own writer of a frame with attributes; None for nothing."""
     from pyarrow import parquet as pq
 
-    held = pq.read_metadata(path).metadata or {}
+    with pq.ParquetFile(path) as file:
+        held, of_rows = file.metadata.metadata or {}, file.schema_arrow.metadata or {}
+    key = _KEY.encode()
+    if key in of_rows and of_rows[key] != held.get(key):  # two certificates: which one is read depends on the reader
+        return None
     try:
-        if _KEY.encode() in held:
-            found = json.loads(held[_KEY.encode()])
+        if key in held:
+            found = parsed(held[key])
         else:
-            attributes = json.loads(held.get(_PANDAS_ATTRIBUTES, b"{}"))
+            attributes = parsed(held.get(_PANDAS_ATTRIBUTES, b"{}"))
             found = attributes.get(_KEY) if isinstance(attributes, dict) else None
-    except (ValueError, RecursionError):  # somebody else's text under this name
+    except ValueError:  # somebody else's text under this name
         return None
     return found if isinstance(found, dict) else None
 

@@ -7,13 +7,17 @@ import errno
 import os
 import secrets
 import stat
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from io import FileIO
 from pathlib import Path
 
 from puffer_frames.errors import ArgumentError
+
+if sys.platform != "win32":
+    import fcntl
 
 _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
 _KINDS = (
@@ -26,22 +30,25 @@ _KINDS = (
 
 
 @contextmanager
-def replacing(path: str | Path, /, *, private: bool = False, durable: bool = False) -> Iterator[FileIO]:
+def replacing(
+    path: str | Path, /, *, private: bool = False, durable: bool = False, new: bool = False
+) -> Iterator[FileIO]:
     """A file to write that takes the place of `path` at the end of the block; where that fails, all is as before.
 
-    A link is followed, and the new file has the mode of the one that it replaces; a private one belongs to whoever
-    writes it and has the mode 0600. A private or durable one is on the disk before it has its name. On Linux it has no
-    name until it is whole, so that nothing is left of a process that is killed.
+    An error means that the file does not have its name. A new file never takes the place of another, whoever writes to
+    the same path meanwhile. Else a link is followed, and the file has the mode of the one that it replaces; a private
+    one belongs to whoever writes it and has the mode 0600. A private or durable one is on the disk before it has its
+    name. On Linux it has no name until it is whole, so that nothing is left of a process that is killed.
 
     Raises
     ------
     ArgumentError
-        For a folder, a device and whatever else is not a file.
+        For a folder, a device and whatever else is not a file; of a new file, for whatever is there.
     OSError
         Where the file cannot be written there.
     """
-    place = Path(os.path.realpath(path))
-    old = _status(place)
+    place = Path(os.path.realpath(Path(path).parent)) / Path(path).name if new else Path(os.path.realpath(path))
+    old = None if new else _status(place)
     mode = 0o600 if private else 0o666
     durable = durable or private
     descriptor = _unnamed(place.parent, mode)
@@ -51,7 +58,9 @@ def replacing(path: str | Path, /, *, private: bool = False, durable: bool = Fal
             yield file
             if durable:
                 os.fsync(descriptor)
-            _name(descriptor, place)
+            _name(descriptor, place, new=new)
+            with suppress(OSError):  # it has its name, and what was to be on the disk is there
+                file.close()
     else:
         with _hidden(place) as name:
             with FileIO(os.open(name, _NEW, mode), "wb") as file:
@@ -59,21 +68,33 @@ def replacing(path: str | Path, /, *, private: bool = False, durable: bool = Fal
                 yield file
                 if durable:
                     os.fsync(file.fileno())
-            name.replace(place)
+            _rename(name, place, new=new)
     if durable:
         sync_folder(place.parent)
+
+
+@contextmanager
+def alone_in(folder: Path, /) -> Iterator[None]:
+    """Let nobody else name files in a folder who does so in such a block; not where the system locks no folders."""
+    with ExitStack() as held:
+        if sys.platform != "win32":
+            with suppress(OSError):  # a folder that cannot be read, or a file system without locks
+                descriptor = os.open(folder, os.O_RDONLY)
+                held.callback(os.close, descriptor)  # and with it goes the lock
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
 
 
 def sync_folder(folder: Path) -> None:
     """Put the name of a file on the disk, where the system does that."""
     if not hasattr(os, "O_DIRECTORY"):
         return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # not every file system does
+    with suppress(OSError):  # not every file system does
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
             os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _status(place: Path) -> os.stat_result | None:
@@ -112,13 +133,15 @@ def _unnamed(folder: Path, mode: int) -> int | None:
         raise
 
 
-def _name(descriptor: int, place: Path) -> None:
-    """Give a file its name, which another file may have: to that of a moment, and from it to its own."""
+def _name(descriptor: int, place: Path, *, new: bool) -> None:
+    """Give a file its name. Where another file may have it: first that of a moment, and from it its own."""
     folder = os.open(place.parent, os.O_RDONLY)
     try:
         try:
             _link(descriptor, folder, place.name)
         except FileExistsError:
+            if new:
+                raise taken() from None
             moment = _other_name()
             _link(descriptor, folder, moment)
             try:
@@ -128,6 +151,39 @@ def _name(descriptor: int, place: Path) -> None:
                 raise
     finally:
         os.close(folder)
+
+
+def _rename(name: Path, place: Path, *, new: bool) -> None:
+    """The same for a file that has another name in the folder."""
+    if not new:
+        name.replace(place)
+        return
+    try:
+        os.link(name, place)  # as os.rename, but an error where there is a file
+    except FileExistsError:
+        # a network file system that is asked twice says so of the link that it made
+        if not os.path.samestat(name.lstat(), place.lstat()):
+            raise taken() from None
+    except OSError:  # a file system without links: the name is taken by an empty file first
+        try:
+            os.close(os.open(place, _NEW))
+        except FileExistsError:
+            raise taken() from None
+        try:
+            name.replace(place)
+        except BaseException:
+            place.unlink(missing_ok=True)
+            raise
+
+
+def taken() -> ArgumentError:
+    """The error of a new file whose name is that of another one."""
+    return ArgumentError(
+        "the path",
+        rule="that of a new file",
+        got="one that is there",
+        hint="Say overwrite=True to replace it; on the command line --overwrite.",
+    )
 
 
 def _link(descriptor: int, folder: int, name: str) -> None:

@@ -42,6 +42,8 @@ class SeriesRequest:
     """Counts or sums, not frequencies or means."""
     columns: SeriesColumns
     drawing: Drawing
+    for_ledger: bool
+    """Whether quilts, whose releases add up, were taken because there is a ledger."""
     population: Population | None
     """Where the chains are all that the series do not refute."""
 
@@ -74,7 +76,9 @@ class SeriesRequest:
         check_free_names(() if per == "pooled" else names["unit"], role="unit", taken=taken)
         population = as_population(arguments.chain)
         _check_population(population, arguments, mechanism=mechanism)
-        if mechanism == "auto" and (per == "both" or arguments.ledger is not None or population is not None):
+        add_up = per == "both" or population is not None
+        for_ledger = mechanism == "auto" and not add_up and arguments.ledger is not None
+        if mechanism == "auto" and (add_up or for_ledger):
             mechanism = "quilt"  # whose releases add up
         belief = "estimated chain" if isinstance(arguments.chain, str) else "given chains"
         belief = belief if population is None else "population"
@@ -96,6 +100,7 @@ class SeriesRequest:
                 each=per != "pooled",
             ),
             drawing=Drawing.of(arguments),
+            for_ledger=for_ledger,
             population=None if mechanism == "group" else population,
         )
 

@@ -14,7 +14,7 @@ from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import is_frame, open_table
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.numbers.presentation import as_html, as_text, odds_text, plain, shown, shown_names
-from puffer_frames.numbers.rounding import up
+from puffer_frames.numbers.rounding import as_written, up, up_as_written
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
 from puffer_frames.priors.apart import by_column, pairs_within
@@ -102,12 +102,12 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
     **From certificates**: the epsilons and deltas add of releases by the bounded-column rule, of any columns; of
     releases of one and the same column whose certificates say that they add; and, under the observed frequencies, of
     any one release, or such a group, or what was planned with `releases=`, beside others by the bounded-column rule
-    without delta. A release of several
-    columns by theorem="kantorovich" holds a pairing of rows that bounds every other release of Laplace noise of some of
-    these columns: with scales of the same proportions the epsilons add. Other releases are refused: their epsilons may
-    be far too small. **From the table**: releases of a column with Laplace noise of scales
-    b_r tell as much as one release of scale :math:`1 / \sum_r 1/b_r`, so that all are one release of the columns, whose
-    loss is computed.
+    without delta. A release of several columns by theorem="kantorovich" holds a pairing of rows that bounds every other
+    release of Laplace noise of some of these columns: with scales of the same proportions the epsilons add. Other
+    releases are refused: their epsilons may be far too small. Epsilons and deltas are added in decimals, as they were
+    asked for: three of 0.1 are 0.3. **From the table**: releases of a column with Laplace noise of scales b_r tell as
+    much as one release of scale :math:`1 / \sum_r 1/b_r`, so that all are one release of the columns, whose loss is
+    computed.
 
     References
     ----------
@@ -233,11 +233,16 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
             hint='Give the table: compose(releases, frame=table). Or release with theorem="bounded".',
         )
     return Composition(
-        epsilon=up(sum((Fraction(each.epsilon) for each in certificates), Fraction(0))),
-        delta=up(sum((Fraction(each.delta) for each in certificates), Fraction(0))),
+        epsilon=_sum([each.epsilon for each in certificates]),
+        delta=_sum([each.delta for each in certificates]),
         rule=rule,
         releases=len(certificates),
     )
+
+
+def _sum(numbers: Iterable[float]) -> float:
+    """Of epsilons, or deltas, in decimals as they were asked for: a limit that is shared out can be used up."""
+    return up_as_written(sum(map(as_written, numbers), Fraction(0)))
 
 
 def _planned(certificates: Sequence[Certificate]) -> Composition | None:
@@ -252,7 +257,7 @@ def _planned(certificates: Sequence[Certificate]) -> Composition | None:
             planned = [one for one in certificates if not any(one is other for other in beside)]
             if _has_room(base, planned):
                 return Composition(
-                    epsilon=up(sum((Fraction(one.epsilon) for one in beside), Fraction(base.epsilon))),
+                    epsilon=_sum([base.epsilon, *(one.epsilon for one in beside)]),
                     delta=base.delta,
                     rule=f"one of them was planned for {base.releases:,} releases, and others add no more than that"
                     + "; the rest have noise for the range of their columns, and their epsilons add" * bool(beside),
@@ -310,7 +315,7 @@ def _beside_a_coupling(certificates: Sequence[Certificate]) -> Composition | Non
     if not known:
         return None
     return Composition(
-        epsilon=up(min(known)),
+        epsilon=up_as_written(min(known)),
         delta=0.0,
         rule="the rows of two secrets can be paired so that the loss of every pair from these releases together is "
         "at most this, under the observed frequencies",
@@ -326,7 +331,8 @@ def _has_coupling(certificate: Certificate) -> bool:
 
 def _total(base: Certificate, certificates: Sequence[Certificate]) -> Fraction | None:
     """The loss of all releases under the coupling of one; None where one has other columns, or other noise."""
-    total, title, scales = Fraction(base.epsilon), PUBLISHED_FOR.title, _all_scales(base)
+    asked, title, scales = as_written(base.epsilon), PUBLISHED_FOR.title, _all_scales(base)
+    total = asked
     for each in certificates:
         if each is base:
             continue
@@ -336,10 +342,13 @@ def _total(base: Certificate, certificates: Sequence[Certificate]) -> Fraction |
             if not all(scale for _, scale in moved):
                 return None
             ratio = max((Fraction(mine) / Fraction(scale) for mine, scale in moved), default=Fraction(0))
+            if ratio == 1 and not (base.refines or each.refines):  # the same noise on the same grid loses no more
+                total += asked
+                continue
             costs = (rounding_cost(each, column[0]) for column in own if scales[column])
-            total += Fraction(base.epsilon) * ratio * _OF_CAPS + sum(costs, Fraction(0))
+            total += asked * ratio * _OF_CAPS + sum(costs, Fraction(0))
         elif _has_noise_for_ranges(each) and not each.delta:
-            total += Fraction(each.epsilon)
+            total += as_written(each.epsilon)
         else:
             return None
     return total

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from puffer_frames.errors import ArgumentError
+from puffer_frames.numbers.json_text import UnclearJsonError, parsed
 
 _OPEN = os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 _CHUNK = 1 << 20
@@ -39,12 +40,13 @@ class Lines:
             For a line that is no record, and whose writer was not stopped.
         """
         texts = [*self.whole, *([self.rest] if self.rest else [])]
-        parsed = [_parsed(text) for text in texts]
+        read = [_parsed(text) for text in texts]
         found, cut = [], []
-        for number, record in enumerate(parsed, start=1):
+        for number, record in enumerate(read, start=1):
             if record is None and not texts[number - 1].strip():
                 continue
-            if record is None and number <= len(self.whole) and parsed[number : number + 1] != [_CUT]:
+            stopped = number > len(self.whole) or read[number : number + 1] == [_CUT]
+            if not record and not (record is None and stopped):
                 raise BrokenLineError(number)
             if record is None:
                 cut.append(number)
@@ -58,11 +60,14 @@ class BrokenLineError(Exception):
 
 
 def _parsed(text: str) -> Mapping[str, Any] | None:
+    """The record of a line; None for a line that was cut off, and nothing for a whole one that is no record."""
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = parsed(text)
+    except UnclearJsonError:
+        return {}
+    except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +87,15 @@ class LockedLines:
         cut = self.found.rest and _parsed(self.found.rest) is None
         lines = [json.dumps(each, allow_nan=False) for each in ([_CUT] * bool(cut) + [record])]
         text = "\n" * bool(self.found.rest) + "".join(line + "\n" for line in lines)
-        left = memoryview(text.encode())
-        while left:
-            left = left[os.write(self._descriptor, left) :]
-        os.fsync(self._descriptor)
+        size, left = os.fstat(self._descriptor).st_size, memoryview(text.encode())
+        try:
+            while left:
+                left = left[os.write(self._descriptor, left) :]
+            os.fsync(self._descriptor)
+        except BaseException:  # a full disk
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, size)
+            raise
 
 
 @contextmanager

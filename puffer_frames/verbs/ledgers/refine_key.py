@@ -159,7 +159,7 @@ def _read(lines: list[Mapping[str, Any]], file: LockedLines) -> RefineKey:
             for line in made
         }
         rows = {str(line["result" if "refined" in line else "released"]): str(line["rows"]) for line in others}
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise _refused() from None
     if any(str(line.get("schema")).partition(".")[0] != "1" for line in lines) or len(refined) < len(made):
         raise _refused()

@@ -201,13 +201,19 @@ class Ledger:
             if again:
                 return again[-1]
             if self.limit is not None:
-                self._check([*self._spent(records, certificate.dataset or ""), certificate], frame)
+                dataset = certificate.dataset or ""
+                try:
+                    self._check([*self._spent(records, dataset), certificate], frame)
+                except LedgerError as error:
+                    raise self._with_hint(error, records, dataset) from None
             name = secrets.token_hex(8)
             file.append(entry_line(name, "reserved", certificate))
         return name
 
-    def finish(self, entry: str, certificate: Certificate, /) -> None:
+    def finish(self, entry: str, certificate: Certificate, /, *, out: bool = False) -> None:
         """Write down what a reserved release has become; a second time changes nothing.
+
+        Where it is `out` already, it counts again if it was withdrawn meanwhile.
 
         Raises
         ------
@@ -215,7 +221,9 @@ class Ledger:
             Where it was withdrawn, or is no longer there.
         """
         with locked(self.path, what=_FILE) as file:
-            known = self._open(self._records(file.found).get(entry))
+            known = self._records(file.found).get(entry)
+            if known is None or not out:
+                known = self._open(known)
             if known.state != "finished":
                 file.append(entry_line(entry, "finished", certificate))
 
@@ -254,6 +262,17 @@ class Ledger:
                 raise self._refused(certificates, f"some of which nothing is known together: {error.got}") from None
         if found.epsilon > limit.epsilon or found.delta > limit.delta:
             raise self._refused(certificates, f"{_target_text(found.epsilon, found.delta)} with this one")
+
+    def _with_hint(self, error: LedgerError, records: Mapping[str, Record], dataset: str) -> LedgerError:
+        """What stands in the way may have been given to nobody."""
+        waiting = [one.entry for one in records.values() if one.dataset == dataset and one.state == "not finished"]
+        if not waiting:
+            return error
+        hint = (
+            f"Nothing was drawn. The entry {waiting[-1]} is not finished, and counts: if that release was given to "
+            f"nobody, say puffer_frames.Ledger({str(self.path)!r}).withdraw({waiting[-1]!r})."
+        )
+        return LedgerError(error.what, rule=error.rule, got=error.got, hint=hint)
 
     def _refused(self, certificates: Sequence[Certificate], got: str) -> LedgerError:
         return LedgerError(

@@ -80,4 +80,4 @@ class Reserved:
     def end(self, certificate: Certificate, /) -> None:
         """After it was run; once is enough, since every run gives the same release."""
         if self.ledger is not None:
-            self.ledger.finish(self.entry, certificate)
+            self.ledger.finish(self.entry, certificate, out=True)  # a file that was written has its name

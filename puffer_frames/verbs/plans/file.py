@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 import os
 import stat
 import unicodedata
@@ -20,7 +19,7 @@ from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 from puffer_frames.certificates.version import __version__
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PlanFileError
 from puffer_frames.frames.stamps.whole_file import replacing
-from puffer_frames.numbers.json_text import readable
+from puffer_frames.numbers.json_text import UnclearJsonError, parsed, readable
 from puffer_frames.numbers.records import refused
 
 FORMAT = "puffer_frames plan"
@@ -40,13 +39,14 @@ _LEAST_COST, _MOST_COST, _MOST_LANES = 1 << 14, 1 << 20, 4
 _MOST_BYTES = 1 << 30
 
 
-def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None) -> None:
+def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None, overwrite: bool = True) -> None:
     """Write a plan in JSON types.
 
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        For a path that is not that of a file, and for a password that is none.
+        For a path that is not that of a file, a file that is there and may not be replaced, and for a password that is
+        none.
     OSError
         Where the file cannot be written there.
     """
@@ -62,7 +62,7 @@ def write_plan(path: str | Path, plan: Any, /, *, password: str | bytes | None) 
     text = readable(document) + "\n"
     if key is not None:
         text = readable(_locked(text.encode(), key)) + "\n"
-    with replacing(path, private=True) as file:
+    with replacing(path, private=True, new=not overwrite) as file:
         left = memoryview(text.encode())
         while left:
             left = left[file.write(left) :]
@@ -116,14 +116,9 @@ def digest_of(plan: Any, /, *, schema: str) -> str:
 def _document(content: bytes) -> dict[str, Any]:
     """The object that a file holds, of a version that is known."""
     try:
-        found = json.loads(
-            content.decode("utf-8-sig"),
-            object_pairs_hook=_without_repetition,
-            parse_constant=_finite,
-            parse_float=_finite,
-        )
-    except RecursionError:
-        raise refused("a file that is nested too deeply") from None
+        found = parsed(content)
+    except UnclearJsonError as error:
+        raise refused(f"a file with {error}") from None
     except ValueError:  # errors of JSON and of its encoding are values
         raise refused("a file that is no JSON, or was cut short") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
@@ -140,20 +135,6 @@ def _document(content: bytes) -> dict[str, Any]:
             hint="Read it with a later version of puffer_frames.",
         )
     return found
-
-
-def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key twice")
-    return found
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError("an infinite number")
-    return number
 
 
 def _check_names(document: Mapping[str, Any], names: tuple[str, ...]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self, TypeVar
 from puffer_frames.certificates.report.saved import check_path
 from puffer_frames.errors import PlanFileError, PufferError, short_traceback
 from puffer_frames.frames.files import write_text
+from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import Rows, as_html, as_text
 from puffer_frames.numbers.records import TAG, refused
 from puffer_frames.priors.pairs import Pairs
@@ -83,22 +84,25 @@ class Planned:
         return self.plan.rows
 
     @short_traceback
-    def save(self, path: str | Path, /, *, password: str | bytes | None = None) -> None:
+    def save(self, path: str | Path, /, *, password: str | bytes | None = None, overwrite: bool = True) -> None:
         """Write the plan to a file that `load` reads: for the rows of another day, or another machine.
 
         Parameters
         ----------
         path : str or Path
-            A new file, or one to replace. It is written whole or not at all, and readable by you alone (mode 0600).
+            Of a file. It is written whole or not at all, and readable by you alone (mode 0600).
         password : str or bytes, optional
             Encrypts the file: AES-256-GCM under a key from scrypt. Without one it is JSON that a person can read.
+        overwrite : bool
+            Replace a file that is there.
 
         Raises
         ------
         PlanFileError
             For a plan with what does not belong to this package: a noise family of your own.
         ArgumentError, ArgumentTypeError
-            For a path that is not that of a file, and a password that is none.
+            For a path that is not that of a file, a file that is there and may not be replaced, and a password that is
+            none.
         OSError
             Where the file cannot be written there.
 
@@ -120,7 +124,7 @@ class Planned:
         """
         plain = codec_of(type(self)).plain(self._lean())
         believed(plain, [type(self)])  # what could not be read back is not written
-        write_plan(path, plain, password=password)
+        write_plan(path, plain, password=password, overwrite=check_flag(overwrite, "overwrite"))
 
     def identity(self) -> str:
         """SHA-256 of all that decides what is drawn, whose frame and whose process it was made in.
@@ -176,7 +180,7 @@ class Planned:
             rows_per_secret=self.rows_per_secret,
             audit=audit,
         )
-        write_text(text, place, private=True)
+        write_text(text, place, private=True, new=not overwrite)
 
     @classmethod
     @short_traceback

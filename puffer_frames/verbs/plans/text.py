@@ -77,7 +77,8 @@ def _repeats_rows(plan: Plan) -> Rows:
         text = f"at most {repeats.rows:,} rows of one {shown(plan.request.unit.column)}; assumed of them: "
         rows.append(("units", text + words[repeats.assumed]))
     if repeats.releases > 1:
-        rows.append(("releases", f"{repeats.releases:,} with these scales have the guarantee together"))
+        factor = f"each scale is {repeats.of_releases(plan.request.noise):,.6g} times that of a single release"
+        rows.append(("releases", f"{repeats.releases:,} with these scales have the guarantee together; {factor}"))
     measured = ["one row of a unit"] * (repeats.shares > 1) + ["all rows of a unit together"] * repeats.composed
     measured += ["all noisy copies together"] * (repeats.copies > 1)
     return [*rows, ("losses below", f"of {', '.join(measured)}")] if measured else rows
