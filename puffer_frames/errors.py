@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -345,7 +346,13 @@ def told_of(error: Exception, call: str, /) -> Exception:
         return error.with_traceback(None)
     if isinstance(error, _SAYS_NOTHING) or frames is None or getattr(error, _SHOWN, False):
         return error  # without frames it is Python's own: which argument was not taken
-    return FaultError(call, type(error).__name__).with_traceback(frames)
+    return (as_system_error(error) or FaultError(call, type(error).__name__)).with_traceback(frames)
+
+
+def as_system_error(error: BaseException, /) -> OSError | None:
+    """The error of the system, such as a full disk, that an error of another library tells of, without its text."""
+    found = re.search(r"\(os error ([0-9]{1,4})\)", str(error))
+    return None if found is None else OSError(int(found[1]), os.strerror(int(found[1])))
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 import sys
 from dataclasses import dataclass, field
 from typing import Any, TextIO
@@ -19,6 +18,7 @@ from puffer_frames.errors import (
     PlanFileError,
     PufferError,
     TableFileError,
+    as_system_error,
 )
 
 DONE, REFUSED, WRONG, FILES = 0, 1, 2, 3
@@ -55,16 +55,16 @@ def failed(error: BaseException, /) -> Outcome:
     Errors of this package say what was wrong. Of an OSError the file and the system's words are shown, of any other
     error its kind alone: its text could quote the table.
     """
+    error = error if isinstance(error, (PufferError, OSError)) else as_system_error(error) or error
     kind = error.kind if isinstance(error, FaultError) else type(error).__name__
     if isinstance(error, PufferError):
         code = WRONG if isinstance(error, _WRONG) else FILES if isinstance(error, _FILES) else REFUSED
         parts = {"what": error.what, "rule": error.rule, "got": error.got, "hint": error.hint}
         text = one_line(str(error))
-    elif isinstance(error, OSError) or _number_in(str(error)):
-        code, parts, file = FILES, {}, getattr(error, "filename", None)
-        named = "" if file is None else f": {os.fsdecode(file)!r}"
-        number = getattr(error, "errno", None) or _number_in(str(error))
-        text = f"{os.strerror(number) if number else type(error).__name__}{named}"
+    elif isinstance(error, OSError):
+        code, parts = FILES, {}
+        named = "" if error.filename is None else f": {os.fsdecode(error.filename)!r}"
+        text = f"{os.strerror(error.errno) if error.errno else type(error).__name__}{named}"
     elif isinstance(error, KeyboardInterrupt):
         code, parts, text = INTERRUPTED, {}, "stopped by a signal"
     else:
@@ -72,12 +72,6 @@ def failed(error: BaseException, /) -> Outcome:
         text = f"a fault, {kind}; with PUFFER_FULL_TRACEBACK=1 in the environment it is shown in full"
     about = {"kind": kind, "message": text, **parts}
     return Outcome(status=STATUS[code], code=code, text=text, more={"error": about})
-
-
-def _number_in(text: str) -> int:
-    """The number of an error of the system in a text of Polars, which may hold more than may be shown."""
-    found = re.search(r"\(os error ([0-9]{1,4})\)", text)
-    return int(found[1]) if found else 0
 
 
 def say(outcome: Outcome, warnings: list[dict[str, str]], /, *, machine: bool) -> None:
