@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 
@@ -37,6 +38,11 @@ def up_as_written(exact: Fraction, /) -> float:
     while math.isfinite(found) and as_written(found) < exact:
         found = math.nextafter(found, math.inf)
     return found + 0.0  # no -0.0
+
+
+def sum_as_written(numbers: Iterable[float], /) -> float:
+    """The sum in decimals, as the numbers were asked for: a limit that is shared out can be used up."""
+    return up_as_written(sum(map(as_written, numbers), Fraction(0)))
 
 
 def nearest(exact: Fraction, /) -> float:

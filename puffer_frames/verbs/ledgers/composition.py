@@ -14,7 +14,7 @@ from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import is_frame, open_table
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.numbers.presentation import as_html, as_text, odds_text, plain, shown, shown_names
-from puffer_frames.numbers.rounding import as_written, up, up_as_written
+from puffer_frames.numbers.rounding import as_written, sum_as_written, up, up_as_written
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
 from puffer_frames.priors.apart import by_column, pairs_within
@@ -233,16 +233,11 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
             hint='Give the table: compose(releases, frame=table). Or release with theorem="bounded".',
         )
     return Composition(
-        epsilon=_sum([each.epsilon for each in certificates]),
-        delta=_sum([each.delta for each in certificates]),
+        epsilon=sum_as_written([each.epsilon for each in certificates]),
+        delta=sum_as_written([each.delta for each in certificates]),
         rule=rule,
         releases=len(certificates),
     )
-
-
-def _sum(numbers: Iterable[float]) -> float:
-    """Of epsilons, or deltas, in decimals as they were asked for: a limit that is shared out can be used up."""
-    return up_as_written(sum(map(as_written, numbers), Fraction(0)))
 
 
 def _planned(certificates: Sequence[Certificate]) -> Composition | None:
@@ -257,7 +252,7 @@ def _planned(certificates: Sequence[Certificate]) -> Composition | None:
             planned = [one for one in certificates if not any(one is other for other in beside)]
             if _has_room(base, planned):
                 return Composition(
-                    epsilon=_sum([base.epsilon, *(one.epsilon for one in beside)]),
+                    epsilon=sum_as_written([base.epsilon, *(one.epsilon for one in beside)]),
                     delta=base.delta,
                     rule=f"one of them was planned for {base.releases:,} releases, and others add no more than that"
                     + "; the rest have noise for the range of their columns, and their epsilons add" * bool(beside),
@@ -331,22 +326,18 @@ def _has_coupling(certificate: Certificate) -> bool:
 
 def _total(base: Certificate, certificates: Sequence[Certificate]) -> Fraction | None:
     """The loss of all releases under the coupling of one; None where one has other columns, or other noise."""
-    asked, title, scales = as_written(base.epsilon), PUBLISHED_FOR.title, _all_scales(base)
-    total = asked
-    for each in certificates:
-        if each is base:
-            continue
+    title, scales = PUBLISHED_FOR.title, _all_scales(base)
+    total = asked = as_written(base.epsilon)
+    for each in (one for one in certificates if one is not base):
         own = _all_scales(each)
         if each.noise == title and each.theorem != CHANNEL and set(own) <= set(scales):
             moved = [(scales[column], scale) for column, scale in own.items() if scales[column]]
             if not all(scale for _, scale in moved):
                 return None
             ratio = max((Fraction(mine) / Fraction(scale) for mine, scale in moved), default=Fraction(0))
-            if ratio == 1 and not (base.refines or each.refines):  # the same noise on the same grid loses no more
-                total += asked
-                continue
+            same = ratio == 1 and not (base.refines or each.refines)  # the same noise on the same grid
             costs = (rounding_cost(each, column[0]) for column in own if scales[column])
-            total += asked * ratio * _OF_CAPS + sum(costs, Fraction(0))
+            total += asked if same else asked * ratio * _OF_CAPS + sum(costs, Fraction(0))
         elif _has_noise_for_ranges(each) and not each.delta:
             total += as_written(each.epsilon)
         else:
