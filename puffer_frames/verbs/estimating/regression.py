@@ -69,7 +69,7 @@ def regression(y: NoisyColumn, on: Sequence[NoisyColumn], /, *, population: bool
     if not rows.has_spread():
         return None
     gram = rows.gram()
-    bread: FloatArray = np.linalg.inv(gram)
+    bread = np.linalg.inv(gram).astype(np.float64)
     beta = bread @ (rows.noisy.T @ rows.y)
     meat = rows.meat(beta, population=population)
     covariance: FloatArray = bread @ meat @ bread.T
