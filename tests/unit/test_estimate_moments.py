@@ -177,6 +177,10 @@ def test_without_noise_it_is_least_squares():
     bread = np.linalg.inv(design.T @ design)
     white = bread @ (design.T * residuals**2) @ design @ bread  # HC0
     assert robust.covariance == pytest.approx(white, rel=1e-8)
+    few = regression(NoisyColumn.exact(Y[:9]), [NoisyColumn.exact(X[:9])], population=True)
+    assert few.clearance > 1e9
+    reach = stats.norm.ppf(0.975) * math.sqrt(few.covariance[1, 1])
+    assert few.scores[1].interval(0.95) == pytest.approx((-reach, reach))
     assert fit.clearance > 1e9
     assert variance_of(exact[0], population=False).error == 0
 

@@ -99,6 +99,8 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
             hint="Leave out copies: a row counts once, as its noise was drawn once.",
         )
     columns = ReleasedColumns(table=table, certificate=found, assumptions=_assumptions(frame, table, found))
+    if columns.derived:
+        columns.check_rows()
     return Estimator(columns=columns, target=target, library=library_of(frame))
 
 

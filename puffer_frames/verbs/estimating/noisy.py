@@ -56,6 +56,12 @@ class NoisyColumn:
         """Some of its rows."""
         return replace(self, values=self.values[chosen], places=self.places[chosen])
 
+    def inner(self, place: int, /) -> FloatArray:
+        """The values with one of the laws of noise that were not clipped."""
+        low, high = self.bounds or (-np.inf, np.inf)
+        found: FloatArray = self.values[(self.places == place) & (self.values != low) & (self.values != high)]
+        return found
+
     def _per_row(self, moment: Callable[[Noise], float]) -> FloatArray:
         table = np.array([0.0 if noise is None else moment(noise) for noise in self.noises])
         found: FloatArray = table[self.places]

@@ -69,7 +69,7 @@ def regression(y: NoisyColumn, on: Sequence[NoisyColumn], /, *, population: bool
     if not rows.has_spread():
         return None
     gram = rows.gram()
-    bread: FloatArray = np.asarray(np.linalg.inv(gram), dtype=np.float64)
+    bread = np.linalg.inv(gram).astype(np.float64)
     beta = bread @ (rows.noisy.T @ rows.y)
     meat = rows.meat(beta, population=population)
     covariance: FloatArray = bread @ meat @ bread.T
@@ -87,6 +87,8 @@ def regression(y: NoisyColumn, on: Sequence[NoisyColumn], /, *, population: bool
         below, above = (weights @ rows.meat(beta + moved, population=population) @ weights for moved in (-step, step))
         middle = weights @ meat @ weights
         found[k] = middle, (above - below) / (2 * reach), ((above + below) / 2 - middle) / reach**2
+    if not rows.hidden.any():  # nothing is hidden: least squares, with its normal intervals
+        found[:, 1:] = 0.0
     sizes = 1 / np.sqrt(np.maximum(found[:, 2], np.finfo(float).tiny))  # of B, in standard errors
     clearance = float(sizes.min())
     if (found[:, 0] <= 0)[found[:, 2] > 0].any():  # more noise than the estimate of its own error withstands

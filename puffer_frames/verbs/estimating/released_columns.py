@@ -25,6 +25,7 @@ from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
 
 _NEVER = 1e-9
+_FINE = 1e-6
 _FLAT = 1e-3
 """Of the scale: so near 0 the density of noise hardly changes."""
 _STABLE = re.compile(r"([\d.]+)-stable")
@@ -122,6 +123,29 @@ class ReleasedColumns:
             self._check_released(name, column)
         return column
 
+    def check_rows(self) -> None:
+        """Raise UncoveredFrameError for rows that are there twice, which the values of any column of noise tell."""
+        certificate = self.certificate
+        if self.noted & {"remap"} or not set(certificate.given) <= set(self.table.names):
+            return
+        for name in set(certificate.scales) & set(self.table.names):
+            values = self.table.values(name) if self.table.kind_of(name) != "labels" else np.array([np.nan])
+            if not np.isfinite(values).all() or ("after" in self.noted and not certificate.processed):
+                continue
+            column = self._with_noise(name, values)
+            for place, noise in enumerate(column.noises):
+                if noise is None:
+                    continue
+                grid = self._grid(name, noise)
+                inner = column.inner(place)
+                if _repeats(inner[np.abs(inner) < HALVES * grid], noise, 1.0 if column.to_integers else grid):
+                    raise UncoveredFrameError(
+                        f"the values of {name!r}",
+                        rule="as different as noise makes them",
+                        got="more equal ones than chance explains: rows were repeated, or values rounded or replaced",
+                        hint="Estimate first, from the released values; each row of the release counts once.",
+                    )
+
     def groups(self, by: Any, /) -> tuple[dict[str, tuple[Any, ...]], list[IndexArray]]:
         """Levels of kept columns, per name and group, and the rows of every group; raises as `name` and `coded`."""
         names = self.names(by, "by")
@@ -198,16 +222,14 @@ class ReleasedColumns:
         """Raise UncoveredFrameError for values that no release has: noisy ones lie between the points of a grid."""
         for place, noise in enumerate(column.noises):
             values = column.values[column.places == place]
-            spacing = 1.0 if column.to_integers else 0.0
             if column.is_processed:
+                inner = column.inner(place)
                 low, high = column.bounds or (-np.inf, np.inf)
-                inner = values[(values != low) & (values != high)]
                 wrong = bool(((inner < low) | (inner > high)).any())
                 wrong |= column.to_integers and bool((inner != np.rint(inner)).any())
             elif noise is not None:
-                spacing = self._grid(name, noise)
-                inner = values[np.abs(values) < HALVES * spacing]
-                steps = inner / spacing
+                grid = self._grid(name, noise)
+                steps = values[np.abs(values) < HALVES * grid] / grid
                 wrong = bool((np.abs(steps - np.trunc(steps)) != 0.5).any())
             else:
                 wrong = False
@@ -217,13 +239,6 @@ class ReleasedColumns:
                     rule="as they were released",
                     got="others: they were rounded, scaled, clipped or filled",
                     hint="Estimate first, from the released values. Rows may be left out by kept columns.",
-                )
-            if noise is not None and _repeats(inner, noise, spacing or self._grid(name, noise)):
-                raise UncoveredFrameError(
-                    f"the values of {name!r}",
-                    rule="as different as noise makes them",
-                    got="more equal ones than chance explains: rows were repeated, or values replaced",
-                    hint="Estimate first, from the released values; each row of the release counts once.",
                 )
 
     def _grid(self, name: str, noise: Noise) -> float:
@@ -242,7 +257,7 @@ def _repeats(values: FloatArray, noise: Noise, spacing: float) -> bool:
     counts = np.unique(values, return_counts=True)[1]
     if not counts.size:
         return False
-    if half == spacing / 2:  # rounded: equal values are usual, and the most frequent one decides
+    if spacing > _FINE * noise.scale:  # rounded: equal values are usual, and the most frequent one decides
         return bool(counts.max() > binom.isf(_NEVER / counts.size, values.size, peak))
     pairs = int((counts * (counts - 1) // 2).sum())
     return bool(pairs > poisson.isf(_NEVER, values.size * (values.size - 1) / 2 * peak))
