@@ -116,7 +116,7 @@ class FaultError(RuntimeError):
     def __str__(self) -> str:
         return (
             f"{self.call} must be free of errors of other libraries and of functions that it is given; "
-            f"got {'an' if self.kind[:1] in 'AEIOU' else 'a'} {self.kind}, whose text can quote the table.\n\n"
+            f"got {'an' if self.kind[:1] in 'AEIO' else 'a'} {self.kind}, whose text can quote the table.\n\n"
             f"Hint: Set {FULL_TRACEBACK}=1 in the environment to see that text, where nobody else reads it."
         )
 

@@ -87,7 +87,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         ledger: LedgerArgument = None,
         rng: RandomSource = None,
     ) -> Frame:
-        """Release a column with just enough noise to keep another one secret."""
+        """Release a column with noise that is confirmed to keep another one secret."""
 
     def calibrate(
         self,

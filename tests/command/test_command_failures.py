@@ -72,7 +72,7 @@ FAILURES = [
     (["verify", "in.csv", "--certificate", "wrong.json"], 1, "UncoveredFrameError", "certificate"),
     (["show", "in.csv"], 1, "UncoveredFrameError", "certificate"),
     (["show", "in.csv", "--as", "pdf"], 2, "ArgumentError", "text, html or json"),
-    ([*RELEASE, "--secret", "race", "--public", "flat", "--epsilon", "1"], 1, "CalibrationError", "needs noise"),
+    ([*RELEASE, "--secret", "race", "--public", "flat", "--epsilon", "1"], 1, "NoNoiseNeededError", "needs noise"),
 ]
 
 

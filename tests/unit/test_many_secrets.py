@@ -6,10 +6,13 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from puffer_frames import PriorError, calibrate
+from puffer_frames import CalibrationError, Prior, PriorError, calibrate
 from puffer_frames.frames import summary
 from puffer_frames.frames.cells import cell_of, place_of
 from puffer_frames.frames.local import engine, sorted_cells
+from puffer_frames.loss.atoms import discrete
+from puffer_frames.numbers.target import Target
+from puffer_frames.scales.choice import measure
 
 
 def table_of(rng, rows):
@@ -106,3 +109,23 @@ def test_few_values_of_many_secrets_are_counted_one_by_one():
     frame = pl.DataFrame({"secret": rng.integers(0, 10_000, 400_000), "value": rng.integers(0, 40, 400_000)})
     plan = calibrate(frame, secret="secret", public="value", epsilon=1.0)
     assert {prior.radius for prior in plan.priors.values()} == {0.0}
+
+
+def test_more_secrets_than_pairs_are_compared_of_at_delta_0(monkeypatch):
+    """The hockey stick is a figure beside the pure loss U: f_i - e^epsilon f_j is at most (1 - e^(epsilon - U)) f_i."""
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"household": rng.integers(0, 8, 600), "cars": rng.integers(0, 5, 600)})
+    asked = {"secret": "household", "public": "cars", "epsilon": 0.5}
+    every = calibrate(frame, **asked)
+    monkeypatch.setattr(discrete, "MOST_SECRETS", 5)
+    bounded = calibrate(frame, **asked)
+    assert bounded.scale == every.scale
+    exact, bound = (plan.published_loss.hockey_stick for plan in (every, bounded))
+    assert bound.lower == 0 <= exact.upper <= bound.upper
+    with pytest.raises(CalibrationError, match="Take delta 0"):
+        calibrate(frame, **asked, delta=1e-3)
+    laws = {k: Prior.empirical([0, 1], [1 + k, 9]) for k in range(8)}
+    measured = measure(discrete.DiscreteLoss(laws, pairs="all"), 0.5, Target(epsilon=0.1))[0]
+    monkeypatch.undo()
+    known = measure(discrete.DiscreteLoss(laws, pairs="all"), 0.5, Target(epsilon=0.1))[0]
+    assert 0 < known.hockey_stick.upper <= measured.hockey_stick.upper < 1

@@ -104,20 +104,9 @@ def test_hint_of_a_dtype_fits_it(name, step):
 
 SOURCES = sorted(Path(puffer_frames.__file__).parent.rglob("*.py"))
 FOREIGN = {
-    *("DataFrame", "Series", "orderBy", "rand", "parquet", "rename_axis", "filter", "pl", "toPandas", "compute"),
-    *(
-        "to_table",
-        "to_arrow_table",
-        "read_csv",
-        "get_context",
-        "generate",
-        "public_key",
-        "now",
-        "collect",
-        "range",
-        "toDF",
-    ),
-    *("row", "columns", "cast", "to_pandas", "checkpoint", "Int64"),
+    *("abs", "cast", "checkpoint", "collect", "columns", "compute", "DataFrame", "filter", "generate", "get_context"),
+    *("now", "orderBy", "parquet", "pl", "public_key", "rand", "range", "read_csv", "rename_axis", "row", "Series"),
+    *("to_arrow_table", "to_pandas", "to_table", "toDF", "toPandas", "age"),
 }
 """Names of Python and of other libraries that hints mention."""
 
