@@ -135,8 +135,7 @@ class Certificate(Published):
             column: {laws: float(loss) for laws, loss in found.items()}
             for column, found in plain.get("wider", {}).items()
         }
-        values["given"] = tuple(plain.get("given", ()))
-        values["warnings"] = tuple(plain.get("warnings", ()))
+        values |= {name: tuple(plain.get(name, ())) for name in ("given", "warnings")}
         values["strata"] = tuple(
             {"given": tuple(found["given"])}
             | {
