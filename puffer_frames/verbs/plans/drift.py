@@ -174,6 +174,8 @@ def _check_values(plan: Plan, seen: RowsSeen) -> None:
         if found is None:
             continue
         found = seen.in_widths({name: 2 * stored.radius}).summaries[name]
+        if found.radius > stored.radius or (stored.radius and not found.radius):
+            raise refused("values in other cells than those of its own rows")
         for secret, (values, often) in stored.counts.items() if found.radius == stored.radius else ():
             own, counts = found.counts[secret]
             if not (np.array_equal(own, values) and np.array_equal(counts, often)):
