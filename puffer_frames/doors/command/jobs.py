@@ -281,7 +281,7 @@ def _password(request: Request) -> str | None:
 
 
 def _table_of(path: Path) -> Path | None:
-    """The file of a release, or the one that a certificate lies beside; None for a folder, and for a certificate alone."""
+    """The file of a release, or that beside which a certificate lies; None for a folder, and a certificate alone."""
     table = path
     if path.suffix.lower() == ".json":
         table = path.with_name(path.name.removesuffix(BESIDE))
