@@ -22,7 +22,7 @@ def page_of(certificate, folder, **more):
 
 
 def laplace_loss(frame, scale):
-    """The pure loss of the observed frequencies: the log-ratio of two mixtures of Laplace laws is extreme at atoms."""
+    """The pure loss of the observed frequencies: log-ratios of mixtures of Laplace laws are extreme at atoms."""
     laws = [part["score"].to_numpy() for _, part in frame.groupby("group")]
     y = np.unique(frame["score"]).astype(float)
     logs = [np.log(np.exp(-np.abs(y[:, None] - law) / scale).mean(axis=1)) for law in laws]
@@ -49,8 +49,8 @@ def test_the_title_of_rows_that_drifted(drifted):
     assert loss > 1.5
     assert headline(certificate).epsilon == pytest.approx(up(loss))
     assert certificate_title(certificate) == (
-        f"Certificate of Pufferfish privacy: a pure loss of {up(loss):g} for these rows, where epsilon = 1 was "
-        "asked for"
+        f"Certificate of Pufferfish privacy: a pure loss of {up(loss):g} for these rows, "
+        "where epsilon = 1 was asked for"
     )
     meaning = str(certificate).partition("meaning")[2].partition("noise")[0]
     assert f"e^{up(loss):g}" in meaning

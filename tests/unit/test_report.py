@@ -149,8 +149,6 @@ def test_the_three_figures_of_robustness_are_those_of_the_certificate(tmp_path):
     assert page.row("any law on the range or domain") == [f"at most {wider['any law']:g}"]
     page, _ = page_of(certificate_of_case("labels, no cap"), tmp_path)
     assert page.row("any law of these levels (pure loss)") == ["at most 0.43"]  # of this channel, without a cap
-    page, _ = page_of(certificate_of_case("labels, brittle"), tmp_path)
-    assert page.row("any law of these levels (pure loss)") == ["no bound"]
     page, _ = page_of(certificate_of_case("rows"), tmp_path)
     assert page.row("every law that the table does not refute at 95 %") == ["not computed"]
 

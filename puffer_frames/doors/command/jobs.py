@@ -18,7 +18,7 @@ from puffer_frames.doors.command.logs import LOG
 from puffer_frames.doors.command.options import PLANNED, WITH_PLAN, as_arguments, spelled
 from puffer_frames.doors.command.outcome import DONE, REFUSED, Outcome
 from puffer_frames.doors.command.parser import Request
-from puffer_frames.doors.command.places import check_places, is_folder, written
+from puffer_frames.doors.command.places import BESIDE, check_places, is_folder, written
 from puffer_frames.doors.command.tables import in_columns
 from puffer_frames.doors.command.values import as_listed, number, with_levels
 from puffer_frames.doors.command.writing import FileLedger, released_roles, say_types, write
@@ -209,7 +209,7 @@ def report(request: Request, /) -> Outcome:
         target,
         ledger=None if book is None else ledger(book),
         justification=request.found.get("justification"),
-        file=source if source.is_file() else None,
+        file=_table_of(source),
         overwrite=overwrite,
     )
     text = f"{target}: a report of {', '.join(certificate.public)}, epsilon {certificate.epsilon:g}"
@@ -326,6 +326,14 @@ def _password(request: Request) -> str | None:
             "the password file", rule="one with a password in its first line", got="none", hint="Write it in UTF-8."
         )
     return lines[0]
+
+
+def _table_of(path: Path) -> Path | None:
+    """The file of a release, or that beside which a certificate lies; None for a folder, and a certificate alone."""
+    table = path
+    if path.suffix.lower() == ".json":
+        table = path.with_name(path.name.removesuffix(BESIDE))
+    return table if table.is_file() and (table != path or path.suffix.lower() != ".json") else None
 
 
 def _certificate_in(path: Path) -> Certificate:

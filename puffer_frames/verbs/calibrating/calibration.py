@@ -28,7 +28,7 @@ from puffer_frames.verbs.batches.kept_loss import loss_given
 from puffer_frames.verbs.batches.report import BatchReport, refused_by, report_of
 from puffer_frames.verbs.calibrating.curves import curve_of, profile_of
 from puffer_frames.verbs.plans.checks import check_checksum, check_plan
-from puffer_frames.verbs.plans.drift import check_own_rows, measure_rows, restated, target_of, unproved_beliefs
+from puffer_frames.verbs.plans.drift import measure_rows, restated, target_of, unproved_beliefs
 from puffer_frames.verbs.plans.figures import PlanFigures, plan_figures
 from puffer_frames.verbs.plans.lean_plan import LAWS, lean, whole
 from puffer_frames.verbs.plans.plan import Plan
@@ -295,13 +295,11 @@ class Calibration(Planned):
                 got="a frame with other rows",
                 hint="Calibrate this frame, or say allow_other_frame=True to use the beliefs learned from the first.",
             )
-        if same and self.left_out:
-            check_own_rows(self.plan, seen)
+        unproved = unproved_beliefs(self.plan, seen, own_rows=same) if self.left_out else ()
         batch = None if same else measure_rows(self.plan, seen)
         if batch is not None and not drift:
             check_drift(batch, target_of(self.plan))
         counts = seen.rows_of_secrets(len(request.secret), given=request.given is not None)
-        unproved = unproved_beliefs(self.plan, own_rows=same) if self.left_out else ()
         return release_rows(self.plan, rows, asked, frame=frame, rows_per_secret=counts, batch=batch, unproved=unproved)
 
     refine = short_traceback(refine_release)

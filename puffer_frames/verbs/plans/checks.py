@@ -26,6 +26,7 @@ from puffer_frames.scales.choice import Choice, check_calibration
 from puffer_frames.scales.joint.beliefs import joint_words
 from puffer_frames.scales.joint.columns import check_weights
 from puffer_frames.scales.learned import LearnedBelief
+from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.repeats import MOST_REPEATS
 from puffer_frames.scales.strata import StrataChoices, largest
 from puffer_frames.verbs.plans.channel_plan import ChannelPlan
@@ -221,8 +222,14 @@ def _check_remaps(plan: Plan) -> None:
     noisy = {name for name, scale in plan.scales.items() if scale}
     wanted = noisy if plan.request.mechanism == "remap" else set()
     require(set(plan.remaps) == wanted, "other columns whose noisy values are replaced")
-    for remap in plan.remaps.values():
+    whole = set(plan.secrets) == set(plan.rows_per_secret)
+    for name, remap in plan.remaps.items():
         require(_is_step(remap.step), "noisy values that are replaced by none")
+        noise = plan.noise(plan.scales[name])
+        if whole and noise is not None:
+            own = Remap.pooled(plan.summaries[name], noise).step
+            same = np.array_equal(own.values, remap.values) and np.allclose(own.thresholds, remap.thresholds, rtol=1e-6)
+            require(bool(same), "noisy values that are replaced by others")
         require(0 <= remap.expected_error < math.inf and 0 <= remap.unchanged <= 1, "an error that is none")
         require(remap.values_before >= remap.values.size, "fewer values than can be released")
 

@@ -129,17 +129,23 @@ def restated(plan: Plan, /) -> Plan:
     return replace(plan, choices=restate(plan))
 
 
-def unproved_beliefs(plan: Plan, /, *, own_rows: bool) -> tuple[str, ...]:
-    """Beliefs of a plan from a file under which the loss was not computed again, with the rows of the plan at hand or
-    with others.
+def unproved_beliefs(plan: Plan, seen: RowsSeen, /, *, own_rows: bool) -> tuple[str, ...]:
+    """Beliefs of a plan from a file under which the loss was not computed again, neither by the file nor by its rows.
+
+    Raises
+    ------
+    PlanFileError
+        Where these are the rows of the plan, and it says something else than they do.
     """
+    if own_rows:
+        _check_own_rows(plan, seen)
     named = dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.words)
     if plan.strata is not None or plan.is_joint:
         return tuple(name for name in named if not (own_rows and name == "empirical"))
     return tuple(name for name in named if name.startswith(("given ", "other table")))
 
 
-def check_own_rows(plan: Plan, seen: RowsSeen, /) -> None:
+def _check_own_rows(plan: Plan, seen: RowsSeen) -> None:
     """Raise PlanFileError where a plan from a file says something else than the rows that it was made from."""
     batch, alone = measure_rows(plan, seen), seen.joint is None or plan.is_joint
     for name, found in batch.observed.items():
@@ -168,6 +174,8 @@ def _check_values(plan: Plan, seen: RowsSeen) -> None:
         if found is None:
             continue
         found = seen.in_widths({name: 2 * stored.radius}).summaries[name]
+        if found.radius > stored.radius or (stored.radius and not found.radius):
+            raise refused("values in other cells than those of its own rows")
         for secret, (values, often) in stored.counts.items() if found.radius == stored.radius else ():
             own, counts = found.counts[secret]
             if not (np.array_equal(own, values) and np.array_equal(counts, often)):
