@@ -34,7 +34,8 @@ class Guess:
         """What was measured."""
         if self.told:
             return f"in {self.told:.1%} of the rows it raises the odds of one secret by a factor of 10 or more"
-        return f"guesses between one secret and others, equally frequent, are right in {self.right:.0%}; without it 50%"
+        right = f"are right in {self.right:.0%}; without it 50%"
+        return f"guesses between one secret (or group of them) and others, equally frequent, {right}"
 
 
 def guess(codes: IndexArray, secrets: IndexArray, tested: NDArray[np.bool_], /, *, certain: float) -> Guess | None:

@@ -26,7 +26,7 @@ _CHANCE = 10.0
 """What is seen happens by chance with a probability of at most e to the minus this."""
 _MOST_SIZES = 64
 _TILTS = (1e-3, 1e-2, 0.05, 0.2)
-_FEW_VALUES = 64
+FEW_VALUES = 64
 """Kept numbers of more values than this are also looked at in cells: in as many, with others in fewer of them."""
 _CELLS = 8
 RANKS = 0.995
@@ -142,6 +142,8 @@ class Column:
     """Numbers of the entries, from 0."""
     numbers: FloatArray | None
     """Entries that are numbers or times, in their order."""
+    ends: IndexArray | None = None
+    """Numbers of the last letters or digits of many different texts or whole numbers."""
 
 
 Ask = Callable[[Sequence[str], str], Evidence | None]
@@ -202,9 +204,10 @@ def guesses(kept: Mapping[str, Column], secrets: Mapping[str, Column], /) -> dic
         return found
     tested = np.random.default_rng(1).random(next(iter(kept.values())).codes.size) < 0.5
     aims = {name: column.codes for name, column in secrets.items()}
+    of_groups = {name: _ways(column)[-1:] for name, column in secrets.items() if int(column.codes.max()) >= FEW_VALUES}
     if len(aims) > 1:
         aims[_JOINT] = joined(list(aims.values()))
-    certain = _CHANCE + math.log(2 * (len(kept) + 1) * len(aims))
+    certain = _CHANCE + math.log(8 * (len(kept) + 1) * len(aims))
     ways = {own: _ways(column) for own, column in kept.items()}
     together, codes = _together({own: looks[-1] for own, looks in ways.items()}, skip=True)
     seen = set[str]()
@@ -212,7 +215,8 @@ def guesses(kept: Mapping[str, Column], secrets: Mapping[str, Column], /) -> dic
         if target == _JOINT and seen:
             continue
         for own, looks in ways.items():
-            told = [each for codes_ in looks if (each := guess(codes_, aim, tested, certain=certain)) is not None]
+            aimed = product(looks, [aim, *of_groups.get(target, ())])
+            told = [each for look, of in aimed if (each := guess(look, of, tested, certain=certain)) is not None]
             if told:
                 found[(own,), target] = max(told, key=lambda each: (each.right, each.told))
                 seen.add(target)
@@ -236,13 +240,14 @@ def guessed_warnings(
 
 def _ways(column: Column) -> list[IndexArray]:
     """A kept column as it is, and numbers of many values in cells; last the one that is looked at with others."""
-    if column.numbers is None or int(column.codes.max()) < _FEW_VALUES:
-        return [column.codes]
+    looks = [column.codes] if column.ends is None else [column.ends, column.codes]
+    if column.numbers is None or int(column.codes.max()) < FEW_VALUES:
+        return looks
     missing = np.isnan(column.numbers)
     places = np.unique(column.numbers, return_inverse=True, equal_nan=True)[1]
     ends = np.cumsum(np.bincount(places)) - 1
-    fine, coarse = (np.where(missing, cells, (ends * cells // places.size)[places]) for cells in (_FEW_VALUES, _CELLS))
-    return [column.codes, fine, coarse]
+    fine, coarse = (np.where(missing, cells, (ends * cells // places.size)[places]) for cells in (FEW_VALUES, _CELLS))
+    return [*looks, fine, coarse]
 
 
 def _together(columns: Mapping[str, IndexArray], /, *, skip: bool = False) -> tuple[list[str], IndexArray]:

@@ -103,6 +103,12 @@ KEPT = {
         [("k and m", "group")],
     ),
     "one by itself, not both": ({"k": FLAG, "m": GROUP}, "score", [("m", "group")]),
+    "last digits": ({"k": 10 * RNG.permutation(ROWS) + GROUP}, "score", [("k", "group")]),
+    "last letters": (
+        {"k": [f"{k:04}{letter}" for k, letter in zip(RNG.permutation(ROWS), LETTER)]},
+        "score",
+        [("k", "group")],
+    ),
     "missing entries": ({"k": [None if k == 0 else "x" if k == 1 else "y" for k in GROUP]}, "score", [("k", "group")]),
     "booleans": ({"k": GROUP == 1}, "score", []),
 }
@@ -391,6 +397,17 @@ def test_columns_of_the_secret_together():
     one, two = RNG.integers(0, 2, ROWS), RNG.integers(0, 2, ROWS)
     frame = pl.DataFrame({"one": one, "two": two, "score": SCORE, "same": one == two})
     assert found(frame, secret=["one", "two"], public="score", keep="same") == [("same", "one and two")]
+
+
+def test_groups_of_many_secrets():
+    """Every secret is that of two rows; a kept column tells which ones they are."""
+    secret = RNG.permutation(ROWS) // 2
+    frame = pl.DataFrame({"who": secret, "score": SCORE, "k": secret // 100, "r": RNG.integers(0, 5, ROWS)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", puffer_frames.FewRowsWarning)
+        with pytest.warns(KeptColumnWarning) as caught:
+            puffer_frames.privatize(frame, secret="who", public="score", keep=["k", "r"], epsilon=1.0)
+    assert [one.message.kept for one in caught if isinstance(one.message, KeptColumnWarning)] == ["k"]
 
 
 def test_kept_columns_at_random_are_not_warned_about():
