@@ -162,6 +162,16 @@ def test_marks_of_missing_values_among_numbers(mark, schema):
     assert len(pd.read_csv("out.csv")) == ROWS - 20
 
 
+def test_a_release_whose_numbers_are_written_otherwise():
+    table(code=np.random.default_rng(1).choice([1e-7, 2.5], ROWS)).to_parquet("in.parquet")
+    assert run("release", "in.parquet", "out.csv", *ASKED, "--keep", "code").code == 0
+    found = texts("out.csv")
+    found.assign(code=found.code.map({"1e-7": "1e-07", "2.5": "2.50"})).to_csv("out.csv", index=False)
+    assert run("verify", "out.csv").code == 0
+    found.assign(code=found.code.str.replace("2.5", "2.6")).to_csv("out.csv", index=False)
+    assert run("verify", "out.csv").code == 1
+
+
 def test_other_texts_do_not_fit_a_type():
     age = table().age.astype(str).to_numpy(dtype=object)
     age[:3] = ["?", "old-4711", "older-4711"]

@@ -56,6 +56,7 @@ def test_runs_of_the_secret(names):
         assert secrets.runs(rows) == 1 + sum(a != b for a, b in pairwise(frame.itertuples(index=False)))
 
 
+@pytest.mark.filterwarnings("ignore::puffer_frames.SuspectValuesWarning")
 def test_a_secret_of_pandas_is_looked_up_once(monkeypatch):
     """Further public columns, and the order of the rows, are read with the numbers."""
     frame = pd.DataFrame({"secret": SECRETS["text"], "x": VALUES["integers"], "y": VALUES["nullable"]})

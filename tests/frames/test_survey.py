@@ -199,6 +199,7 @@ def test_no_rows():
     assert look(make(NORMAL).head(0)) is None
 
 
+@pytest.mark.filterwarnings("ignore::puffer_frames.SuspectValuesWarning")
 @pytest.mark.parametrize("name", WHOLE | WIDE)
 @pytest.mark.parametrize("domain", [None, (-1e10, 1e10), (0.0, 4.0)])
 def test_a_plan_is_summarised_as_its_rows(monkeypatch, name, domain):
