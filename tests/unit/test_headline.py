@@ -89,6 +89,13 @@ def test_a_loss_without_a_bound(tmp_path):
     assert "in 100, but" not in page_of(certificate, tmp_path).text
 
 
+def test_the_registry_is_told_what_was_measured(drifted):
+    certificate, loss = drifted
+    assert f"epsilon: {up(loss):g}" in certificate.to_registry(published="2026-01-31")
+    with pytest.raises(ArgumentError, match="one whose loss is known"):
+        certificate_of_case("release, wrong side knowledge").to_registry(published="2026-01-31")
+
+
 def test_a_drifted_channel_states_its_loss(tmp_path):
     certificate = certificate_of_case("batch of labels that drifted")
     assert "was asked for" in certificate_title(certificate)

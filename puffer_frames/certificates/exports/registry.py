@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -10,7 +11,7 @@ from puffer_frames.certificates.exports.yaml_text import Node
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.checklist import COMPOSING
 from puffer_frames.certificates.report.words import NOT_SAID, claim, of_kind, stated
-from puffer_frames.certificates.text import certificate_rows, what_text
+from puffer_frames.certificates.text import certificate_rows, headline, what_text
 from puffer_frames.errors import ArgumentError
 from puffer_frames.numbers.presentation import pairs_text, plain, shown, shown_names
 
@@ -31,12 +32,18 @@ def registry_record(
     Raises
     ------
     ArgumentError
-        For a release from a seed, without a date, for a date that is none, and for authors or texts that are none.
+        For a release from a seed, one of rows whose loss has no known bound, without a date, for a date that is none,
+        and for authors or texts that are none.
     """
     _check_texts(authors=authors, region=region, justification=justification)
     if certificate.reproducible:
         raise ArgumentError(
             "the release", rule=PRIVATE_ONLY, got="noise that came from a seed", hint="Release it again without rng=."
+        )
+    most = headline(certificate)
+    if math.isinf(most.epsilon):
+        raise ArgumentError(
+            "the release", rule="one whose loss is known", got="more than was asked for", hint="Calibrate these rows."
         )
     name = certificate.dataset or NOT_SAID
     curator = certificate.issuer or NOT_SAID
@@ -64,7 +71,7 @@ def registry_record(
             "privacy_loss": {
                 "privacy_unit": _unit(certificate),
                 "privacy_unit_details": _relation(certificate),
-                "privacy_parameters": {"epsilon": certificate.epsilon, "delta": certificate.delta},
+                "privacy_parameters": {"epsilon": most.epsilon, "delta": most.delta},
                 "privacy_parameters_details": dict(certificate_rows(certificate))["meaning"],
             },
             "deployment_model": _model(certificate),
@@ -133,13 +140,13 @@ def _relation(certificate: Fields) -> str:
     )
     given = f", given the same {shown_names(certificate.given)}" if certificate.given else ""
     measure = f"hockey-stick divergence at {plain(certificate.epsilon)}" if certificate.delta else "max-divergence"
-    beliefs = shown_names(certificate.beliefs) or NOT_SAID
+    beliefs, most = shown_names(certificate.beliefs) or NOT_SAID, headline(certificate)
     return _lines(
         [
             claim("relation").text,
             claim("relation-compared", what=what_text(certificate), secrets=secrets, given=given, beliefs=beliefs).text,
             claim("relation-distance").text,
-            claim("relation-output", measure=measure, bound=plain(certificate.delta or certificate.epsilon)).text,
+            claim("relation-output", measure=measure, bound=plain(most.delta or most.epsilon)).text,
         ]
     )
 
