@@ -1,7 +1,7 @@
 """A task for Airflow or Dagster: release tonight's table by the plan that the office has approved.
 
-The body is a plain function. It may be run again after a failure. A release that is there and has its own values is left
-as it is, so that a retry never draws a second noise for the same night.
+The body is a plain function. It may be run again after a failure. A release that is there and has its own values is
+left as it is, so that a retry never draws a second noise for the same night.
 """
 
 from pathlib import Path
