@@ -224,14 +224,32 @@ def guesses(kept: Mapping[str, Column], secrets: Mapping[str, Column], /) -> dic
         joint = [(together, codes)] if len(together) > 1 else []
         if target not in seen and len(kept) > 1:
             joint += [(list(kept), votes) for votes in _votes([looks[-1] for looks in ways.values()], aim, tested)]
-            told = [
-                (own, each) for own, look in joint if (each := guess(look, aim, tested, certain=certain)) is not None
-            ]
-            if told:
-                own, best = max(told, key=lambda named: named[1].right)
-                found[tuple(own), target] = best
+            guessed = [(own, guess(look, aim, tested, certain=certain)) for own, look in joint]
+            own, best = max(guessed, key=lambda named: 0.0 if named[1] is None else named[1].right)
+            if best is not None:
+                found[_needed(own, best, ways, aim, tested), target] = best
                 seen.add(target)
     return found
+
+
+def _needed(
+    names: Sequence[str],
+    best: Guess,
+    ways: Mapping[str, Sequence[IndexArray]],
+    aim: IndexArray,
+    tested: NDArray[np.bool_],
+    /,
+) -> tuple[str, ...]:
+    """Those columns of several without which the guess is worse."""
+    left = list(names)
+    for name in reversed(names):
+        fewer = [own for own in left if own != name]
+        if len(fewer) < 2:
+            break
+        again = guess(joined([ways[own][-1] for own in fewer]), aim, tested, certain=_CHANCE)
+        if again is not None and again.right >= best.right:
+            left = fewer
+    return tuple(left)
 
 
 def _votes(kept: Sequence[IndexArray], aim: IndexArray, tested: NDArray[np.bool_], /) -> Iterator[IndexArray]:

@@ -78,7 +78,7 @@ KEPT = {
     "two that do so together, among many values": (
         {"k": RNG.permutation(ROWS), "m": THIRD * 300 + RNG.permutation(ROWS) % 300, "n": (THIRD + GROUP) % 3},
         "score",
-        [("m and n", "group")],
+        [("n and m", "group")],
     ),
     "row numbers": ({"k": RNG.permutation(ROWS)}, "score", []),
     "row numbers of sorted rows": ({"k": np.argsort(np.argsort(GROUP, kind="stable"))}, "score", [("k", "group")]),
@@ -115,7 +115,7 @@ KEPT = {
         [("k", "group")],
     ),
     "missing entries": ({"k": [None if k == 0 else "x" if k == 1 else "y" for k in GROUP]}, "score", [("k", "group")]),
-    "booleans": ({"k": GROUP == 1}, "score", []),
+    "booleans": ({"k": GROUP == 1}, "score", [("k", "group")]),
 }
 
 
