@@ -224,10 +224,10 @@ def guesses(kept: Mapping[str, Column], secrets: Mapping[str, Column], /) -> dic
         joint = [(together, codes)] if len(together) > 1 else []
         if target not in seen and len(kept) > 1:
             joint += [(list(kept), votes) for votes in _votes([looks[-1] for looks in ways.values()], aim, tested)]
-            guessed = [(own, guess(look, aim, tested, certain=certain)) for own, look in joint]
-            own, best = max(guessed, key=lambda named: 0.0 if named[1] is None else named[1].right)
+            guessed = [(names, guess(look, aim, tested, certain=certain)) for names, look in joint]
+            names, best = max(guessed, key=lambda named: 0.0 if named[1] is None else named[1].right)
             if best is not None:
-                found[_needed(own, best, ways, aim, tested), target] = best
+                found[_needed(names, best, ways, aim, tested), target] = best
                 seen.add(target)
     return found
 
