@@ -129,9 +129,7 @@ class KeptColumnWarning(PufferWarning):
         named = " and ".join(name if name == "the index" else repr(name) for name in kept)
         index = " (index='drop')" if "the index" in kept else ""
         several = bool(index) or len(kept) > 1  # whose joint values are mostly too many for strata
-        given = (
-            "" if several or not measured else f", or say given={kept[0]!r}: then each of its values has its own noise"
-        )
+        given = "" if several or not measured else f", or say given={kept[0]!r}: each of its values has its own noise"
         super().__init__(
             "a kept column must not tell the secret or determine a public column; "
             f"got {named}, from which {determines!r} can be told ({self.measured}).\n\n"
