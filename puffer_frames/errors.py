@@ -166,8 +166,8 @@ class KeptColumnWarning(PufferWarning):
         """What was measured, in words."""
         named = " and ".join(name if name == "the index" else repr(name) for name in kept)
         index = " (index='drop')" if "the index" in kept else ""
-        own = repr(kept[0]) if len(kept) == 1 else repr([*kept])
-        given = "" if index or not measured else f", or say given={own}: then each of its values has its own noise"
+        several = bool(index) or len(kept) > 1  # whose joint values are mostly too many for strata
+        given = "" if several or not measured else f", or say given={kept[0]!r}: each of its values has its own noise"
         super().__init__(
             "a kept column must not tell the secret or determine a public column; "
             f"got {named}, from which {determines!r} can be told ({self.measured}).\n\n"

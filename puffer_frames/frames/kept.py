@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from numpy.typing import NDArray
 
 from puffer_frames.errors import KeptColumnWarning
 from puffer_frames.frames.guessing import Guess, counted, guess
@@ -207,7 +208,7 @@ def guesses(kept: Mapping[str, Column], secrets: Mapping[str, Column], /) -> dic
     of_groups = {name: _ways(column)[-1:] for name, column in secrets.items() if int(column.codes.max()) >= FEW_VALUES}
     if len(aims) > 1:
         aims[_JOINT] = joined(list(aims.values()))
-    certain = _CHANCE + math.log(8 * (len(kept) + 1) * len(aims))
+    certain = _CHANCE + math.log(8 * (len(kept) + 2) * len(aims))
     ways = {own: _ways(column) for own, column in kept.items()}
     together, codes = _together({own: looks[-1] for own, looks in ways.items()}, skip=True)
     seen = set[str]()
@@ -220,12 +221,46 @@ def guesses(kept: Mapping[str, Column], secrets: Mapping[str, Column], /) -> dic
             if told:
                 found[(own,), target] = max(told, key=lambda each: (each.right, each.told))
                 seen.add(target)
-        if target not in seen and len(together) > 1:
-            joint = guess(codes, aim, tested, certain=certain)
-            if joint is not None:
-                found[tuple(together), target] = joint
+        joint = [(together, codes)] if len(together) > 1 else []
+        if target not in seen and len(kept) > 1:
+            joint += [(list(kept), votes) for votes in _votes([looks[-1] for looks in ways.values()], aim, tested)]
+            guessed = [(names, guess(look, aim, tested, certain=certain)) for names, look in joint]
+            names, best = max(guessed, key=lambda named: 0.0 if named[1] is None else named[1].right)
+            if best is not None:
+                found[_needed(names, best, ways, aim, tested), target] = best
                 seen.add(target)
     return found
+
+
+def _needed(
+    names: Sequence[str],
+    best: Guess,
+    ways: Mapping[str, Sequence[IndexArray]],
+    aim: IndexArray,
+    tested: NDArray[np.bool_],
+    /,
+) -> tuple[str, ...]:
+    """Those columns of several without which the guess is worse."""
+    left = list(names)
+    for name in reversed(names):
+        fewer = [own for own in left if own != name]
+        if len(fewer) < 2:
+            break
+        again = guess(joined([ways[own][-1] for own in fewer]), aim, tested, certain=_CHANCE)
+        if again is not None and again.right >= best.right:
+            left = fewer
+    return tuple(left)
+
+
+def _votes(kept: Sequence[IndexArray], aim: IndexArray, tested: NDArray[np.bool_], /) -> Iterator[IndexArray]:
+    """For each of the most frequent secrets whether kept columns, as if independent, speak for it: 1 or 0."""
+    for secret in np.argsort(-np.bincount(aim))[:_CELLS]:
+        own, others = ~tested & (aim == secret), ~tested & (aim != secret)
+        score = np.zeros(aim.size)
+        for codes in kept:
+            counts = [np.bincount(codes[rows], minlength=int(codes.max()) + 1) + 0.5 for rows in (own, others)]
+            score += (np.log(counts[0] / counts[0].sum()) - np.log(counts[1] / counts[1].sum()))[codes]
+        yield (score > 0.0).astype(np.int64)
 
 
 def guessed_warnings(

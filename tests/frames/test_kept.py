@@ -24,7 +24,7 @@ GROUP = RNG.integers(0, 3, ROWS)
 SCORE = RNG.integers(0, 8, ROWS) + (RNG.random(ROWS) < 0.3) * GROUP
 REAL = RNG.normal(size=ROWS) + GROUP
 LETTER = np.array(["a", "b", "c"])[GROUP]
-FLAG = RNG.integers(0, 2, ROWS)
+FLAG, THIRD = RNG.integers(0, 2, ROWS), RNG.integers(0, 3, ROWS)
 DAY = datetime.date(2020, 1, 1)
 
 
@@ -76,9 +76,9 @@ KEPT = {
     "numbers that have to do with them": ({"k": REAL - GROUP + RNG.normal(size=ROWS)}, "real", []),
     "numbers that have to do with the secret": ({"k": REAL + RNG.normal(size=ROWS)}, "real", [("k", "group")]),
     "two that do so together, among many values": (
-        {"k": RNG.permutation(ROWS), "m": FLAG * 500 + RNG.permutation(ROWS) % 500, "n": (FLAG + GROUP) % 3},
+        {"k": RNG.permutation(ROWS), "m": THIRD * 300 + RNG.permutation(ROWS) % 300, "n": (THIRD + GROUP) % 3},
         "score",
-        [("m and n", "group")],
+        [("n and m", "group")],
     ),
     "row numbers": ({"k": RNG.permutation(ROWS)}, "score", []),
     "row numbers of sorted rows": ({"k": np.argsort(np.argsort(GROUP, kind="stable"))}, "score", [("k", "group")]),
@@ -91,18 +91,23 @@ KEPT = {
         "score",
         [("k", "group")],
     ),
-    "two that do so together": ({"k": FLAG, "m": (FLAG + GROUP) % 3}, "score", [("k and m", "group")]),
+    "two that do so together": ({"k": THIRD, "m": (THIRD + GROUP) % 3}, "score", [("k and m", "group")]),
     "two, and one that tells nothing": (
-        {"id": RNG.permutation(ROWS), "k": FLAG, "m": (FLAG + GROUP) % 3},
+        {"id": RNG.permutation(ROWS), "k": THIRD, "m": (THIRD + GROUP) % 3},
         "score",
         [("k and m", "group")],
     ),
     "two, and one of many values": (
-        {"many": RNG.integers(0, ROWS // 2, ROWS), "k": FLAG, "m": (FLAG + GROUP) % 3},
+        {"many": RNG.integers(0, ROWS // 2, ROWS), "k": THIRD, "m": (THIRD + GROUP) % 3},
         "score",
         [("k and m", "group")],
     ),
     "one by itself, not both": ({"k": FLAG, "m": GROUP}, "score", [("m", "group")]),
+    "five numbers that do so together": (
+        {name: RNG.normal(size=ROWS) + 0.35 * GROUP for name in "kmnop"},
+        "score",
+        [("k and m and n and o and p", "group")],
+    ),
     "last digits": ({"k": 10 * RNG.permutation(ROWS) + GROUP}, "score", [("k", "group")]),
     "last letters": (
         {"k": [f"{k:04}{letter}" for k, letter in zip(RNG.permutation(ROWS), LETTER)]},
@@ -110,7 +115,7 @@ KEPT = {
         [("k", "group")],
     ),
     "missing entries": ({"k": [None if k == 0 else "x" if k == 1 else "y" for k in GROUP]}, "score", [("k", "group")]),
-    "booleans": ({"k": GROUP == 1}, "score", []),
+    "booleans": ({"k": GROUP == 1}, "score", [("k", "group")]),
 }
 
 
@@ -176,7 +181,7 @@ def maps_of(frame):
 @pytest.mark.slow
 def test_kept_columns_together_in_spark(spark):
     columns, public, expected = KEPT["two, and one of many values"]
-    frame = build_frame("spark", {"group": LETTER, "flag": 1 - FLAG, "score": SCORE, **columns}, spark)
+    frame = build_frame("spark", {"group": LETTER, "flag": THIRD > 0, "score": SCORE, **columns}, spark)
     asked = {"secret": ["group", "flag"], "public": public, "keep": list(columns)}
     assert found(frame, **asked) == [("k", "flag"), *expected]
 
