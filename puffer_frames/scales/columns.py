@@ -100,29 +100,38 @@ def choose_column(
     learn_as = partial(learn, counts, components=components, coupled=noise.coupled_only, radius=radius)
     model = learn_as(theorem=theorem)
     choice = choose_for(model)
-    asked = noise.unrounded(target)
-    if model[0].discrete or "fitted" not in choice.beliefs or not _is_wide(choice, asked, pairs=pairs, noise=noise):
+    is_wide = partial(_is_wide, asked=noise.unrounded(target), pairs=pairs, noise=noise, rows=rows)
+    counts_fit = calibration == "exact" and "fitted" in choice.beliefs and not model[0].discrete
+    if not (counts_fit and is_wide(choice)):
         return choice
     needed = choice.scale_per_belief["fitted"]
     auto = theorem in ("auto", MIXTURE.name) and components is None and not noise.coupled_only
     if auto and len(counts) <= _REFITTED_SECRETS:
         model = learn_as(theorem=FINER)
         choice = choose_for(model)
-        if not _is_wide(choice, asked, pairs=pairs, noise=noise):
+        if not is_wide(choice):
             return choice
         needed = choice.scale_per_belief["fitted"]
-    if not any(is_refuted(law, counts[secret], laws=len(counts)) for secret, law in model[1].items()):
-        return replace(choice, remarks=choice.remarks | {"wide fit"})
-    if theorem == "auto" and calibration == "exact" and "empirical" in choice.beliefs:
+    remarks = _of_wide_fit(model[1], counts)
+    if remarks == _REFUTED and theorem == "auto" and "empirical" in choice.beliefs:
         return replace(choose_for(learn_as(theorem=KANTOROVICH.name)), left_out=needed)
-    return replace(choice, remarks=choice.remarks | {"wide fit", "refuted fit"})
+    return replace(choice, remarks=choice.remarks | remarks)
 
 
-def _is_wide(choice: Choice, asked: Target, /, *, pairs: Pairs, noise: Noise) -> bool:
+_REFUTED = frozenset({"wide fit", "refuted fit"})
+
+
+def _of_wide_fit(fitted: Belief, counts: Mapping[Secret, Counts]) -> frozenset[str]:
+    """The remarks about a fitted model that decides the noise."""
+    refuted = any(is_refuted(law, counts[secret], laws=len(counts)) for secret, law in fitted.items())
+    return _REFUTED if refuted else frozenset({"wide fit"})
+
+
+def _is_wide(choice: Choice, /, *, asked: Target, pairs: Pairs, noise: Noise, rows: int) -> bool:
     """Whether the fitted model needs more than twice the noise of the observed frequencies."""
     observed = choice.scale_per_belief.get("empirical")
     if observed is None:
-        observed = smallest_scale_of(privacy_loss(choice.empirical, pairs=pairs, noise=noise), asked)
+        observed = smallest_scale_of(privacy_loss(choice.empirical, pairs=pairs, noise=noise, rows=rows), asked)
     return choice.scale_per_belief["fitted"] > _WIDE * observed
 
 
@@ -202,6 +211,7 @@ def again(
     radius: float,
     exact: bool,
     rows: int,
+    needed: float,
 ) -> tuple[Choice, bool]:
     """A choice for one noisy copy, from a file, with all that follows from its scale, its model and these counts.
 
@@ -211,6 +221,8 @@ def again(
         Those that were asked for. Of side knowledge and other tables a file has no laws: nothing is measured of them.
     exact : bool
         Whether the scale is to be the smallest one.
+    needed : float
+        The scale that the fitted model needs, by the file.
 
     Returns
     -------
@@ -238,8 +250,14 @@ def again(
     smaller = (1 - _NEARLY) * scale
     is_least = not exact or not scale or any(not is_private(one, smaller, asked) for one in engines.values())
     assert choice.bounds is not None
+    remarks: frozenset[str] = frozenset()
+    if exact and "fitted" in engines and not choice.theorem.discrete:
+        own, seen = engines["fitted"], privacy_loss(empirical, pairs=pairs, noise=noise, rows=rows)
+        decides = not is_private(own, (1 - _NEARLY) * needed, asked)
+        remarks = _of_wide_fit(fitted, counts) if decides and is_private(seen, needed / _WIDE, asked) else remarks
     found = replace(
         choice,
+        remarks=remarks,
         published_scale=published,
         published_loss=None
         if published is None

@@ -129,7 +129,7 @@ def test_a_refuted_model_is_left_out(monkeypatch, tmp_path):
     assert {"fit-left-out"} <= {statement.key for statement in certificate_of(released).statements}
 
 
-def test_a_refuted_model_that_was_asked_for_is_warned_of(monkeypatch):
+def test_a_refuted_model_that_was_asked_for_is_warned_of(monkeypatch, tmp_path):
     monkeypatch.setattr(columns, "_REFITTED_SECRETS", 0)
     table = clusters(9, 6000, width=1.0)
     options = {"secret": "group", "public": "x", "epsilon": 1.0, "theorem": "gmm"}
@@ -138,6 +138,9 @@ def test_a_refuted_model_that_was_asked_for_is_warned_of(monkeypatch):
         assert "refutes" in str(found["fit"])
         texts = {statement.key: statement.text for statement in certificate_of(released).statements}
         assert "refutes it at 95 %" in texts["fit-decides"]
+        plan = table.puffer.calibrate(**options, beliefs=beliefs)
+        plan.save(tmp_path / "plan.json")
+        assert load_plan(tmp_path / "plan.json").choice.remarks == plan.choice.remarks == {"wide fit", "refuted fit"}
     few = clusters(40, 900, width=1.0)  # too few to refute it
     _, found = warned(lambda: few.puffer.calibrate(**options))
     assert "refutes" not in str(found["fit"])

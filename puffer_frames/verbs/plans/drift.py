@@ -19,7 +19,9 @@ from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.moments import group_moments
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
+from puffer_frames.priors.rank_band import is_refuted
 from puffer_frames.priors.summary import Summary
+from puffer_frames.scales.beliefs import learn
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import again, choose_columns
 from puffer_frames.scales.drift import Batch, is_within, measure_batch, measure_joint_batch
@@ -215,7 +217,10 @@ def _restated_column(plan: Plan) -> dict[str, Choice]:
         radius=summary.radius,
         exact=exact,
         rows=request.repeats.measured,
+        needed=choice.scale_per_belief.get("fitted", 0.0) / factor,
     )
+    if choice.left_out is not None and not _is_refuted(request, summary):
+        raise refused("a fitted model that is left out, and that its rows do not refute")
     found = replace(found, published_scale=larger(found, factor).published_scale, none_needed=_needs_none(plan, found))
     if not is_least or (not exact and choice.scale < (found.published_scale or 0.0) / _ROUNDING):
         raise refused("a scale that is not the one that was asked for")
@@ -247,6 +252,13 @@ def _restated_ranges(plan: Plan) -> dict[str, Choice]:
             raise refused("a scale that is not that of the range of the column")
         restated[name] = replace(one, scale=choice.scale, none_needed=_needs_none(plan, one))
     return restated
+
+
+def _is_refuted(request: Request, summary: Summary) -> bool:
+    """Whether the rows refute the model that is fitted to them where nothing else is asked for."""
+    theorem, fitted, _ = learn(summary.counts, theorem=request.theorem, radius=summary.radius)
+    laws = len(summary.counts)
+    return not theorem.discrete and any(is_refuted(fitted[s], pair, laws=laws) for s, pair in summary.counts.items())
 
 
 def _needs_none(plan: Plan, choice: Choice) -> bool:
@@ -288,7 +300,7 @@ def _agreed(stored: Choice, found: Choice) -> Choice:
     """A choice from a file where it says what was found; of losses that agree up to rounding those of the file."""
     lacking = set(found.words) - set(found.verified)
     same = set(stored.beliefs) == set(found.words) == set(stored.verified)
-    same = same and stored.none_needed == found.none_needed and not stored.remarks
+    same = same and stored.none_needed == found.none_needed and stored.remarks == found.remarks
     same = same and (stored.adds_up == found.adds_up or bool(lacking)) and set(stored.wider) == set(found.wider)
     if not same or not _is_close(stored.published_scale, found.published_scale):
         raise refused("something else of a scale than what follows from it")
