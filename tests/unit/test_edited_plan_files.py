@@ -40,6 +40,14 @@ TRUE_ALL_THE_SAME = {
 }
 
 
+SLOW = ("stable noise", "gaussian noise", "bounded columns, gaussian noise")
+"""Of which a loss takes long."""
+
+
+def slowly(name):
+    return pytest.param(name, marks=pytest.mark.slow)
+
+
 def document(name):
     return json.loads(file_of(name).read_text(encoding="utf-8"))
 
@@ -114,7 +122,7 @@ def check_edit(name, found, way, new, path):
 
 @few(14)
 @pytest.mark.parametrize("part", range(4))
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [name for name in CASES if name not in SLOW] + [slowly(name) for name in SLOW])
 def test_no_edited_field_makes_a_release_state_what_is_false(name, part, tmp_path):
     """One place of each kind, and one other entry of its kind; the slow tests take all of them."""
     found, kinds = document(name), {}

@@ -11,7 +11,7 @@ from puffer_frames.certificates.exports.yaml_text import Node
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.checklist import COMPOSING
 from puffer_frames.certificates.report.words import NOT_SAID, claim, of_kind, stated
-from puffer_frames.certificates.text import certificate_rows, headline, what_text
+from puffer_frames.certificates.text import Headline, certificate_rows, headline, what_text
 from puffer_frames.errors import ArgumentError
 from puffer_frames.numbers.presentation import pairs_text, plain, shown, shown_names
 
@@ -36,15 +36,7 @@ def registry_record(
         and for authors or texts that are none.
     """
     _check_texts(authors=authors, region=region, justification=justification)
-    if certificate.reproducible:
-        raise ArgumentError(
-            "the release", rule=PRIVATE_ONLY, got="noise that came from a seed", hint="Release it again without rng=."
-        )
-    most = headline(certificate)
-    if math.isinf(most.epsilon):
-        raise ArgumentError(
-            "the release", rule="one whose loss is known", got="more than was asked for", hint="Calibrate these rows."
-        )
+    most = _known_loss(certificate)
     name = certificate.dataset or NOT_SAID
     curator = certificate.issuer or NOT_SAID
     day = _day(published, certificate.created)
@@ -131,6 +123,20 @@ def _unit(certificate: Fields) -> str:
     if certificate.unit:
         return f"All rows of one {shown(certificate.unit)}, at most {certificate.unit_rows:,}"
     return "One record"
+
+
+def _known_loss(certificate: Fields) -> Headline:
+    """The loss of a release that is private, and whose loss is known; raises ArgumentError for another one."""
+    if certificate.reproducible:
+        raise ArgumentError(
+            "the release", rule=PRIVATE_ONLY, got="noise that came from a seed", hint="Release it again without rng=."
+        )
+    most = headline(certificate)
+    if math.isinf(most.epsilon):
+        raise ArgumentError(
+            "the release", rule="one whose loss is known", got="more than was asked for", hint="Calibrate these rows."
+        )
+    return most
 
 
 def _relation(certificate: Fields) -> str:

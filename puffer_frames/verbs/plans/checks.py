@@ -57,6 +57,9 @@ def check_plan(plan: Plan, /) -> None:
         counted = {secret: prior.levels[1] for secret, prior in choice.empirical.items()}
         require(all(plan.rows_per_secret.get(s) == rows for s, rows in counted.items()), "rows that do not add up")
         _check_choice(choice, plan)
+        labelled = name in plan.levels
+        plain = all(not prior.radius and prior.is_discrete for prior in choice.empirical.values())
+        require(plain or not labelled, "labels in cells")
         require(set(choice.empirical) == set(plan.secrets), "frequencies of other secrets")
         _check_bounds(name, choice, plan)
     if plan.is_joint:
@@ -295,6 +298,10 @@ def _check_ranges(choices: Mapping[str, Choice], plan: Plan) -> None:
         low, high = request.domain.get(name) or summary.extent
         least = request.noise.hide(high - low, asked) * factor
         require(choice.theorem is BOUNDED, "noise that is not for the whole range")
+        judged = choice.published_loss
+        if judged is not None:
+            sound = math.isclose(judged.epsilon, asked.epsilon, rel_tol=1e-6) and not judged.refutes(asked)
+            require(sound, "a published scale that is not private")
         require(choice.scale >= least * (1 - _NEAR), "noise that is not for the whole range")
         published = choice.published_scale
         require(published is not None and math.isclose(published, least, rel_tol=1e-6), "another published scale")
