@@ -17,6 +17,10 @@ import pytest
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # so that of the processes of tests only the first compiles the package
 SPARK = re.compile(r"test_spark|_spark_|_in_spark|\[spark[-\]]")
 """Tests that use a Spark session, by their names: one worker runs them all, in one session."""
+APART = re.compile(
+    r"test_(command_killed|ledger_processes|forked|spark\w*|notebooks|pages|plans_page|recipes|editors|gallery|refine_key)\.py"
+)
+"""Files of tests that start processes or make whole pages: beside those of Spark they are a step of CI of their own."""
 LOCAL_KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "polars-lazy", "pyarrow", "duckdb")
 FRAME_KINDS = (*LOCAL_KINDS, "spark")
 RARE_KINDS = ("pandas-nullable", "pandas-pyarrow")
@@ -71,8 +75,12 @@ def pytest_collection_modifyitems(items):
     """Of tests on every kind of frame the suite has the first case on every kind, the others on one kind each, in turn.
 
     The first case leaves out two of the three kinds of pandas in turn. All that is left out is among the slow tests.
+    Tests of Spark, of other processes and of whole pages are apart.
     """
     spread_out(items)
+    for item in items:
+        if APART.search(item.nodeid) or SPARK.search(item.nodeid):
+            item.add_marker(pytest.mark.apart)
     seen = {}
     for item in items:
         params = dict(item.callspec.params) if hasattr(item, "callspec") else {}
