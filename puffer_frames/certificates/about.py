@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TypeAlias
@@ -55,7 +56,7 @@ def _text(name: str, value: object) -> str:
         raise ArgumentError(
             f"about[{name!r}]", rule="text of Unicode characters", got="half of a surrogate pair", hint="Type it anew."
         ) from None
-    return value
+    return unicodedata.normalize("NFC", value)  # of letters with accents there are two spellings, and one data set
 
 
 def _utc(value: object) -> str:

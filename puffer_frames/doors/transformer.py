@@ -187,6 +187,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._plan = plan.identity()
         if not hasattr(self, "_released"):  # a plan that is made again knows what it has released
             self._released = ReleasedRows()
+        self._row_id = self.row_id
         self._fitted_rows = RowsIdentity.of(table, asked.roles, start=self._released.start(self._plan))
         return self
 
@@ -213,10 +214,17 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             `row_id` for earlier rows in another order, for those of an earlier batch of fewer than 32 different rows,
             and in a copy of the transformer (a pickle, a deep copy, another process) for all but the fitted rows.
         ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError
-            As `Calibration.release`.
+            As `Calibration.release`; also for another `row_id` than at the fit.
         """
         with as_they_are():
             check_is_fitted(self)
+        if self.row_id != self._row_id:  # other numbers would be other noise for the same rows
+            raise ArgumentError(
+                "row_id",
+                rule="the one that the transformer was fitted with",
+                got="another one",
+                hint="Set it before the fit; a transformer that is fitted anew makes further releases.",
+            )
         frame = self._frame(X, reset=False)
         if self.rng is not None:
             released = self._draw(frame)

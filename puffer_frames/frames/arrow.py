@@ -46,12 +46,24 @@ def own_entries(column: Any, /) -> Any:
     if isinstance(kind, pa.BaseExtensionType):
         storage = own_entries(column.storage)
         return pa.ExtensionArray.from_storage(kind, storage) if storage.type.equals(kind.storage_type) else column
-    return _own_nested(column) if kind.num_fields else column
+    return _own_nested(column) if kind.num_fields else _nothing_under_nulls(column)
+
+
+def _nothing_under_nulls(column: Any) -> Any:
+    """A flat column with zeros, or empty texts, where entries are missing: what was there before may be there still."""
+    if not column.null_count or pa.types.is_null(column.type):
+        return column
+    places = pa.array(np.arange(len(column)), mask=np.asarray(column.is_null()))
+    try:
+        return column.take(places)
+    except pa.ArrowNotImplementedError:  # views of text
+        wide = pa.large_binary() if pa.types.is_binary_view(column.type) else pa.large_string()
+        return column.cast(wide).take(places).cast(column.type)
 
 
 def _own_dictionary(column: Any) -> Any:
     values, kind = own_entries(column.dictionary), column.type
-    places = column.indices
+    places = _nothing_under_nulls(column.indices)
     used = np.unique(places.drop_null().to_numpy(zero_copy_only=False)).astype(np.int64)
     if used.size < len(values):  # Polars 1 gives the levels of other columns too
         table = np.zeros(len(values), dtype=np.int64)

@@ -82,9 +82,9 @@ class RowsIdentity:
 
 
 def _codes(frame: Frame, name: str, roles: Roles) -> Hashes:
-    """64 bits of each entry; public numbers that are equal have the same, whatever their type, and both zeros too."""
+    """64 bits of each entry; numbers and truth values that are equal have the same, and both zeros too."""
     dtype = frame.schema[name]
-    if dtype.is_float() or (name in roles.public and (dtype.is_boolean() or dtype.is_decimal())):
+    if dtype.is_float() or dtype.is_boolean() or (name in roles.public and dtype.is_decimal()):
         floats = np.asarray(column(frame, name).cast(nw.Float64).to_numpy(), dtype=np.float64)
         return codes(Entries("number", floats + 0.0, parts.floats), len(frame))  # -0.0 + 0.0 is 0.0
     return codes(entries_of(frame, name), len(frame))

@@ -76,6 +76,8 @@ def entries_alone(column: pl.Series, dtype: pl.DataType | None = None, /) -> pl.
             return pl.Series("column", column.to_list(), dtype=without_enums(dtype)).cast(dtype)
     if isinstance(column.dtype, (pl.Categorical, pl.Enum)):
         return column.cast(pl.String).cast(dtype)  # without the categories of other rows
+    if column.null_count():  # what was there before may lie under a missing entry
+        column = column.gather(pl.int_range(len(column), dtype=pl.UInt32, eager=True))
     if column.dtype.is_float() and (there := column.is_nan()).any():
         return column.set(there, math.nan)
     return column

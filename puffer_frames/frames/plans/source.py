@@ -125,7 +125,7 @@ class Source:
 
     def _kept(self, entries: pl.Series) -> pl.Series:
         """Entries of a kept column, in an Enum of what the rows had when they were counted."""
-        if entries.dtype in (pl.String, pl.Binary, pl.Categorical):
+        if entries.dtype in (pl.String, pl.Binary, pl.Categorical) and not entries.null_count():
             return entries
         try:
             return entries_alone(entries, self.used.get(entries.name))

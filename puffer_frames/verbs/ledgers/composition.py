@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from puffer_frames.certificates.record import Certificate
+from puffer_frames.certificates.text import headline
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles
@@ -52,6 +53,9 @@ class Composition:
     """Name of the column whose rows of one value are protected together, where there is one."""
     given: tuple[str, ...] = ()
     """Names of columns on which the guarantee conditions."""
+    beliefs: tuple[str, ...] = ()
+    """Names of the beliefs that the guarantee of all together is under; empty where it is under any law within the
+    ranges of the columns."""
 
     def _shown(self) -> tuple[str, list[tuple[str, str]]]:
         pure = "pure" if not self.delta else f"delta = {plain(self.delta)}"
@@ -60,7 +64,8 @@ class Composition:
         meaning = odds_text(f"all released values of {whose} together", epsilon=self.epsilon, delta=self.delta)
         if self.given:
             meaning += f", beyond what {shown_names(self.given)} tells"
-        return title, [("meaning", meaning), ("rule", self.rule)]
+        under = ", ".join(self.beliefs) or "any law within the ranges of the columns"
+        return title, [("meaning", meaning), ("beliefs", under), ("rule", self.rule)]
 
     def __str__(self) -> str:
         return as_text(*self._shown())
@@ -133,7 +138,9 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
     if len(last) > 1 or frame is not None:
         _check_alike(last)
     if len(last) == 1 and frame is None:
-        found = Composition(epsilon=last[0].epsilon, delta=last[0].delta, rule=_CHAIN, releases=1)
+        check_measured(last)
+        one = last[0]
+        found = Composition(epsilon=one.epsilon, delta=one.delta, rule=_CHAIN, releases=1, beliefs=one.beliefs)
     else:
         found = _of_certificates(last) if frame is None else _of_table(last, frame)
         if len(last) < len(certificates):
@@ -149,8 +156,18 @@ def _refused(got: str, *, hint: str) -> CalibrationError:
     return CalibrationError("the releases", rule="ones of which a joint guarantee is known", got=got, hint=hint)
 
 
+def check_measured(certificates: Sequence[Certificate], /) -> None:
+    """Raise CalibrationError where the rows of a release were measured to lose more than it was asked for."""
+    if any(headline(each).exceeds for each in certificates):
+        raise _refused(
+            "a release whose rows lose more than was asked for, by its certificate",
+            hint="Calibrate these rows, and release them again; no limit can count such a release.",
+        )
+
+
 def _check_alike(certificates: Sequence[Certificate]) -> None:
     """What every rule needs."""
+    check_measured(certificates)
     first = certificates[0]
     alike = (
         *(("secret", "secrets"), ("pairs", "protected pairs")),
@@ -237,6 +254,7 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
         delta=sum_as_written([each.delta for each in certificates]),
         rule=rule,
         releases=len(certificates),
+        beliefs=(EMPIRICAL,) if local and others else others[0].beliefs if others else (),
     )
 
 
@@ -257,6 +275,7 @@ def _planned(certificates: Sequence[Certificate]) -> Composition | None:
                     rule=f"one of them was planned for {base.releases:,} releases, and others add no more than that"
                     + "; the rest have noise for the range of their columns, and their epsilons add" * bool(beside),
                     releases=len(certificates),
+                    beliefs=(EMPIRICAL,) if beside else base.beliefs,
                 )
     return None
 
@@ -315,6 +334,7 @@ def _beside_a_coupling(certificates: Sequence[Certificate]) -> Composition | Non
         rule="the rows of two secrets can be paired so that the loss of every pair from these releases together is "
         "at most this, under the observed frequencies",
         releases=len(certificates),
+        beliefs=(EMPIRICAL,),
     )
 
 
@@ -396,4 +416,5 @@ def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Compos
         rule="computed from the table: under the observed frequencies of whole rows the releases tell as much as one "
         "with scales 1 / (sum of 1 / scale)",
         releases=len(certificates),
+        beliefs=(EMPIRICAL,),
     )

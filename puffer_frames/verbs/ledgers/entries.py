@@ -169,7 +169,8 @@ def records_of(lines: Lines, /, *, path: object) -> dict[str, Record]:
             raise _refused(path, f"line {number:,} of schema {str(line.get('schema'))[:20]}")
         name, state = str(line.get("entry")), _WORDS.get(str(line.get("state")))
         known = found.get(name)
-        if state is None or (known is None) != (state == "not finished"):
+        taken_back = known is not None and known.state == "finished" and state == "withdrawn"
+        if state is None or (known is None) != (state == "not finished") or taken_back:
             raise _refused(path, f"line {number:,} with another state")
         if known is None:
             time, dataset, certificate = (line.get(word) for word in ("time", "dataset", "certificate"))

@@ -20,7 +20,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
 from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown
 from puffer_frames.numbers.target import Target
-from puffer_frames.verbs.ledgers.composition import Composition, compose
+from puffer_frames.verbs.ledgers.composition import Composition, check_measured, compose
 from puffer_frames.verbs.ledgers.entries import Entry, Record, entry_line, records_of
 from puffer_frames.verbs.ledgers.locked_lines import Lines, locked, read_lines
 
@@ -344,6 +344,7 @@ def together(certificates: Sequence[Certificate], /, *, frame: NativeFrame | Non
     if len(certificates) > 1:
         return compose(certificates, frame=frame)
     (one,) = certificates
+    check_measured(certificates)
     if one.reproducible:
         raise CalibrationError(
             "the releases",
@@ -358,6 +359,7 @@ def together(certificates: Sequence[Certificate], /, *, frame: NativeFrame | Non
         releases=1,
         unit=one.unit,
         given=one.given,
+        beliefs=one.beliefs,
     )
 
 

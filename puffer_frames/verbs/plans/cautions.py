@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from puffer_frames.errors import CalibrationError, WideNoiseWarning, warn
@@ -9,10 +11,11 @@ from puffer_frames.noise.laplace import Laplace
 from puffer_frames.scales.channels.best import empirical_laws, find
 from puffer_frames.scales.channels.column import in_cells
 from puffer_frames.scales.channels.options import Channel
+from puffer_frames.scales.strata import StrataChoices
 from puffer_frames.verbs.plans.channel_plan import ChannelPlan
 from puffer_frames.verbs.plans.figures import plan_figures
 from puffer_frames.verbs.plans.plan import Plan
-from puffer_frames.verbs.plans.text import constant_share
+from puffer_frames.verbs.plans.text import constant_share, spread_of
 
 _CELLS = 12
 """A channel of so few cells is found in a tenth of a second, and its error bounds that of a finer one."""
@@ -23,7 +26,10 @@ _NEARLY = 0.99
 
 def warn_of_wide_noise(plan: Plan, /) -> None:
     """Warn of columns that a constant is nearer to, and of noise that a fitted model, or its mechanism, makes wide."""
-    useless = [each.name for each in plan_figures(plan).errors if each.error > each.constant]
+    figures = plan_figures(plan).errors
+    # what replaces noisy values is never further off than a constant: a remap that is nearly one is of no use, too
+    nearly = {each.name: _NEARLY if each.name in plan.remaps else 1.0 for each in figures}
+    useless = [each.name for each in figures if each.error > nearly[each.name] * each.constant]
     useless += [name for name, share in plan.changed.items() if share > constant_share(plan, name)]
     several = len(plan.choices) > 1
     if useless:
@@ -33,11 +39,13 @@ def warn_of_wide_noise(plan: Plan, /) -> None:
             WideNoiseWarning(
                 plan.request.public,
                 rule="the noise of {columns} must have a smaller error than a channel",
-                got="a larger one: a channel is nearer to the values, and its guarantee holds under more laws",
+                got="a larger one: a channel is nearer to the values, and covers a share of wrong rows",
                 hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
                 reason="mechanism",
             )
         )
+    if plan.strata is not None:
+        _warn_of_strata(plan, plan.strata, [name for name in plan.scales if name not in useless])
     fits = {name: choice for name, choice in plan.choices.items() if "wide fit" in choice.remarks}
     if fits:
         refuted = any("refuted fit" in choice.remarks for choice in fits.values())
@@ -50,6 +58,28 @@ def warn_of_wide_noise(plan: Plan, /) -> None:
                 reason="fit",
             )
         )
+
+
+def _warn_of_strata(plan: Plan, strata: StrataChoices, names: Sequence[str]) -> None:
+    """Warn of columns that a constant is nearer to in some strata."""
+    for name in names:
+        useless = 0
+        for z, choices in strata.choices.items():
+            law = choices[name].empirical
+            if z in strata.small or z in strata.unbound or not law:  # whose laws are those of the whole table
+                continue
+            rows = {secret: prior.levels[1] for secret, prior in law.items()}
+            useless += plan.error_of(choices[name].scale) > spread_of(law, rows)[1]
+        if useless:
+            warn(
+                WideNoiseWarning(
+                    (name,),
+                    rule="the error of {columns} must be smaller than that of a constant in each stratum",
+                    got=f"a larger one in {useless:,} of {len(strata.choices):,} strata",
+                    hint="Ask for a larger epsilon, condition on fewer columns, or leave these strata out.",
+                    reason="constant",
+                )
+            )
 
 
 def warn_of_useless_channel(plan: ChannelPlan, /) -> None:

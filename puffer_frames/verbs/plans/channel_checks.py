@@ -189,6 +189,9 @@ def _check_inputs(plan: ChannelPlan) -> None:
     if column.codes is not None:
         codes = list(column.codes.values())
         require(all(0 <= code < inputs for code in codes), "a label without a level")
+        own = {level: k for k, level in enumerate(column.levels)}
+        merged = plan.request.merge_rare is not None
+        require(merged or column.codes == own, "labels that are merged without a word")
         require(not column.in_cells, "labels in cells")
     if column.edges is not None:
         edges = column.edges

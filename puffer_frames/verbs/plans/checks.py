@@ -216,6 +216,9 @@ def _check_bounds(name: str, choice: Choice, plan: Plan) -> None:
         widened = choice.theorem is not BOUNDED and not all(isinstance(one, str) for one in plan.request.beliefs)
     clips = domain is not None or (widened and name not in plan.levels)
     require(choice.clips == clips, "values that are clipped, or not")
+    if name in plan.levels:
+        plain = all(not prior.radius for prior in choice.empirical.values())
+        require(plain and choice.bounds == (0.0, 1.0), "labels that are something else")
     for prior in choice.empirical.values():
         inside = bounds[0] <= prior.means[0] + prior.radius and prior.means[-1] - prior.radius <= bounds[1]
         require(inside or name in plan.levels, "observed values beyond the bounds")
@@ -274,6 +277,8 @@ def _check_strata(plan: Plan, strata: StrataChoices) -> None:
             _check_ranges(choices, plan)
     ranged = request.theorem == BOUNDED.name and (len(request.public) > 1 or request.calibration == "theorem")
     for name, common in plan.choices.items():
+        largest_scale = max(choices[name].scale for choices in strata.choices.values())
+        require(common.scale == largest_scale, "a scale that no stratum has")
         require(not common.adds_up or ranged, "epsilons that add up in strata")
         require(not common.wider and not common.remarks - {"by delta"}, "what is not known of strata")
         free = bool(exact) and request.calibration == "theorem"

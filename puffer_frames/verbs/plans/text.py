@@ -218,7 +218,11 @@ def _secrets_text(plan: Plan) -> str:
 def constant_share(plan: Plan, name: str, /) -> float:
     """The share of the labels of a column that its most frequent one in place of each changes."""
     counts = sum(
-        np.bincount(prior.means.astype(int), weights=prior.weights * plan.rows_per_secret[secret])
+        np.bincount(
+            prior.means.astype(int),
+            weights=prior.weights * plan.rows_per_secret[secret],
+            minlength=len(plan.levels[name]),
+        )
         for secret, prior in plan.choices[name].empirical.items()
     )
     return 1 - float(np.max(counts) / np.sum(counts))
