@@ -41,6 +41,7 @@ PAGES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_docstring_examples(name):
     warnings.simplefilter("error")
+    warnings.filterwarnings("ignore", category=puffer_frames.WideNoiseWarning)
     found = doctest.testmod(importlib.import_module(name))
     assert found.failed == 0
     assert found.attempted > 0
@@ -53,6 +54,7 @@ def test_examples_of_pages(page):
     blocks = re.findall(r"```python\n(.*?)```(?:\s*```text\n(.*?)```)?", text, flags=re.DOTALL)
     assert blocks
     warnings.simplefilter("error")
+    warnings.filterwarnings("ignore", category=puffer_frames.WideNoiseWarning)
     names = {}
     for code, output in blocks:
         printed = io.StringIO()

@@ -45,6 +45,7 @@ def test_cells_run(name, monkeypatch):
     names = {"__name__": "__main__"}
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", category=puffer_frames.WideNoiseWarning)
         warnings.simplefilter("default", puffer_frames.PufferWarning)
         for cell in cells(name):
             exec(compile("".join(cell["source"]), f"{name}.ipynb", "exec"), names)

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from conftest import SHARED_DATA
 
+import puffer_frames
+
 PAGE = (Path(__file__).parents[1] / "docs" / "plans.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```(?:\s*```text\n(.*?)```)?", PAGE, flags=re.DOTALL)
 ADULT = "adult.data"
@@ -18,6 +20,7 @@ def test_the_code_of_the_page_runs(tmp_path, monkeypatch):
     """Blocks in their order; those of the adult table where it is there."""
     monkeypatch.chdir(SHARED_DATA if SHARED_DATA.is_dir() else tmp_path)
     warnings.simplefilter("error")
+    warnings.filterwarnings("ignore", category=puffer_frames.WideNoiseWarning)
     names, ran = {}, 0
     for code, output in BLOCKS:
         if ADULT in code and not Path(ADULT).exists():

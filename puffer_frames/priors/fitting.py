@@ -333,7 +333,7 @@ def _compressed(x: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _start(
-    x: FloatArray, p: FloatArray, *, components: int, seed: int, narrowest: float
+    x: FloatArray, p: FloatArray, *, components: int, seed: int, narrowest: float = NARROWEST
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Weights, means and standard deviations of the k-means clusters."""
     # Imported here: it takes half a second that most requests do not need.

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 from conftest import run
 
+import puffer_frames
 from puffer_frames import PufferError, PufferWarning, privatize
 
 ROWS = 240
@@ -192,6 +193,7 @@ def _answer(frame, options):
     request = {"secret": "group", "public": "x", "epsilon": 1.0} | options
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", category=puffer_frames.WideNoiseWarning)
         try:
             released = run(privatize(frame, **request))
         except PufferError as error:

@@ -22,6 +22,7 @@ def met(frame, **asked):
     """The warnings of this kind of a plan, as text."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", category=puffer_frames.WideNoiseWarning)
         puffer_frames.calibrate(frame, epsilon=1, allow_zero_noise=True, **asked)
     return [str(one.message) for one in caught if issubclass(one.category, SuspectValuesWarning)]
 

@@ -14,6 +14,7 @@ from odd_columns import MARKER
 from odd_requests import Once, Seed
 from release_checks import check_release
 
+import puffer_frames
 from puffer_frames import PufferError, PufferWarning, privatize
 
 OPTIONS = inspect.signature(privatize).parameters
@@ -28,6 +29,7 @@ def check(case):
     released = error = None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", category=puffer_frames.WideNoiseWarning)
         try:
             with within(SECONDS):
                 released = run(privatize(table.frame, **options))
@@ -53,6 +55,7 @@ def check(case):
     assert case.invalid is None, f"a release in spite of {case.invalid}"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", category=puffer_frames.WideNoiseWarning)
         return [*events, "release", *check_release(case, released)]
 
 

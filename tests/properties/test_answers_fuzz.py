@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from odd_tables import tables
 from release_property import check_error, snapshot, within
 
+import puffer_frames
 from puffer_frames import (
     Certificate,
     Contamination,
@@ -107,6 +108,7 @@ def check(function, case):
     before = snapshot(table)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.filterwarnings("ignore", category=puffer_frames.WideNoiseWarning)
         try:
             with within(SECONDS):
                 released = function(table.frame, **options)

