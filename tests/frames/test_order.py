@@ -294,7 +294,7 @@ def test_reasons_and_share_are_in_the_warning():
     frame = pd.DataFrame({"group": np.sort(GROUP), "score": SCORE})
     with pytest.warns(RowOrderWarning, match=r"got 0% of the runs .*, and shares of the secrets") as caught:
         frame.puffer.privatize(secret="group", public="score", epsilon=0.05, allow_zero_noise=True)
-    warning = caught[0].message
+    warning = caught.pop(RowOrderWarning).message
     assert warning.reasons == ("runs", "drift")
     assert warning.share == pytest.approx(3 / (1 + ROWS * (1 - (np.bincount(GROUP) ** 2).sum() / ROWS**2)))
 

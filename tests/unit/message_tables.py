@@ -30,7 +30,7 @@ PRICED = FRAME.assign(wage=FRAME["wage"].map("${:,}".format))
 PRICES = PRICED.assign(
     wage=pd.to_numeric(PRICED["wage"].str.replace(r"[^0-9.eE-]", "", regex=True), errors="coerce")  # as the hint says
 )
-MARKED = FRAME.assign(race=FRAME["race"].where(FRAME.index % 5 > 0, "NA"))
+MARKED = FRAME.assign(race=FRAME["race"].where(np.random.default_rng(1).random(ROWS) > 0.2, "NA"))
 CODED = FRAME.assign(wage=(FRAME["wage"] - MARK).where(FRAME.index % 20 > 0, MARK))
 DATED = FRAME.assign(day=pd.Timestamp("2026-01-01") + pd.to_timedelta(FRAME["wage"] - MARK, unit="D"))
 LISTS = pd.ArrowDtype(pa.list_(pa.int64()))

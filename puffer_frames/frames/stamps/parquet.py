@@ -29,7 +29,10 @@ def write_parquet_file(
     from pyarrow import parquet as pq
 
     check_process()
-    bare = bare_table(table, {key.encode(): text.encode() for key, text in as_file_metadata(metadata).items()})
+    held = {key.encode(): text.encode() for key, text in as_file_metadata(metadata).items()}
+    if b"pandas" in (table.schema.metadata or {}):  # whose reader attaches it again
+        held[_PANDAS_ATTRIBUTES] = json.dumps({_KEY: metadata}, allow_nan=False).encode()
+    bare = bare_table(table, held)
     with replacing(path, durable=durable, new=new) as file:
         pq.write_table(bare, file)
 

@@ -28,7 +28,7 @@ Chain: TypeAlias = MarkovChain | ChainBox
 
 _ROUND_UP = 1 + 16 * UNIT_ROUNDOFF
 _LARGEST_DELTA = 1 - 1e-9
-_LONGEST = 10**18
+_LONGEST = 2**62
 
 
 @short_traceback
