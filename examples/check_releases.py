@@ -25,6 +25,8 @@ def verdict(path: Path, most: float) -> str:
     found = json.loads(printed.getvalue())
     if code:
         return found.get("verdict") or found["error"]["message"]
+    if "measured_epsilon" in found:
+        return "its rows lose more than was asked for"
     return f"epsilon {found['epsilon']:g} is more than {most:g}" if found["epsilon"] > most else ""
 
 

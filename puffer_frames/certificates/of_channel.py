@@ -118,7 +118,7 @@ def wider_losses(facts: ChannelFacts, /) -> dict[str, float]:
     """The losses under laws beyond the beliefs, rounded up: they are statistics of the table."""
     if facts.target.delta:
         return {"population": rounded_up(facts.population.hockey_stick.upper, digits=2)}
-    found = {"population": facts.population.pure_loss.upper, "any law": facts.largest}
+    found = {"population": min(facts.population.pure_loss.upper, facts.largest), "any law": facts.largest}
     return {laws: rounded_up(loss, digits=2) for laws, loss in found.items()}
 
 

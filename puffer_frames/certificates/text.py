@@ -89,6 +89,7 @@ def certificate_title(certificate: Fields, /) -> str:
 def _beside(certificate: Fields) -> list[str]:
     """What tells more than the title says, whatever the noise."""
     texts = {
+        "warning-seed": "NOT private: the noise came from a seed",
         "order-tells": "NOT of the order of the rows, which tells more",
         "kept-tells": "NOT beside kept columns that tell more",
     }

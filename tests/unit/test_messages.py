@@ -106,7 +106,7 @@ SOURCES = sorted(Path(puffer_frames.__file__).parent.rglob("*.py"))
 FOREIGN = {
     *("abs", "cast", "checkpoint", "collect", "columns", "compute", "DataFrame", "filter", "generate", "get_context"),
     *("now", "orderBy", "parquet", "pl", "public_key", "rand", "range", "read_csv", "rename_axis", "row", "Series"),
-    *("to_arrow_table", "to_pandas", "to_table", "toDF", "toPandas", "write_csv", "age"),
+    *("to_arrow_table", "to_pandas", "to_table", "toDF", "toPandas", "write_csv", "infer_schema", "age"),
 }
 """Names of Python and of other libraries that hints mention."""
 

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from puffer_frames.certificates.plain import number_plain
 from puffer_frames.certificates.record import Certificate
+from puffer_frames.certificates.text import certificate_title, headline
 from puffer_frames.doors.command.certificates_of import certificate_of_file, is_whole
 from puffer_frames.doors.command.logs import LOG
 from puffer_frames.doors.command.options import PLANNED, WITH_PLAN, as_arguments, spelled
@@ -98,6 +99,8 @@ def release(request: Request, /) -> Outcome:
         f"{target}: {', '.join(certificate.public)}, {certificate.rows} rows, epsilon {certificate.epsilon:g}; "
         f"certificate {'in ' + str(outputs[-1]) if len(outputs) > 1 else 'in the file'}"
     )
+    if headline(certificate).exceeds:
+        text += f"\nNOT as asked for: {certificate_title(certificate)}"
     more = {"input": str(source), "output": str(target), "certificate": certificate.to_dict()}
     return Outcome(status="released", text=text, more=more)
 
@@ -132,8 +135,15 @@ def verify(request: Request, /) -> Outcome:
         status=verdict,
         code=DONE if is_whole(verdict) else REFUSED,
         text=f"{source}: {verdict}",
-        more={"input": str(source), "verdict": verdict, "epsilon": certificate.epsilon, "delta": certificate.delta},
+        more={"input": str(source), "verdict": verdict, "epsilon": certificate.epsilon, "delta": certificate.delta}
+        | _largest(certificate),
     )
+
+
+def _largest(certificate: Certificate) -> dict[str, float]:
+    """The largest loss that was measured for the released rows, where it is more than was asked for."""
+    found = headline(certificate)
+    return {"measured_epsilon": found.epsilon, "measured_delta": found.delta} if found.exceeds else {}
 
 
 def audit_files(request: Request, /) -> Outcome:

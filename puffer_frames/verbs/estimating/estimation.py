@@ -91,6 +91,8 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
         )
     known = found.public + found.kept + found.given
     table = open_table(frame).in_memory().with_levels(known=known, rows=found.rows)
+    if not len(table.opened()):
+        raise ArgumentError("the frame", rule="of at least one row", got="none", hint="Keep some rows of the release.")
     if len(table.opened()) > found.rows:
         raise UncoveredFrameError(
             "the rows of the frame",

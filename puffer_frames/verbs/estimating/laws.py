@@ -18,6 +18,8 @@ from puffer_frames.verbs.estimating.unfolding import UnfoldedLaw, law_of_rows, u
 _MOST_RESAMPLES = 100_000
 _CLEAR = 9.0
 """Three standard errors, squared: of twice a difference of log-likelihoods."""
+_FEWEST = 2
+"""Of a single row no law is told from its noise."""
 _OUTSIDE = 1e-3
 """Share of rows beyond each end of bins that only have a number."""
 
@@ -86,12 +88,14 @@ class Unfolding:
             resamples=self.resamples,
             rng=self.rng,
         )
-        if points.size > 1 and law.gain < _CLEAR:  # else it is mostly the law that unfolding starts from
+        if column.values.size < _FEWEST or (
+            points.size > 1 and law.gain < _CLEAR
+        ):  # else it is mostly the law that unfolding starts from
             raise ArgumentError(
                 "the spread of the column",
                 rule="clear of the noise, for quantiles and histograms",
                 got="rows that a single value behind all of them explains as well",
-                hint="The noise swamps it: leave out by=, or release with a larger epsilon.",
+                hint="The noise swamps it, or there are too few rows: leave out by=, or release with a larger epsilon.",
             )
         return law
 
