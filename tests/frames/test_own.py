@@ -15,6 +15,7 @@ from pyarrow import parquet
 
 import puffer_frames
 from puffer_frames import Channel
+from puffer_frames.frames.arrow import own_entries
 from puffer_frames.frames.local.own import own_array, own_labels, own_series
 
 pytestmark = [
@@ -414,3 +415,36 @@ def test_one_nan_in_other_columns_of_pandas():
         parts = entries.view("float64")
         assert np.isnan(parts).any()
         assert set(parts[np.isnan(parts)].view("u8").tolist()) == {np.array([np.nan]).view("u8")[0]}, name
+
+
+REDACTED = np.arange(200) < 50
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("name", ["text", "number"])
+def test_nothing_lies_under_missing_entries_of_polars(name, lazy, tmp_path):
+    """Values that were set to null before the release were in its memory, and so in IPC files and pickles."""
+    rng = np.random.default_rng(0)
+    columns = {"text": [f"SECRET {k:04}" for k in range(200)], "number": [77777777] * 50 + [7] * 150}
+    frame = pl.DataFrame({"s": rng.choice(["a", "b"], 200), "x": rng.integers(0, 9, 200), **columns})
+    hidden = pl.when(pl.Series(~REDACTED)).then(pl.col(name)).alias(name)
+    frame = frame.lazy().with_columns(hidden) if lazy else frame.with_columns(hidden)
+    released = run(frame.puffer.privatize(secret="s", public="x", keep=name, epsilon=1.0, allow_zero_noise=True))
+    assert released[name].null_count() == 50
+    released.write_ipc(tmp_path / "released.arrow", compression="uncompressed")
+    held = (tmp_path / "released.arrow").read_bytes()
+    marks = [f"SECRET {k:04}".encode() for k in range(50)] if name == "text" else [(77777777).to_bytes(8, "little")]
+    assert not any(mark in held or mark in pickle.dumps(released) for mark in marks)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.int64(), pa.timestamp("us")])
+def test_nothing_lies_under_missing_entries_of_arrow(kind):
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    column = pa.array([f"SECRET {k:04}" for k in range(200)] if text else [77777777] * 200, kind)
+    validity = pa.py_buffer(np.packbits(~REDACTED, bitorder="little"))
+    hidden = pa.Array.from_buffers(kind, 200, [validity, *column.buffers()[1:]])
+    own = own_entries(hidden)
+    assert own.equals(hidden)
+    held = b"".join(buffer.to_pybytes() for buffer in own.buffers()[1:] if buffer)
+    assert b"SECRET 0000" not in held
+    assert held.count((77777777).to_bytes(4, "little")) == (0 if text else 150)

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from puffer_frames import CalibrationError, PufferTransformer
+from puffer_frames import ArgumentError, CalibrationError, PufferTransformer
 from puffer_frames.frames.local.identity import FEWEST
 
 RNG = np.random.default_rng(5)
@@ -190,6 +190,20 @@ def test_equal_numbers_are_the_same_rows():
         for score in (np.where(table["score"] == 0, -0.0, table["score"]), table["score"].astype("int32")):
             assert transformer.transform(table.assign(score=score)).equals(released)
         assert transformer.transform(pl.DataFrame(table)).to_pandas().equals(released)
+
+
+def test_a_secret_of_truth_values_is_one_of_numbers():
+    table = FRAME.assign(group=FRAME["group"] == "a")
+    transformer = made().fit(table)
+    released = transformer.transform(table)
+    assert transformer.transform(table.assign(group=table["group"].astype(int))).equals(released)
+
+
+def test_another_row_id_needs_another_fit():
+    transformer = made().fit(FRAME)
+    transformer.transform(FRAME)
+    with pytest.raises(ArgumentError, match="row_id must be the one that the transformer was fitted with"):
+        transformer.set_params(row_id="id").transform(FRAME)
 
 
 def test_copies_hold_no_seed():

@@ -274,3 +274,34 @@ def test_units_of_a_plan_from_a_file_are_counted(tmp_path):
     )
     plan.save(tmp_path / "plan")
     assert near(stated(load_plan(tmp_path / "plan"), frame), stated(plan, frame))
+
+
+def test_what_is_stated_of_strata_and_labels_is_not_taken_from_the_file(tmp_path):
+    """Edits that earlier checks let through: more noise than any stratum has, labels with bounds, labels that merge."""
+    labels = PEOPLE.assign(town=PEOPLE.index.map(lambda k: "xyz"[k * k % 7 % 3]))
+    asked = {"secret": "sex", "epsilon": 1.0}
+    domain = {"town": ["x", "y", "z", "other"]}
+    cases = (
+        ({"public": "score", "given": Strata("town", minimum=5)}, lambda plan: widen(plan["choices"]["score"])),
+        ({"public": ["score", "town"]}, lambda plan: plan["choices"]["town"].update(bounds=[1.0, 1.0])),
+        ({"public": "town", "domain": domain}, lambda plan: merge(plan["column"]["codes"])),
+    )
+    for options, edit in cases:
+        path = tmp_path / "plan.json"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            labels.puffer.calibrate(**asked, **options).save(path)
+        found = json.loads(path.read_text(encoding="utf-8"))
+        assert load_plan(path)
+        edit(found["plan"]["plan"])
+        with pytest.raises(PlanFileError):
+            load_plan(written(found, path))
+
+
+def widen(choice):
+    choice["scale"] *= 50
+
+
+def merge(codes):
+    """A declared level becomes another one."""
+    codes["other"] = codes["x"]

@@ -413,3 +413,46 @@ def test_sums_are_those_of_decimals():
         assert Decimal(repr(math.nextafter(found, 0))) < exact <= Decimal(repr(found))
     assert up_as_written(Fraction(0)) == 0
     assert up_as_written(3 * as_written(1e308)) == math.inf
+
+
+def test_a_release_whose_rows_lose_more_than_was_asked_for_is_within_no_limit(path):
+    """A drifted batch at a measured loss of 3.46 counted as the epsilon of 1 that was asked for."""
+    plan = PEOPLE.puffer.calibrate(secret="group", public="visits", epsilon=1.0)
+    drifted = PEOPLE.assign(visits=np.where(GROUP == "a", 0, 4))
+    options = {"allow_other_frame": True, "allow_drift": True, "about": NAMED}
+    with pytest.raises(LedgerError, match="lose more than was asked for"):
+        plan.release(drifted, ledger=Ledger(path, limit=1.0), **options)
+    assert not path.exists() or not len(ledger(path))
+    plan.release(drifted, ledger=path, **options)  # without a limit it is written down
+    with pytest.raises(CalibrationError, match="lose more than was asked for"):
+        ledger(path).total()
+    narrow = {"beliefs": "fitted", "theorem": "translation"}  # whose laws are not those of the rows
+    around = np.where(RNG.random(ROWS) < 0.5, -9, 9) + RNG.normal(size=ROWS).round(1)
+    far = PEOPLE.assign(visits=np.where(GROUP == "a", around, 0.1 * PEOPLE["visits"]))
+    released = release(None, far, public="visits", **narrow)
+    with pytest.raises(CalibrationError, match="lose more than was asked for"):
+        compose([released, released])
+
+
+def test_a_finished_release_is_not_withdrawn_by_hand(path):
+    release(path)
+    first = json.loads(path.read_text().splitlines()[0])
+    line = {key: first[key] for key in ("schema", "entry", "time")} | {"state": "withdrawn"}
+    with path.open("a") as file:
+        file.write(json.dumps(line) + "\n")
+    with pytest.raises(LedgerError, match="with another state"):
+        ledger(path)
+
+
+def test_two_spellings_of_an_accent_are_one_data_set(path):
+    for name in ("caf\u00e9", "cafe\u0301"):
+        release(path, public="visits", about={"dataset": name})
+    assert set(ledger(path).frame["dataset"]) == {"caf\u00e9"}
+
+
+def test_a_composition_names_its_beliefs(path):
+    coupled = {"theorem": "kantorovich", "calibration": "theorem", "public": "visits"}
+    for options, beliefs in ((coupled, ("empirical",)), (BOUNDED, ())):
+        found = compose([release(None, **options), release(None, **options)])
+        assert found.beliefs == beliefs
+    assert "any law within the ranges" in str(found)

@@ -74,6 +74,28 @@ def test_noise_that_a_channel_beats_is_warned_of():
         assert "mechanism" not in warned(lambda named=named: table.puffer.calibrate(**options | named))[1]
 
 
+def test_a_label_that_some_secret_never_has():
+    """Counts of the labels of two secrets were added although one had fewer labels."""
+    table = PEOPLE.assign(pet=np.where((PEOPLE["pet"] == "fox") & (PEOPLE["group"] == "a"), "cat", PEOPLE["pet"]))
+    plan = table.puffer.calibrate(secret="group", public=["pet", "score"], epsilon=1.0)
+    changed = 1 - table["pet"].value_counts(normalize=True).max()
+    assert f"changes {changed:.4g} of them" in " ".join(str(plan).split())
+
+
+def test_a_remap_that_is_a_constant_and_a_stratum_of_no_use():
+    remapped = {"secret": "group", "public": "score", "mechanism": "remap", "epsilon": 0.01}
+    _, found = warned(lambda: PEOPLE.puffer.calibrate(**remapped))
+    assert found["constant"].columns == ("score",)
+    ward = RNG.integers(0, 3, ROWS)
+    wide = np.where(ward == 0, RNG.integers(0, 3, ROWS) + 2.0 * (GROUP == "a"), RNG.integers(0, 900, ROWS))
+    table = PEOPLE.assign(ward=ward, wide=wide)
+    options = {"secret": "group", "public": "wide", "given": "ward", "epsilon": 1.0, "beliefs": "empirical"}
+    plan, found = warned(lambda: table.puffer.calibrate(**options))
+    narrow = table[ward == 0]["wide"]
+    assert plan.strata[(0,)]["wide"] > (narrow - narrow.median()).abs().mean()
+    assert "strata" in str(found["constant"])
+
+
 def test_a_channel_that_is_a_constant():
     _, found = warned(
         lambda: PEOPLE.puffer.calibrate(secret="group", public="score", epsilon=1e-4, mechanism=Channel())
