@@ -240,7 +240,7 @@ def test_labels_of_a_channel_that_are_counted_elsewhere(tmp_path):
     codes = found["plan"]["plan"]["column"]["codes"]
     first, second = list(codes)[:2]
     codes[first], codes[second] = codes[second], codes[first]
-    with pytest.raises(PlanFileError, match="other numbers of rows than its own"):
+    with pytest.raises(PlanFileError, match="labels that are merged without a word"):
         load_plan(written(found, tmp_path / "plan")).release(table_of("channel of labels"), rng=1)
 
 

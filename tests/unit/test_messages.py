@@ -106,7 +106,17 @@ SOURCES = sorted(Path(puffer_frames.__file__).parent.rglob("*.py"))
 FOREIGN = {
     *("abs", "cast", "checkpoint", "collect", "columns", "compute", "DataFrame", "filter", "generate", "get_context"),
     *("now", "orderBy", "parquet", "pl", "public_key", "rand", "range", "read_csv", "rename_axis", "row", "Series"),
-    *("to_arrow_table", "to_pandas", "to_table", "toDF", "toPandas", "write_csv", "infer_schema", "age"),
+    *(
+        "to_arrow_table",
+        "to_pandas",
+        "to_table",
+        "toDF",
+        "toPandas",
+        "write_csv",
+        "infer_schema",
+        "replace_schema_metadata",
+        "age",
+    ),
 }
 """Names of Python and of other libraries that hints mention."""
 
@@ -141,7 +151,7 @@ def test_hints_name_what_there_is():
     """No function, option or keyword of a hint is made up, in hints that no table above meets, too."""
     names, words = public_names()
     options = {name.replace("_", "-") for name in OPTIONS}
-    options |= {"certificate", "as", "plan", "help", "schema", "unit-rows"}
+    options |= {"certificate", "as", "plan", "help", "schema", "unit-rows", "overwrite"}
     found = list(hints())
     assert len(found) > 300
     for place, text in found:
