@@ -115,7 +115,7 @@ class FaultError(RuntimeError):
 
     def __str__(self) -> str:
         return (
-            f"{self.call} must be free of errors of other libraries and of functions that it is given; "
+            f"{self.call} must run without errors in other libraries or in functions passed to it; "
             f"got {'an' if self.kind[:1] in 'AEIO' else 'a'} {self.kind}, whose text can quote the table.\n\n"
             f"Hint: Set {FULL_TRACEBACK}=1 in the environment to see that text, where nobody else reads it."
         )
@@ -250,7 +250,7 @@ class LedgerWarning(PufferWarning):
         super().__init__(
             f"every line of the ledger {str(path)!r} must be a whole one; got the beginning of one in line {named}, "
             "which is skipped.\n\n"
-            "Hint: Delete the line. Where it was the first of a release, nothing was drawn; where it was the last, the "
+            "Hint: Delete the line. If it was a release's first line, no noise was drawn; if it was the second, the "
             'entry of that release is "not finished", and counts.'
         )
 
@@ -265,7 +265,7 @@ class LedgerNoiseWarning(PufferWarning):
         self.alone = alone
         """The scale of that mechanism."""
         super().__init__(
-            'mechanism="auto" beside a ledger must be one whose releases add up; '
+            'mechanism="auto" with a ledger must take a mechanism whose releases add up; '
             f'got scale {scale:.6g} of "quilt" in place of {alone:.6g} of "{mechanism}".\n\n'
             f'Hint: Say mechanism="{mechanism}" for one release of these series, and mechanism="quilt" for several.'
         )

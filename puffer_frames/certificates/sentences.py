@@ -122,8 +122,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "for-ledger": (
         "proved",
-        "The mechanism was taken because this release is in a ledger, and its releases add up; one for a single "
-        "release has less noise.",
+        "This mechanism was taken because the release is in a ledger and releases by it add up; another has less "
+        "noise for a single release.",
     ),
     "planned-releases": (
         "proved",
@@ -214,11 +214,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "weak-epsilon": (
         "proved",
-        "Epsilon is above 10: a reader who gave a secret 50 % may come to 99.99 % and more.",
+        "Epsilon is above 10: a reader who thought a secret 50 % likely may end up at 99.99 % or more.",
     ),
     "weak-delta": (
         "proved",
-        "Delta times the number of rows is 1 or more: a release that publishes the secret of one row in full meets it.",
+        "Delta times the number of rows is 1 or more: publishing one row's secret in full would satisfy it.",
     ),
     "upper-bound": (
         "measured",

@@ -70,11 +70,11 @@ def warn_of_marks(rows_per_secret: Mapping[Secret, int], /) -> None:
         warn(
             SuspectValuesWarning(
                 "the secret",
-                rule="without texts that stand for a missing value",
+                rule="free of text that stands for a missing value",
                 got=", ".join(f"{mark!r} in {rows_text(rows)}" for mark, rows in marks.items()),
                 hint='Read them as nulls, and say nulls="drop" to leave those rows out: '
                 f"pd.read_csv(path, na_values={list(marks)!r}), pl.read_csv(path, null_values={list(marks)!r}), empty "
-                "fields for the command. If they are a value like the others, ignore this.",
+                "fields for the command. If they are values like any other, ignore this.",
             )
         )
 
@@ -85,7 +85,7 @@ def warn_of_texts(name: str, levels: Iterable[object], /) -> None:
         warn(
             SuspectValuesWarning(
                 f"the public column {name!r}",
-                rule="of numbers, to be released with noise",
+                rule="numeric to be released with noise",
                 got="text that looks like numbers, which is released as labels",
                 hint=from_text(name),
             )
@@ -108,7 +108,7 @@ def warn_of_far_values(name: str, found: Summary, /) -> None:
         warn(
             SuspectValuesWarning(
                 f"the public column {name!r}",
-                rule="of values on one scale",
+                rule="made up of values on one scale",
                 got=f"{rows_text(far)} with a value that comes often and lies far from all others, as a code "
                 "for missing values does",
                 hint='Replace the code by a null and say nulls="drop"; if it is a value, say the range of the column: '

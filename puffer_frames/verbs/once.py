@@ -105,8 +105,8 @@ class ReleasedRows:
             raise _refused("in the order in which they were released before", "the same rows in another order", _ONCE)
         if order is not None and not rows.telling:
             raise _refused(
-                f"ones that were not released before, or at least {FEWEST} different ones, or numbered by row_id",
-                "rows that were, with fewer",
+                f"new ones, or at least {FEWEST} different ones in a batch, or numbered by row_id",
+                f"rows that were released before, with fewer than {FEWEST} different ones",
                 "They may be other records, and equal noise would tell that they are alike: name row_id.",
             )
 

@@ -440,6 +440,8 @@ def test_nothing_lies_under_missing_entries_of_polars(name, lazy, tmp_path):
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), pa.int64(), pa.timestamp("us")])
 def test_nothing_lies_under_missing_entries_of_arrow(kind):
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    if pa.types.is_string_view(kind) and int(pa.__version__.partition(".")[0]) < 18:
+        pytest.skip("this PyArrow makes no views of text from buffers")
     column = pa.array([f"SECRET {k:04}" for k in range(200)] if text else [77777777] * 200, kind)
     validity = pa.py_buffer(np.packbits(~REDACTED, bitorder="little"))
     hidden = pa.Array.from_buffers(kind, 200, [validity, *column.buffers()[1:]])

@@ -73,7 +73,7 @@ def entries_alone(column: pl.Series, dtype: pl.DataType | None = None, /) -> pl.
             arrow = own_entries(column.to_arrow(compat_level=pl.CompatLevel.oldest()))
             return pl.Series(pl.from_arrow(arrow)).cast(without_enums(dtype)).cast(dtype)
         except pa.ArrowException:  # 128-bit integers in lists, which PyArrow does not have
-            return pl.Series("column", column.to_list(), dtype=without_enums(dtype)).cast(dtype)
+            return pl.Series("column", _with_one_nan(column.to_list()), dtype=without_enums(dtype)).cast(dtype)
     if isinstance(column.dtype, (pl.Categorical, pl.Enum)):
         return column.cast(pl.String).cast(dtype)  # without the categories of other rows
     if column.null_count():  # what was there before may lie under a missing entry
@@ -81,6 +81,15 @@ def entries_alone(column: pl.Series, dtype: pl.DataType | None = None, /) -> pl.
     if column.dtype.is_float() and (there := column.is_nan()).any():
         return column.set(there, math.nan)
     return column
+
+
+def _with_one_nan(entry: Any) -> Any:
+    """An entry of Python with the usual bits in every NaN."""
+    if isinstance(entry, list):
+        return [_with_one_nan(each) for each in entry]
+    if isinstance(entry, dict):
+        return {key: _with_one_nan(each) for key, each in entry.items()}
+    return math.nan if isinstance(entry, float) and math.isnan(entry) else entry
 
 
 def used_dtype(column: pl.Series, /) -> pl.DataType:

@@ -102,7 +102,7 @@ def _warn_of_useless(columns: list[str] | tuple[str, ...], *, hint: str) -> None
         WideNoiseWarning(
             columns,
             rule="the error of {columns} must be smaller than that of a constant for released values to be of use",
-            got="a larger one: the median, or the most frequent label, in place of every value is nearer to them",
+            got="a larger one: the median, or the most frequent label, is nearer to the true values than the release",
             hint=hint,
             reason="constant",
         )
