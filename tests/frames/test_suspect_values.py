@@ -52,7 +52,7 @@ LABELS = {
 def test_text_that_looks_like_numbers(texts):
     assert are_written_numbers(dict.fromkeys(texts))
     (found,) = met(pd.DataFrame({"sex": SEX, "x": texts}), secret="sex", public="x")
-    assert "the public column 'x' must be of numbers" in found
+    assert "the public column 'x' must be numeric" in found
     assert not any(text.strip() in found.partition("Hint")[0].split() for text in texts)
 
 

@@ -117,7 +117,7 @@ def test_a_fault_keeps_all_frames(monkeypatch):
         raise ZeroDivisionError
 
     monkeypatch.setattr(release, "release_rows", fail)
-    with pytest.raises(FaultError, match=r"^privatize must be free of .* got a ZeroDivisionError") as caught:
+    with pytest.raises(FaultError, match=r"^privatize must run without .* got a ZeroDivisionError") as caught:
         KINDS["pandas"].puffer.privatize(**GOOD)
     assert caught.traceback[-1].name == "fail"
     assert len(caught.traceback) > 4
