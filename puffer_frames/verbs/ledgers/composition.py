@@ -19,7 +19,8 @@ from puffer_frames.numbers.rounding import as_written, sum_as_written, up, up_as
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
 from puffer_frames.priors.apart import by_column, pairs_within
-from puffer_frames.priors.pairs import check_pairs
+from puffer_frames.priors.joint_counts import JointCounts
+from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.scales.joint.beliefs import EMPIRICAL
 from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS, measured
 from puffer_frames.verbs.attached import certificate_of
@@ -29,6 +30,8 @@ CHANNEL = "channel"
 """Theorem of a column of labels that is released by itself."""
 _OF_CAPS = 1 + Fraction(1, 2**48)
 """More than the rounding of 1 / cap adds to a ratio."""
+_ROUNDING = 1 + 1e-6
+"""What rounding may change of a loss."""
 _CHAIN = "each release was refined by the next one: together they guarantee what the last one does"
 _OF_UNITS = ("unit-independent", "unit-repeated", "unit-any")
 Release: TypeAlias = Certificate | NativeFrame
@@ -379,6 +382,28 @@ def _are_coupled(certificates: Sequence[Certificate]) -> bool:
     return len(same) == 1 and len(public) == 1 and of_table and all(each.adds_up for each in certificates)
 
 
+def _check_table(certificate: Certificate, joint: JointCounts, pairs: Pairs) -> None:
+    """Raise CalibrationError where a release has measured another loss than these rows have at its scales.
+
+    The brackets of one loss meet. Those of another table with as many rows may meet, too.
+    """
+    whole = any(_has(certificate, key) for key in ("joint-exact", "joint-coupled", "joint-delta"))
+    for names in [certificate.public] if whole else [(name,) for name in certificate.public]:
+        stored, places = certificate.observed.get(names[0]), [joint.columns.index(name) for name in names]
+        if stored is None:
+            continue
+        counts = {secret: (rows[:, places], often) for secret, (rows, often) in joint.counts.items()}
+        part = JointCounts.merged([replace(joint, columns=names, counts=counts)])
+        scales = [certificate.scales[name] / certificate.releases for name in names]  # its loss is that of all copies
+        found = measured(part, scales, Target(epsilon=certificate.epsilon, delta=0.0), pairs=pairs, enough=0.0)[0]
+        first, second = stored.pure_loss, found.pure_loss
+        if max(first.lower, second.lower) > min(first.upper, second.upper) * _ROUNDING + _ROUNDING - 1:
+            raise _refused(
+                "a table with another loss than was measured for one of them",
+                hint="Give the table that was released, as it was: columns that have changed need other names.",
+            )
+
+
 def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Composition:
     """Laplace noise of several scales on one value is one release of a smaller scale."""
     columns = list(dict.fromkeys(name for each in certificates for name in each.public))
@@ -406,6 +431,8 @@ def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Compos
         joint, pairs = joint.grouped(groups), pairs_within(groups)
     else:
         pairs = check_pairs(certificates[0].pairs, list(joint.counts))
+    for each in certificates:
+        _check_table(each, joint, pairs)
     lost = sum((rounding_cost(each, name) for each in certificates for name in each.scales), Fraction(0))
     most = sum(each.epsilon for each in certificates)
     scales = [float(1 / rates[name]) * (1 - 2.0**-50) for name in joint.columns]
