@@ -170,6 +170,14 @@ def test_a_refuted_model_that_was_asked_for_is_warned_of(monkeypatch, tmp_path):
     assert "fit" not in warned(lambda: few.puffer.calibrate(**options | {"theorem": "auto"}, beliefs="empirical"))[1]
 
 
+def test_a_plan_of_strata_whose_models_decide_is_kept(tmp_path):
+    table = clusters(40, 1200, width=1.0).assign(ward=RNG.integers(0, 2, 1200))
+    plan, found = warned(lambda: table.puffer.calibrate(secret="group", public="x", given="ward", epsilon=1.0))
+    assert "fit" in found
+    plan.save(tmp_path / "plan.json")
+    assert load_plan(tmp_path / "plan.json").choices["x"].remarks == plan.choices["x"].remarks
+
+
 def test_more_components_where_they_are_needed():
     plan, found = warned(lambda: clusters(8, 1500, width=1.0).puffer.calibrate(secret="group", public="x", epsilon=1.0))
     assert "fit" not in found

@@ -101,8 +101,8 @@ def _warn_of_useless(columns: list[str] | tuple[str, ...], *, hint: str) -> None
     warn(
         WideNoiseWarning(
             columns,
-            rule="the error of {columns} must be smaller than that of a constant for released values to be of use",
-            got="a larger one: the median, or the most frequent label, is nearer to the true values than the release",
+            rule="the error of {columns} must be clearly smaller than that of a constant for releases to be of use",
+            got="one that is larger, or hardly smaller: the median, or the most frequent label, does about as well",
             hint=hint,
             reason="constant",
         )

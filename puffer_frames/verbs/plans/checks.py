@@ -280,12 +280,16 @@ def _check_strata(plan: Plan, strata: StrataChoices) -> None:
         largest_scale = max(choices[name].scale for choices in strata.choices.values())
         require(common.scale == largest_scale, "a scale that no stratum has")
         require(not common.adds_up or ranged, "epsilons that add up in strata")
-        require(not common.wider and not common.remarks - {"by delta"}, "what is not known of strata")
+        require(
+            not common.wider and not common.remarks - {"by delta", "wide fit", "refuted fit"},
+            "what is not known of strata",
+        )
         free = bool(exact) and request.calibration == "theorem"
         require(not common.none_needed or not common.scale or free, "no noise needed where there is some")
         if exact:
             own = largest(choices[name] for choices in exact)
             same = own.verified == common.verified and own.observed == common.observed and own.theorem is common.theorem
+            same = same and own.remarks == common.remarks and own.left_out == common.left_out
             require(same and common.published_scale is None, "losses that are not the largest of any stratum")
     if not exact:
         _check_ranges(plan.choices, plan)
