@@ -133,3 +133,38 @@ def lines_of(function):
 def test_functions_are_short(path):
     found = {node.name: lines_of(node) for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef)}
     assert {name: lines for name, lines in found.items() if lines > 60} == {}
+
+
+READ_TO_PRINT = {
+    "statement.py",
+    "text.py",
+    "words.py",
+    "registry.py",
+    "croissant.py",
+    "sentences.py",
+    "facts.py",
+    "page.py",
+}
+"""Of the certificates' folder: `facts.py` reads sentences of earlier schemas; the others print them."""
+
+
+def names_read(path):
+    """Attributes that a module reads, and names that it imports."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.ImportFrom):
+            yield from (alias.name for alias in node.names)
+
+
+def test_no_sentence_of_a_certificate_is_read_to_learn_a_fact():
+    """Nobody else can read a sentence: without `statements` there is none, and what makes them hands them on unread."""
+    reading = {
+        path for path in MODULES if {"statements", "assumptions", "Statement", "of_keys"} & set(names_read(path))
+    }
+    outside = {path for path in reading if place(path) != "certificates"}
+    assert {path.name for path in outside} <= {"estimator.py", "estimated.py", "released_columns.py"}
+    for path in outside:  # an estimate has assumptions of its own
+        assert not {"statements", "Statement", "of_keys"} & set(names_read(path))
+    keys = {path.name for path in MODULES if place(path) == "certificates" and "key" in set(names_read(path))}
+    assert keys == {"statement.py", "facts.py", "sentences.py"}

@@ -14,6 +14,8 @@ from puffer_frames.errors import ArgumentError
 
 _WITH_WARNINGS = 5
 """From this second number of the schema on a record names the sentences that warn."""
+_WITH_FACTS = 6
+"""From this one on it has facts as fields."""
 _COMPOSED = (
     *("adds-up", "adds-up-rows", "one-release", "planned-releases"),
     *("channel-again", "channel-again-capped"),
@@ -54,6 +56,30 @@ def check_plain(plain: object, /, *, schema: str) -> None:
             raise refused("a loss that is more than epsilon and delta")
     _check_columns(plain)
     _check_sentences(plain)
+    _check_facts(plain)
+
+
+def has_facts(schema: str, /) -> bool:
+    """Whether records of this schema have facts as fields."""
+    return _minor(schema) >= _WITH_FACTS
+
+
+def _check_facts(plain: Mapping[str, Any]) -> None:
+    """Facts that other fields have, too."""
+    if ("facts" in plain) != has_facts(plain["schema"]):
+        raise refused("none for 'facts'" if "facts" not in plain else "facts in a record of an earlier schema")
+    facts = plain.get("facts")
+    if facts is None:
+        return
+    agree = (
+        facts["seeded"] <= plain["reproducible"],
+        facts["processed"] == bool(plain.get("processed")),
+        facts["order_assumed"] <= bool(plain.get("refines")),
+        (facts["rows_of_unit"] is None) == (plain.get("unit") is None),
+        set(facts["clipped"]) <= set(plain["public"]),
+    )
+    if not all(agree):
+        raise refused("facts that its other fields do not have")
 
 
 def _check_sentences(plain: Mapping[str, Any]) -> None:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.noise.usefulness import Usefulness
 from puffer_frames.priors.pairs import ProtectedPairs
 
-SCHEMA = "1.5"
+SCHEMA = "1.6"
 """Version of the record: another first number is another meaning; a larger second one adds fields."""
 
 
@@ -106,6 +107,8 @@ class Fields:
     processed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What was done to the noisy values of a column, at no cost: "round", whether they were rounded to integers, then
     "clip", the bounds to which they were clipped, or None."""
+    facts: Facts = field(default_factory=Facts)
+    """What else is known of the release, as fields: what its sentences say, for whoever computes with it."""
     issuer: str | None = None
     """Who signs for the release."""
     dataset: str | None = None

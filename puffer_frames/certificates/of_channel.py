@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from puffer_frames.certificates.of_release import absent_secrets, left_out, odds_of, seen, weak
+from puffer_frames.certificates.facts import Facts, Prepared
+from puffer_frames.certificates.release_facts import tells_of_kept, tells_of_order
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.errors import PufferWarning
@@ -70,6 +72,20 @@ class ChannelFacts:
     """How many secrets the plan has."""
     batch: Batch | None
     """What was measured on other rows than those that the plan was made from."""
+
+    @property
+    def stated(self) -> Facts:
+        """What the certificate states as fields."""
+        done: dict[Prepared, bool] = {"merged": self.merged, "cells": self.in_cells, "clipped": self.clipped}
+        return Facts(
+            seeded=self.seeded,
+            prepared=tuple(word for word, holds in done.items() if holds),
+            other_rows=self.batch is not None,
+            exceeds=self.batch is not None and bool(self.batch.exceeded),
+            shuffled=self.shuffled,
+            order_tells=tells_of_order(self.warnings),
+            kept_tells=tells_of_kept(self.warnings),
+        )
 
     @property
     def cost(self) -> str:
@@ -166,12 +182,7 @@ def _done(facts: ChannelFacts) -> Iterator[Statement]:
     )
     if facts.nulls == "level":
         yield say("channel-missing")
-    if facts.merged:
-        yield say("channel-merged")
-    if facts.in_cells:
-        yield say("channel-cells")
-    if facts.clipped:
-        yield say("channel-clipped")
+    yield from (say(f"channel-{word}") for word in facts.stated.prepared)
     if facts.shuffled:
         yield say("shuffled")
     yield say("channel-draw")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from puffer_frames.certificates.checked import check_plain, refused
+from puffer_frames.certificates.checked import check_plain, has_facts, refused
+from puffer_frames.certificates.facts import Facts, are_said, facts_of
 from puffer_frames.certificates.fields import SCHEMA
 from puffer_frames.certificates.plain import (
     as_label,
@@ -21,7 +22,7 @@ from puffer_frames.certificates.plain import (
 from puffer_frames.certificates.published import Published
 from puffer_frames.certificates.signature import PrivateKey, PublicKey, is_signed_by, sign
 from puffer_frames.certificates.small_pictures import certificate_pictures
-from puffer_frames.certificates.statement import as_statement
+from puffer_frames.certificates.statement import Statement, as_statement
 from puffer_frames.certificates.text import certificate_rows, certificate_title
 from puffer_frames.errors import UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
@@ -84,7 +85,10 @@ class Certificate(Published):
             column: {"round": found["round"], "clip": found["clip"] and [number_plain(end) for end in found["clip"]]}
             for column, found in self.processed.items()
         }
+        plain["facts"] = self.facts.to_plain()
         # records of earlier versions have no such fields, and a signature covers what there is
+        if not has_facts(self.schema):
+            del plain["facts"]
         for name in ("wider", "warnings", "channels", "given", "strata", "unit", "refines", "processed"):
             if not plain[name]:
                 del plain[name]
@@ -101,14 +105,17 @@ class Certificate(Published):
         Raises
         ------
         ArgumentError
-            Where a field is missing, or is not what the JSON Schema of docs/certificate.schema.json says, and for the
-            record of a later major version. Fields that this version does not know are kept in `extra`.
+            Where a field is missing, or is not what the JSON Schema of docs/certificate.schema.json says, where sentences
+            and facts do not agree, and for the record of a later major version. Fields that this version does not know are kept in `extra`.
         """
         check_plain(plain, schema=SCHEMA)
         try:
-            return cls._of_checked(plain)
+            found = cls._of_checked(plain)
         except (OverflowError, TypeError, ValueError, KeyError):
             raise refused("an entry that is out of range") from None
+        if has_facts(found.schema) and not are_said(found.facts, found.statements, columns=found.public):
+            raise refused("facts that its sentences do not say")
+        return found
 
     @classmethod
     def _of_checked(cls, plain: Mapping[str, Any]) -> Certificate:
@@ -169,6 +176,7 @@ class Certificate(Published):
             for column, found in plain["estimated"].items()
         }
         values["statements"] = tuple(as_statement(statement) for statement in plain["statements"])
+        values["facts"] = _facts(plain, values["statements"])
         values["extra"] = {name: value for name, value in plain.items() if name not in _names()}
         return cls(**values)
 
@@ -315,7 +323,7 @@ class Certificate(Published):
         clipped or rounded after the noise, or have noise of several scales.
         """
         estimated: dict[str, Usefulness] = {}
-        if not self.strata and not any(statement.key in ("after", "remap") for statement in self.statements):
+        if not (self.strata or self.facts.processed or self.facts.replaced):
             noises = {noise.title: noise for noise in WORDS.values()}
             for name, values in sample.items():
                 if self.noise in noises and self.scales[name]:
@@ -339,6 +347,13 @@ class Certificate(Published):
 
     def _repr_html_(self) -> str:
         return as_html(certificate_title(self), certificate_rows(self), pictures=certificate_pictures(self))
+
+
+def _facts(plain: Mapping[str, Any], statements: Sequence[Statement]) -> Facts:
+    """Those of the record; of an earlier schema, which has none, those that its sentences say."""
+    if not has_facts(plain["schema"]):
+        return facts_of(statements, columns=plain["public"])
+    return Facts.of_plain(plain["facts"])
 
 
 def _names() -> list[str]:

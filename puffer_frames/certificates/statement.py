@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
@@ -19,6 +19,16 @@ class Statement:
     """Proved by a theorem, measured by the engine, assumed, not covered, done to the values, or technical."""
     text: str
     """The sentence."""
+
+
+def of_keys(statements: Iterable[Statement], keys: Collection[str], /) -> list[Statement]:
+    """Those to print in one place, in the order in which they stand. What is true of a release is in its facts."""
+    return [one for one in statements if one.key in keys]
+
+
+def of_kind(statements: Iterable[Statement], kind: str, /) -> list[str]:
+    """The sentences of one kind, to print them."""
+    return [one.text for one in statements if one.kind == kind]
 
 
 def as_statement(plain: Mapping[str, str], /) -> Statement:

@@ -20,7 +20,8 @@ from puffer_frames.certificates.report.odds import BEFORE, Example, example, in_
 from puffer_frames.certificates.report.others import Releases, audit_claim, releases_of
 from puffer_frames.certificates.report.pictures import Bar, aside, bars, beside
 from puffer_frames.certificates.report.references import references
-from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, of_kind, stated
+from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, stated
+from puffer_frames.certificates.statement import of_kind
 from puffer_frames.certificates.text import (
     certificate_rows,
     certificate_title,
@@ -66,7 +67,7 @@ def certificate_page(
     _check_text(justification)
     tested = audit_claim(audit)
     others = None if ledger is None else releases_of(certificate, ledger)
-    notice = next((s.text for s in certificate.statements if s.key == "warning-seed"), "")
+    notice = " ".join(one.text for one in stated(certificate, ("warning-seed",)))
     audit_notice = tested.text if tested.text == claim("audit-failed", kind=type(audit).__name__).text else ""
     questions = checklist(certificate, justification=justification, audit=tested)
     return page(
@@ -76,7 +77,7 @@ def certificate_page(
         _promise(certificate),
         _columns(certificate),
         _robust(certificate),
-        section("open", "What is NOT protected", items(of_kind(certificate, "not covered")), kind="box"),
+        section("open", "What is NOT protected", items(of_kind(certificate.statements, "not covered")), kind="box"),
         section("others", "Releases so far", _releases(others)),
         section("audit", "Test of the release", paragraph(tested.text)),
         section("signature", "Signature", *_signature(certificate, digest), kind="keep"),

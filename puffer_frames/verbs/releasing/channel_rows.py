@@ -152,6 +152,7 @@ def _certificate(
         observed=exceeded,
         adds_up=False,
         statements=statements,
+        facts=facts.stated,
         warnings=warnings_of(statements),
         wider=dict.fromkeys(request.public, wider_losses(facts)),
         reproducible=facts.seeded,

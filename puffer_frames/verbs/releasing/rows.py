@@ -108,6 +108,7 @@ def release_certificate(
         beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
         observed=plan.observed if batch is None else batch.observed,
         statements=statements,
+        facts=facts.stated,
         warnings=warnings_of(statements),
         rows=rows,
         fingerprint="",
