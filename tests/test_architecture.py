@@ -135,17 +135,7 @@ def test_functions_are_short(path):
     assert {name: lines for name, lines in found.items() if lines > 60} == {}
 
 
-READ_TO_PRINT = {
-    "statement.py",
-    "text.py",
-    "words.py",
-    "registry.py",
-    "croissant.py",
-    "sentences.py",
-    "facts.py",
-    "page.py",
-}
-"""Of the certificates' folder: `facts.py` reads sentences of earlier schemas; the others print them."""
+OF_SENTENCES = {"statements", "Statement", "of_keys", "of_kind"}
 
 
 def names_read(path):
@@ -158,13 +148,11 @@ def names_read(path):
 
 
 def test_no_sentence_of_a_certificate_is_read_to_learn_a_fact():
-    """Nobody else can read a sentence: without `statements` there is none, and what makes them hands them on unread."""
-    reading = {
-        path for path in MODULES if {"statements", "assumptions", "Statement", "of_keys"} & set(names_read(path))
-    }
-    outside = {path for path in reading if place(path) != "certificates"}
-    assert {path.name for path in outside} <= {"estimator.py", "estimated.py", "released_columns.py"}
-    for path in outside:  # an estimate has assumptions of its own
-        assert not {"statements", "Statement", "of_keys"} & set(names_read(path))
-    keys = {path.name for path in MODULES if place(path) == "certificates" and "key" in set(names_read(path))}
-    assert keys == {"statement.py", "facts.py", "sentences.py"}
+    """Outside the folder nobody can: what makes sentences hands them on unread. Inside, one module reads their keys.
+
+    `statement.py` finds those that are printed together, `sentences.py` names those that warn.
+    """
+    outside = [path for path in MODULES if place(path) != "certificates"]
+    assert not [path for path in outside if OF_SENTENCES & set(names_read(path))]
+    inside = [path for path in MODULES if place(path) == "certificates"]
+    assert {path.name for path in inside if "key" in names_read(path)} == {"facts.py", "statement.py", "sentences.py"}

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from puffer_frames.certificates.of_release import absent_secrets, left_out, odds_of, seen, weak
 from puffer_frames.certificates.facts import Facts, Prepared
+from puffer_frames.certificates.of_release import absent_secrets, left_out, odds_of, seen, weak
 from puffer_frames.certificates.release_facts import tells_of_kept, tells_of_order
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement

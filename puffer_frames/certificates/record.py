@@ -106,7 +106,8 @@ class Certificate(Published):
         ------
         ArgumentError
             Where a field is missing, or is not what the JSON Schema of docs/certificate.schema.json says, where sentences
-            and facts do not agree, and for the record of a later major version. Fields that this version does not know are kept in `extra`.
+            and facts do not agree, and for the record of a later major version. Fields that this version does not know
+            are kept in `extra`.
         """
         check_plain(plain, schema=SCHEMA)
         try:

@@ -345,8 +345,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "integer-noise": ("technical", "Discrete Laplace noise, drawn exactly, with AES-256 for its random bits."),
     **CHANNEL_SENTENCES,
 }
-"""Kind and text per sentence; braces are filled in by `say`. Of "clipped", "clipped-to-range" and "remap" the words count,
-too: `facts.py` holds them against the fields."""
+"""Kind and text per sentence; braces are filled in by `say`. The words of "clipped", "clipped-to-range" and "remap"
+count, too: `facts.py` holds them against the fields."""
 
 
 WARNINGS = (
