@@ -6,40 +6,36 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
+from puffer_frames.certificates.fields import FORMS, REQUIRED, SCHEMA, has_facts, second_number
+from puffer_frames.certificates.forms import object_schema
 from puffer_frames.certificates.sentences import SENTENCES, WARNINGS
 from puffer_frames.errors import ArgumentError
 
 _WITH_WARNINGS = 5
 """From this second number of the schema on a record names the sentences that warn."""
-_WITH_FACTS = 6
-"""From this one on it has facts as fields."""
 _COMPOSED = (
     *("adds-up", "adds-up-rows", "one-release", "planned-releases"),
     *("channel-again", "channel-again-capped"),
 )
-SCHEMA_FILE = Path(__file__).with_name("certificate.schema.json")
-"""The JSON Schema of the record; docs/certificate.schema.json is the same."""
+JSON_SCHEMA: Mapping[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "puffer_frames certificate",
+    **object_schema(FORMS, required=["schema", *REQUIRED], closed=False),
+}
+"""Of the record; docs/certificate.schema.json has the docstrings of the fields too."""
 
 
-def check_plain(plain: object, /, *, schema: str) -> None:
-    """Raise ArgumentError unless this is a record that this version of the package can read.
-
-    Parameters
-    ----------
-    plain : object
-    schema : str
-        Version of the record that is known.
-    """
+def check_plain(plain: object, /) -> None:
+    """Raise ArgumentError unless this is a record that this version of the package can read."""
     if not isinstance(plain, Mapping):
         raise refused(f"a {type(plain).__name__}")
     given = str(plain.get("schema"))
-    if _major(given) > _major(schema):
+    if _major(given) > _major(SCHEMA):
         raise ArgumentError(
             "the certificate's record",
-            rule=f"of schema {_major(schema)}, which this version of the package knows",
+            rule=f"of schema {_major(SCHEMA)}, which this version of the package knows",
             got=f"schema {given[:20]}",
             hint="Read it with a later version of puffer_frames.",
         )
@@ -57,11 +53,6 @@ def check_plain(plain: object, /, *, schema: str) -> None:
     _check_columns(plain)
     _check_sentences(plain)
     _check_facts(plain)
-
-
-def has_facts(schema: str, /) -> bool:
-    """Whether records of this schema have facts as fields."""
-    return _minor(schema) >= _WITH_FACTS
 
 
 def _check_facts(plain: Mapping[str, Any]) -> None:
@@ -87,7 +78,7 @@ def _check_sentences(plain: Mapping[str, Any]) -> None:
     keys = {statement["key"] for statement in plain["statements"]}
     if not set(plain.get("warnings", ())) <= keys:
         raise refused("a warning without its sentence")
-    if _minor(plain["schema"]) >= _WITH_WARNINGS and not keys & set(WARNINGS) <= set(plain.get("warnings", ())):
+    if second_number(plain["schema"]) >= _WITH_WARNINGS and not keys & set(WARNINGS) <= set(plain.get("warnings", ())):
         raise refused("a sentence that warns and is not among the warnings")
     wrong = [s["key"] for s in plain["statements"] if s["key"] in SENTENCES and s["kind"] != SENTENCES[s["key"]][0]]
     if wrong:
@@ -185,11 +176,6 @@ def _major(version: str) -> int:
     return int(first) if first.isascii() and first.isdigit() else 0
 
 
-def _minor(version: str) -> int:
-    rest = version.partition(".")[2]
-    return int(rest) if rest.isascii() and rest.isdigit() else 0
-
-
 def _exceeds(measured: Mapping[str, Any], epsilon: float, delta: float) -> bool:
     loss, stick = float(measured["pure_loss"][1]), float(measured["hockey_stick"][1])
     return (
@@ -209,7 +195,7 @@ def _is_json(plain: Mapping[str, Any]) -> bool:
 def _validator() -> Any:
     from jsonschema import Draft202012Validator
 
-    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
+    return Draft202012Validator(JSON_SCHEMA)
 
 
 def refused(got: str, /) -> ArgumentError:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal, TypeAlias
 
-from puffer_frames.certificates.plain import fields_of
+from puffer_frames.certificates.forms import limits
 from puffer_frames.certificates.sentences import SENTENCES
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.noise.postprocessing import Bounds
@@ -34,7 +34,7 @@ class Facts:
     clipped: Mapping[str, Bounds | None] = field(default_factory=dict)
     """Columns whose values were clipped before the noise, and to which bounds; None for the range of the table of the
     plan, which is not printed."""
-    prepared: tuple[Prepared, ...] = ()
+    prepared: Annotated[tuple[Prepared, ...], limits(uniqueItems=True)] = ()
     """What was done to values before a channel: rare levels "merged", numbers put into "cells", values beyond the
     domain "clipped" to it."""
     replaced: Replaced | None = None
@@ -65,23 +65,6 @@ class Facts:
     """Whether a refined release takes it for granted that its rows have the order of the first one."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Facts of a later version, kept as they are."""
-
-    @classmethod
-    def of_plain(cls, plain: Mapping[str, Any], /) -> Facts:
-        """The facts that `to_plain` wrote down."""
-        names = {each.name for each in fields(cls)} - {"extra"}
-        values = {name: plain[name] for name in names}
-        values["clipped"] = {name: ends and (float(ends[0]), float(ends[1])) for name, ends in plain["clipped"].items()}
-        values["prepared"] = tuple(plain["prepared"])
-        return cls(**values, extra={name: value for name, value in plain.items() if name not in names})
-
-    def to_plain(self) -> dict[str, Any]:
-        """In JSON types."""
-        plain = fields_of(self)
-        plain["clipped"] = {name: ends and list(ends) for name, ends in self.clipped.items()}
-        plain["prepared"] = list(self.prepared)
-        del plain["extra"]
-        return {**self.extra, **plain}
 
     @property
     def whole_rows(self) -> bool:
@@ -136,8 +119,9 @@ def facts_of(statements: Sequence[Statement], /, *, columns: Sequence[str]) -> F
     for name in columns:
         found = re.search(rf"(?:^|; ){re.escape(shown(name))} to \[{_NUMBER}, {_NUMBER}\]", ends)
         clipped |= {name: (float(found[1]), float(found[2]))} if found else {}
+    holds: dict[str, Any] = {name: any(key in said for key in keys) for name, keys in _WHERE_SAID.items()}
     return Facts(
-        **{name: any(key in said for key in keys) for name, keys in _WHERE_SAID.items()},
+        **holds,
         clipped=clipped,
         prepared=tuple(word for word, key in PREPARED_SENTENCES.items() if key in said),
         replaced=None if "remap" not in said else "cells" if CELLS in said["remap"] else "values",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
-from puffer_frames.certificates.facts import Facts
+from puffer_frames.certificates.facts import Facts, Joint, RowsOfUnit
 from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning
 from puffer_frames.loss.outcome import excess_text
 from puffer_frames.noise.family import Noise
@@ -152,7 +153,7 @@ class ReleaseFacts:
     def stated(self) -> Facts:
         """What the certificate states as fields."""
         by_delta = any("by delta" in choice.remarks for choice in self.choices.values())
-        whole = "coupled" if self.coupled else "delta" if by_delta else "exact"
+        whole: Joint = "coupled" if self.coupled else "delta" if by_delta else "exact"
         return Facts(
             seeded=self.seeded and self.noisy,
             clipped={**self.domain, **dict.fromkeys(self.ranged)},
@@ -162,7 +163,7 @@ class ReleaseFacts:
             other_rows=self.batch is not None,
             exceeds=bool(self.exceeding),
             unmeasured=self.batch is None and any(choice.observed is None for choice in self.choices.values()),
-            rows_of_unit=self.repeats.assumed if self.unit else None,
+            rows_of_unit=cast(RowsOfUnit, self.repeats.assumed) if self.unit else None,
             sampled=self.sampled,
             shuffled=self.shuffled,
             order_tells=tells_of_order(self.warnings),

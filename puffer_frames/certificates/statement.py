@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["proved", "measured", "assumed", "not covered", "done", "technical"]
 
@@ -29,8 +29,3 @@ def of_keys(statements: Iterable[Statement], keys: Collection[str], /) -> list[S
 def of_kind(statements: Iterable[Statement], kind: str, /) -> list[str]:
     """The sentences of one kind, to print them."""
     return [one.text for one in statements if one.kind == kind]
-
-
-def as_statement(plain: Mapping[str, str], /) -> Statement:
-    """The statement that a certificate's record holds, also one that this version does not know."""
-    return Statement(key=plain["key"], kind=cast(Kind, plain["kind"]), text=plain["text"])

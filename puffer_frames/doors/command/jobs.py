@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from puffer_frames.certificates.plain import number_plain
+from puffer_frames.certificates.forms import number_plain
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.text import certificate_title, headline
 from puffer_frames.doors.command.certificates_of import certificate_of_file, is_whole
