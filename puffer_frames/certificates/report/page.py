@@ -17,7 +17,7 @@ from puffer_frames.certificates.report.columns import (
 )
 from puffer_frames.certificates.report.markup import items, named_rows, page, paragraph, section, table
 from puffer_frames.certificates.report.odds import BEFORE, Example, example, in_100
-from puffer_frames.certificates.report.others import Releases, audit_claim, releases_of
+from puffer_frames.certificates.report.others import Releases, Test, audit_claim, releases_of
 from puffer_frames.certificates.report.pictures import Bar, aside, bars, beside
 from puffer_frames.certificates.report.references import references
 from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, stated
@@ -68,7 +68,7 @@ def certificate_page(
     tested = audit_claim(audit)
     others = None if ledger is None else releases_of(certificate, ledger)
     notice = " ".join(one.text for one in stated(certificate, ("warning-seed",)))
-    audit_notice = tested.text if tested.text == claim("audit-failed", kind=type(audit).__name__).text else ""
+    audit_notice = tested.text if isinstance(audit, Test) and not audit.passed else ""
     questions = checklist(certificate, justification=justification, audit=tested)
     return page(
         certificate_title(certificate) + ": NOT PRIVATE" * certificate.reproducible,
