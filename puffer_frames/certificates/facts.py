@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from puffer_frames.certificates.forms import limits
 from puffer_frames.certificates.sentences import SENTENCES
@@ -16,13 +16,10 @@ from puffer_frames.certificates.statement import Statement
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.presentation import plain, shown
 
-Joint: TypeAlias = Literal["ranges", "exact", "delta", "coupled"]
+Joint: TypeAlias = Literal["rule", "exact", "delta", "coupled"]
 RowsOfUnit: TypeAlias = Literal["independent", "repeated", "any"]
 Replaced: TypeAlias = Literal["values", "cells"]
 Prepared: TypeAlias = Literal["merged", "cells", "clipped"]
-
-WHOLE_ROWS = ("exact", "delta", "coupled")
-"""How the scales of several columns may have been found together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +39,8 @@ class Facts:
     processed: bool = False
     """Whether noisy values were clipped or rounded. The certificate's `processed` says how, from schema 1.4 on."""
     joint: Joint | None = None
-    """Why several columns of noise have the guarantee together: the "ranges" of each by itself, or scales found for
-    whole rows, whose pure loss ("exact") or delta ("delta") was bounded, or that rest on a pairing of rows
-    ("coupled")."""
+    """Why several columns of noise have the guarantee together: the bounded-column "rule", or scales found for whole
+    rows, whose pure loss ("exact") or delta ("delta") was bounded, or that rest on a pairing of rows ("coupled")."""
     other_rows: bool = False
     """Whether the plan was made from other rows than these."""
     exceeds: bool = False
@@ -69,7 +65,7 @@ class Facts:
     @property
     def whole_rows(self) -> bool:
         """Whether the scales of several columns were found together, for whole rows."""
-        return self.joint in WHOLE_ROWS
+        return self.joint not in (None, "rule")
 
 
 _WHERE_SAID: Mapping[str, tuple[str, ...]] = {
@@ -85,22 +81,6 @@ _WHERE_SAID: Mapping[str, tuple[str, ...]] = {
     "order_assumed": ("refined-order",),
 }
 """Facts that hold where one of these sentences is there, and nowhere else."""
-JOINT_SENTENCES: Mapping[Joint, str] = {
-    "ranges": "joint-rule",
-    "exact": "joint-exact",
-    "delta": "joint-delta",
-    "coupled": "joint-coupled",
-}
-UNIT_SENTENCES: Mapping[RowsOfUnit, str] = {
-    "independent": "unit-independent",
-    "repeated": "unit-repeated",
-    "any": "unit-any",
-}
-PREPARED_SENTENCES: Mapping[Prepared, str] = {
-    "merged": "channel-merged",
-    "cells": "channel-cells",
-    "clipped": "channel-clipped",
-}
 CELLS = ", or the centre of a cell of them"
 """Part of the sentence of replaced values, where they are values of cells."""
 _NUMBER = r"(-?(?:[\d.]+(?:e[+-]?\d+)?|inf))"
@@ -123,10 +103,10 @@ def facts_of(statements: Sequence[Statement], /, *, columns: Sequence[str]) -> F
     return Facts(
         **holds,
         clipped=clipped,
-        prepared=tuple(word for word, key in PREPARED_SENTENCES.items() if key in said),
+        prepared=tuple(word for word in get_args(Prepared) if f"channel-{word}" in said),
         replaced=None if "remap" not in said else "cells" if CELLS in said["remap"] else "values",
-        joint=next((word for word, key in JOINT_SENTENCES.items() if key in said), None),
-        rows_of_unit=next((word for word, key in UNIT_SENTENCES.items() if key in said), None),
+        joint=next((word for word in get_args(Joint) if f"joint-{word}" in said), None),
+        rows_of_unit=next((word for word in get_args(RowsOfUnit) if f"unit-{word}" in said), None),
     )
 
 

@@ -11,6 +11,7 @@ from puffer_frames.certificates.forms import (
     Form,
     Since,
     as_plain,
+    by_name,
     entries,
     form_of,
     hints_of,
@@ -36,11 +37,7 @@ def _as_label(plain: Any) -> Any:
 
 
 _ENTRY = {"type": ["string", "number", "boolean", "null"]}
-_LABEL = Form(
-    schema={"oneOf": [_ENTRY, {"type": "array", "items": _ENTRY}]},
-    write=as_plain,
-    read=_as_label,
-)
+_LABEL = Form(schema={"oneOf": [_ENTRY, {"type": "array", "items": _ENTRY}]}, write=as_plain, read=_as_label)
 _PAIR = {"type": "array", "minItems": 2, "maxItems": 2, "items": _LABEL.schema}
 _PAIRS = Form(
     schema={"oneOf": [{"enum": ["all", "each"]}, {"type": "array", "minItems": 1, "items": _PAIR}]},
@@ -62,61 +59,37 @@ _Named: TypeAlias = Annotated[_Names, limits(minItems=1)]
 _Number: TypeAlias = Annotated[float, limits(minimum=0)]
 _Positive: TypeAlias = Annotated[float, limits(exclusiveMinimum=0)]
 _Size: TypeAlias = Annotated[float, _SIZE]
-_NUMBER, _SCALES = form_of(_Number), form_of(Mapping[str, _Number])
-_Measured: TypeAlias = Annotated[
-    Verification, record(Verification, pure_loss=_BRACKET, hockey_stick=_BRACKET, epsilon=_NUMBER)
-]
-_Useful: TypeAlias = Annotated[Usefulness, record(Usefulness, spread=_NUMBER, constant_error=_NUMBER)]
-_TEXT = form_of(_Text)
-_Said: TypeAlias = Annotated[Statement, record(Statement, key=_TEXT, kind=_TEXT, text=_TEXT)]
+_End: TypeAlias = Annotated[float, _END]
+_Time: TypeAlias = Annotated[str, limits(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
+_DIGEST = "[0-9a-f]{64}"
+_GIVEN: Any = Annotated[Any, raw(type=["string", "number", "boolean"])]
+_TEXT, _NUMBER, _SCALES = form_of(_Text), form_of(_Number), form_of(Mapping[str, _Number])
+
+_MEASURED = record(Verification, pure_loss=_BRACKET, hockey_stick=_BRACKET, epsilon=_NUMBER)
+_SAID = record(Statement, key=_TEXT, kind=_TEXT, text=_TEXT)
+_USEFUL = record(Usefulness, spread=_NUMBER, constant_error=_NUMBER)
+_Measured: TypeAlias = Annotated[Verification, _MEASURED]
 _LEVELS = raw(type="array", items={"type": ["string", "number", "boolean", "null", "array"]})
 _SHARES = {"type": "array", "items": {"type": "number", "minimum": 0, "maximum": 1}}
-_Channel: TypeAlias = Annotated[
-    Mapping[str, Any],
-    entries(
-        {
-            "cost": raw(enum=["absolute", "change", "share", "given"]),
-            "radius": raw(type=["string", "null"]),
-            "cap": raw(oneOf=[{"type": "null"}, {"type": "number", "exclusiveMinimum": 0}]),
-            "preserve": raw(enum=["mean", "marginal", None]),
-        },
-        {
-            "columns": raw(type="array", items={"type": "string"}),
-            "levels": _LEVELS,
-            "inputs": _LEVELS,
-            "count": raw(type="integer", minimum=1),
-            "matrix": raw(type="array", items=_SHARES),
-            "expected_error": raw(type="number", minimum=0),
-            "lower_bound": raw(type="number", minimum=0),
-        },
-        closed=False,
-    ),
-]
-_GIVEN: Any = Annotated[Any, raw(type=["string", "number", "boolean"])]
-_Stratum: TypeAlias = Annotated[
-    Mapping[str, Any],
-    entries(
-        {"given": form_of(tuple[_GIVEN, ...]), "scales": _SCALES},
-        {"caps": form_of(Mapping[str, _Number | None])},
-        closed=False,
-    ),
-]
-_DIGEST = "[0-9a-f]{64}"
-_Refined: TypeAlias = Annotated[
-    Mapping[str, Any],
-    entries(
-        {
-            "fingerprint": form_of(Annotated[str, limits(pattern=f"^{_DIGEST}$")]),
-            "epsilon": form_of(_Positive),
-            "scales": _SCALES,
-        }
-    ),
-]
-_End: TypeAlias = Annotated[float, _END]
-_Processed: TypeAlias = Annotated[
-    Mapping[str, Any], entries({"round": form_of(bool), "clip": form_of(tuple[_End, _End] | None)})
-]
-_Time: TypeAlias = Annotated[str, limits(pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
+_CHANNEL = entries(
+    optional=("columns", "levels", "inputs", "count", "matrix", "expected_error", "lower_bound"),
+    closed=False,
+    cost=raw(enum=["absolute", "change", "share", "given"]),
+    radius=raw(type=["string", "null"]),
+    cap=raw(oneOf=[{"type": "null"}, {"type": "number", "exclusiveMinimum": 0}]),
+    preserve=raw(enum=["mean", "marginal", None]),
+    columns=raw(type="array", items={"type": "string"}),
+    levels=_LEVELS,
+    inputs=_LEVELS,
+    count=raw(type="integer", minimum=1),
+    matrix=raw(type="array", items=_SHARES),
+    expected_error=raw(type="number", minimum=0),
+    lower_bound=raw(type="number", minimum=0),
+)
+_CAPS = form_of(Mapping[str, _Number | None])
+_STRATUM = entries(optional=("caps",), closed=False, given=form_of(tuple[_GIVEN, ...]), scales=_SCALES, caps=_CAPS)
+_PROCESSED = entries(round=form_of(bool), clip=form_of(tuple[_End, _End] | None))
+_REFINED = entries(fingerprint=raw(type="string", pattern=f"^{_DIGEST}$"), epsilon=form_of(_Positive), scales=_SCALES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +135,7 @@ class Fields:
     """Noise scale per released column, in its units; of strata the largest one."""
     expected_error: Mapping[str, _Size]
     """Mean absolute noise per released column, in its units, over all rows."""
-    estimated: Mapping[str, _Useful]
+    estimated: Mapping[str, Annotated[Usefulness, _USEFUL]]
     """What the noise is measured against, per column, estimated from the released values."""
     verified: Mapping[str, Annotated[Mapping[str, _Measured], limits(minProperties=1)]]
     """What the engine measured at the scale, per column and belief."""
@@ -170,7 +143,7 @@ class Fields:
     """What it measured under the observed frequencies of the released rows, per column, whatever was asked for."""
     adds_up: bool
     """Whether the epsilons of several releases of the same values add."""
-    statements: Annotated[tuple[_Said, ...], limits(minItems=1)]
+    statements: Annotated[tuple[Annotated[Statement, _SAID], ...], limits(minItems=1)]
     """What the guarantee rests on and what it leaves out."""
     reproducible: bool
     """True where the noise came from a seed: then it is not private."""
@@ -187,7 +160,9 @@ class Fields:
     whose scales were found together, or that have one channel, they are of a row."""
     warnings: Annotated[tuple[_Text, ...], Since(minor=5), limits(minItems=1, uniqueItems=True)] = ()
     """Keys of the statements that warn of this release: each of them is shown first, and marked."""
-    channels: Annotated[Mapping[str, _Channel], Since(minor=2)] = field(default_factory=dict)
+    channels: Annotated[Mapping[str, Mapping[str, Any]], by_name(_CHANNEL), Since(minor=2)] = field(
+        default_factory=dict
+    )
     """Of columns that were released through a channel, which have no scale: what counts as error ("cost"), which share
     of wrong rows is covered ("radius"), the loss under any law at all ("cap"), what is kept on average ("preserve");
     the released levels ("levels") where they are public, and what of the plan the curator chose to print:
@@ -195,7 +170,7 @@ class Fields:
     there are ("count")."""
     given: Annotated[tuple[str, ...], Since(minor=3)] = ()
     """Names of columns that were released as they were, and on which the guarantee conditions."""
-    strata: Annotated[tuple[_Stratum, ...], Since(minor=3)] = ()
+    strata: Annotated[tuple[Annotated[Mapping[str, Any], _STRATUM], ...], Since(minor=3)] = ()
     """Where the scale depends on these: per stratum its values ("given") and its scales ("scales"), per column; of
     columns of labels the loss of a label under any law ("caps"), None of labels that stay as they are."""
     unit: Annotated[str | None, Since(minor=3)] = None
@@ -204,10 +179,12 @@ class Fields:
     """So many rows of a unit, at most, are protected together."""
     releases: Annotated[_Several, Since(minor=3)] = 1
     """So many releases of these columns, with these scales, have the guarantee together."""
-    refines: Annotated[tuple[_Refined, ...], Since(minor=3)] = ()
+    refines: Annotated[tuple[Annotated[Mapping[str, Any], _REFINED], ...], Since(minor=3)] = ()
     """Earlier releases of the same rows with more noise, the first one first, each with its "fingerprint", "epsilon"
     and "scales" per column: they and this release together have the guarantee of this one."""
-    processed: Annotated[Mapping[str, _Processed], Since(minor=4)] = field(default_factory=dict)
+    processed: Annotated[Mapping[str, Mapping[str, Any]], by_name(_PROCESSED), Since(minor=4)] = field(
+        default_factory=dict
+    )
     """What was done to the noisy values of a column, at no cost: "round", whether they were rounded to integers, then
     "clip", the bounds to which they were clipped, or None."""
     facts: Annotated[Facts, Since(minor=6)] = field(default_factory=Facts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from types import NoneType, UnionType
@@ -59,7 +59,7 @@ def form_of(hint: Any, /) -> Form:
     if origin is tuple:
         return _listed(args)
     if origin is Mapping:
-        return _by_name(form_of(args[1]))
+        return by_name(form_of(args[1]))
     if hint is float:
         return Form(schema={"type": "number"}, write=number_plain, read=float)
     if hint is int:
@@ -101,9 +101,8 @@ def record(kind: Any, /, **other: Form) -> Form:
     return Form(schema=object_schema(forms, required=list(forms), closed=not extra), write=write, read=read)
 
 
-def entries(required: Mapping[str, Form], optional: Mapping[str, Form] | None = None, *, closed: bool = True) -> Form:
+def entries(*, optional: Collection[str] = (), closed: bool = True, **forms: Form) -> Form:
     """The form of a mapping in memory with these entries; others are kept where it is not closed."""
-    forms = {**required, **(optional or {})}
 
     def write(value: Mapping[str, Any]) -> dict[str, Any]:
         return {name: forms[name].write(entry) if name in forms else entry for name, entry in value.items()}
@@ -111,7 +110,17 @@ def entries(required: Mapping[str, Form], optional: Mapping[str, Form] | None = 
     def read(plain: Mapping[str, Any]) -> dict[str, Any]:
         return {name: forms[name].read(entry) if name in forms else entry for name, entry in plain.items()}
 
-    return Form(schema=object_schema(forms, required=list(required), closed=closed), write=write, read=read)
+    required = [name for name in forms if name not in optional]
+    return Form(schema=object_schema(forms, required=required, closed=closed), write=write, read=read)
+
+
+def by_name(form: Form, /) -> Form:
+    """The form of a mapping of any names."""
+    return Form(
+        schema={"type": "object", "additionalProperties": form.schema},
+        write=lambda value: {name: form.write(entry) for name, entry in value.items()},
+        read=lambda plain: {name: form.read(entry) for name, entry in plain.items()},
+    )
 
 
 def object_schema(forms: Mapping[str, Form], /, *, required: list[str], closed: bool) -> dict[str, Any]:
@@ -137,14 +146,6 @@ def _listed(args: tuple[Any, ...]) -> Form:
         schema={"type": "array", "items": form.schema, **count},
         write=lambda value: [form.write(entry) for entry in value],
         read=lambda plain: tuple(form.read(entry) for entry in plain),
-    )
-
-
-def _by_name(form: Form) -> Form:
-    return Form(
-        schema={"type": "object", "additionalProperties": form.schema},
-        write=lambda value: {name: form.write(entry) for name, entry in value.items()},
-        read=lambda plain: {name: form.read(entry) for name, entry in plain.items()},
     )
 
 

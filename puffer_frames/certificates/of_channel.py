@@ -8,10 +8,10 @@ from typing import Any
 
 from puffer_frames.certificates.facts import Facts, Prepared
 from puffer_frames.certificates.of_release import absent_secrets, left_out, odds_of, seen, weak
-from puffer_frames.certificates.release_facts import tells_of_kept, tells_of_order
+from puffer_frames.certificates.release_facts import is_warned
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
-from puffer_frames.errors import PufferWarning
+from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.numbers.presentation import plain, rounded_up, shown_names
@@ -83,8 +83,8 @@ class ChannelFacts:
             other_rows=self.batch is not None,
             exceeds=self.batch is not None and bool(self.batch.exceeded),
             shuffled=self.shuffled,
-            order_tells=tells_of_order(self.warnings),
-            kept_tells=tells_of_kept(self.warnings),
+            order_tells=is_warned(self.warnings, RowOrderWarning),
+            kept_tells=is_warned(self.warnings, KeptColumnWarning),
         )
 
     @property

@@ -61,7 +61,7 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
             yield say("pure-only")
         if facts.strata is None:
             yield say("joint-any-law", range=_range_text(facts), loss=f"{facts.joint_any_law:.2g}")
-    elif stated.joint == "ranges":
+    elif stated.joint == "rule":
         yield say("joint-rule", range=_range_text(facts))
         yield say("shares")
 

@@ -159,24 +159,19 @@ class ReleaseFacts:
             clipped={**self.domain, **dict.fromkeys(self.ranged)},
             replaced=("cells" if self.coarse else "values") if self.remapped else None,
             processed=bool(self.done),
-            joint=whole if self.joint else "ranges" if self.several else None,
+            joint=whole if self.joint else "rule" if self.several else None,
             other_rows=self.batch is not None,
             exceeds=bool(self.exceeding),
             unmeasured=self.batch is None and any(choice.observed is None for choice in self.choices.values()),
             rows_of_unit=cast(RowsOfUnit, self.repeats.assumed) if self.unit else None,
             sampled=self.sampled,
             shuffled=self.shuffled,
-            order_tells=tells_of_order(self.warnings),
-            kept_tells=tells_of_kept(self.warnings),
+            order_tells=is_warned(self.warnings, RowOrderWarning),
+            kept_tells=is_warned(self.warnings, KeptColumnWarning),
             order_assumed=bool(self.refines) and not self.order_noted,
         )
 
 
-def tells_of_order(warnings: Sequence[PufferWarning], /) -> bool:
-    """Whether the order of the rows was found to tell."""
-    return any(isinstance(warning, RowOrderWarning) for warning in warnings)
-
-
-def tells_of_kept(warnings: Sequence[PufferWarning], /) -> bool:
-    """Whether kept columns were found to tell."""
-    return any(isinstance(warning, KeptColumnWarning) for warning in warnings)
+def is_warned(warnings: Sequence[PufferWarning], kind: type[PufferWarning], /) -> bool:
+    """Whether there is a warning of this kind."""
+    return any(isinstance(warning, kind) for warning in warnings)

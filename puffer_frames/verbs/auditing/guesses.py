@@ -30,7 +30,7 @@ def claimed(certificate: Certificate, /) -> tuple[float, float] | None:
     """
     facts = certificate.facts
     other = facts.other_rows or facts.exceeds or facts.unmeasured
-    if facts.joint == "ranges" or ("empirical" in certificate.beliefs and not other):
+    if facts.joint == "rule" or ("empirical" in certificate.beliefs and not other):
         return certificate.epsilon, certificate.delta
     if not certificate.observed or set(certificate.observed) < set(certificate.scales) or facts.unmeasured:
         return None
