@@ -20,6 +20,7 @@ from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.local.identity import RowsIdentity
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import is_frame, library_of, open_table
+from puffer_frames.mechanisms.request import RowsRequest
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.postprocessing import BoundsArgument
 from puffer_frames.noise.stream import RandomSource
@@ -43,7 +44,6 @@ from puffer_frames.verbs.requests.arguments import (
     SecretsWord,
     TheoremWord,
 )
-from puffer_frames.verbs.requests.request import RowsRequest
 
 _COMPLEX = "Complex data not supported"
 MOST_CERTIFICATES = 1000

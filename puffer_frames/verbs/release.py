@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import library_of, open_table
+from puffer_frames.mechanisms.channel.fitted import channel_of
+from puffer_frames.mechanisms.noise.cautions import warn_of_wide_noise
+from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.noise.labels import with_labels
+from puffer_frames.mechanisms.noise.merged_strata import with_merged
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.noise.unit_rows_seen import with_units
+from puffer_frames.mechanisms.other_tables import read_other_tables
+from puffer_frames.mechanisms.plan_columns import kinds_of
+from puffer_frames.mechanisms.request import Request, RowsRequest, refuse_publish
 from puffer_frames.verbs.calibrating.calibration import Calibration
 from puffer_frames.verbs.calibrating.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.calibrating.channels import calibrate_levels, privatize_levels
-from puffer_frames.verbs.plans.cautions import warn_of_wide_noise
-from puffer_frames.verbs.plans.channel_plan import channel_of
-from puffer_frames.verbs.plans.plan import Plan
 from puffer_frames.verbs.releasing.rows import release_rows
 from puffer_frames.verbs.requests.arguments import CalibrateArguments, PrivatizeArguments, takes
-from puffer_frames.verbs.requests.labels import with_labels
-from puffer_frames.verbs.requests.merged_strata import with_merged
-from puffer_frames.verbs.requests.other_tables import read_other_tables
-from puffer_frames.verbs.requests.plan_columns import kinds_of
-from puffer_frames.verbs.requests.request import Request, RowsRequest, refuse_publish
-from puffer_frames.verbs.requests.rows_seen import RowsSeen
-from puffer_frames.verbs.requests.unit_rows_seen import with_units
 
 
 @takes(PrivatizeArguments)

@@ -12,14 +12,14 @@ from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame, as_names
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import open_table, small_frame
+from puffer_frames.mechanisms.batch_report import figure_of
+from puffer_frames.mechanisms.noise.drift import measure_part
+from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.noise.merged_strata import as_merged
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.plan_columns import check_columns
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.strata import Strata
-from puffer_frames.verbs.batches.report import figure_of
-from puffer_frames.verbs.plans.drift import measure_part
-from puffer_frames.verbs.plans.plan import Plan
-from puffer_frames.verbs.requests.merged_strata import as_merged
-from puffer_frames.verbs.requests.plan_columns import check_columns
-from puffer_frames.verbs.requests.rows_seen import RowsSeen
 
 MOST_STRATA = 10_000
 """Different values of the columns together, at most."""

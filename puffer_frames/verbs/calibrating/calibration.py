@@ -12,37 +12,37 @@ from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows, Table, check_library, library_of, open_table, small_frame
 from puffer_frames.loss.engine import Laws
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.batch_report import BatchReport, refused_by, report_of
+from puffer_frames.mechanisms.channel.best import FoundChannel
+from puffer_frames.mechanisms.noise.checked_rows import findings_of
+from puffer_frames.mechanisms.noise.checks import check_checksum, check_plan
+from puffer_frames.mechanisms.noise.curves import curve_of, profile_of
+from puffer_frames.mechanisms.noise.drift import measure_rows, restated, target_of, unproved_beliefs
+from puffer_frames.mechanisms.noise.figures import PlanFigures, plan_figures
+from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.noise.lean import LAWS, lean, whole
+from puffer_frames.mechanisms.noise.merged_strata import as_merged
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.noise.small_pictures import plan_pictures
+from puffer_frames.mechanisms.noise.text import plan_rows, plan_title
+from puffer_frames.mechanisms.noise.unit_rows_seen import with_units
+from puffer_frames.mechanisms.plan_columns import check_columns, check_kinds
+from puffer_frames.mechanisms.request import Request, RowsRequest, refuse_publish
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import Rows
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import Prior, Secret
-from puffer_frames.scales.channels.best import FoundChannel
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import check_drift
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.robustness import joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.strata import Stratum
-from puffer_frames.verbs.batches.checked_rows import findings_of
 from puffer_frames.verbs.batches.kept_loss import loss_given
-from puffer_frames.verbs.batches.report import BatchReport, refused_by, report_of
-from puffer_frames.verbs.calibrating.curves import curve_of, profile_of
-from puffer_frames.verbs.plans.checks import check_checksum, check_plan
-from puffer_frames.verbs.plans.drift import measure_rows, restated, target_of, unproved_beliefs
-from puffer_frames.verbs.plans.figures import PlanFigures, plan_figures
-from puffer_frames.verbs.plans.lean_plan import LAWS, lean, whole
-from puffer_frames.verbs.plans.plan import Plan
 from puffer_frames.verbs.plans.planned import Planned
-from puffer_frames.verbs.plans.small_pictures import plan_pictures
-from puffer_frames.verbs.plans.text import plan_rows, plan_title
 from puffer_frames.verbs.releasing.refinement import refine_release
 from puffer_frames.verbs.releasing.rows import rehearse, release_rows
 from puffer_frames.verbs.requests.arguments import ReleaseArguments, method_takes
-from puffer_frames.verbs.requests.merged_strata import as_merged
-from puffer_frames.verbs.requests.plan_columns import check_columns, check_kinds
-from puffer_frames.verbs.requests.request import Request, RowsRequest, refuse_publish
-from puffer_frames.verbs.requests.rows_seen import RowsSeen
-from puffer_frames.verbs.requests.unit_rows_seen import with_units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

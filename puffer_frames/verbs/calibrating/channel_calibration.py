@@ -10,26 +10,26 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows, Table, check_library, library_of, open_table
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.batch_report import BatchReport, refused_by, report_of
+from puffer_frames.mechanisms.channel.best import FoundChannel
+from puffer_frames.mechanisms.channel.checked_levels import check_own_levels, findings_of_levels, measure_levels
+from puffer_frames.mechanisms.channel.checks import check_channel_plan
+from puffer_frames.mechanisms.channel.curves import channel_curve_of, channel_profile_of
+from puffer_frames.mechanisms.channel.fitted import ChannelPlan, Seen, roles_of
+from puffer_frames.mechanisms.channel.text import Compared, channel_rows, channel_title
+from puffer_frames.mechanisms.noise.checks import check_checksum
+from puffer_frames.mechanisms.noise.figures import PlanFigures, channel_figures
+from puffer_frames.mechanisms.noise.lean import lean_channel, whole_channel
+from puffer_frames.mechanisms.noise.small_pictures import channel_pictures
+from puffer_frames.mechanisms.plan_columns import check_columns, check_kinds
+from puffer_frames.mechanisms.request import RowsRequest
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import Rows
-from puffer_frames.scales.channels.best import FoundChannel
 from puffer_frames.scales.drift import check_drift
 from puffer_frames.scales.remap import Remap
-from puffer_frames.verbs.batches.checked_levels import check_own_levels, findings_of_levels, measure_levels
-from puffer_frames.verbs.batches.report import BatchReport, refused_by, report_of
-from puffer_frames.verbs.calibrating.channel_curves import channel_curve_of, channel_profile_of
-from puffer_frames.verbs.plans.channel_checks import check_channel_plan
-from puffer_frames.verbs.plans.channel_plan import ChannelPlan, Seen, roles_of
-from puffer_frames.verbs.plans.channel_text import Compared, channel_rows, channel_title
-from puffer_frames.verbs.plans.checks import check_checksum
-from puffer_frames.verbs.plans.figures import PlanFigures, channel_figures
-from puffer_frames.verbs.plans.lean_plan import lean_channel, whole_channel
 from puffer_frames.verbs.plans.planned import Planned
-from puffer_frames.verbs.plans.small_pictures import channel_pictures
 from puffer_frames.verbs.releasing.channel_rows import rehearse_channel, release_channel
 from puffer_frames.verbs.requests.arguments import ReleaseArguments, method_takes
-from puffer_frames.verbs.requests.plan_columns import check_columns, check_kinds
-from puffer_frames.verbs.requests.request import RowsRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -8,18 +8,18 @@ from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import Table, open_table
-from puffer_frames.scales.channels.options import Channel
+from puffer_frames.mechanisms.channel.fitted import ChannelPlan, Seen, roles_of
+from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.channel.text import Compared
+from puffer_frames.mechanisms.noise.cautions import warn_of_useless_channel
+from puffer_frames.mechanisms.noise.column_choices import choices_of
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.other_tables import read_other_tables
+from puffer_frames.mechanisms.plan_columns import kinds_of
+from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.scales.remap import Remap
 from puffer_frames.verbs.calibrating.channel_calibration import ChannelCalibration
-from puffer_frames.verbs.plans.cautions import warn_of_useless_channel
-from puffer_frames.verbs.plans.channel_plan import ChannelPlan, Seen, roles_of
-from puffer_frames.verbs.plans.channel_text import Compared
 from puffer_frames.verbs.releasing.channel_rows import release_channel
-from puffer_frames.verbs.requests.column_choices import choices_of
-from puffer_frames.verbs.requests.other_tables import read_other_tables
-from puffer_frames.verbs.requests.plan_columns import kinds_of
-from puffer_frames.verbs.requests.request import Request, RowsRequest
-from puffer_frames.verbs.requests.rows_seen import RowsSeen
 
 
 def privatize_levels(frame: NativeFrame, request: Request, options: Channel, asked: RowsRequest, /) -> NativeFrame:

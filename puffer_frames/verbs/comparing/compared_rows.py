@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.channel.fitted import ChannelPlan
+from puffer_frames.mechanisms.noise.drift import target_of
+from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.noise.text import spread_of
 from puffer_frames.noise.families import WORDS
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import Prior
@@ -17,10 +21,6 @@ from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION
 from puffer_frames.scales.robustness import joint_leanings, strata_leanings
-from puffer_frames.verbs.plans.channel_plan import ChannelPlan
-from puffer_frames.verbs.plans.drift import target_of
-from puffer_frames.verbs.plans.plan import Plan
-from puffer_frames.verbs.plans.text import spread_of
 
 NOTHING_NEEDED = "private as it is: say allow_zero_noise=True"
 UNCHANGED = 1 - 1e-12

@@ -13,21 +13,21 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferError, 
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import Table, is_frame, library_of, open_table, small_frame
+from puffer_frames.mechanisms.channel.fitted import ChannelPlan, Seen, channel_of, roles_of
+from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.noise.labels import with_labels
+from puffer_frames.mechanisms.noise.merged_strata import with_merged
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.noise.unit_rows_seen import with_units
+from puffer_frames.mechanisms.other_tables import read_other_tables
+from puffer_frames.mechanisms.request import Request, is_joint
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.families import WORDS
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.scales.beliefs import MANY_SECRETS
 from puffer_frames.verbs.comparing.alternatives import Alternative, Asked, of_columns, of_labels, of_numbers
 from puffer_frames.verbs.comparing.compared_rows import NAMES, ComparedRow, Spread, row_of_channel, rows_of, with_bounds
-from puffer_frames.verbs.plans.channel_plan import ChannelPlan, Seen, channel_of, roles_of
-from puffer_frames.verbs.plans.plan import Plan
 from puffer_frames.verbs.requests.arguments import CompareArguments, takes
-from puffer_frames.verbs.requests.labels import with_labels
-from puffer_frames.verbs.requests.merged_strata import with_merged
-from puffer_frames.verbs.requests.other_tables import read_other_tables
-from puffer_frames.verbs.requests.request import Request, is_joint
-from puffer_frames.verbs.requests.rows_seen import RowsSeen
-from puffer_frames.verbs.requests.unit_rows_seen import with_units
 
 LEVELS_UNASKED = 64
 """Of more different numbers the program of a channel takes more than seconds, and is solved where it was asked for."""

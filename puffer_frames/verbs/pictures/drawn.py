@@ -11,9 +11,9 @@ from scipy.special import logsumexp
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.mechanisms.channel.best import FoundChannel
 from puffer_frames.noise.family import Noise
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
-from puffer_frames.scales.channels.best import FoundChannel
 from puffer_frames.scales.choice import Choice
 
 POINTS = 601

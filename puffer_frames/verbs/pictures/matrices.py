@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from puffer_frames.errors import ArgumentError
+from puffer_frames.mechanisms.channel.options import label_text
 from puffer_frames.priors.prior import FloatArray, Secret
-from puffer_frames.scales.channels.options import label_text
 from puffer_frames.verbs.pictures.drawn import NoisePlan, NoisyColumn, Planned, coarse, coupling
 from puffer_frames.verbs.pictures.style import COLOURS, SMALL, finish, new_axes, short
 

@@ -11,17 +11,17 @@ from typing import Any, Protocol, Self, TypeVar
 from puffer_frames.certificates.report.saved import check_path
 from puffer_frames.errors import PlanFileError, PufferError, short_traceback
 from puffer_frames.frames.files import write_text
+from puffer_frames.mechanisms.noise.figures import PlanFigures
+from puffer_frames.mechanisms.request import Request
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import Rows, as_html, as_text
 from puffer_frames.numbers.records import TAG, refused
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
-from puffer_frames.verbs.plans.figures import PlanFigures
 from puffer_frames.verbs.plans.file import read_plan, write_plan
 from puffer_frames.verbs.plans.page import plan_page
 from puffer_frames.verbs.plans.plotted import plot_plan
 from puffer_frames.verbs.plans.records import codec_of
-from puffer_frames.verbs.requests.request import Request
 
 
 class _Plan(Protocol):

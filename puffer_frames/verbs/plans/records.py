@@ -15,6 +15,15 @@ import numpy as np
 
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.channel.adversaries import Adversary
+from puffer_frames.mechanisms.channel.best import FoundChannel
+from puffer_frames.mechanisms.channel.column import InputColumn
+from puffer_frames.mechanisms.channel.fitted import ChannelPlan
+from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.channel.problem import Law, Problem
+from puffer_frames.mechanisms.channel.text import Compared
+from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.request import Request
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.postprocessing import Replacement
@@ -27,20 +36,11 @@ from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import FloatArray, Prior
-from puffer_frames.scales.channels.adversaries import Adversary
-from puffer_frames.scales.channels.best import FoundChannel
-from puffer_frames.scales.channels.column import InputColumn
-from puffer_frames.scales.channels.options import Channel
-from puffer_frames.scales.channels.problem import Law, Problem
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.learned import Bootstrap, Contamination, OtherTable, Population
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.repeats import Repeats, Unit
 from puffer_frames.scales.strata import Strata, StrataChoices
-from puffer_frames.verbs.plans.channel_plan import ChannelPlan
-from puffer_frames.verbs.plans.channel_text import Compared
-from puffer_frames.verbs.plans.plan import Plan
-from puffer_frames.verbs.requests.request import Request
 
 RECORDS: tuple[type, ...] = (
     Plan,

@@ -4,14 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from puffer_frames.certificates.of_channel import (
-    SOURCE,
-    ChannelFacts,
-    channel_record,
-    channel_statements,
-    proved_loss,
-    wider_losses,
-)
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.certificates.version import __version__
@@ -19,14 +11,22 @@ from puffer_frames.errors import ArgumentError, PufferWarning, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows
+from puffer_frames.mechanisms.channel.certificate import (
+    SOURCE,
+    ChannelFacts,
+    channel_record,
+    channel_statements,
+    proved_loss,
+    wider_losses,
+)
+from puffer_frames.mechanisms.channel.column import RARE
+from puffer_frames.mechanisms.channel.fitted import ChannelPlan
+from puffer_frames.mechanisms.checks import PUBLISHED
+from puffer_frames.mechanisms.request import Drawing, RowsRequest
 from puffer_frames.numbers.presentation import pairs_text, shown_names
 from puffer_frames.priors.prior import Secret
-from puffer_frames.scales.channels.column import RARE
 from puffer_frames.scales.drift import Batch
-from puffer_frames.verbs.plans.channel_plan import ChannelPlan
 from puffer_frames.verbs.releasing.refinable import refuse_refinable
-from puffer_frames.verbs.requests.checks import PUBLISHED
-from puffer_frames.verbs.requests.request import Drawing, RowsRequest
 
 
 def release_channel(

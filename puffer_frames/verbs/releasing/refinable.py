@@ -5,12 +5,12 @@ from __future__ import annotations
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.frames.table import CompleteRows
+from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.request import RowsRequest
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.ledgers.refine_key import opened
-from puffer_frames.verbs.plans.plan import Plan
-from puffer_frames.verbs.requests.request import RowsRequest
 
 
 def is_refinable(plan: Plan, /) -> bool:

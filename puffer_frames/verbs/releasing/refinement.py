@@ -18,6 +18,10 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows, LocalTable
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import open_table
+from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.noise.lean import LAWS
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.request import Drawing, RowsRequest
 from puffer_frames.noise.adding import HALVES, noise_on_grid, on_grid
 from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.refining import GRID_COST, LEAST_STEP, MOST_TIMES, refined
@@ -29,13 +33,9 @@ from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.ledgers.refine_key import opened
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument, Reserved
-from puffer_frames.verbs.plans.lean_plan import LAWS
-from puffer_frames.verbs.plans.plan import Plan
 from puffer_frames.verbs.releasing.refinable import is_refinable, original_values
 from puffer_frames.verbs.releasing.rows import release_certificate, release_facts
 from puffer_frames.verbs.requests.arguments import DrawArguments
-from puffer_frames.verbs.requests.request import Drawing, RowsRequest
-from puffer_frames.verbs.requests.rows_seen import RowsSeen
 
 _RARE = 1e-9
 """Noise less probable than this is not that of a release of these rows, in this order."""

@@ -15,6 +15,8 @@ from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows
+from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.request import Drawing, RowsRequest
 from puffer_frames.noise.channel import ChannelTable, LabelChannel
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.mechanism import Mechanism
@@ -25,9 +27,7 @@ from puffer_frames.numbers.presentation import pairs_text, shown, shown_names
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.strata import StrataChoices
-from puffer_frames.verbs.plans.plan import Plan
 from puffer_frames.verbs.releasing.refinable import check_refinable, note_rows
-from puffer_frames.verbs.requests.request import Drawing, RowsRequest
 
 
 def release_rows(

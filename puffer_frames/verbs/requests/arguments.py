@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike
 from puffer_frames.certificates.about import About
 from puffer_frames.errors import CallError, short_traceback
 from puffer_frames.frames.columns import Name, NativeFrame
+from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.postprocessing import BoundsArgument
 from puffer_frames.noise.stream import RandomSource
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.chains import ChainArgument
-from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.observed import Belief
 from puffer_frames.scales.repeats import Unit
