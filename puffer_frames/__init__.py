@@ -76,15 +76,13 @@ from puffer_frames.verbs.answers.series import histogram
 from puffer_frames.verbs.attached import certificate_of, read_certificate, verify, write_parquet
 from puffer_frames.verbs.auditing.audited import audit
 from puffer_frames.verbs.auditing.report import AuditCheck, AuditedPair, AuditReport
-from puffer_frames.verbs.calibrating.calibration import Calibration
-from puffer_frames.verbs.calibrating.channel_calibration import ChannelCalibration
-from puffer_frames.verbs.calibrating.saved_plans import load_plan
 from puffer_frames.verbs.comparing.comparison import compare
 from puffer_frames.verbs.estimating.estimated import Estimate
 from puffer_frames.verbs.estimating.estimation import estimate
 from puffer_frames.verbs.estimating.estimator import Estimator
 from puffer_frames.verbs.ledgers.composition import Composition, compose
 from puffer_frames.verbs.ledgers.release_ledger import Ledger, ledger
+from puffer_frames.verbs.plans.plan import Plan, load_plan
 from puffer_frames.verbs.release import calibrate, privatize
 
 if TYPE_CHECKING:
@@ -112,12 +110,10 @@ __all__ = [
     "BayesianNetwork",
     "Bootstrap",
     "Bracket",
-    "Calibration",
     "CalibrationError",
     "CallError",
     "Certificate",
     "Channel",
-    "ChannelCalibration",
     "ColumnNotFoundError",
     "Composition",
     "Contamination",
@@ -137,6 +133,7 @@ __all__ = [
     "MarkovChain",
     "MissingPackageError",
     "NoNoiseNeededError",
+    "Plan",
     "PlanFileError",
     "Population",
     "Prior",

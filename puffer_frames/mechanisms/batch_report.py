@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -11,7 +11,11 @@ from puffer_frames.errors import PufferError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import small_frame
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown, upper_text
+from puffer_frames.priors.prior import Secret, middles
+from puffer_frames.priors.summary import Counts, Summary
+from puffer_frames.scales.distances import chance_bound, ks_distance
 
 Verdict: TypeAlias = Literal["covered", "recalibrate", "refused"]
 
@@ -177,3 +181,39 @@ def _number(number: float) -> str:
     if math.isnan(number):
         return "not known"
     return f"{int(number):,}" if number.is_integer() and 1 < number < _MOST_ROWS else f"{number:.4g}"
+
+
+def rows_found(column: str, known: Mapping[Secret, int], found: Mapping[Secret, int], /) -> Iterator[Finding]:
+    """Rows of each secret of a plan."""
+    for secret, rows in known.items():
+        here = found.get(secret, 0)
+        yield finding("rows", column, secret, here, limit=rows, verdict="" if here else ABSENT)
+
+
+def drift_finding(
+    name: str,
+    secret: Secret,
+    known: Counts,
+    found: Counts,
+    /,
+    *,
+    secrets: int,
+    radius: tuple[float, float] = (0.0, 0.0),
+    apart: float = 0.0,
+) -> Finding:
+    """The distance of two samples, of which a share may be elsewhere, and what of it may be chance."""
+    distance = max(0.0, ks_distance(known, found, radius=radius) - apart)
+    bound = chance_bound(int(known[1].sum()), int(found[1].sum()), secrets=secrets)
+    verdict = WITHIN if distance <= bound else BEYOND
+    return finding("drift", name, secret, distance, limit=bound, verdict=verdict)
+
+
+def beyond(name: str, summary: Summary, bounds: Bounds, /, *, public: bool, clips: bool) -> Finding:
+    """Rows whose value is beyond the domain, or the range of the plan."""
+    rows = 0
+    for values, often in summary.counts.values():
+        centres = middles(values, summary.radius)
+        outside = (centres + summary.radius < bounds[0]) | (centres - summary.radius > bounds[1])
+        rows += int(often[outside].sum())
+    what = "beyond the domain" if public else "beyond the range"
+    return finding(what, name, "", rows, verdict=CLIPPED if rows and clips else "")

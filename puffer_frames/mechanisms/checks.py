@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import NoneType
-from typing import Any
+from typing import Any, get_args
+
+import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.columns import Name, as_names
-from puffer_frames.mechanisms.channel.column import as_levels
-from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.arguments import GuaranteeArguments, MechanismName, Options
 from puffer_frames.noise.families import noise_family
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.arguments import check_word
@@ -18,7 +19,6 @@ from puffer_frames.numbers.target import Target
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
-from puffer_frames.verbs.requests.arguments import GuaranteeArguments
 
 PUBLISHED = ("expected_error", "lower_bound", "levels")
 
@@ -33,12 +33,9 @@ def check_guarantee(
     return target, noise
 
 
-def check_mechanism(mechanism: object, /) -> str | Channel:
-    """Return "auto", "noise", "remap" or a channel; raises ArgumentError, ArgumentTypeError."""
-    if isinstance(mechanism, Channel):
-        return mechanism
-    word = check_word(mechanism, "mechanism", ("auto", "noise", "remap", "channel"))
-    return Channel() if word == "channel" else word
+def check_mechanism(mechanism: object, /) -> str | Options:
+    """Return a word for a mechanism, or the options of one; raises ArgumentError, ArgumentTypeError."""
+    return mechanism if isinstance(mechanism, Options) else check_word(mechanism, "mechanism", get_args(MechanismName))
 
 
 def check_publish(words: object, /) -> tuple[str, ...]:
@@ -66,7 +63,7 @@ def split_domain(domain: Any, /, *, columns: Sequence[str]) -> tuple[Any, dict[s
         return domain, {}
     bounds, declared = {}, {}
     for name, entries in domain.items():
-        found = as_levels(entries) if isinstance(entries, Iterable) and not isinstance(entries, str) else None
+        found = _as_levels(entries) if isinstance(entries, Iterable) and not isinstance(entries, str) else None
         if found is None or str(name) not in columns:
             bounds[name] = entries
         elif not all(isinstance(level, (str, int, float, NoneType)) for level in found):
@@ -116,3 +113,10 @@ def check_unit(unit: Any, labels: Sequence[Name], /) -> Unit | None:
             '"independent" given the secret, "repeated" for one value in all rows, "any" for no assumption.',
         )
     return replace(unit, column=as_names(unit.column, labels, role="unit")[0])
+
+
+def _as_levels(entries: Any, /) -> tuple[Level, ...] | None:
+    """The levels that a domain declares; None for the bounds (low, high) of numbers."""
+    listed = [entry.item() if isinstance(entry, np.generic) else entry for entry in entries]
+    bounds = len(listed) == 2 and all(isinstance(e, (int, float)) and not isinstance(e, bool) for e in listed)
+    return None if bounds else tuple(listed)

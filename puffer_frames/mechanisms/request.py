@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from puffer_frames.certificates.about import check_about
-from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError
-from puffer_frames.frames.columns import Name, NativeFrame, as_names, as_row_id
+from puffer_frames.frames.columns import Name, as_names, as_row_id
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import is_frame
 from puffer_frames.loss.engine import COMPOSED
-from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.arguments import CalibrateArguments, LayoutArguments, Options
 from puffer_frames.mechanisms.checks import (
     check_guarantee,
     check_mechanism,
@@ -27,7 +25,6 @@ from puffer_frames.mechanisms.checks import (
 )
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
-from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
 from puffer_frames.numbers.arguments import check_count, check_flag
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR, check_theorem
@@ -42,16 +39,6 @@ from puffer_frames.scales.learned import Bootstrap, Contamination
 from puffer_frames.scales.remap import check_noise
 from puffer_frames.scales.repeats import MOST_REPEATS, Repeats, Unit
 from puffer_frames.scales.strata import Strata, Stratum
-from puffer_frames.verbs.ledgers.release_ledger import Ledger
-from puffer_frames.verbs.ledgers.reserved import Reserved, as_ledger
-from puffer_frames.verbs.requests.arguments import CalibrateArguments, DrawArguments, LayoutArguments
-
-
-def refuse_publish(asked: RowsRequest, /) -> None:
-    """Raise ArgumentError for words of `publish` beside noise: its certificate says what may be said."""
-    if asked.publish:
-        raise ArgumentError("publish", rule="given with a channel", got=repr(asked.publish[0]), hint="Leave it out.")
-
 
 _IN_STRATA = (Contamination, Bootstrap)
 """Beliefs that hold in each stratum by itself; the confidences of populations would add up."""
@@ -61,7 +48,7 @@ def check_given(request: Request, /) -> None:
     """Raise ArgumentError for what there is not beside given columns."""
     if request.given is None:
         return
-    if request.mechanism in ("remap", "channel") or isinstance(request.mechanism, Channel):
+    if request.mechanism == "remap":
         raise ArgumentError(
             "given", rule="left out beside this mechanism", got="columns", hint='Write mechanism="noise".'
         )
@@ -80,9 +67,6 @@ def check_repeats(request: Request, /) -> None:
     """Raise ArgumentError for what there is not for several rows or releases."""
     if request.unit is None and request.repeats.releases == 1:
         return
-    role = "unit" if request.unit is not None else "releases"
-    if request.mechanism == "channel" or isinstance(request.mechanism, Channel):
-        raise ArgumentError(role, rule="left out beside a channel", got="given", hint='Write mechanism="noise".')
     if request.unit is None:
         return
     if request.unit.over == "sample" and request.repeats.releases > 1:
@@ -117,42 +101,6 @@ def check_repeats(request: Request, /) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawing:
-    """How the noise of one release is drawn, and what its certificate says of it."""
-
-    rng: RandomSource | ReleaseKey = field(repr=False)
-    about: Mapping[str, str]
-    ledger: Ledger | None = None
-    """Where the release is written down."""
-
-    @classmethod
-    def of(cls, arguments: DrawArguments, /) -> Drawing:
-        """Raises ArgumentError, ArgumentTypeError."""
-        about = check_about(arguments.about)
-        book = as_ledger(arguments.ledger, dataset=about.get("dataset"))
-        return cls(rng=check_rng(arguments.rng), about=about, ledger=book)
-
-    @property
-    def seeded(self) -> bool:
-        """Whether the noise can be drawn again by somebody else."""
-        return self.rng is not None and not isinstance(self.rng, ReleaseKey)
-
-    def key(self) -> ReleaseKey:
-        """A key for one release."""
-        return ReleaseKey.of(self.rng)
-
-    def reserve(self, certificate: Certificate, frame: NativeFrame, /) -> Reserved:
-        """Write a release of a frame into the ledger, if there is one, before the noise is drawn.
-
-        Raises
-        ------
-        LedgerError
-            Where it is beyond the limit.
-        """
-        return Reserved.of(self.ledger, certificate.said(self.about), frame)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RowsRequest:
     """How released rows are to look."""
 
@@ -163,12 +111,15 @@ class RowsRequest:
     to_integers: bool
     publish: tuple[str, ...]
     """What of the plan is to be in the certificate."""
-    drawing: Drawing
+    seeded: bool = False
+    """Whether the noise can be drawn again by somebody else."""
     refine_key: str | Path | None = None
     """A key file that the order of the rows is noted in, for a refinement."""
 
     @classmethod
-    def of(cls, arguments: LayoutArguments, labels: Sequence[Name], request: Request, /) -> RowsRequest:
+    def of(
+        cls, arguments: LayoutArguments, labels: Sequence[Name], request: Request, /, *, seeded: bool
+    ) -> RowsRequest:
         """Raises ColumnNotFoundError, ArgumentError, ArgumentTypeError."""
         kept, numbered = as_names(arguments.keep, labels, role="keep"), as_row_id(arguments.row_id, labels)
         check_flag(arguments.shuffle, "shuffle")
@@ -184,7 +135,7 @@ class RowsRequest:
             bounds=check_bounds(arguments.clip, role="clip", columns=request.public, finite=False),
             to_integers=check_flag(arguments.round, "round"),
             publish=check_publish(arguments.publish),
-            drawing=Drawing.of(arguments),
+            seeded=seeded,
             refine_key=arguments.refine_key,
         )
 
@@ -218,8 +169,8 @@ class Request:
     """How many rows and releases the guarantee is for; the rows of a unit are counted later."""
     target: Target
     noise: Noise
-    mechanism: str | Channel
-    """"noise", "remap", a channel, or "auto": a channel for labels, else noise."""
+    mechanism: str | Options
+    """A word for a mechanism, or the options of one."""
     pairs: str | Iterable[Sequence[Secret]]
     """"all", or pairs of secrets, checked against the secrets of the table."""
     theorem: str

@@ -12,7 +12,7 @@ import pytest
 from conftest import sweep
 from plan_cases import CASES, file_of, table_of
 
-from puffer_frames import Calibration, PlanFileError, PufferError, load_plan
+from puffer_frames import Plan, PlanFileError, PufferError, load_plan
 from puffer_frames.verbs.plans.file import digest_of
 
 ENTRIES = [
@@ -74,7 +74,7 @@ def has_less_noise(plan, than):
     """Whether a column, or a stratum of it, has less noise, or another channel."""
     if type(plan) is not type(than):
         return True
-    if not isinstance(plan, Calibration):
+    if not isinstance(plan, Plan):
         return not np.array_equal(plan.plan.channel.weights, than.plan.channel.weights)
     pairs = [(plan.plan.all_scales, than.plan.all_scales)]
     pairs += [(plan.strata.get(z, {}), scales) for z, scales in than.strata.items()]

@@ -8,7 +8,7 @@ import pytest
 from conftest import few, thinned
 from plan_cases import CASES, FOLDER, file_of, planned, table_of
 
-from puffer_frames import Calibration, CalibrationError, ChannelCalibration, certificate_of, load_plan
+from puffer_frames import CalibrationError, Plan, certificate_of, load_plan
 from puffer_frames.verbs.plans.file import SCHEMA
 
 
@@ -54,7 +54,7 @@ def test_a_file_gives_back_its_plan(name, library, tmp_path):
     assert said == without_sentence(said_again, "from-file")
     assert str(again).partition("\n  from a file")[0] == str(plan)
     assert plan._repr_html_().removesuffix("</table>") in again._repr_html_()
-    assert ("the laws of its beliefs" in again.left_out) == isinstance(plan, Calibration)
+    assert ("the laws of its beliefs" in again.left_out) == isinstance(plan, Plan)
     first_file = path.read_bytes()
     again.save(path)
     assert path.read_bytes() == first_file
@@ -70,7 +70,7 @@ def test_what_cannot_be_read_back_is_named(name, tmp_path):
     word = "side knowledge" if "side" in name else "other tables"
     assert word in again.left_out
     assert word in str(again)
-    if isinstance(plan, Calibration):
+    if isinstance(plan, Plan):
         assert dict(again.verified) == dict(plan.verified)
         assert list(again.beliefs) == list(plan.beliefs)
         assert not any(again.beliefs.values())
@@ -86,11 +86,11 @@ def test_what_other_beliefs_would_need_takes_a_plan_of_a_table():
 
 
 def test_kinds_of_plans():
-    assert isinstance(load_plan(file_of("strata")), Calibration)
-    assert isinstance(Calibration.load(file_of("strata")), Calibration)
-    assert isinstance(load_plan(file_of("channel of labels")), ChannelCalibration)
-    assert isinstance(ChannelCalibration.load(file_of("channel of labels")), ChannelCalibration)
-    for kind, name in ((Calibration, "channel of labels"), (ChannelCalibration, "strata")):
+    assert isinstance(load_plan(file_of("strata")), Plan)
+    assert isinstance(Plan.load(file_of("strata")), Plan)
+    assert isinstance(load_plan(file_of("channel of labels")), Plan)
+    assert isinstance(Plan.load(file_of("channel of labels")), Plan)
+    for kind, name in ((Plan, "channel of labels"), (Plan, "strata")):
         with pytest.raises(ValueError, match="must be a") as caught:
             kind.load(file_of(name))
         assert "load_plan" in str(caught.value)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from plan_cases import CASES, planned
 
-from puffer_frames import Calibration, ChannelCalibration, PlanFileError
+from puffer_frames import Plan, PlanFileError
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.numbers.field_types import type_hints
@@ -18,7 +18,7 @@ from puffer_frames.priors.prior import Prior
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.verbs.plans.records import ADDED, RECORDS, codec_of
 
-ROOTS = (Calibration, ChannelCalibration)
+ROOTS = (Plan, Plan)
 KNOWN = {*RECORDS, *ROOTS}
 OF_THEIR_OWN = {Prior, Theorem}
 """Written in another way than field by field."""
@@ -101,7 +101,7 @@ def test_fields_of_earlier_files_are_fields_without_a_default():
 def test_a_field_that_is_added_travels():
     """Whatever a record holds is written: none of its fields is named anywhere."""
     plan = planned("laplace noise")
-    codec = codec_of(Calibration)
+    codec = codec_of(Plan)
     other = replace(plan, plan=replace(plan.plan, levels={"new": ("a", 1, True, None)}))
     assert codec.value(codec.plain(other)).plan.levels == {"new": ("a", 1, True, None)}
 

@@ -10,11 +10,21 @@ import numpy as np
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.summary import sorted_levels
 from puffer_frames.loss.outcome import excess_text
-from puffer_frames.mechanisms.batch_report import BEYOND, RECALIBRATE, REFUSED, WITHIN, Finding, figure_of, finding
+from puffer_frames.mechanisms.batch_report import (
+    BEYOND,
+    RECALIBRATE,
+    REFUSED,
+    WITHIN,
+    Finding,
+    beyond,
+    drift_finding,
+    figure_of,
+    finding,
+    rows_found,
+)
 from puffer_frames.mechanisms.channel.column import LevelTable
-from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelPlan, Seen
+from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit, Seen
 from puffer_frames.mechanisms.channel.measure import loss_of_rows, measured_loss
-from puffer_frames.mechanisms.noise.checked_rows import beyond, drift_finding, rows_found
 from puffer_frames.numbers.records import refused
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import Secret
@@ -22,7 +32,7 @@ from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.drift import Batch, protected_here
 
 
-def measure_levels(plan: ChannelPlan, seen: Seen, /) -> Batch:
+def measure_levels(plan: ChannelFit, seen: Seen, /) -> Batch:
     """The loss under the frequencies of other rows.
 
     Raises
@@ -34,7 +44,7 @@ def measure_levels(plan: ChannelPlan, seen: Seen, /) -> Batch:
     return _measured(plan, seen.counts(plan.column), seen.unsure(plan.column))
 
 
-def check_own_levels(plan: ChannelPlan, seen: Seen, /) -> None:
+def check_own_levels(plan: ChannelFit, seen: Seen, /) -> None:
     """Raise PlanFileError where a plan from a file counts the rows that it was made from in another way."""
     counts, known = seen.protected(plan.request).counts(plan.column), plan.column.counts
     same = set(counts) == set(known) and all(np.array_equal(counts[secret], known[secret]) for secret in counts)
@@ -42,7 +52,7 @@ def check_own_levels(plan: ChannelPlan, seen: Seen, /) -> None:
         raise refused("other numbers of rows than its own")
 
 
-def _measured(plan: ChannelPlan, counts: LevelTable, unsure: Mapping[Secret, Fraction]) -> Batch:
+def _measured(plan: ChannelFit, counts: LevelTable, unsure: Mapping[Secret, Fraction]) -> Batch:
     present, pairs, absent = protected_here(counts, known=plan.rows_per_secret, pairs=plan.pairs)
     if len(present) < 2 or not pairs:
         return Batch(observed={}, exceeded={}, absent=absent)
@@ -53,7 +63,7 @@ def _measured(plan: ChannelPlan, counts: LevelTable, unsure: Mapping[Secret, Fra
     return Batch(observed={plan.name: found}, exceeded=exceeded, absent=absent)
 
 
-def findings_of_levels(plan: ChannelPlan, seen: Seen, raw: Summary | None, /) -> list[Finding]:
+def findings_of_levels(plan: ChannelFit, seen: Seen, raw: Summary | None, /) -> list[Finding]:
     """What there is to say of rows that were counted as those of the plan; `raw` are numbers without clipping."""
     seen = seen.protected(plan.request)
     rows, column = seen.found.rows_per_secret, ", ".join(plan.request.secret)
@@ -76,7 +86,7 @@ def findings_of_levels(plan: ChannelPlan, seen: Seen, raw: Summary | None, /) ->
     return found
 
 
-def _new_levels(plan: ChannelPlan, seen: Seen) -> Finding:
+def _new_levels(plan: ChannelFit, seen: Seen) -> Finding:
     """How many levels the plan does not know, and their rows."""
     if isinstance(seen.found, LevelCounts):
         known = plan.column.codes or {}
@@ -93,7 +103,7 @@ def _new_levels(plan: ChannelPlan, seen: Seen) -> Finding:
     return finding("new level", plan.name, f"{levels} levels", rows, verdict=REFUSED)
 
 
-def _losses(plan: ChannelPlan, seen: Seen, counts: LevelTable) -> Iterator[Finding]:
+def _losses(plan: ChannelFit, seen: Seen, counts: LevelTable) -> Iterator[Finding]:
     """Under the frequencies of the rows, which decide, and under every law that they do not refute."""
     unsure, target = seen.unsure(plan.column), plan.request.target
     batch = _measured(plan, counts, unsure)
@@ -118,7 +128,7 @@ def _losses(plan: ChannelPlan, seen: Seen, counts: LevelTable) -> Iterator[Findi
     yield finding("loss", plan.name, "population", figure, limit=target.most, verdict=verdict)
 
 
-def _drift(plan: ChannelPlan, seen: Seen, counts: LevelTable) -> Iterator[Finding]:
+def _drift(plan: ChannelFit, seen: Seen, counts: LevelTable) -> Iterator[Finding]:
     """How far the law of the inputs given each secret is from that of the plan, in an order that is not learned.
 
     Of merged labels there is no such order.
@@ -134,7 +144,7 @@ def _drift(plan: ChannelPlan, seen: Seen, counts: LevelTable) -> Iterator[Findin
             yield drift_finding(plan.name, secret, before, after, secrets=len(plan.column.counts), apart=unsure[secret])
 
 
-def _order(plan: ChannelPlan) -> list[int]:
+def _order(plan: ChannelFit) -> list[int]:
     """The inputs by type and value, a missing one last."""
     levels = plan.column.levels
     places = {(type(level), level): k for k, level in enumerate(levels)}

@@ -13,13 +13,12 @@ from puffer_frames.mechanisms.channel.adversaries import Adversary, adversaries
 from puffer_frames.mechanisms.channel.best import kept_statistics
 from puffer_frames.mechanisms.channel.cost import cost_matrix
 from puffer_frames.mechanisms.channel.exact import fault
-from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelPlan
+from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
 from puffer_frames.mechanisms.channel.measure import measured_loss
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import Law, Problem
 from puffer_frames.mechanisms.channel.subsets import best_of_subsets
-from puffer_frames.mechanisms.noise.checks import check_request, check_secrets, require, tried
-from puffer_frames.mechanisms.noise.drift import agree
+from puffer_frames.mechanisms.file_checks import agree, check_request, check_secrets, require, tried
 from puffer_frames.noise.channel import ChannelTable
 from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.prior import Secret
@@ -31,7 +30,7 @@ _MOST_BOUNDED = 32
 """Of more levels the lower bound of the error, a linear program of seconds, is not computed anew."""
 
 
-def check_channel_plan(plan: ChannelPlan, /) -> None:
+def check_channel_plan(plan: ChannelFit, /) -> None:
     """Raise PlanFileError unless the parts of a plan of a channel agree, and the channel meets what it must.
 
     That is verified in integers. **Cost**: of the last step of `best_channel`, a second for 256 levels.
@@ -66,7 +65,7 @@ def check_channel_plan(plan: ChannelPlan, /) -> None:
     _check_figures(plan)
 
 
-def _check_problem(plan: ChannelPlan) -> None:
+def _check_problem(plan: ChannelFit) -> None:
     """What the channel was made to meet follows from the request, the options and the counts."""
     column, found = plan.column, plan.channel
     problem = found.problem
@@ -80,7 +79,7 @@ def _check_problem(plan: ChannelPlan) -> None:
         require(own is None or np.allclose(stored, own, rtol=_NEAR, atol=_NEAR), "other shares or costs")
 
 
-def _whole_problem(plan: ChannelPlan) -> Problem:
+def _whole_problem(plan: ChannelFit) -> Problem:
     """What a channel into all levels must meet."""
     shares = plan.column.pooled / plan.column.pooled.sum()
     return Problem(
@@ -94,7 +93,7 @@ def _whole_problem(plan: ChannelPlan) -> Problem:
     )
 
 
-def _check_figures(plan: ChannelPlan) -> None:
+def _check_figures(plan: ChannelFit) -> None:
     """The errors and losses of the channel, computed anew."""
     found, column = plan.channel, plan.column
     error = found.problem.expected_cost(found.matrix)
@@ -127,7 +126,7 @@ def _same_options(one: Channel, other: Channel) -> bool:
     return replace(one, cost="auto") == replace(other, cost="auto")
 
 
-def _check_laws(plan: ChannelPlan) -> None:
+def _check_laws(plan: ChannelFit) -> None:
     """The laws of the beliefs, and that the channel meets what it must under them."""
     named, inputs = set(plan.secrets), len(plan.column.levels)
     known, others = _beliefs_of(plan)
@@ -148,7 +147,7 @@ def _check_laws(plan: ChannelPlan) -> None:
     require(fault(plan.channel.weights.tolist(), plan.channel.problem) is None, "a channel that loses more than asked")
 
 
-def _beliefs_of(plan: ChannelPlan) -> tuple[dict[str, Adversary], dict[str, str]]:
+def _beliefs_of(plan: ChannelFit) -> tuple[dict[str, Adversary], dict[str, str]]:
     """The beliefs that follow from the counts, and the words of the others by name: a file has no laws of those."""
     entries, words = plan.request.beliefs, dict[str, str]()
     given = (Mapping, OtherTable, LevelCounts)
@@ -174,7 +173,7 @@ def _same_laws(stored: Mapping[Secret, Law], own: Mapping[Secret, Law]) -> bool:
     )
 
 
-def _check_inputs(plan: ChannelPlan) -> None:
+def _check_inputs(plan: ChannelFit) -> None:
     """What belongs to each input."""
     column, inputs = plan.column, len(plan.column.levels)
     require((column.edges is None) != (column.codes is None), "levels that are both labels and numbers, or neither")

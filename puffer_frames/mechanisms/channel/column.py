@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -312,10 +312,3 @@ def known_numbers(column: InputColumn, summary: Summary, /) -> None:
         rows += int(often[~np.isin(values, np.array(column.levels, dtype=np.float64))].sum())
     if rows:
         raise _other_levels(rows)
-
-
-def as_levels(entries: Any, /) -> tuple[Level, ...] | None:
-    """The levels that a domain declares; None for the bounds (low, high) of numbers."""
-    listed = [entry.item() if isinstance(entry, np.generic) else entry for entry in entries]
-    bounds = len(listed) == 2 and all(isinstance(e, (int, float)) and not isinstance(e, bool) for e in listed)
-    return None if bounds else tuple(listed)

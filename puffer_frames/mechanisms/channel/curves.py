@@ -4,48 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Protocol
 
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.mechanisms.channel.best import find
-from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelPlan
+from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
 from puffer_frames.mechanisms.channel.measure import measured_loss
-from puffer_frames.mechanisms.noise.curves import NO_BOUND, CurvePoint, ProfilePoint, as_epsilons, as_points, from_file
+from puffer_frames.mechanisms.points import NO_BOUND, CurvePoint, ProfilePoint, as_epsilons, as_points, from_file
+from puffer_frames.mechanisms.seam import Owner
 from puffer_frames.numbers.target import Target
 
 
-class LevelPlan(Protocol):
-    """A plan of a channel, as `ChannelCalibration` is one."""
-
-    @property
-    def plan(self) -> ChannelPlan:
-        """What is to be released."""
-
-    @property
-    def library(self) -> str:
-        """Library of the frame that it was made from."""
-
-
-def channel_curve_of(self: LevelPlan, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
-    """The error against epsilon, and the bound of all that see the value alone; as `Calibration.curve`.
-
-    Returns
-    -------
-    frame
-        The same columns; a channel has no scale.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For an epsilon out of range, and none.
-    CalibrationError
-        For a plan from a file with beliefs that it lacks, and where the program cannot be solved.
-
-    Notes
-    -----
-    **Cost**: a linear program per epsilon.
-    """
-    plan, asked = self.plan, as_epsilons(epsilons, self.plan.request.target.epsilon)
+def channel_curve_of(owner: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
+    """The error against epsilon, and the bound of all that see the value alone."""
+    plan: ChannelFit = owner.fitted
+    asked = as_epsilons(epsilons, plan.request.target.epsilon)
     laws = tuple(laws for each in plan.beliefs.values() for laws in each.laws)
     if not all(law.counts for each in laws for law in each.values()):
         raise from_file("the laws of its beliefs")
@@ -74,24 +46,12 @@ def channel_curve_of(self: LevelPlan, epsilons: Iterable[float] | None = None, /
                 bound=NO_BOUND if column.in_cells else found.lower_bound,
             )
         )
-    return as_points(points, CurvePoint, self.library)
+    return as_points(points, CurvePoint, owner.library)
 
 
-def channel_profile_of(self: LevelPlan, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
-    """The delta of the channel at every epsilon, from both sides; as `Calibration.privacy_profile`.
-
-    Returns
-    -------
-    frame
-        The same columns, of the observed law ("empirical") and of every law of the levels that the table does not
-        refute at 95 % ("population").
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For an epsilon out of range, and none.
-    """
-    plan = self.plan
+def channel_profile_of(owner: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
+    """The delta of the channel at every epsilon, under the observed law and those that the table does not refute."""
+    plan: ChannelFit = owner.fitted
     counts = {secret: plan.column.counts[secret] for secret in plan.secrets}
     points = []
     for belief, confidence in (("empirical", None), ("population", CONFIDENCE)):
@@ -109,4 +69,4 @@ def channel_profile_of(self: LevelPlan, epsilons: Iterable[float] | None = None,
                     upper=found.upper,
                 )
             )
-    return as_points(points, ProfilePoint, self.library)
+    return as_points(points, ProfilePoint, owner.library)

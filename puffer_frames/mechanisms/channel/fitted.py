@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import NoneType
-from typing import cast
+from typing import Self, cast
 
 from puffer_frames.errors import ArgumentError, NoNoiseNeededError
 from puffer_frames.frames.roles import Roles
@@ -25,7 +25,8 @@ from puffer_frames.mechanisms.channel.column import (
 )
 from puffer_frames.mechanisms.channel.measure import largest_loss, measured_loss
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.request import Request, protected_rows
+from puffer_frames.mechanisms.request import Request
+from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs, named_secrets
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, NumberChannel
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.priors.apart import by_column, pairs_within
@@ -47,61 +48,6 @@ _NOTHING = 1e-12
 """Rows that are changed, as a share of all, where a channel is not needed."""
 
 
-def channel_of(request: Request, table: Table, /) -> Channel | None:
-    """The channel that a request is for: one that was asked for, or by default that of a column of labels.
-
-    Raises
-    ------
-    ArgumentError
-        For several public columns, and for what belongs to noise.
-    """
-    labels = [name for name in request.public if table.kind_of(name) == "labels"]
-    asked = request.mechanism
-    options = asked if isinstance(asked, Channel) else Channel() if labels and asked == "auto" else None
-    if options is None:
-        _refuse_levels(request)
-        return None
-    if len(request.public) > 1 and asked == "auto":
-        return None
-    several = len(request.public) > 1
-    if several and any(table.kind_of(name) == "numbers" for name in request.public):
-        raise ArgumentError(
-            "public",
-            rule="one column, or several of labels, where they are released through a channel",
-            got=f"{len(request.public)} with numbers among them",
-            hint="Leave mechanism out: numbers have noise, and labels beside them randomised response.",
-        )
-    for name, default, given in (
-        ("merge_rare", None, request.merge_rare if several else None),
-        ("nulls", "raise", request.nulls if several and request.nulls == "level" else "raise"),
-        ("given", (), request.given_columns),
-        ("unit", None, request.unit),
-        ("releases", 1, request.repeats.releases),
-        ("theorem", "auto", request.theorem),
-        ("calibration", "exact", request.calibration),
-        ("noise", "laplace", request.noise.title.lower()),
-        ("components", None, request.components),
-    ):
-        if given != default:
-            what = " of several columns" if name in ("merge_rare", "nulls") else ", which adds no noise"
-            raise ArgumentError(name, rule=f"left out for a channel{what}", got=repr(given), hint="Leave it out.")
-    return options
-
-
-def _refuse_levels(request: Request) -> None:
-    """What only a channel knows of."""
-    given = [("merge_rare", request.merge_rare), ("nulls", "level" if request.nulls == "level" else None)]
-    given.append(("domain", "a list of levels" if request.declared else None))
-    for name, value in given:
-        if value is not None:
-            raise ArgumentError(
-                name,
-                rule="given with a channel" if name != "domain" else "(low, high) beside noise",
-                got=str(value),
-                hint='Write mechanism="channel".',
-            )
-
-
 def roles_of(roles: Roles, table: Table, /) -> Roles:
     """The roles, with the public columns as ones of labels where they are."""
     coded = tuple(name for name in roles.public if table.kind_of(name) != "numbers")
@@ -117,12 +63,12 @@ class Seen:
     found: LevelCounts | Summary
 
     @classmethod
-    def of(cls, rows: CompleteRows, request: Request, roles: Roles, /) -> Seen:
-        """Count the rows."""
+    def of(cls, rows: CompleteRows, request: Request, /, *, coded: bool) -> Seen:
+        """Count the rows by level, or by number."""
         name = request.public[0]
         if len(request.public) > 1:
             return cls(found=joint_levels(rows.level_counts(name), own=len(request.secret)))
-        return cls(found=rows.level_counts(name) if roles.coded else rows.summaries(request.domain)[name])
+        return cls(found=rows.level_counts(name) if coded else rows.summaries(request.domain)[name])
 
     def protected(self, request: Request, /) -> Seen:
         """By what is protected: the joint value of the secret columns, or the values of each by itself."""
@@ -140,6 +86,10 @@ class Seen:
         if not whole or not all(end.is_integer() for end in ends):
             return request
         return replace(request, domain={}, declared={name: tuple(map(int, ends))})
+
+    def checksum(self) -> str:
+        """Equal for frames with the same rows in any order."""
+        return self.found.checksum()
 
     def column(self, request: Request, options: Channel, /) -> InputColumn:
         """The inputs of the channel."""
@@ -204,7 +154,7 @@ def _numbers(declared: Sequence[object] | None) -> list[float] | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChannelPlan:
+class ChannelFit(SecretsOfPairs):
     """What is to be released, through which channel, and why. It holds exact statistics of every secret."""
 
     request: Request
@@ -222,7 +172,7 @@ class ChannelPlan:
     """The loss under every law of these levels that the table does not refute at 95 %."""
 
     @classmethod
-    def of(cls, request: Request, options: Channel, seen: Seen, /) -> ChannelPlan:
+    def of(cls, request: Request, options: Channel, seen: Seen, /) -> Self:
         """The plan for a table.
 
         Raises
@@ -238,7 +188,7 @@ class ChannelPlan:
         else:
             pairs = check_pairs(request.pairs, list(column.counts), nulls=request.nulls)
         rows = {secret: int(counts.sum()) for secret, counts in column.counts.items()}
-        named = list(rows) if pairs == "all" else list(dict.fromkeys(s for pair in pairs for s in pair))
+        named = named_secrets(pairs, rows)
         beliefs = adversaries(request.beliefs, column, options, secrets=named)
         channel = find(
             tuple(laws for each in beliefs.values() for laws in each.laws),
@@ -278,16 +228,6 @@ class ChannelPlan:
     def name(self) -> str:
         """Name of the public column, or of several."""
         return ", ".join(self.request.public)
-
-    @property
-    def secrets(self) -> tuple[Secret, ...]:
-        """The values of the secret that the pairs name."""
-        rows, pairs = self.rows_per_secret, self.pairs
-        return tuple(rows) if pairs == "all" else tuple(dict.fromkeys(secret for pair in pairs for secret in pair))
-
-    def protected_rows(self, rows: Mapping[Secret, int], /) -> dict[Secret, int]:
-        """Of the rows of each secret those of each that the pairs name, or of each column and value of it."""
-        return protected_rows(rows, self.request, named=self.secrets)
 
     @property
     def radius(self) -> str | None:

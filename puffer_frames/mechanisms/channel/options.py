@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any, Literal, TypeAlias, cast
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
+from puffer_frames.mechanisms.arguments import Options
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.numbers.arguments import as_float, check_flag
 from puffer_frames.priors.level_counts import Level
@@ -23,7 +24,7 @@ PreserveWord: TypeAlias = Literal["mean", "marginal"]
 
 @short_traceback
 @dataclass(frozen=True, kw_only=True)
-class Channel:
+class Channel(Options):
     r"""A random output for each input, with the least expected error that the guarantee allows.
 
     Parameters

@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from puffer_frames.loss.outcome import measured_text
-from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelPlan
+from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
 from puffer_frames.mechanisms.channel.options import label_text
-from puffer_frames.numbers.presentation import Rows, lower_text, odds_text, pairs_text, plain, shown_names, upper_text
+from puffer_frames.mechanisms.figures import ColumnError, PlanFigures, loss_bars, loss_of
+from puffer_frames.mechanisms.seam import Compared
+from puffer_frames.numbers.presentation import (
+    Rows,
+    at_most,
+    lower_text,
+    odds_text,
+    pairs_text,
+    plain,
+    upper_text,
+)
+from puffer_frames.numbers.svg import bars, matrix
 from puffer_frames.priors.level_counts import Level
 
 _SHOWN = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """Errors of noise with the same guarantee for the observed laws alone."""
-
-    noise: float
-    """Mean absolute noise."""
-    remap: float
-    """Mean absolute error after the posterior median."""
-
-
-def channel_title(plan: ChannelPlan, /) -> str:
-    """The first line."""
-    target = plan.request.target
-    delta = "pure" if target.delta == 0 else f"delta = {plain(target.delta)}"
-    columns = f"release {shown_names(plan.request.public)}, hide {shown_names(plan.request.secret)}"
-    return f"Plan: {columns}; epsilon = {plain(target.epsilon)}, {delta}"
-
-
-def channel_rows(plan: ChannelPlan, compared: Compared | None, /) -> Rows:
+def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
     """Labels and texts, in order."""
     target, channel = plan.request.target, plan.channel
     rows = [
@@ -63,12 +55,12 @@ def channel_rows(plan: ChannelPlan, compared: Compared | None, /) -> Rows:
     return rows
 
 
-def _released(plan: ChannelPlan) -> str:
+def _released(plan: ChannelFit) -> str:
     several = len(plan.request.public) > 1
     return "the released values of one row together" if several else "one released value"
 
 
-def _bound(plan: ChannelPlan) -> str:
+def _bound(plan: ChannelFit) -> str:
     if plan.column.is_partial:
         return "what a mechanism with other rows of labels might reach is not known"
     if plan.column.in_cells:
@@ -79,7 +71,7 @@ def _bound(plan: ChannelPlan) -> str:
     return f"no mechanism with this guarantee that sees {seen} alone{released} is below {bound}"
 
 
-def _mechanism(plan: ChannelPlan) -> str:
+def _mechanism(plan: ChannelFit) -> str:
     inputs, outputs = len(plan.channel.inputs), len(plan.channel.outputs)
     what = "cells of values" if plan.column.in_cells else "levels"
     of = "of the medians " if plan.column.in_cells else ""
@@ -87,7 +79,7 @@ def _mechanism(plan: ChannelPlan) -> str:
     return f"channel from a linear program: {inputs} {what} to {outputs}{kept[plan.options.preserve]}"
 
 
-def _withstood(plan: ChannelPlan) -> str:
+def _withstood(plan: ChannelFit) -> str:
     parts = [] if plan.radius is None else [f"wrong values in {plan.radius}"]
     if plan.options.cap is not None:
         parts.append(f"any law at all, with a loss of at most {plain(plan.options.cap)}")
@@ -96,7 +88,7 @@ def _withstood(plan: ChannelPlan) -> str:
     return "; ".join(parts) or "any law at all, with the loss that was asked for"
 
 
-def _unit(plan: ChannelPlan) -> str:
+def _unit(plan: ChannelFit) -> str:
     cost = plan.options.cost
     if not isinstance(cost, str):
         return "mean of the given cost"
@@ -105,7 +97,7 @@ def _unit(plan: ChannelPlan) -> str:
     return "mean absolute error" if plan.column.edges is not None and cost != "change" else "share of changed values"
 
 
-def _losses(plan: ChannelPlan) -> str:
+def _losses(plan: ChannelFit) -> str:
     delta = plan.request.target.delta
     pure = plan.largest_loss
     largest = "no bound" if pure == math.inf else f"pure loss at most {upper_text(pure)}"
@@ -116,13 +108,13 @@ def _losses(plan: ChannelPlan) -> str:
     )
 
 
-def _rows_text(plan: ChannelPlan) -> str:
+def _rows_text(plan: ChannelFit) -> str:
     listed = list(plan.rows_per_secret.items())
     texts = [f"{secret!r} {rows:,}" for secret, rows in listed[:_SHOWN]]
     return ", ".join(texts) + (f" and {len(listed) - _SHOWN} more secrets" if len(listed) > _SHOWN else "")
 
 
-def _levels_text(plan: ChannelPlan) -> str:
+def _levels_text(plan: ChannelFit) -> str:
     levels = [_level_text(level) for level in plan.channel.outputs]
     more = f" and {len(levels) - _SHOWN} more" if len(levels) > _SHOWN else ""
     source = "declared" if plan.column.public else "learned from the table"
@@ -133,3 +125,35 @@ def _level_text(level: Level) -> str:
     if isinstance(level, tuple):
         return f"({', '.join(map(_level_text, level))})"
     return label_text(level) if isinstance(level, (str, type(None))) else f"{level:g}"
+
+
+def channel_figures(plan: ChannelFit, /) -> PlanFigures:
+    """Those of the plan of a channel."""
+    channel, delta = plan.channel, plan.request.target.delta
+    losses = [
+        ("the observed law", *loss_of(plan.observed, delta=delta)),
+        (f"every law that the table does not refute at {100 * CONFIDENCE:g} %", *loss_of(plan.population, delta=delta)),
+    ]
+    if not delta:
+        losses.append(("any law of these levels", *at_most(plan.largest_loss)))
+    error = ColumnError(name=plan.name, error=channel.expected_error, constant=channel.constant_error, spread=None)
+    what = "the released values of one row together" if len(plan.request.public) > 1 else "one released value"
+    return PlanFigures(whom="of one record", what=what, errors=(error,), losses=tuple(losses))
+
+
+def channel_pictures(plan: ChannelFit, /) -> list[str]:
+    """The channel as a matrix, its error beside that of a constant, and its loss per law."""
+    channel, target = plan.channel, plan.request.target
+    errors = [("error", channel.expected_error), ("one constant", channel.constant_error)]
+    if channel.lower_bound > 0:
+        errors = [("bound", channel.lower_bound), *errors]
+    pure = not target.delta
+    losses = {
+        "observed law": plan.observed.pure_loss.upper if pure else plan.observed.hockey_stick.upper,
+        "population 95 %": plan.population.pure_loss.upper if pure else plan.population.hockey_stick.upper,
+    }
+    return [
+        matrix(channel.matrix, title="Probability of each output", said="a row per level, a column per released level"),
+        bars([(name, number, f"{number:.4g}") for name, number in errors], title="Mean error"),
+        loss_bars(losses | ({"any law": plan.largest_loss} if pure else {}), target.delta, target.epsilon),
+    ]

@@ -9,12 +9,12 @@ import numpy as np
 from puffer_frames.errors import CalibrationError, WideNoiseWarning, warn
 from puffer_frames.mechanisms.channel.best import empirical_laws, find
 from puffer_frames.mechanisms.channel.column import in_cells
-from puffer_frames.mechanisms.channel.fitted import ChannelPlan
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.noise.figures import plan_figures
-from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.text import constant_share, spread_of
 from puffer_frames.noise.laplace import Laplace
+from puffer_frames.scales.cautions import LARGER, warn_of_useless
 from puffer_frames.scales.columns import ANY_LAW
 from puffer_frames.scales.strata import StrataChoices
 
@@ -25,7 +25,7 @@ _FEWEST, _HALF = 50, 0.5
 _NEARLY = 0.99
 
 
-def warn_of_wide_noise(plan: Plan, /) -> None:
+def warn_of_wide_noise(plan: NoiseFit, /) -> None:
     """Warn of columns that a constant is nearer to, and of noise that a fitted model, or its mechanism, makes wide."""
     figures = plan_figures(plan).errors
     # what replaces noisy values is never further off than a constant: a remap that is nearly one is of no use, too
@@ -34,7 +34,7 @@ def warn_of_wide_noise(plan: Plan, /) -> None:
     useless += [name for name, share in plan.changed.items() if share > constant_share(plan, name)]
     several = len(plan.choices) > 1
     if useless:
-        _warn_of_useless(useless, hint=_FEWER if several else _ANOTHER if _has_one_draw(plan) else _LARGER)
+        warn_of_useless(useless, hint=_FEWER if several else _ANOTHER if _has_one_draw(plan) else LARGER)
     elif not several and _is_default(plan) and _is_beaten(plan):
         warn(
             WideNoiseWarning(
@@ -62,7 +62,7 @@ def warn_of_wide_noise(plan: Plan, /) -> None:
         )
 
 
-def _warn_of_strata(plan: Plan, strata: StrataChoices, names: Sequence[str]) -> None:
+def _warn_of_strata(plan: NoiseFit, strata: StrataChoices, names: Sequence[str]) -> None:
     """Warn of columns that a constant is nearer to in some strata."""
     for name in names:
         useless = 0
@@ -84,38 +84,19 @@ def _warn_of_strata(plan: Plan, strata: StrataChoices, names: Sequence[str]) -> 
             )
 
 
-def warn_of_useless_channel(plan: ChannelPlan, /) -> None:
-    """Warn of labels that are hardly nearer to the values than one constant."""
-    if plan.channel.expected_error >= _NEARLY * plan.channel.constant_error:
-        _warn_of_useless(plan.request.public, hint=_LARGER)
-
-
-_LARGER = "Ask for a larger epsilon, or leave the column out."
 _FEWER = (
     "Release fewer columns together, ask for a larger epsilon, or leave these columns out; the plan has each error."
 )
 _ANOTHER = 'Say mechanism="channel", whose error is never larger, ask for a larger epsilon, or leave the column out.'
 
 
-def _warn_of_useless(columns: list[str] | tuple[str, ...], *, hint: str) -> None:
-    warn(
-        WideNoiseWarning(
-            columns,
-            rule="the error of {columns} must be clearly smaller than that of a constant for releases to be of use",
-            got="one that is larger, or hardly smaller: the median, or the most frequent label, does about as well",
-            hint=hint,
-            reason="constant",
-        )
-    )
-
-
-def _has_one_draw(plan: Plan) -> bool:
+def _has_one_draw(plan: NoiseFit) -> bool:
     """Whether a channel may take the place of the noise."""
     request = plan.request
     return request.unit is None and request.given is None and request.repeats.releases == 1
 
 
-def _is_default(plan: Plan) -> bool:
+def _is_default(plan: NoiseFit) -> bool:
     """Whether the mechanism was left to the package, and the belief of the noise is one that a channel covers."""
     request = plan.request
     chosen = request.mechanism == "auto" and request.theorem == "auto" and request.noise == Laplace()
@@ -123,7 +104,7 @@ def _is_default(plan: Plan) -> bool:
     return _has_one_draw(plan) and chosen and observed and request.calibration == "exact" and plan.rows >= _FEWEST
 
 
-def _is_beaten(plan: Plan) -> bool:
+def _is_beaten(plan: NoiseFit) -> bool:
     """Whether a channel of a few cells has a smaller error and a stronger guarantee; then a finer one has, too."""
     (figures,), (summary,) = plan_figures(plan).errors, plan.summaries.values()
     if figures.error <= _HALF * figures.constant:

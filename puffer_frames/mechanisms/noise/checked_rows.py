@@ -13,32 +13,31 @@ from puffer_frames.errors import PufferError
 from puffer_frames.frames.summary import sorted_levels
 from puffer_frames.loss.engine import Laws, belief_loss
 from puffer_frames.mechanisms.batch_report import (
-    ABSENT,
     BEYOND,
-    CLIPPED,
     RECALIBRATE,
     REFUSED,
     WITHIN,
     Finding,
+    beyond,
+    drift_finding,
     figure_of,
     finding,
+    rows_found,
 )
 from puffer_frames.mechanisms.noise.drift import measure_rows, of_one_copy, target_of
-from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
-from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.prior import Secret, middles
+from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Counts, Summary
 from puffer_frames.scales.beliefs import learn
 from puffer_frames.scales.choice import Choice, measure
-from puffer_frames.scales.distances import chance_bound, ks_distance
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import OtherTable
 
 
-def findings_of(plan: Plan, seen: RowsSeen, raw: Mapping[str, Summary], /) -> list[Finding]:
+def findings_of(plan: NoiseFit, seen: RowsSeen, raw: Mapping[str, Summary], /) -> list[Finding]:
     """What there is to say of rows that were counted as those of the plan.
 
     Parameters
@@ -58,14 +57,14 @@ def findings_of(plan: Plan, seen: RowsSeen, raw: Mapping[str, Summary], /) -> li
     return [*found, *_drift(plan, whole), *_beyond(plan, raw)]
 
 
-def _whole(plan: Plan, seen: RowsSeen) -> RowsSeen:
+def _whole(plan: NoiseFit, seen: RowsSeen) -> RowsSeen:
     """All rows, by what is protected."""
     if plan.request.given is not None:
         seen = RowsSeen.merged(list(seen.by_stratum(len(plan.request.secret)).values()))
     return seen.protected(plan.request)
 
 
-def _new_secrets(plan: Plan, seen: RowsSeen) -> Iterator[Finding]:
+def _new_secrets(plan: NoiseFit, seen: RowsSeen) -> Iterator[Finding]:
     rows = seen.rows_of_secrets(len(plan.request.secret), given=plan.request.given is not None)
     if plan.request.apart:
         groups = by_column(rows, plan.request.secret)
@@ -76,7 +75,7 @@ def _new_secrets(plan: Plan, seen: RowsSeen) -> Iterator[Finding]:
             yield finding("new secret", column, secret, number, verdict=REFUSED)
 
 
-def _new_strata(plan: Plan, seen: RowsSeen) -> Iterator[Finding]:
+def _new_strata(plan: NoiseFit, seen: RowsSeen) -> Iterator[Finding]:
     if plan.strata is None:
         return
     parts = seen.by_stratum(len(plan.request.secret))
@@ -86,7 +85,7 @@ def _new_strata(plan: Plan, seen: RowsSeen) -> Iterator[Finding]:
         yield finding("new stratum", column, f"{len(new)} strata", sum(new.values()), verdict=REFUSED)
 
 
-def _new_levels(plan: Plan, seen: RowsSeen) -> Iterator[Finding]:
+def _new_levels(plan: NoiseFit, seen: RowsSeen) -> Iterator[Finding]:
     if seen.joint is None:
         return
     for name, known in plan.levels.items():
@@ -98,14 +97,7 @@ def _new_levels(plan: Plan, seen: RowsSeen) -> Iterator[Finding]:
             yield finding("new level", name, f"{len(new)} levels", rows, verdict=REFUSED)
 
 
-def rows_found(column: str, known: Mapping[Secret, int], found: Mapping[Secret, int], /) -> Iterator[Finding]:
-    """Rows of each secret of a plan."""
-    for secret, rows in known.items():
-        here = found.get(secret, 0)
-        yield finding("rows", column, secret, here, limit=rows, verdict="" if here else ABSENT)
-
-
-def _losses(plan: Plan, batch: Batch) -> Iterator[Finding]:
+def _losses(plan: NoiseFit, batch: Batch) -> Iterator[Finding]:
     """Under the frequencies of the rows themselves, which decide: of each column, or of whole rows."""
     target, columns = target_of(plan), list(plan.choices)
     of_rows = plan.is_joint or bool(plan.levels)
@@ -122,7 +114,7 @@ def _losses(plan: Plan, batch: Batch) -> Iterator[Finding]:
         yield finding("range", name, "", math.nan, verdict=RECALIBRATE)
 
 
-def _other_beliefs(plan: Plan, whole: RowsSeen) -> Iterator[Finding]:
+def _other_beliefs(plan: NoiseFit, whole: RowsSeen) -> Iterator[Finding]:
     """Under the other beliefs of a plan of one column, learned from these rows."""
     if len(plan.choices) > 1 or plan.strata is not None or whole.joint is not None:
         return
@@ -144,7 +136,7 @@ def _other_beliefs(plan: Plan, whole: RowsSeen) -> Iterator[Finding]:
 
 
 def _learned_anew(
-    plan: Plan, choice: Choice, counts: Mapping[Secret, Counts], radius: float
+    plan: NoiseFit, choice: Choice, counts: Mapping[Secret, Counts], radius: float
 ) -> Iterator[tuple[str, Laws | Sequence[Laws]]]:
     """The beliefs that these rows give under the names of the plan's; none of side knowledge and other tables."""
     if "fitted" in choice.beliefs:
@@ -159,7 +151,7 @@ def _learned_anew(
             yield name, learned.laws(counts, bounds=choice.bounds, radius=radius)
 
 
-def _drift(plan: Plan, whole: RowsSeen) -> Iterator[Finding]:
+def _drift(plan: NoiseFit, whole: RowsSeen) -> Iterator[Finding]:
     """How far the law of each column given each secret is from that of the plan."""
     for name, choice in plan.choices.items():
         if name in plan.levels and whole.joint is None:
@@ -180,24 +172,6 @@ def _drift(plan: Plan, whole: RowsSeen) -> Iterator[Finding]:
             yield drift_finding(name, secret, known, found, radius=radius, secrets=len(choice.empirical))
 
 
-def drift_finding(
-    name: str,
-    secret: Secret,
-    known: Counts,
-    found: Counts,
-    /,
-    *,
-    secrets: int,
-    radius: tuple[float, float] = (0.0, 0.0),
-    apart: float = 0.0,
-) -> Finding:
-    """The distance of two samples, of which a share may be elsewhere, and what of it may be chance."""
-    distance = max(0.0, ks_distance(known, found, radius=radius) - apart)
-    bound = chance_bound(int(known[1].sum()), int(found[1].sum()), secrets=secrets)
-    verdict = WITHIN if distance <= bound else BEYOND
-    return finding("drift", name, secret, distance, limit=bound, verdict=verdict)
-
-
 def _on_one_order(
     levels: Sequence[Any], known: Counts, joint: JointCounts, name: str, secret: Secret
 ) -> tuple[Counts, Counts]:
@@ -216,19 +190,8 @@ def _on_one_order(
     return (order, before), (order, after)
 
 
-def _beyond(plan: Plan, raw: Mapping[str, Summary]) -> Iterator[Finding]:
+def _beyond(plan: NoiseFit, raw: Mapping[str, Summary]) -> Iterator[Finding]:
     for name, summary in raw.items():
         bounds = plan.choices[name].bounds
         if bounds is not None:
             yield beyond(name, summary, bounds, public=name in plan.request.domain, clips=name in plan.clipped)
-
-
-def beyond(name: str, summary: Summary, bounds: Bounds, /, *, public: bool, clips: bool) -> Finding:
-    """Rows whose value is beyond the domain, or the range of the plan."""
-    rows = 0
-    for values, often in summary.counts.values():
-        centres = middles(values, summary.radius)
-        outside = (centres + summary.radius < bounds[0]) | (centres - summary.radius > bounds[1])
-        rows += int(often[outside].sum())
-    what = "beyond the domain" if public else "beyond the range"
-    return finding(what, name, "", rows, verdict=CLIPPED if rows and clips else "")

@@ -3,51 +3,30 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
-from typing import Any, cast
 
 import numpy as np
 
-from puffer_frames.errors import PufferError
-from puffer_frames.frames.roles import Roles
-from puffer_frames.mechanisms.channel.fitted import ChannelPlan
-from puffer_frames.mechanisms.checks import check_mechanism, check_merge
+from puffer_frames.mechanisms.file_checks import check_request, check_secrets, require
 from puffer_frames.mechanisms.noise.drift import target_of
-from puffer_frames.mechanisms.noise.fitted import Plan
-from puffer_frames.mechanisms.request import Request, can_compose, check_given, check_repeats, is_coupled
-from puffer_frames.noise.postprocessing import Replacement, check_bounds
-from puffer_frames.numbers.arguments import check_count, check_word
-from puffer_frames.numbers.records import refused
-from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, check_theorem
-from puffer_frames.priors.apart import pairs_within
-from puffer_frames.priors.joint_counts import JointCounts
-from puffer_frames.priors.level_counts import LevelCounts
-from puffer_frames.priors.pairs import check_pairs
-from puffer_frames.priors.prior import Secret
-from puffer_frames.scales.beliefs import ONLY, WORDS, check_components, words_of
-from puffer_frames.scales.choice import Choice, check_calibration
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
+from puffer_frames.mechanisms.request import Request, is_coupled
+from puffer_frames.noise.postprocessing import Replacement
+from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT
+from puffer_frames.scales.beliefs import words_of
+from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.joint.beliefs import joint_words
-from puffer_frames.scales.joint.columns import check_weights
 from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.remap import Remap
-from puffer_frames.scales.repeats import MOST_REPEATS
 from puffer_frames.scales.strata import StrataChoices, largest
 
 _RANGED = ("any prior on the domain", "any prior within the observed range", "any prior on the levels of the table")
 """The beliefs of columns with noise for their ranges."""
 _NEAR = 1e-9
 """What rounding may change of a number that is computed anew."""
-_CHECKSUM = re.compile(r"(?:[0-9a-f]{64})+")
 
 
-def check_checksum(checksum: str, /) -> None:
-    """Raise PlanFileError for what is no checksum of counts."""
-    require(_CHECKSUM.fullmatch(checksum) is not None, "a checksum that is none")
-
-
-def check_plan(plan: Plan, /) -> None:
+def check_plan(plan: NoiseFit, /) -> None:
     """Raise PlanFileError unless the parts of a plan of noise agree."""
     request = plan.request
     check_request(request)
@@ -77,77 +56,7 @@ def check_plan(plan: Plan, /) -> None:
         _check_strata(plan, plan.strata)
 
 
-def check_request(request: Request, /) -> None:
-    """As when it was made; raises PlanFileError."""
-    tried(lambda: _check_words(request), "a request that is none")
-    require(request.noise.scale == 1.0, "a noise that has a scale already")
-    require((request.given is None) == (not request.given_columns), "given columns without their options")
-    merged = request.given is not None and request.given.merge
-    require(not request.merged or merged, "strata that are merged without a word")
-    require(all(len(z) == len(request.given_columns) for z in request.merged), "merged strata of other columns")
-    require(set(request.labels) <= set(request.public), "columns of labels that are not released")
-    require(set(request.declared) <= set(request.public), "levels of columns that are not released")
-    known = (Mapping, LearnedBelief, LevelCounts, JointCounts)
-    require(bool(request.beliefs), "no belief")
-    for entry in request.beliefs:
-        require(entry in WORDS if isinstance(entry, str) else isinstance(entry, known), "a belief that is none")
-    require(any(entry != ONLY for entry in request.beliefs), "no belief")
-    repeats, unit = request.repeats, request.unit
-    assumed = "" if unit is None else unit.rows
-    require(repeats.assumed == assumed, "another assumption about the rows of a unit")
-    ranged = request.theorem == BOUNDED.name and request.calibration == "theorem"
-    require(assumed != "any" or ranged, "rows of a unit that may be anything beside another theorem")
-    require(unit is not None or repeats.rows == 1, "rows of a unit without a unit")
-    require(not repeats.composed or can_compose(request, repeats), "rows of a unit whose loss is not known together")
-    require(unit is None or unit.most in (None, repeats.rows), "another number of rows of a unit")
-
-
-def _check_words(request: Request) -> None:
-    target = Target.of(request.target.epsilon, request.target.delta)
-    request.noise.check(target)
-    check_mechanism(request.mechanism)
-    check_theorem(request.theorem, noise=request.noise)
-    check_calibration(request.calibration)
-    check_components(request.components, theorem="gmm")
-    check_word(request.nulls, "nulls", ("raise", "drop", "level"))
-    domain: dict[Any, Any] = dict(request.domain)
-    check_bounds(domain, role="domain", columns=request.public, finite=True)
-    check_weights(request.weights or None, columns=request.public)
-    check_merge(request.merge_rare)
-    for count in (request.repeats.rows, request.repeats.releases):
-        check_count(count, "releases", at_least=1, at_most=MOST_REPEATS)
-    request.repeats.factor(request.noise)
-    check_given(request)
-    check_repeats(request)
-    roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
-    roles.check_names((*request.secret, *request.public, *request.given_columns))
-
-
-def check_secrets(plan: Plan | ChannelPlan, /) -> None:
-    """Secrets are values of a column, tuples of those of several, or of each by itself a tuple of column and value."""
-    request, rows, pairs = plan.request, plan.rows_per_secret, plan.pairs
-    require(all(count >= 1 for count in rows.values()), "a secret without rows")
-    several = len(request.secret)
-    parts = 2 if request.apart else several
-    shaped = all((len(secret) if isinstance(secret, tuple) else 1) == parts for secret in rows)
-    require(shaped and (several > 1 or not request.apart), "secrets of another number of columns")
-    if request.apart:
-        columns = dict.fromkeys(request.secret, 0)
-        for key, count in rows.items():
-            column = cast(tuple[Any, ...], key)[0]
-            require(column in columns, "secrets of another column")
-            columns[column] += count
-        require(set(columns.values()) == {plan.rows}, "rows that do not add up")
-        groups: dict[Secret, list[Secret]] = {key: [] for key in rows}
-        tried(lambda: require(pairs_within(groups) == pairs, "pairs that are none"), "pairs that are none")
-        require(request.pairs == "all", "other pairs than were asked for")
-        return
-    require(sum(rows.values()) == plan.rows, "rows that do not add up")
-    tried(lambda: require(check_pairs(pairs, list(rows)) == pairs, "pairs that are none"), "pairs that are none")
-    require(request.pairs == pairs, "other pairs than were asked for")
-
-
-def _check_choice(choice: Choice, plan: Plan) -> None:
+def _check_choice(choice: Choice, plan: NoiseFit) -> None:
     """A scale, what was measured at it, and the beliefs that were asked for."""
     needs, asked, delta = choice.scale_per_belief, target_of(plan), plan.request.target.delta
     if len(plan.choices) > 1 and not choice.theorem.whole_rows:
@@ -170,7 +79,7 @@ def _check_choice(choice: Choice, plan: Plan) -> None:
     require(choice.learned == learned, "beliefs that were not asked for")
 
 
-def _asked(choice: Choice, plan: Plan) -> tuple[dict[str, str], tuple[LearnedBelief, ...]]:
+def _asked(choice: Choice, plan: NoiseFit) -> tuple[dict[str, str], tuple[LearnedBelief, ...]]:
     """The words of the beliefs of a choice, and those that are wider than one law or of another table."""
     request, theorem = plan.request, choice.theorem
     learned = tuple(entry for entry in request.beliefs if isinstance(entry, LearnedBelief))
@@ -197,7 +106,7 @@ def _check_joint(choices: Mapping[str, Choice], request: Request) -> None:
         require(one.remarks <= ({"by delta"} if request.target.delta else set()), "another remark")
 
 
-def _check_bounds(name: str, choice: Choice, plan: Plan) -> None:
+def _check_bounds(name: str, choice: Choice, plan: NoiseFit) -> None:
     """The domain, and what values are clipped to."""
     bounds = choice.bounds
     require(bounds is not None and -math.inf < bounds[0] <= bounds[1] < math.inf, "bounds that are none")
@@ -224,7 +133,7 @@ def _check_bounds(name: str, choice: Choice, plan: Plan) -> None:
         require(inside or name in plan.levels, "observed values beyond the bounds")
 
 
-def _check_remaps(plan: Plan) -> None:
+def _check_remaps(plan: NoiseFit) -> None:
     noisy = {name for name, scale in plan.scales.items() if scale}
     wanted = noisy if plan.request.mechanism == "remap" else set()
     require(set(plan.remaps) == wanted, "other columns whose noisy values are replaced")
@@ -247,7 +156,7 @@ def _is_step(step: Replacement) -> bool:
     return shaped and finite and bool((np.diff(values) > 0).all() and (np.diff(thresholds) >= 0).all())
 
 
-def _check_strata(plan: Plan, strata: StrataChoices) -> None:
+def _check_strata(plan: NoiseFit, strata: StrataChoices) -> None:
     request = plan.request
     assert request.given is not None
     require(strata.given == request.given_columns, "strata of other columns")
@@ -295,7 +204,7 @@ def _check_strata(plan: Plan, strata: StrataChoices) -> None:
         _check_ranges(plan.choices, plan)
 
 
-def _check_ranges(choices: Mapping[str, Choice], plan: Plan) -> None:
+def _check_ranges(choices: Mapping[str, Choice], plan: NoiseFit) -> None:
     """That noise is enough for the whole range of every column."""
     request, asked = plan.request, target_of(plan).share(len(choices))
     factor = request.repeats.factor(request.noise)
@@ -318,17 +227,3 @@ def _check_ranges(choices: Mapping[str, Choice], plan: Plan) -> None:
 
 def _is_scale(number: float) -> bool:
     return 0 <= number < math.inf
-
-
-def require(good: bool, got: str, /) -> None:
-    """Raise PlanFileError for what is not good."""
-    if not good:
-        raise refused(got)
-
-
-def tried(check: Any, got: str, /) -> None:
-    """Raise PlanFileError where this fails."""
-    try:
-        check()
-    except (PufferError, ArithmeticError, LookupError, TypeError, ValueError):
-        raise refused(got) from None

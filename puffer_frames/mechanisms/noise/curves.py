@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
+from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.table import small_frame
 from puffer_frames.loss.engine import belief_loss
 from puffer_frames.mechanisms.channel.best import empirical_laws, find
 from puffer_frames.mechanisms.channel.column import number_column
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.lean import LAWS
+from puffer_frames.mechanisms.points import NO_BOUND, CurvePoint, ProfilePoint, as_epsilons, as_points, from_file
+from puffer_frames.mechanisms.seam import Owner
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.summary import Summary
@@ -27,99 +27,12 @@ from puffer_frames.scales.search import smallest_of_each
 
 MOST_LEVELS_BOUND = 64
 """Of columns of more different values the bound, a linear program for each epsilon, takes more than seconds."""
-_STEPS = tuple(2.0 ** (k / 2) for k in range(-4, 5))
-NO_BOUND = math.nan
 
 
-class NoisePlan(Protocol):
-    """A plan of noise, as `Calibration` is one."""
-
-    @property
-    def plan(self) -> Plan:
-        """What is to be released."""
-
-    @property
-    def library(self) -> str:
-        """Library of the frame that it was made from."""
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """What a plan from a file lacks."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CurvePoint:
-    """What a release costs at one epsilon."""
-
-    column: str
-    epsilon: float
-    delta: float
-    published_scale: float
-    """What the theorem asks for; not a number where it has no condition."""
-    scale: float
-    """What a plan would use; not a number for a channel."""
-    published_error: float
-    error: float
-    bound: float
-    """No mechanism that sees the value alone has a smaller error; not a number where none is known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfilePoint:
-    """A delta at one epsilon under one belief, from both sides."""
-
-    column: str
-    belief: str
-    covered: bool
-    epsilon: float
-    lower: float
-    upper: float
-
-
-def curve_of(self: NoisePlan, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
-    """Scale and error against epsilon: published, as this plan would use it, and the bound for the value alone.
-
-    Parameters
-    ----------
-    epsilons : iterable of float, optional
-        By default nine from a quarter of the plan's to four times it.
-
-    Returns
-    -------
-    frame
-        Of the library of the frame that the plan was made from, a row per epsilon: "column", "epsilon", "delta" (that
-        of the plan), "published_scale", "scale", "published_error", "error" (with `mechanism="remap"` after it) and
-        "bound": no mechanism that has the guarantee under the observed law, and sees this column's value alone, has a
-        smaller error. Where something is not known it is not a number: the published scale without a condition, the
-        bound of more than 64 different values, or where the observed law is none of the beliefs.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For an epsilon out of range, and none.
-    CalibrationError
-        For several columns, given columns, a plan from a file, and where no scale is found.
-
-    Notes
-    -----
-    It holds exact statistics of the table, as the plan does. **Cost**: a search per epsilon and belief, and for the
-    bound a linear program per epsilon.
-
-    References
-    ----------
-    docs/theory.md, section 16, for the bound.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, puffer_frames
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-    >>> plan.curve([0.2, 0.5])[["published_scale", "scale", "bound"]].round(3).values.tolist()
-    [[5.0, 1.189, 0.216], [2.0, 0.47, 0.055]]
-    """
-    plan = self.plan
-    name, choice = _one_column(self)
+def curve_of(owner: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
+    """Scale and error against epsilon: as `Plan.curve`."""
+    plan: NoiseFit = owner.fitted
+    name, choice = _one_column(owner)
     asked = as_epsilons(epsilons, plan.request.target.epsilon)
     for epsilon in asked:
         plan.request.noise.check(Target.of(epsilon, plan.request.target.delta))
@@ -143,52 +56,13 @@ def curve_of(self: NoisePlan, epsilons: Iterable[float] | None = None, /) -> Nat
                 bound=_bound(plan, name, choice, target),
             )
         )
-    return as_points(points, CurvePoint, self.library)
+    return as_points(points, CurvePoint, owner.library)
 
 
-def profile_of(self: NoisePlan, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
-    """The privacy profile of the scale that is used: the delta at every epsilon, from both sides, per belief.
-
-    Parameters
-    ----------
-    epsilons : iterable of float, optional
-        By default nine from a quarter of the plan's to four times it.
-
-    Returns
-    -------
-    frame
-        Of the library of the frame that the plan was made from, a row per belief and epsilon: "column", "belief" (those
-        of the guarantee, and beside them those of `robustness`), "covered" (whether the guarantee is under it),
-        "epsilon", and "lower" and "upper", between which the smallest delta is: of the pair of secrets and the order
-        with the largest. The upper one holds for the noise on its grid.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-        For an epsilon out of range, and none.
-    CalibrationError
-        For several columns, given columns, and a plan from a file.
-
-    Notes
-    -----
-    It holds exact statistics of the table, as the plan does. **Cost**: a loss per belief and epsilon.
-
-    References
-    ----------
-    docs/theory.md, section 3.
-
-    Examples
-    --------
-    >>> import numpy as np, pandas as pd, puffer_frames
-    >>> rng = np.random.default_rng(0)
-    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
-    >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
-    >>> found = plan.privacy_profile([0.1, 0.5])
-    >>> found[found["belief"] == "empirical"][["epsilon", "upper"]].round(3).values.tolist()
-    [[0.1, 0.06], [0.5, 0.0]]
-    """
-    plan = self.plan
-    name, choice = _one_column(self)
+def profile_of(owner: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
+    """The delta of the scale that is used, at every epsilon: as `Plan.privacy_profile`."""
+    plan: NoiseFit = owner.fitted
+    name, choice = _one_column(owner)
     noise, repeats = plan.request.noise, plan.request.repeats
     asked, factor = as_epsilons(epsilons, plan.request.target.epsilon), repeats.factor(noise)
     used = choice.scale / factor * (1 - 2.0**-50) if factor > 1 else choice.scale
@@ -212,48 +86,25 @@ def profile_of(self: NoisePlan, epsilons: Iterable[float] | None = None, /) -> N
                     upper=upper,
                 )
             )
-    return as_points(points, ProfilePoint, self.library)
+    return as_points(points, ProfilePoint, owner.library)
 
 
-def as_epsilons(given: Iterable[float] | None, own: float) -> list[float]:
-    """Ascending, each once."""
-    if given is None:
-        return [own * step for step in _STEPS]
-    if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
-        raise ArgumentTypeError(
-            "epsilons", rule="several numbers", got=f"a {type(given).__name__}", hint="Write [0.5, 1, 2]."
-        )
-    found = sorted({Target.of(epsilon, 0.0).epsilon for epsilon in given})
-    if not found:
-        raise ArgumentError("epsilons", rule="one number or more", got="none", hint="Leave them out.")
-    return found
-
-
-def _one_column(self: NoisePlan) -> tuple[str, Choice]:
+def _one_column(owner: Owner) -> tuple[str, Choice]:
     """The column of a plan that has its laws; raises CalibrationError."""
-    if self.plan.strata is not None or len(self.plan.choices) > 1:
+    if owner.fitted.strata is not None or len(owner.fitted.choices) > 1:
         raise CalibrationError(
             "the plan",
             rule="one of a single column without given columns, for what it would be at other epsilons",
             got="another one",
             hint="Say puffer_frames.compare(frame, secret=..., public=..., epsilon=[0.5, 1, 2]).",
         )
-    if LAWS in self.left_out:
+    if LAWS in owner.left_out:
         raise from_file(LAWS)
-    return next(iter(self.plan.choices.items()))
+    choices: Mapping[str, Choice] = owner.fitted.choices
+    return next(iter(choices.items()))
 
 
-def from_file(lacks: str, /) -> CalibrationError:
-    """The error for a plan from a file that lacks something."""
-    return CalibrationError(
-        "the plan",
-        rule="one that was made from a table, for other epsilons",
-        got=f"one from a file, without {lacks}",
-        hint="Calibrate the table again with the same request.",
-    )
-
-
-def _scales_at(plan: Plan, choice: Choice, engines: Mapping[str, Any], target: Target) -> tuple[float, float]:
+def _scales_at(plan: NoiseFit, choice: Choice, engines: Mapping[str, Any], target: Target) -> tuple[float, float]:
     """The published scale, and the one that a plan of this request would use."""
     noise, repeats, theorem = plan.request.noise, plan.request.repeats, choice.theorem
     held, factor = repeats.asked(target, noise=noise, columns=1), repeats.factor(noise)
@@ -268,7 +119,7 @@ def _scales_at(plan: Plan, choice: Choice, engines: Mapping[str, Any], target: T
     return math.nan if published is None else times(published, factor), times(scale, factor)
 
 
-def _error(plan: Plan, name: str, scale: float) -> float:
+def _error(plan: NoiseFit, name: str, scale: float) -> float:
     """Mean absolute error at a scale, after the posterior median where the plan has one."""
     if math.isnan(scale) or not scale:
         return scale
@@ -278,7 +129,7 @@ def _error(plan: Plan, name: str, scale: float) -> float:
     return noise.expected_absolute_error
 
 
-def _bound(plan: Plan, name: str, choice: Choice, target: Target) -> float:
+def _bound(plan: NoiseFit, name: str, choice: Choice, target: Target) -> float:
     """The error of the best channel under the observed law, where that is among the beliefs."""
     summary = plan.summaries[name]
     values = {float(value) for own, _ in summary.counts.values() for value in own}
@@ -312,9 +163,3 @@ def _delta(engine: Any, scale: float, epsilon: float, noise: Noise, *, values: i
         return lower, 1.0
     upper = engine.hockey_stick(scale, epsilon=within).bracket.upper / (1.0 - share) ** values
     return lower, min(1.0, upper)
-
-
-def as_points(points: Sequence[Any], kind: type, library: str) -> NativeFrame:
-    """Records of one kind as a frame."""
-    names = [each.name for each in fields(kind)]
-    return small_frame({name: [getattr(point, name) for point in points] for name in names}, library=library)

@@ -12,8 +12,9 @@ import numpy as np
 
 from puffer_frames.frames.strata import unknown_stratum
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.file_checks import agree, is_close
 from puffer_frames.mechanisms.noise.column_choices import larger
-from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.noise.strata_plan import kind_of_stratum
 from puffer_frames.mechanisms.request import Request
@@ -33,13 +34,14 @@ from puffer_frames.scales.drift import Batch, is_within, measure_batch, measure_
 from puffer_frames.scales.joint.columns import bounded_labels
 from puffer_frames.scales.strata import StrataChoices, Stratum
 
+F = TypeVar("F", bound=NoiseFit)
 L = TypeVar("L", Verification, Verification | None)
 _ROUNDING = 1 + 1e-9
 _FIT = 1e-3
 """The moments of a fitted law may differ from those of the rows by this share of the spread of the column."""
 
 
-def measure_rows(plan: Plan, seen: RowsSeen, /) -> Batch:
+def measure_rows(plan: NoiseFit, seen: RowsSeen, /) -> Batch:
     """The loss under the frequencies of rows that were counted as those of the plan.
 
     Raises
@@ -60,19 +62,19 @@ def measure_rows(plan: Plan, seen: RowsSeen, /) -> Batch:
     return Batch.of_strata(found, absent=sum(secret not in present for secret in plan.secrets))
 
 
-def target_of(plan: Plan, /) -> Target:
+def target_of(plan: NoiseFit, /) -> Target:
     """What the noise of one value must meet."""
     request = plan.request
     return request.repeats.asked(request.target, noise=request.noise, columns=len(plan.scales))
 
 
-def of_one_copy(plan: Plan, scales: Mapping[str, float], /) -> dict[str, float]:
+def of_one_copy(plan: NoiseFit, scales: Mapping[str, float], /) -> dict[str, float]:
     """The scales of one noisy copy of a value, where there are several."""
     factor = plan.request.repeats.factor(plan.request.noise)
     return {name: scale / factor * (1 - 2.0**-50) if factor > 1 else scale for name, scale in scales.items()}
 
 
-def measure_part(plan: Plan, seen: RowsSeen, scales: Mapping[str, float], /) -> Batch:
+def measure_part(plan: NoiseFit, seen: RowsSeen, scales: Mapping[str, float], /) -> Batch:
     """The same for all rows or those of a stratum, by what is protected, at the scales that they have."""
     request = plan.request
     factor, used = request.repeats.factor(request.noise), of_one_copy(plan, scales)
@@ -94,7 +96,7 @@ def measure_part(plan: Plan, seen: RowsSeen, scales: Mapping[str, float], /) -> 
     return found.also(_measure_columns(plan, seen, all_scales, target)) if for_ranges else found
 
 
-def _measure_columns(plan: Plan, seen: RowsSeen, scales: Mapping[str, float], target: Target) -> Batch:
+def _measure_columns(plan: NoiseFit, seen: RowsSeen, scales: Mapping[str, float], target: Target) -> Batch:
     """Each column by itself, in cells as narrow as those of the plan."""
     known = {name: choice.empirical.values() for name, choice in plan.choices.items() if name in seen.summaries}
     seen = seen.in_widths({name: 2 * max(prior.radius for prior in priors) for name, priors in known.items()})
@@ -110,11 +112,11 @@ def _measure_columns(plan: Plan, seen: RowsSeen, scales: Mapping[str, float], ta
     )
 
 
-def restated(plan: Plan, /) -> Plan:
+def restated(plan: F, /) -> F:
     """A plan from a file, with what a release states of its scales: computed anew from the counts in the file.
 
     Of strata and of columns whose scales were found together the file holds no whole rows: each column alone loses at
-    most what all do, and `Calibration.release` measures the rows of the plan.
+    most what all do, and `Plan.release` measures the rows of the plan.
 
     Raises
     ------
@@ -131,7 +133,7 @@ def restated(plan: Plan, /) -> Plan:
     return replace(plan, choices=restate(plan))
 
 
-def unproved_beliefs(plan: Plan, seen: RowsSeen, /, *, own_rows: bool) -> tuple[str, ...]:
+def unproved_beliefs(plan: NoiseFit, seen: RowsSeen, /, *, own_rows: bool) -> tuple[str, ...]:
     """Beliefs of a plan from a file under which the loss was not computed again, neither by the file nor by its rows.
 
     Raises
@@ -147,7 +149,7 @@ def unproved_beliefs(plan: Plan, seen: RowsSeen, /, *, own_rows: bool) -> tuple[
     return tuple(name for name in named if name.startswith(("given ", "other table")))
 
 
-def _check_own_rows(plan: Plan, seen: RowsSeen) -> None:
+def _check_own_rows(plan: NoiseFit, seen: RowsSeen) -> None:
     """Raise PlanFileError where a plan from a file says something else than the rows that it was made from."""
     batch, alone = measure_rows(plan, seen), seen.joint is None or plan.is_joint
     for name, found in batch.observed.items():
@@ -169,7 +171,7 @@ def _check_own_rows(plan: Plan, seen: RowsSeen) -> None:
         raise refused("other numbers of rows than its own")
 
 
-def _check_values(plan: Plan, seen: RowsSeen) -> None:
+def _check_values(plan: NoiseFit, seen: RowsSeen) -> None:
     """Raise PlanFileError where a value occurs more or less often than the file says; cells may be wider there."""
     for name, stored in plan.summaries.items():
         found = seen.summaries.get(name)
@@ -184,7 +186,7 @@ def _check_values(plan: Plan, seen: RowsSeen) -> None:
                 raise refused("other values than those of its own rows")
 
 
-def _check_strata(plan: Plan, strata: StrataChoices, parts: Mapping[Stratum, RowsSeen]) -> Mapping[Secret, int]:
+def _check_strata(plan: NoiseFit, strata: StrataChoices, parts: Mapping[Stratum, RowsSeen]) -> Mapping[Secret, int]:
     """Raise PlanFileError for other strata than these; the rows of each secret."""
     whole = RowsSeen.merged(list(parts.values())).protected(plan.request).rows_per_secret
     least, rows = 0 if strata.one_scale else strata.minimum, {}
@@ -199,7 +201,7 @@ def _check_strata(plan: Plan, strata: StrataChoices, parts: Mapping[Stratum, Row
     return whole
 
 
-def _restated_column(plan: Plan) -> dict[str, Choice]:
+def _restated_column(plan: NoiseFit) -> dict[str, Choice]:
     """The only column."""
     request, factor = plan.request, plan.request.repeats.factor(plan.request.noise)
     ((name, choice),) = plan.choices.items()
@@ -227,7 +229,7 @@ def _restated_column(plan: Plan) -> dict[str, Choice]:
     return {name: _agreed(choice, found)}
 
 
-def _restated_ranges(plan: Plan) -> dict[str, Choice]:
+def _restated_ranges(plan: NoiseFit) -> dict[str, Choice]:
     """Several columns, each with noise for its range."""
     request, factor = plan.request, plan.request.repeats.factor(plan.request.noise)
     target, summaries = target_of(plan), plan.summaries
@@ -261,12 +263,12 @@ def _is_refuted(request: Request, summary: Summary) -> bool:
     return not theorem.discrete and any(is_refuted(fitted[s], pair, laws=laws) for s, pair in summary.counts.items())
 
 
-def _needs_none(plan: Plan, choice: Choice) -> bool:
+def _needs_none(plan: NoiseFit, choice: Choice) -> bool:
     """Whether no noise is needed; what one row needs says nothing of a unit whose rows may be anything."""
     return not choice.scale if plan.request.repeats.assumed == "any" else choice.none_needed
 
 
-def _labels_alone(plan: Plan) -> JointCounts:
+def _labels_alone(plan: NoiseFit) -> JointCounts:
     """Rows with the labels of the plan, each column as often as it has them; not side by side as in the table."""
     names = list(plan.levels)
     counts = {}
@@ -302,7 +304,7 @@ def _agreed(stored: Choice, found: Choice) -> Choice:
     same = set(stored.beliefs) == set(found.words) == set(stored.verified)
     same = same and stored.none_needed == found.none_needed and stored.remarks == found.remarks
     same = same and (stored.adds_up == found.adds_up or bool(lacking)) and set(stored.wider) == set(found.wider)
-    if not same or not _is_close(stored.published_scale, found.published_scale):
+    if not same or not is_close(stored.published_scale, found.published_scale):
         raise refused("something else of a scale than what follows from it")
     verified = dict(stored.verified) | {
         name: _restated_loss(stored.verified[name], one) for name, one in found.verified.items()
@@ -335,23 +337,7 @@ def _restated_loss(stored: L, found: L) -> L:
     return stored if all(math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) for one, other in ends) else found
 
 
-def agree(stored: Verification | None, found: Verification | None, /) -> bool:
-    """Whether two measures of one loss agree: each may be what the other one is, up to rounding."""
-    if stored is None or found is None:
-        return stored is found
-    both = all(
-        is_within(one, other, delta=delta) for one, other in ((stored, found), (found, stored)) for delta in (0.0, 1.0)
-    )
-    return both and _is_close(stored.epsilon, found.epsilon)
-
-
-def _is_close(one: float | None, other: float | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return one == other or math.isclose(one, other, rel_tol=_ROUNDING - 1)
-
-
-def _check_each(plan: Plan) -> None:
+def _check_each(plan: NoiseFit) -> None:
     """Raise PlanFileError where a column alone loses more than the file says that all do."""
     for name, levels in plan.levels.items():
         stored = plan.choices[name].observed
@@ -365,7 +351,7 @@ def _check_each(plan: Plan) -> None:
                 raise refused("a scale at which the observed frequencies lose more than the file says")
 
 
-def _least_loss(plan: Plan, name: str, levels: int) -> float:
+def _least_loss(plan: NoiseFit, name: str, levels: int) -> float:
     """The loss of a column of labels by itself, under the observed frequencies."""
     choice, copies = plan.choices[name], plan.request.repeats.factor(plan.request.noise)
     other = math.exp(-copies / choice.scale) if choice.scale else 0.0

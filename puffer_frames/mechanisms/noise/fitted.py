@@ -1,19 +1,21 @@
-"""The plan of a release: from summaries of the table to a scale per column, without seeing a row."""
+"""Noise that was found for a request: from summaries of the table to a scale per column, without seeing a row."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Self
 
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.noise.column_choices import choices_of
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.noise.strata_plan import choose_in_strata
-from puffer_frames.mechanisms.request import Request, protected_rows
+from puffer_frames.mechanisms.request import Request
+from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs, named_secrets
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.randomised import changed_share
-from puffer_frames.papers.catalogue import JOINT
+from puffer_frames.papers.catalogue import JOINT, PUBLISHED_FOR
 from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.pairs import Pairs, check_pairs
@@ -32,7 +34,7 @@ from puffer_frames.scales.strata import StrataChoices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class NoiseFit(SecretsOfPairs):
     """What is to be released, with which noise, and why. It holds exact statistics of every secret."""
 
     request: Request
@@ -52,7 +54,7 @@ class Plan:
     """What noisy values are replaced by, per column with noise; empty unless the request is for it."""
 
     @classmethod
-    def of(cls, request: Request, rows: RowsSeen, /) -> Plan:
+    def of(cls, request: Request, rows: RowsSeen, /) -> Self:
         """The plan for a table of which this was seen.
 
         Raises
@@ -69,7 +71,7 @@ class Plan:
             pairs = pairs_within(groups)
         else:
             pairs = check_pairs(request.pairs, list(counts), nulls=request.nulls)
-        named = _named(pairs, counts)
+        named = named_secrets(pairs, counts)
         strata = None
         if request.given is None:
             choices = choices_of(request, rows.protected(request), pairs=pairs, named=named)
@@ -97,7 +99,7 @@ class Plan:
         )
         return plan.remapped(rows) if request.mechanism == "remap" else plan
 
-    def remapped(self, rows: RowsSeen, /) -> Plan:
+    def remapped(self, rows: RowsSeen, /) -> Self:
         """The same with the posterior median after the noise, for a table of which this was seen."""
         return replace(self, request=replace(self.request, mechanism="remap"), remaps=self._medians(rows.summaries))
 
@@ -112,6 +114,12 @@ class Plan:
     def is_joint(self) -> bool:
         """Whether the scales of several columns were found together, for whole rows."""
         return any(choice.theorem.whole_rows for choice in self.choices.values())
+
+    @property
+    def is_refinable(self) -> bool:
+        """Whether its releases can be refined."""
+        others = self.strata is not None or self.levels or self.remaps
+        return self.request.noise == PUBLISHED_FOR and not others
 
     @property
     def scales(self) -> dict[str, float]:
@@ -159,15 +167,6 @@ class Plan:
         """Bounds to which the values of a column are clipped before the noise: public ones, or those of the table."""
         return {name: c.bounds for name, c in self.choices.items() if c.clips and c.bounds is not None}
 
-    def protected_rows(self, rows: Mapping[Secret, int], /) -> dict[Secret, int]:
-        """Of the rows of each secret those of each that the pairs name, or of each column and value of it."""
-        return protected_rows(rows, self.request, named=self.secrets)
-
-    @property
-    def secrets(self) -> tuple[Secret, ...]:
-        """The values of the secret that the pairs name."""
-        return tuple(_named(self.pairs, self.rows_per_secret))
-
     def noise(self, scale: float, /) -> Noise | None:
         """The noise of a scale; None for none."""
         return self.request.noise.at(scale) if scale else None
@@ -194,7 +193,3 @@ class Plan:
         """The posterior medians of every column with noise."""
         noises = {name: self.noise(scale) for name, scale in self.scales.items()}
         return {name: Remap.pooled(summaries[name], noise) for name, noise in noises.items() if noise is not None}
-
-
-def _named(pairs: Pairs, rows: Mapping[Secret, int]) -> list[Secret]:
-    return list(rows) if pairs == "all" else list(dict.fromkeys(secret for pair in pairs for secret in pair))

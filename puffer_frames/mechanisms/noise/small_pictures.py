@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from puffer_frames.mechanisms.channel.fitted import ChannelPlan
-from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.figures import loss_bars
+from puffer_frames.mechanisms.noise.drawn import NoisyColumn
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.text import spread_of
-from puffer_frames.numbers.presentation import plain, shown, upper_text
-from puffer_frames.numbers.svg import bars, line, matrix
+from puffer_frames.numbers.presentation import shown
+from puffer_frames.numbers.svg import bars, line
 from puffer_frames.scales.choice import Choice
-from puffer_frames.verbs.pictures.drawn import NoisyColumn
 
 _MOST_COLUMNS = 3
 _POINTS = 121
 _LAWS = {"population": "population 95 %", "any law": "any law"}
 
 
-def plan_pictures(calibration: Any, /) -> list[str]:
+def plan_pictures(owner: Any, /) -> list[str]:
     """Of each of up to three columns of numbers: its error beside its spread, its loss per law and along the value."""
-    plan: Plan = calibration.plan
+    plan: NoiseFit = owner.fitted
     found: list[str] = []
     if plan.strata is not None:
         return found
@@ -34,53 +33,27 @@ def plan_pictures(calibration: Any, /) -> list[str]:
         if len(plan.choices) == 1:
             found.append(_losses(plan, choice))
         if choice.scale:
-            found.append(_along(calibration, name, plan.request.target.epsilon))
+            found.append(_along(owner, name, plan.request.target.epsilon))
     return found
 
 
-def channel_pictures(plan: ChannelPlan, /) -> list[str]:
-    """The channel as a matrix, its error beside that of a constant, and its loss per law."""
-    channel, target = plan.channel, plan.request.target
-    errors = [("error", channel.expected_error), ("one constant", channel.constant_error)]
-    if channel.lower_bound > 0:
-        errors = [("bound", channel.lower_bound), *errors]
-    pure = not target.delta
-    losses = {
-        "observed law": plan.observed.pure_loss.upper if pure else plan.observed.hockey_stick.upper,
-        "population 95 %": plan.population.pure_loss.upper if pure else plan.population.hockey_stick.upper,
-    }
-    return [
-        matrix(channel.matrix, title="Probability of each output", said="a row per level, a column per released level"),
-        bars([(name, number, f"{number:.4g}") for name, number in errors], title="Mean error"),
-        _loss_bars(losses | ({"any law": plan.largest_loss} if pure else {}), target.delta, target.epsilon),
-    ]
-
-
-def _errors(plan: Plan, name: str, choice: Choice) -> str:
+def _errors(plan: NoiseFit, name: str, choice: Choice) -> str:
     spread, constant = spread_of(choice.empirical, plan.rows_per_secret)
     errors = [("mean error", plan.expected_error[name]), ("spread (std)", spread), ("one constant", constant)]
     return bars([(word, number, f"{number:.4g}") for word, number in errors], title=f"Error: {_short(name)}")
 
 
-def _losses(plan: Plan, choice: Choice) -> str:
+def _losses(plan: NoiseFit, choice: Choice) -> str:
     delta, epsilon = plan.request.target.delta, plan.request.target.epsilon
     found = {} if choice.observed is None else {"observed law": choice.observed}
     found |= {_LAWS[name]: each for name, each in choice.wider.items() if name in _LAWS}
     uppers = {name: (each.hockey_stick if delta else each.pure_loss).upper for name, each in found.items()}
-    return _loss_bars(uppers, delta, epsilon)
+    return loss_bars(uppers, delta, epsilon)
 
 
-def _loss_bars(losses: dict[str, float], delta: float, epsilon: float) -> str:
-    entries = [
-        (name, loss, upper_text(loss, digits=4) if math.isfinite(loss) else "no bound") for name, loss in losses.items()
-    ]
-    what = f"Delta at epsilon {plain(epsilon)}" if delta else "Pure loss"
-    return bars(entries, title=f"{what}; dashed: asked for", mark=delta or epsilon)
-
-
-def _along(calibration: Any, name: str, epsilon: float) -> str:
+def _along(owner: Any, name: str, epsilon: float) -> str:
     """The loss of the worst pair along the released value, under the observed law."""
-    column = NoisyColumn.of(calibration, name)
+    column = NoisyColumn.of(owner, name)
     y = np.linspace(column.released[0], column.released[-1], _POINTS)
     first, second = column.worst
     ratio = column.log_density(first, y) - column.log_density(second, y)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from puffer_frames.loss.outcome import measured_text
-from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.noise.randomised import changed_share
 from puffer_frames.numbers.presentation import Rows, shown, shown_names, upper_text
 from puffer_frames.scales.choice import Choice
@@ -14,7 +14,7 @@ from puffer_frames.scales.strata import StrataChoices
 _MOST_SHOWN = 30
 
 
-def strata_rows(plan: Plan, strata: StrataChoices, /) -> Rows:
+def strata_rows(plan: NoiseFit, strata: StrataChoices, /) -> Rows:
     """Labels and texts, in order."""
     given = shown_names(strata.given)
     alone = (
@@ -41,7 +41,7 @@ def strata_rows(plan: Plan, strata: StrataChoices, /) -> Rows:
     return [*rows, *(_losses(plan, next(iter(plan.choices.values())), of="a row") if plan.is_joint else [])]
 
 
-def _losses(plan: Plan, choice: Choice, *, of: str) -> Rows:
+def _losses(plan: NoiseFit, choice: Choice, *, of: str) -> Rows:
     delta = plan.request.target.delta
     return [
         (f"{belief} belief", f"measured: {measured_text(found, delta=delta)} of {of} in any stratum")
@@ -49,7 +49,7 @@ def _losses(plan: Plan, choice: Choice, *, of: str) -> Rows:
     ]
 
 
-def _table(plan: Plan, strata: StrataChoices) -> str:
+def _table(plan: NoiseFit, strata: StrataChoices) -> str:
     """A line per stratum: its values, rows, theorem and scales."""
     names = list(plan.choices)
     if strata.one_scale:
@@ -69,7 +69,7 @@ def _table(plan: Plan, strata: StrataChoices) -> str:
     return "\n".join(lines)
 
 
-def _cell(plan: Plan, name: str, choice: Choice) -> str:
+def _cell(plan: NoiseFit, name: str, choice: Choice) -> str:
     """The scale of a column, or the share of changed labels."""
     if name not in plan.levels:
         return f"{choice.scale:.6g}"

@@ -8,9 +8,9 @@ import numpy as np
 
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.mechanisms.noise.drift import target_of
-from puffer_frames.mechanisms.noise.fitted import Plan
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.strata_text import strata_rows
-from puffer_frames.numbers.presentation import Rows, odds_text, pairs_text, plain, shown, shown_names, upper_text
+from puffer_frames.numbers.presentation import Rows, odds_text, pairs_text, shown, upper_text
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.choice import Choice
@@ -20,14 +20,7 @@ from puffer_frames.scales.observed import Belief
 _SHOWN_SECRETS = 12
 
 
-def plan_title(plan: Plan, /) -> str:
-    """The first line."""
-    delta = "pure" if plan.request.target.delta == 0 else f"delta = {plain(plan.request.target.delta)}"
-    columns = f"release {shown_names(plan.request.public)}, hide {shown_names(plan.request.secret)}"
-    return f"Plan: {columns}; epsilon = {plain(plan.request.target.epsilon)}, {delta}"
-
-
-def plan_rows(plan: Plan, /) -> Rows:
+def plan_rows(plan: NoiseFit, /) -> Rows:
     """Labels and texts, in order."""
     whole = "the released values of one row together" if len(plan.request.public) > 1 else "one released value"
     if plan.request.unit is not None:
@@ -53,7 +46,7 @@ def plan_rows(plan: Plan, /) -> Rows:
     return rows
 
 
-def _label_rows(plan: Plan, name: str, choice: Choice) -> Rows:
+def _label_rows(plan: NoiseFit, name: str, choice: Choice) -> Rows:
     """A column of labels beside others."""
     levels, changed, pair = plan.levels[name], plan.changed[name], choice.worst_pair
     constant = constant_share(plan, name)
@@ -69,7 +62,7 @@ def _label_rows(plan: Plan, name: str, choice: Choice) -> Rows:
     ]
 
 
-def _repeats_rows(plan: Plan) -> Rows:
+def _repeats_rows(plan: NoiseFit) -> Rows:
     """Units and planned releases."""
     repeats, rows = plan.request.repeats, list[tuple[str, str]]()
     if plan.request.unit is not None:
@@ -84,7 +77,7 @@ def _repeats_rows(plan: Plan) -> Rows:
     return [*rows, ("losses below", f"of {', '.join(measured)}")] if measured else rows
 
 
-def _column_rows(plan: Plan, name: str, choice: Choice) -> list[tuple[str, str]]:
+def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, str]]:
     scale, published = choice.scale, choice.published_scale
     exact = "smallest confirmed" if plan.calibration == "exact" else "published, raised where not confirmed"
     if plan.is_joint:
@@ -130,7 +123,7 @@ def _column_rows(plan: Plan, name: str, choice: Choice) -> list[tuple[str, str]]
     return rows
 
 
-def _remap_rows(plan: Plan, name: str, choice: Choice) -> list[tuple[str, str]]:
+def _remap_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, str]]:
     """What the posterior median makes of the noisy values, where it replaces them."""
     remap = plan.remaps.get(name)
     if remap is None:
@@ -146,7 +139,7 @@ def _remap_rows(plan: Plan, name: str, choice: Choice) -> list[tuple[str, str]]:
     ]
 
 
-def _wider_text(plan: Plan, choice: Choice) -> str:
+def _wider_text(plan: NoiseFit, choice: Choice) -> str:
     """The loss at the scale: of the observed law, of those that the table does not refute, of any."""
     delta = plan.request.target.delta
     several = len(plan.request.public) > 1
@@ -165,11 +158,11 @@ def _wider_text(plan: Plan, choice: Choice) -> str:
     return "; ".join(texts) + (" (of this column alone)" if several else "")
 
 
-def _loss(plan: Plan, choice: Choice, belief: str) -> str:
+def _loss(plan: NoiseFit, choice: Choice, belief: str) -> str:
     return measured_text(choice.verified[belief], delta=plan.request.target.delta)
 
 
-def _observed_text(plan: Plan, choice: Choice) -> str:
+def _observed_text(plan: NoiseFit, choice: Choice) -> str:
     """The loss under the observed frequencies, where no belief is that."""
     found = choice.observed
     if found is None:
@@ -181,7 +174,7 @@ def _observed_text(plan: Plan, choice: Choice) -> str:
     return loss if confirmed else f"{loss}: MORE than was asked for; the guarantee is under the beliefs above alone"
 
 
-def _published_text(plan: Plan, choice: Choice) -> str:
+def _published_text(plan: NoiseFit, choice: Choice) -> str:
     if choice.published_scale is None or choice.published_loss is None:
         return "none: the theorem has no condition for this noise and delta"
     repeats = plan.request.repeats
@@ -196,7 +189,7 @@ def _published_text(plan: Plan, choice: Choice) -> str:
     return f"{asked}; {verdict} under its own priors: {loss}"
 
 
-def _secrets_text(plan: Plan) -> str:
+def _secrets_text(plan: NoiseFit) -> str:
     numbers = [choice for name, choice in plan.choices.items() if name not in plan.levels]
     if not numbers:
         return ", ".join(
@@ -215,7 +208,7 @@ def _secrets_text(plan: Plan) -> str:
     return "\n".join(lines)
 
 
-def constant_share(plan: Plan, name: str, /) -> float:
+def constant_share(plan: NoiseFit, name: str, /) -> float:
     """The share of the labels of a column that its most frequent one in place of each changes."""
     counts = sum(
         np.bincount(

@@ -14,7 +14,6 @@ from puffer_frames.frames.columns import LARGEST_VALUE, Name, as_name, as_names
 from puffer_frames.frames.local.answers import check_free_names
 from puffer_frames.frames.units.asked import UnitColumns
 from puffer_frames.mechanisms.checks import check_guarantee
-from puffer_frames.mechanisms.request import Drawing
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds, check_bounds
 from puffer_frames.noise.totals import COLUMNS
@@ -36,6 +35,7 @@ from puffer_frames.verbs.answers.checks import (
     check_values,
 )
 from puffer_frames.verbs.requests.arguments import AggregateArguments
+from puffer_frames.verbs.requests.drawing import Drawing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

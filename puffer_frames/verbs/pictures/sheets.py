@@ -24,7 +24,7 @@ def sheet(plan: Any, /) -> Figure:
 
     Parameters
     ----------
-    plan : Calibration or ChannelCalibration
+    plan : Plan
 
     Returns
     -------

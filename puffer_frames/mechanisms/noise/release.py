@@ -1,8 +1,9 @@
-"""From a plan and checked rows to a released frame with its certificate."""
+"""A release of noise: what is done to the values, and what its certificate says."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from puffer_frames.certificates.build import of_choices
@@ -10,13 +11,10 @@ from puffer_frames.certificates.of_release import release_statements, wider_loss
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.certificates.release_facts import ReleaseFacts
 from puffer_frames.certificates.sentences import warnings_of
-from puffer_frames.errors import PufferWarning, warn
 from puffer_frames.frames.coded import Change
-from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.roles import Layout, Roles
-from puffer_frames.frames.table import CompleteRows
-from puffer_frames.mechanisms.noise.fitted import Plan
-from puffer_frames.mechanisms.request import Drawing, RowsRequest
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
+from puffer_frames.mechanisms.request import RowsRequest
+from puffer_frames.mechanisms.seam import Release
 from puffer_frames.noise.channel import ChannelTable, LabelChannel
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.mechanism import Mechanism
@@ -24,71 +22,14 @@ from puffer_frames.noise.randomised import randomised_response
 from puffer_frames.noise.stratified import StratifiedMechanism
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import pairs_text, shown, shown_names
-from puffer_frames.priors.prior import Secret
-from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.strata import StrataChoices
-from puffer_frames.verbs.releasing.refinable import check_refinable, note_rows
 
 
-def release_rows(
-    plan: Plan,
-    rows: CompleteRows,
-    asked: RowsRequest,
-    /,
-    *,
-    frame: NativeFrame,
-    rows_per_secret: Mapping[Secret, int],
-    batch: Batch | None = None,
-    unproved: Sequence[str] = (),
-) -> NativeFrame:
-    """Release rows that have been checked against the plan.
-
-    Parameters
-    ----------
-    plan : Plan
-    rows : CompleteRows
-    asked : RowsRequest
-    frame : NativeFrame
-        The whole table, for the limit of a ledger.
-    rows_per_secret : mapping of secret to int
-        Of the rows that are released.
-    batch : Batch, optional
-        What was measured on other rows than those that the plan was made from.
-    unproved : sequence of str
-        Beliefs whose laws a plan from a file lacks.
-    """
-    drawing = asked.drawing
-    check_refinable(plan, rows, asked)
-    key, warnings = drawing.key(), rows.warnings(list(rows_per_secret.values()))
-    for warning in warnings:
-        warn(warning)
-    secrets = tuple(rows_per_secret) if plan.pairs == "all" else plan.secrets
-    count = sum(rows_per_secret.values())
-
-    def certificate(rows_released: int, levels: tuple[str, ...]) -> Certificate:
-        kept = tuple(name for name in asked.roles.keep if name not in asked.roles.given) + levels
-        facts = release_facts(plan, asked, kept, warnings, rows_per_secret, batch, unproved)
-        return release_certificate(plan, asked, facts, columns=rows.names, rows=rows_released, secrets=secrets)
-
-    reserved = drawing.reserve(certificate(count, ()), frame)
-    released = rows.release(_changes(plan, asked, key=key))
-    found = certificate(released.rows, released.levels).said(drawing.about)
-    note_rows(plan, rows, asked, released.fingerprint)
-    return reserved.put(found.of_values(released.fingerprint, released.sample), released.frame)
-
-
-def release_certificate(
-    plan: Plan,
-    asked: RowsRequest,
-    facts: ReleaseFacts,
-    /,
-    *,
-    columns: Sequence[str],
-    rows: int,
-    secrets: tuple[Secret, ...],
-) -> Certificate:
-    """The certificate of a release of rows of a frame with these columns, its values not known yet."""
-    request, given, batch, kept = plan.request, asked.roles.given, facts.batch, tuple(facts.keep)
+def release_certificate(plan: NoiseFit, release: Release, /, **refined: Any) -> Certificate:
+    """The certificate of a release, its values not known yet; `refined` are further facts of a refinement."""
+    asked, request = release.asked, plan.request
+    facts = replace(release_facts(plan, release), **refined)
+    kept, given, batch = tuple(facts.keep), asked.roles.given, release.batch
     statements = release_statements(facts)
     return Certificate(
         **_of_noise(plan, seeded=facts.seeded),
@@ -98,47 +39,25 @@ def release_certificate(
         subject=f"{shown_names(request.secret)} of each {_whose(plan)}, {pairs_text(plan.pairs, apart=request.apart)}",
         answers=False,
         secret=request.secret,
-        secret_values=secrets[:MOST_VALUES],
-        secret_count=len(secrets),
+        secret_values=release.secrets[:MOST_VALUES],
+        secret_count=len(release.secrets),
         public=request.public,
         kept=kept,
         given=given,
-        withheld=tuple(name for name in columns if name not in (*request.public, *kept, *given)),
+        withheld=tuple(name for name in release.columns if name not in (*request.public, *kept, *given)),
         pairs="each" if request.apart else plan.pairs,
         beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
         observed=plan.observed if batch is None else batch.observed,
         statements=statements,
         warnings=warnings_of(statements),
-        rows=rows,
+        rows=release.rows,
         fingerprint="",
     )
 
 
-def rehearse(plan: Plan, /) -> None:
-    """All of a release but its rows: for a plan from a file, of which this may fail where its parts do not agree."""
-    request = plan.request
-    roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
-    drawing = Drawing(rng=0, about={})
-    asked = RowsRequest(roles=roles, layout=Layout(), bounds={}, to_integers=False, publish=(), drawing=drawing)
-    changes = _changes(plan, asked, key=drawing.key())
-    for change in changes.values() if plan.strata is None else ():
-        change.prepared()
-    release_statements(release_facts(plan, asked, (), [], plan.rows_per_secret, None))
-    _of_noise(plan, seeded=True)
-    _of_rows(plan)
-
-
-def release_facts(
-    plan: Plan,
-    asked: RowsRequest,
-    kept: tuple[str, ...],
-    warnings: Sequence[PufferWarning],
-    rows_per_secret: Mapping[Secret, int],
-    batch: Batch | None,
-    unproved: Sequence[str] = (),
-) -> ReleaseFacts:
+def release_facts(plan: NoiseFit, release: Release, /) -> ReleaseFacts:
     """What its sentences depend on."""
-    request = plan.request
+    request, asked = plan.request, release.asked
     return ReleaseFacts(
         choices=plan.choices,
         target=request.target,
@@ -147,15 +66,15 @@ def release_facts(
         domain=request.domain,
         nulls=request.nulls,
         secrets=len(plan.secrets),
-        batch=batch,
+        batch=release.batch,
         remapped=tuple(plan.remaps),
-        keep=kept,
-        warnings=warnings,
-        rows_per_secret=plan.protected_rows(rows_per_secret),
-        unproved=unproved,
+        keep=release.kept,
+        warnings=release.warnings,
+        rows_per_secret=plan.protected_rows(release.rows_per_secret),
+        unproved=release.unproved,
         done=asked.done,
         shuffled=asked.layout.shuffle,
-        seeded=asked.drawing.seeded,
+        seeded=asked.seeded,
         responses={name: (len(found), *plan.changed_in_strata(name)) for name, found in plan.levels.items()},
         repeats=request.repeats,
         unit="" if request.unit is None else request.unit.column,
@@ -165,7 +84,7 @@ def release_facts(
     )
 
 
-def _of_noise(plan: Plan, *, seeded: bool) -> dict[str, Any]:
+def _of_noise(plan: NoiseFit, *, seeded: bool) -> dict[str, Any]:
     """Fields that follow from the scales; a column of labels has none."""
     fields = of_choices(
         plan.choices,
@@ -183,7 +102,7 @@ def _of_noise(plan: Plan, *, seeded: bool) -> dict[str, Any]:
     return fields
 
 
-def _of_rows(plan: Plan) -> dict[str, Any]:
+def _of_rows(plan: NoiseFit) -> dict[str, Any]:
     """Fields about units, planned releases, strata and labels."""
     request = plan.request
     return {
@@ -195,13 +114,13 @@ def _of_rows(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _is_of_a_draw(plan: Plan) -> bool:
+def _is_of_a_draw(plan: NoiseFit) -> bool:
     """Whether the guarantee rests on the law of some rows of each unit, of which another release may use others."""
     unit = plan.request.unit
     return unit is not None and unit.over == "sample" and unit.rows != "any"
 
 
-def _whose(plan: Plan) -> str:
+def _whose(plan: NoiseFit) -> str:
     return "record" if plan.request.unit is None else shown(plan.request.unit.column)
 
 
@@ -217,7 +136,7 @@ def _strata_scales(strata: StrataChoices | None, labels: Collection[str]) -> tup
     return tuple(found)
 
 
-def _changes(plan: Plan, asked: RowsRequest, *, key: ReleaseKey) -> Mapping[str, Change]:
+def noise_draws(plan: NoiseFit, asked: RowsRequest, key: ReleaseKey, /) -> Mapping[str, Change]:
     """What is done to the values of each column: the same to all rows, or to those of each stratum."""
     strata = plan.strata
     if strata is None or strata.one_scale:
@@ -239,7 +158,7 @@ def _changes(plan: Plan, asked: RowsRequest, *, key: ReleaseKey) -> Mapping[str,
     return {**noisy, **_responses(plan, key)}
 
 
-def _responses(plan: Plan, key: ReleaseKey) -> dict[str, LabelChannel]:
+def _responses(plan: NoiseFit, key: ReleaseKey) -> dict[str, LabelChannel]:
     """What is done to the labels of each column of them."""
     strata = plan.strata
     scales, each = [plan.all_scales], strata is not None and not strata.one_scale
@@ -259,7 +178,7 @@ def _responses(plan: Plan, key: ReleaseKey) -> dict[str, LabelChannel]:
     }
 
 
-def _responses_said(plan: Plan) -> dict[str, dict[str, Any]]:
+def _responses_said(plan: NoiseFit) -> dict[str, dict[str, Any]]:
     """What a certificate says of them."""
     scales = [plan.all_scales] if plan.strata is None else list(plan.strata.scales.values())
     return {
@@ -274,7 +193,7 @@ def _responses_said(plan: Plan) -> dict[str, dict[str, Any]]:
     }
 
 
-def _processed(plan: Plan, asked: RowsRequest) -> dict[str, dict[str, Any]]:
+def _processed(plan: NoiseFit, asked: RowsRequest) -> dict[str, dict[str, Any]]:
     """What is done to the noisy values of each column of numbers, where anything is."""
     return {
         name: {"round": asked.to_integers, "clip": asked.bounds.get(name)}
@@ -289,7 +208,7 @@ def _cap(scale: float) -> float | None:
 
 
 def _mechanisms(
-    plan: Plan, asked: RowsRequest, noises: Mapping[str, Noise | None], *, key: ReleaseKey
+    plan: NoiseFit, asked: RowsRequest, noises: Mapping[str, Noise | None], *, key: ReleaseKey
 ) -> dict[str, Mechanism]:
     """What is done to the values of each column."""
     return {

@@ -11,7 +11,6 @@ from scipy.special import logsumexp
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.mechanisms.channel.best import FoundChannel
 from puffer_frames.noise.family import Noise
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.scales.choice import Choice
@@ -41,12 +40,12 @@ class Planned(Protocol):
         """Names of the secret columns."""
 
     @property
-    def channels(self) -> Mapping[str, FoundChannel]:
+    def channels(self) -> Mapping[str, Any]:
         """The channel of each column that has one."""
 
     @property
-    def plan(self) -> Any:
-        """What is to be released."""
+    def fitted(self) -> Any:
+        """What the mechanism found."""
 
     @property
     def expected_error(self) -> Mapping[str, float]:
