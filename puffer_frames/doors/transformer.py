@@ -45,6 +45,7 @@ from puffer_frames.verbs.ledgers.reserved import LedgerArgument
 from puffer_frames.verbs.once import ReleasedRows
 from puffer_frames.verbs.release import calibrate
 from puffer_frames.verbs.requests.arguments import DrawArguments, ReleaseArguments
+from puffer_frames.verbs.requests.drawing import Drawing
 
 _COMPLEX = "Complex data not supported"
 MOST_CERTIFICATES = 1000
@@ -321,7 +322,8 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The frame in memory, and how its release is to look."""
         table = open_table(frame).in_memory()
         arguments = ReleaseArguments(**{name: getattr(self, name) for name in _DRAWN})
-        return table, RowsRequest.of(arguments, table.labels, plan.fitted.request, seeded=False)
+        seeded = Drawing.of(arguments).seeded
+        return table, RowsRequest.of(arguments, table.labels, plan.fitted.request, seeded=seeded)
 
     def _draw(self, frame: NativeFrame, **drawing: Any) -> NativeFrame:
         options = {name: getattr(self, name) for name in _DRAWN} | drawing

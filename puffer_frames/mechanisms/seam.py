@@ -17,6 +17,7 @@ from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows, Table
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.figures import PlanFigures
 from puffer_frames.mechanisms.request import Request, RowsRequest
@@ -144,6 +145,11 @@ class Fitted(SecretsOfPairs, ABC, Generic[S]):
     def remaps(self) -> Mapping[str, Any]:
         """What noisy values are replaced by, per column; empty where they are not."""
         return {}
+
+    @property
+    @abstractmethod
+    def observed_losses(self) -> Mapping[str, Verification]:
+        """The loss under the observed frequencies, per released column."""
 
     @property
     @abstractmethod

@@ -53,6 +53,11 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
         return {self.name: self.channel}
 
     @property
+    def observed_losses(self) -> Mapping[str, Verification]:
+        """The loss under the observed frequencies."""
+        return {self.name: self.observed}
+
+    @property
     def expected_error(self) -> Mapping[str, float]:
         """Mean cost of an output in place of its input: absolute error, share of changed values, or what was given."""
         return {self.name: self.channel.expected_error}

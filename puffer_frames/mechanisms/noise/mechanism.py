@@ -139,6 +139,11 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         """Priors, or sets of laws, per secret, per belief that the guarantee covers."""
         return self.choice.beliefs
 
+    @property
+    def observed_losses(self) -> Mapping[str, Verification]:
+        """The loss under the observed frequencies, per released column."""
+        return self.observed
+
     def warn(self) -> None:
         """Warn of noise that is wide."""
         warn_of_wide_noise(self)

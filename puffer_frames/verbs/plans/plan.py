@@ -15,6 +15,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.files import write_text
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import check_library, library_of, open_table
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import BatchReport, refused_by, report_of
 from puffer_frames.mechanisms.file_checks import check_checksum
 from puffer_frames.mechanisms.noise.merged_strata import as_merged
@@ -152,6 +153,11 @@ class Plan:
     def remap(self) -> Mapping[str, Any]:
         """What noisy values are replaced by, per column with noise; empty unless mechanism="remap"."""
         return self.fitted.remaps
+
+    @property
+    def observed(self) -> Mapping[str, Verification]:
+        """The loss under the observed frequencies, per released column."""
+        return self.fitted.observed_losses
 
     @property
     def expected_error(self) -> Mapping[str, float]:
