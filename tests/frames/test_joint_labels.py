@@ -55,7 +55,7 @@ def test_same_plan_and_same_release(kind, make_frame, name):
     frame = make_frame(COLUMNS)
     made, other = plan(frame, **REQUESTS[name]), planned(other_kind(kind), name)
     assert made.theorem == "joint"
-    assert made.fitted.all_scales == other.plan.all_scales
+    assert made.fitted.all_scales == other.fitted.all_scales
     assert made.checksum == other.checksum
     released = run(made.release(frame, row_id="id", rng=3))
     same = run(other.release(build_frame(other_kind(kind), COLUMNS), row_id="id", rng=3))

@@ -114,7 +114,7 @@ def test_with_labels_other_tables_and_resamples():
     assert set(more.choices["x"].verified) == {"empirical", "contaminated", "other table", Bootstrap(resamples=3).title}
     assert all(found.pure_loss.upper <= 1.0 for found in more.choices["x"].verified.values())
     assert alone.choices["x"].verified["contaminated"].pure_loss.lower > 0.99
-    assert more.plan.all_scales["x"] > 0
+    assert more.fitted.all_scales["x"] > 0
 
 
 def test_wrong_rows_may_have_a_level_that_no_protected_row_has():

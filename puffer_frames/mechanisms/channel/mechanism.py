@@ -12,6 +12,7 @@ from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows, Table, open_table
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.channel.adversaries import Adversary
 from puffer_frames.mechanisms.channel.best import FoundChannel
