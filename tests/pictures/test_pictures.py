@@ -21,7 +21,6 @@ mpl.use("Agg")
 
 from matplotlib import pyplot
 from PIL import Image
-from puffer_frames.verbs.pictures.drawn import coupling
 
 from puffer_frames import MarkovChain, pictures, pure_loss, quilt_scale
 from puffer_frames.errors import (
@@ -31,6 +30,7 @@ from puffer_frames.errors import (
     MissingPackageError,
     UncoveredFrameError,
 )
+from puffer_frames.mechanisms.noise.drawn import coupling
 
 FOLDER = Path(__file__).parent
 TOLERANCE = 1.5
