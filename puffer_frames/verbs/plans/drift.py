@@ -10,8 +10,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from puffer_frames.frames.strata import unknown_stratum
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.noise.stratified import unknown_stratum
 from puffer_frames.numbers.records import refused
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BERNOULLI, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION

@@ -65,7 +65,7 @@ def release_channel(
         return _certificate(plan, facts, columns=rows.names, rows=rows_released, secrets=secrets)
 
     reserved = asked.drawing.reserve(certificate(sum(rows_per_secret.values()), ()), frame)
-    released = rows.release(plan.changes(key))
+    released = rows.release(plan.draws(key))
     found = certificate(released.rows, released.levels).said(asked.drawing.about)
     return reserved.put(found.of_values(released.fingerprint, {}), released.frame)
 
@@ -75,8 +75,8 @@ def rehearse_channel(plan: ChannelPlan, /) -> None:
     roles = Roles(secret=plan.request.secret, public=plan.request.public)
     drawing = Drawing(rng=0, about={})
     asked = RowsRequest(roles=roles, layout=Layout(), bounds={}, to_integers=False, publish=PUBLISHED, drawing=drawing)
-    for change in plan.changes(drawing.key()).values():
-        change.prepared()
+    for draw in plan.draws(drawing.key()):
+        draw.prepared()
     _certificate(
         plan, _facts(plan, asked, (), [], plan.rows_per_secret, None), columns=(), rows=0, secrets=plan.secrets
     )
