@@ -111,7 +111,7 @@ def _written(values: Reals, levels: Levels | None, given: pa.Array, *, name: str
     """A column as a draw wrote it, in its own memory."""
     if levels is None:
         return pa.array(values if values.flags.owndata else values.copy(), type=pa.float64())
-    found = written_series(values, levels, _entries(given).dtype, name=name)
+    found = written_series(values, levels, _entries(given[:0]).dtype, name=name)  # the dtype alone: texts are copied
     return as_kept(found.to_arrow(compat_level=pl.CompatLevel.oldest()), given.type)
 
 
