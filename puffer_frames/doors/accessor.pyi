@@ -17,12 +17,16 @@ from puffer_frames.mechanisms.arguments import (
     BeliefArgument,
     CalibrationWord,
     EachMechanism,
+    IndexWord,
     NullsWord,
     PairsArgument,
+    PublishWord,
+    RowMechanism,
     SecretsWord,
     TheoremWord,
 )
 from puffer_frames.noise.families import NoiseArgument
+from puffer_frames.noise.postprocessing import BoundsArgument
 from puffer_frames.noise.stream import RandomSource
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.chains import ChainArgument
@@ -33,6 +37,7 @@ from puffer_frames.verbs.auditing.report import AuditReport
 from puffer_frames.verbs.estimating.estimated import Target
 from puffer_frames.verbs.estimating.estimator import Estimator
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument
+from puffer_frames.verbs.plans.plan import Plan
 from puffer_frames.verbs.requests.arguments import MechanismWord, ProtectWord, QueryWord
 
 NAME: str
