@@ -42,6 +42,9 @@ from puffer_frames.errors import (
 )
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import hockey_stick, pure_loss
+from puffer_frames.mechanisms.batch_report import BatchReport
+from puffer_frames.mechanisms.channel.best import FoundChannel, best_channel
+from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stable import Stable
@@ -61,8 +64,6 @@ from puffer_frames.priors.markov import MarkovChain, binary_class
 from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.prior import Prior
 from puffer_frames.priors.transport import transport_plan, w_infinity
-from puffer_frames.scales.channels.best import FoundChannel, best_channel
-from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.learned import Bootstrap, Contamination, Population
 from puffer_frames.scales.networks import network_scale
 from puffer_frames.scales.remap import Remap
@@ -75,16 +76,13 @@ from puffer_frames.verbs.answers.series import histogram
 from puffer_frames.verbs.attached import certificate_of, read_certificate, verify, write_parquet
 from puffer_frames.verbs.auditing.audited import audit
 from puffer_frames.verbs.auditing.report import AuditCheck, AuditedPair, AuditReport
-from puffer_frames.verbs.batches.report import BatchReport
-from puffer_frames.verbs.calibrating.calibration import Calibration
-from puffer_frames.verbs.calibrating.channel_calibration import ChannelCalibration
-from puffer_frames.verbs.calibrating.saved_plans import load_plan
 from puffer_frames.verbs.comparing.comparison import compare
 from puffer_frames.verbs.estimating.estimated import Estimate
 from puffer_frames.verbs.estimating.estimation import estimate
 from puffer_frames.verbs.estimating.estimator import Estimator
 from puffer_frames.verbs.ledgers.composition import Composition, compose
 from puffer_frames.verbs.ledgers.release_ledger import Ledger, ledger
+from puffer_frames.verbs.plans.plan import Plan, load_plan
 from puffer_frames.verbs.release import calibrate, privatize
 
 if TYPE_CHECKING:
@@ -112,12 +110,10 @@ __all__ = [
     "BayesianNetwork",
     "Bootstrap",
     "Bracket",
-    "Calibration",
     "CalibrationError",
     "CallError",
     "Certificate",
     "Channel",
-    "ChannelCalibration",
     "ColumnNotFoundError",
     "Composition",
     "Contamination",
@@ -137,6 +133,7 @@ __all__ = [
     "MarkovChain",
     "MissingPackageError",
     "NoNoiseNeededError",
+    "Plan",
     "PlanFileError",
     "Population",
     "Prior",

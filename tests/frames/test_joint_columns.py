@@ -20,7 +20,7 @@ from puffer_frames import (
     PriorError,
     certificate_of,
 )
-from puffer_frames.verbs.requests import rows_seen
+from puffer_frames.mechanisms.noise import rows_seen
 
 ROWS = 900
 RNG = np.random.default_rng(19)

@@ -11,7 +11,7 @@ from spark_rows import few_cells, make_frame, make_table
 import puffer_frames
 from puffer_frames import ArgumentError, ArgumentTypeError, PriorError, PufferError, certificate_of
 from puffer_frames.frames.summary import EXACT_ROWS
-from puffer_frames.verbs.requests import rows_seen
+from puffer_frames.mechanisms.noise import rows_seen
 
 
 @pytest.fixture(scope="module")

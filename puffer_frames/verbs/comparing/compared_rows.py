@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.channel.fitted import ChannelFit
+from puffer_frames.mechanisms.noise.drift import target_of
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
+from puffer_frames.mechanisms.noise.text import spread_of
 from puffer_frames.noise.families import WORDS
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import Prior
@@ -17,10 +21,6 @@ from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION
 from puffer_frames.scales.robustness import joint_leanings, strata_leanings
-from puffer_frames.verbs.plans.channel_plan import ChannelPlan
-from puffer_frames.verbs.plans.drift import target_of
-from puffer_frames.verbs.plans.plan import Plan
-from puffer_frames.verbs.plans.text import spread_of
 
 NOTHING_NEEDED = "private as it is: say allow_zero_noise=True"
 UNCHANGED = 1 - 1e-12
@@ -85,7 +85,7 @@ def verdict_of(choice: Choice, target: Target, /) -> str:
 
 
 def rows_of(
-    plan: Plan, spreads: Mapping[str, Spread], /, *, belief: str, mechanism: str, quoted: bool, seconds: float
+    plan: NoiseFit, spreads: Mapping[str, Spread], /, *, belief: str, mechanism: str, quoted: bool, seconds: float
 ) -> list[ComparedRow]:
     """The rows of a plan of noise: of each column.
 
@@ -133,7 +133,7 @@ def rows_of(
     return found
 
 
-def row_of_channel(plan: ChannelPlan, spread: Spread | None, /, *, belief: str, seconds: float) -> ComparedRow:
+def row_of_channel(plan: ChannelFit, spread: Spread | None, /, *, belief: str, seconds: float) -> ComparedRow:
     """The row of a plan of a channel."""
     target, channel, largest = plan.request.target, plan.channel, plan.largest_loss
     by_delta = target.delta > 0
@@ -164,7 +164,7 @@ def with_bounds(rows: list[ComparedRow], /) -> list[ComparedRow]:
     return [replace(row, bound=bounds.get((row.epsilon, row.belief), UNKNOWN)) for row in rows]
 
 
-def _figures(plan: Plan, choice: Choice, *, several: bool) -> dict[str, Any]:
+def _figures(plan: NoiseFit, choice: Choice, *, several: bool) -> dict[str, Any]:
     """The loss under the observed law, under those that the table does not refute, and under any law."""
     target = plan.request.target
     by_delta = target.delta > 0
@@ -184,7 +184,7 @@ def _figures(plan: Plan, choice: Choice, *, several: bool) -> dict[str, Any]:
     }
 
 
-def _of_labels(plan: Plan, name: str, choice: Choice) -> Spread:
+def _of_labels(plan: NoiseFit, name: str, choice: Choice) -> Spread:
     """Of a column of labels beside others: which share of the rows the most frequent label is not."""
     counts = np.zeros(len(plan.levels[name]))
     for secret, prior in choice.empirical.items():
@@ -192,7 +192,7 @@ def _of_labels(plan: Plan, name: str, choice: Choice) -> Spread:
     return Spread(constant=1 - float(counts.max() / counts.sum()))
 
 
-def _noise_name(plan: Plan) -> str:
+def _noise_name(plan: NoiseFit) -> str:
     """The word of the argument, or what the noise is called."""
     noise = plan.request.noise
     return noise.name if noise.name in WORDS else noise.title

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -13,21 +14,23 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferError, 
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import Table, is_frame, library_of, open_table, small_frame
+from puffer_frames.mechanisms.channel import mechanism as channels
+from puffer_frames.mechanisms.channel.fitted import ChannelFit, Seen, roles_of
+from puffer_frames.mechanisms.noise import mechanism as noises
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
+from puffer_frames.mechanisms.noise.labels import with_labels
+from puffer_frames.mechanisms.noise.merged_strata import with_merged
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.noise.unit_rows_seen import with_units
+from puffer_frames.mechanisms.registry import mechanism_for
+from puffer_frames.mechanisms.request import Request, is_joint
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.families import WORDS
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.scales.beliefs import MANY_SECRETS
 from puffer_frames.verbs.comparing.alternatives import Alternative, Asked, of_columns, of_labels, of_numbers
 from puffer_frames.verbs.comparing.compared_rows import NAMES, ComparedRow, Spread, row_of_channel, rows_of, with_bounds
-from puffer_frames.verbs.plans.channel_plan import ChannelPlan, Seen, channel_of, roles_of
-from puffer_frames.verbs.plans.plan import Plan
 from puffer_frames.verbs.requests.arguments import CompareArguments, takes
-from puffer_frames.verbs.requests.labels import with_labels
-from puffer_frames.verbs.requests.merged_strata import with_merged
-from puffer_frames.verbs.requests.other_tables import read_other_tables
-from puffer_frames.verbs.requests.request import Request, is_joint
-from puffer_frames.verbs.requests.rows_seen import RowsSeen
-from puffer_frames.verbs.requests.unit_rows_seen import with_units
 
 LEVELS_UNASKED = 64
 """Of more different numbers the program of a channel takes more than seconds, and is solved where it was asked for."""
@@ -150,7 +153,7 @@ class Counted:
         if one and table.kind_of(base.public[0]) == "labels":
             roles = roles_of(Roles(secret=base.secret, public=base.public), table)
             rows = table.complete(roles, nulls=base.nulls, layout=None)
-            levels = Seen.of(rows, base, roles)
+            levels = Seen.of(rows, base, coded=True)
             read = _read_beliefs(asked, base, roles.coded)
             return cls(table=table, base=base, rows=None, levels=levels, spreads={}, asked=read)
         base, _, table = with_merged(with_labels(base, table), frame, table)
@@ -189,8 +192,7 @@ class Counted:
 
     def request(self, one: Alternative, /) -> Request:
         """The request of an alternative; raises as `calibrate`."""
-        found = with_labels(Request.of(self.asked.calibrating(one), self.table.labels), self.table)
-        channel_of(found, self.table)  # refuses what does not go together
+        _, found = mechanism_for(Request.of(self.asked.calibrating(one), self.table.labels), self.table)
         found = replace(found, merged=self.base.merged)
         return found if found.unit is None else found.for_units(self.base.repeats.rows)
 
@@ -203,8 +205,9 @@ class Counted:
 
 def _read_beliefs(asked: Asked, base: Request, coded: tuple[str, ...]) -> Asked:
     """The same with the frames among the beliefs read, once."""
+    read = partial(channels.with_tables, coded=coded) if coded else noises.with_tables
     found = {
-        name: read_other_tables(replace(base, beliefs=[entry]), coded=coded).beliefs[0] if is_frame(entry) else entry
+        name: read(replace(base, beliefs=[entry])).beliefs[0] if is_frame(entry) else entry
         for name, entry in asked.beliefs.items()
     }
     return replace(asked, beliefs=found)
@@ -236,13 +239,13 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
         if counted.rows is not None and not one.named and LEVELS_UNASKED < counted.values <= MOST_LEVELS:
             reason = f'{counted.values} levels take up to a minute: say mechanism="channel"'
             return _failed(one, counted, reason)
-        plan = ChannelPlan.of(request, one.channel, counted.levels)
+        plan = ChannelFit.of(request, one.channel, counted.levels)
         spread = counted.spreads.get(plan.name)
         return [row_of_channel(plan, spread, belief=one.belief, seconds=perf_counter() - start)]
     whole = len(request.public) > 1 and one.theorem != BOUNDED.name
     if whole and not is_joint(request):
         raise _not_whole("other noise")
-    noisy = Plan.of(request, counted.seen(request))
+    noisy = NoiseFit.of(request, counted.seen(request))
     if whole and not noisy.is_joint:
         raise _not_whole("a larger table")
     told: dict[str, Any] = {"belief": one.belief, "quoted": one.quoted}
