@@ -203,12 +203,14 @@ def call(*words, **more):
     return subprocess.run([*COMMAND, *words], capture_output=True, text=True, **more)
 
 
+@pytest.mark.apart
 def test_as_a_process(folder):
     done = call(*RELEASE, *ASKED, "--json")
     assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "released")
     assert call("release", "no.csv", "out.csv", *ASKED).returncode == 3
 
 
+@pytest.mark.apart
 def test_a_trace_of_polars_is_not_shown(folder):
     far = pl.Series([9 * 10**18, *[0] * 239], dtype=pl.Datetime("us"))
     people().with_columns(seen=far).write_parquet("far.parquet")
@@ -218,6 +220,7 @@ def test_a_trace_of_polars_is_not_shown(folder):
     assert done.stderr.startswith("puffer: input or output: the column 'seen' must be")
 
 
+@pytest.mark.apart
 @few(1)
 @pytest.mark.parametrize("target", ["full.parquet", "full.csv", "full.arrow"])
 def test_no_space_is_left(folder, target):
@@ -320,6 +323,7 @@ def test_an_interrupted_release_counts_until_it_is_withdrawn(folder, monkeypatch
 KILLED = "import os, signal\nos.link = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
 
 
+@pytest.mark.apart
 def test_a_killed_release_is_not_finished(folder):
     code = KILLED + "import sys\nfrom puffer_frames.doors.command.main import main\nmain(sys.argv[1:])"
     words = ["release", "in.csv", "out.csv", *ASKED, *SPENDING]

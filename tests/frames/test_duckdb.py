@@ -287,6 +287,7 @@ def test_plans_are_kept_and_applied(relation):
         plan.release(relation.limit(100))
 
 
+@pytest.mark.apart
 def test_duckdb_is_not_imported_for_others():
     code = (
         "import sys, numpy as np, pandas as pd, puffer_frames\n"

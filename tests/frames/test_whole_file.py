@@ -205,6 +205,7 @@ released.puffer.sink_parquet(sys.argv[1])
 """
 
 
+@pytest.mark.apart
 @linux
 @pytest.mark.parametrize("how", thinned([signal.SIGTERM, signal.SIGKILL], few=[signal.SIGKILL]))
 @pytest.mark.parametrize("old", thinned([b"old", None], few=[b"old"]))
@@ -219,6 +220,7 @@ def test_nothing_is_left_of_a_run_that_is_killed(tmp_path, how, old):
     assert [entry.read_bytes() for entry in tmp_path.iterdir()] == ([old] if old else [])
 
 
+@pytest.mark.apart
 def test_nothing_is_left_at_the_end_of_python(tmp_path):
     """Of a block that never ended, where a file has a hidden name."""
     code = (

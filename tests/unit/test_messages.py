@@ -20,6 +20,8 @@ from puffer_frames.doors import accessor
 from puffer_frames.doors.command.options import OPTIONS
 
 assert not REQUESTS.keys() & CALLS.keys()
+ELSEWHERE = {"a quantile that the noise swamps": pytest.mark.slow, "a process that was forked": pytest.mark.apart}
+"""Hints that take seconds to follow."""
 FORM = re.compile(r"[^;]+ must [^;]+; got .+\.\n\nHint: .+[.?]", flags=re.DOTALL)
 
 
@@ -29,26 +31,26 @@ def shown(name):
     return ask(*REQUESTS[name][0]) if name in REQUESTS else met(CALLS[name][0])
 
 
-@pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.parametrize("name", [*REQUESTS, *CALLS])
 def test_message(name):
+    """It has its form, shows no value, and comes back from a worker that raises it or has warnings as errors."""
     (message,) = shown(name)
     assert FORM.fullmatch(str(message))
-    assert str(MARK) not in str(message).replace(",", "")
+    assert name in CALLS or str(MARK) not in str(message).replace(",", "")
+    again = pickle.loads(pickle.dumps(message))
+    assert (type(again), str(again), again.args) == (type(message), str(message), message.args)
+    assert {k: v for k, v in vars(message).items() if k != "levels"}.items() <= vars(again).items()
+    assert not vars(again).get("levels")
 
 
+@few(50)
 @pytest.mark.parametrize("name", REQUESTS)
 def test_its_hint_works(name):
     assert ask(*REQUESTS[name][1]) == []
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_message_of_the_core(name):
-    (message,) = shown(name)
-    assert FORM.fullmatch(str(message))
-
-
-@few(60)
-@pytest.mark.parametrize("name", CALLS)
+@few(40)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=ELSEWHERE.get(name, ())) for name in CALLS])
 def test_its_hint_works_in_the_core(name):
     assert met(CALLS[name][1]) == []
 
@@ -62,16 +64,6 @@ def test_every_kind_of_error_and_warning_is_on_the_page():
         errors.WideNoiseWarning,  # tests/unit/test_wide_noise.py
         errors.CallError,
     }  # which speaks as Python does
-
-
-@pytest.mark.parametrize("name", [*REQUESTS, *CALLS])
-def test_a_message_comes_back_from_another_process(name):
-    """A worker that raises it, or has warnings as errors, sends it by pickle."""
-    for message in shown(name):
-        again = pickle.loads(pickle.dumps(message))
-        assert (type(again), str(again), again.args) == (type(message), str(message), message.args)
-        assert {k: v for k, v in vars(message).items() if k != "levels"}.items() <= vars(again).items()
-        assert not vars(again).get("levels")
 
 
 def hint_of(name):
