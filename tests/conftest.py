@@ -21,7 +21,7 @@ SPARK = re.compile(r"test_spark|_spark_|_in_spark|\[spark[-\]]")
 """Tests that use a Spark session, by their names: one worker runs them all, in one session."""
 APART = re.compile(
     r"test_(command_killed|ledger_processes|forked|spark\w*|notebooks|pages|plans_page|recipes|editors|gallery|refine_key)\.py"
-    r"|tests/(papers|statistical)/|privacy/test_(\w+_oracle|cells|many_atoms_\w+)\.py"
+    r"|tests/(papers|statistical)/|privacy/test_(\w+_oracle|cells|many_atoms_\w+)\.py|unit/test_(many_levels|estimate_moments)\.py"
 )
 """Files that start processes or make whole pages, and those that compute numbers of the package a second time."""
 LOCAL_KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "polars-lazy", "pyarrow", "duckdb")
@@ -35,9 +35,9 @@ def sweep(few, many):
     return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.slow)])
 
 
-def few(count):
-    """For a test of many cases: so many of them in the suite, evenly spread, the others among the slow tests."""
-    return pytest.mark.few(count)
+def few(count, rest="slow"):
+    """For a test of many cases: so many of them in the suite, evenly spread, the rest among the slow or apart."""
+    return pytest.mark.few(count, rest=rest)
 
 
 def thinned(*axes, often=1, few=None):
@@ -108,17 +108,18 @@ def pytest_collection_modifyitems(items):
 
 
 def spread_out(items):
-    """Mark as slow what `few` leaves out."""
+    """Mark what `few` leaves out."""
     cases = {}
     for item in items:
         if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
             cases.setdefault((item.path, item.originalname), []).append(item)
     for found in cases.values():
-        (count,) = found[0].get_closest_marker("few").args
+        mark = found[0].get_closest_marker("few")
+        (count,) = mark.args
         kept = {len(found) * k // count for k in range(count)}
         for k, item in enumerate(found):
             if k not in kept:
-                item.add_marker(pytest.mark.slow)
+                item.add_marker(mark.kwargs["rest"])
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from conftest import few
 
 import puffer_frames
 
@@ -38,6 +39,7 @@ PAGES = [
 """Pages whose Python runs, block after block."""
 
 
+@few(20, rest="apart")
 @pytest.mark.parametrize("name", NAMES)
 def test_docstring_examples(name):
     warnings.simplefilter("error")

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conftest import few
 from command_line import run
 
 import puffer_frames
@@ -46,6 +47,7 @@ def texts(name):
     return pd.read_csv(name, dtype=str, keep_default_na=False)
 
 
+@few(17, rest="apart")
 @pytest.mark.parametrize(
     "column",
     [

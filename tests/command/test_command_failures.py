@@ -249,6 +249,7 @@ def files_of(target):
     return [path for path in (Path(target), Path(f"{target}.certificate.json")) if path.exists()]
 
 
+@few(5, rest="apart")
 @pytest.mark.parametrize("step", ["fsync", "link", "rename"])
 @pytest.mark.parametrize("target", PLACES)
 def test_a_write_that_fails_at_any_step_spends_nothing(folder, monkeypatch, target, step):
@@ -352,7 +353,7 @@ def at_once(target, *, new, writers=4):
 
 @pytest.mark.parametrize("target", PLACES)
 def test_of_several_writers_of_a_new_file_one_writes_it_and_the_others_err(folder, target):
-    for k in range(5):
+    for k in range(2):
         place = target.replace("out", f"out{k}")
         found = at_once(place, new=True)
         written = [one for one in found if isinstance(one, puffer_frames.Certificate)]

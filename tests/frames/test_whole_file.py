@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import build_frame, thinned
+from conftest import build_frame, few, thinned
 
 import puffer_frames
 from puffer_frames import ArgumentError, CalibrationError, FaultError, read_certificate, write_parquet
@@ -68,6 +68,7 @@ def test_a_new_file(released, tmp_path):
     assert names(tmp_path) == ["new.parquet"]
 
 
+@few(8, rest="apart")
 @pytest.mark.parametrize("mode", [0o600, 0o664, 0o777])
 def test_the_mode_of_a_file_is_kept(released, tmp_path, mode):
     path = tmp_path / "old.parquet"
@@ -78,6 +79,7 @@ def test_the_mode_of_a_file_is_kept(released, tmp_path, mode):
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
+@few(5, rest="apart")
 @pytest.mark.parametrize("dangling", [False, True])
 def test_a_link_is_followed(released, tmp_path, dangling):
     (tmp_path / "elsewhere").mkdir()

@@ -43,7 +43,6 @@ def test_message(name):
     assert not vars(again).get("levels")
 
 
-@few(50)
 @pytest.mark.parametrize("name", REQUESTS)
 def test_its_hint_works(name):
     assert ask(*REQUESTS[name][1]) == []
