@@ -21,7 +21,7 @@ SPARK = re.compile(r"test_spark|_spark_|_in_spark|\[spark[-\]]")
 """Tests that use a Spark session, by their names: one worker runs them all, in one session."""
 APART = re.compile(
     r"test_(command_killed|ledger_processes|forked|spark\w*|notebooks|pages|plans_page|recipes|editors|gallery|refine_key)\.py"
-    r"|tests/(papers|statistical)/|privacy/test_(\w+_oracle|cells|many_atoms_\w+)\.py|unit/test_(many_levels|estimate_moments)\.py"
+    r"|tests/(papers|statistical)/|privacy/test_(\w+_oracle|cells|many_atoms_\w+|far_noise|sets_of_laws)\.py|unit/test_(many_levels|estimate_moments)\.py"
 )
 """Files that start processes or make whole pages, and those that compute numbers of the package a second time."""
 LOCAL_KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "polars-lazy", "pyarrow", "duckdb")

@@ -9,8 +9,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import few
 from command_line import run
+from conftest import few
 
 import puffer_frames
 from puffer_frames.frames.csv_texts import TextRoles, what_is_wrong

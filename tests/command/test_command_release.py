@@ -4,8 +4,8 @@ import json
 
 import polars as pl
 import pytest
-from conftest import few
 from command_line import ASKED, people, run
+from conftest import few
 
 import puffer_frames
 from puffer_frames.doors.command.options import GROUPS, LAID_OUT, NOT_OPTIONS, OPTIONS, PLANNED, WITH_PLAN

@@ -4,8 +4,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import few
 from cases import CASES
+from conftest import few
 
 import puffer_frames
 from puffer_frames import ArgumentError, PufferError, UncoveredFrameError, certificate_of, verify

@@ -441,7 +441,7 @@ STATISTICS = {
 OF_ROWS = [name for name, asked in CASES.items() if asked["verb"] in ("privatize", "release")]
 
 
-@few(24)
+@few(16)
 @pytest.mark.parametrize("name", thinned([*OF_ROWS, "sum", "series"], few=[n for n in OF_ROWS if "stable" not in n]))
 def test_every_kind_of_certificate_has_a_number_or_a_refusal(name):
     """Numbers are finite with standard errors, and at least one statistic is there or the refusal says why."""

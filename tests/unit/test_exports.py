@@ -7,8 +7,8 @@ import re
 import jsonschema
 import pandas as pd
 import pytest
-from conftest import few
 from certificate_cases import ABOUT, PEOPLE, certificate_of_case, said_of
+from conftest import few
 
 from puffer_frames import privatize
 from puffer_frames.certificates.exports.yaml_text import yaml_text
