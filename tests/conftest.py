@@ -61,6 +61,15 @@ def thinned(*axes, often=1, few=None):
     ]
 
 
+gc.disable()  # while tests are collected: nothing of them is garbage, and looking for it is a third of the time
+
+
+def pytest_collection_finish():
+    """From here on garbage is collected, but not looked for among the tests."""
+    gc.freeze()
+    gc.enable()
+
+
 def pytest_ignore_collect(collection_path, config):
     """What the suite leaves out as a whole is not read either."""
     if config.option.markexpr == "not slow and not apart" and APART.search(collection_path.as_posix()):

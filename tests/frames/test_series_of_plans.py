@@ -106,7 +106,7 @@ def test_a_line_gives_what_a_sort_gives(monkeypatch):
     assert sum(line is not None for line in used) > 7
 
 
-@few(2, rest="apart")
+@few(2)
 @pytest.mark.parametrize("plan", ["polars-lazy", "duckdb"])
 @pytest.mark.parametrize("power", [40, 53, 56, 60])
 @pytest.mark.parametrize("step", [1, 3])
