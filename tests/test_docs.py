@@ -49,7 +49,7 @@ def test_docstring_examples(name):
     assert found.attempted > 0
 
 
-@pytest.mark.apart
+@few(1, rest="apart")
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_of_pages(page):
     """Python blocks run in their order; a following text block is their output."""
