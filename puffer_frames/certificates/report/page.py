@@ -35,7 +35,15 @@ from puffer_frames.numbers.presentation import shown, shown_names
 
 _ANNEX = ("noise", "beside it", "channel", "calibration", "measured", "proved", "assumes", "done", "technical")
 _ROBUST = (
-    *("joint-any-law", "joint-rule", "channel-radius", "observed-exceeds", "observed-unknown", "unit-any"),
+    *(
+        "joint-any-law",
+        "joint-rule",
+        "channel-radius",
+        "channel-reader-cap",
+        "observed-exceeds",
+        "observed-unknown",
+        "unit-any",
+    ),
     *("population", "population-chain", "population-units", "channel-population"),
     *("measured-of-one", "measured-of-unit", "measured-of-all"),
 )

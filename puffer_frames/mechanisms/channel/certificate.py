@@ -88,6 +88,11 @@ class ChannelFacts:
         )
 
     @property
+    def reader_cap(self) -> float | None:
+        """What a reader who knows the value learns at most, where the channel sees the secret; None for no bound."""
+        return self.options.reader_cap_at(self.target.epsilon)
+
+    @property
     def cost(self) -> str:
         """One of "absolute", "change", "share" and "given"."""
         if not isinstance(self.options.cost, str):
@@ -123,6 +128,8 @@ def _proved(facts: ChannelFacts) -> Iterator[Statement]:
         yield say("channel-radius", radius=facts.radius)
     if facts.options.cap is not None:
         yield say("channel-cap", cap=plain(facts.options.cap))
+    if facts.options.sees_secret and facts.reader_cap is not None:
+        yield say("channel-reader-cap", cap=plain(facts.reader_cap))
     yield say("wider", losses=_wider_text(facts))
     if facts.batch is not None:
         for found in facts.batch.exceeded.values():
@@ -150,6 +157,8 @@ def _wider_text(facts: ChannelFacts) -> str:
 
 
 def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:
+    if facts.options.sees_secret and facts.reader_cap is None:
+        yield say("channel-reader-open")
     if facts.brittle:
         yield say("channel-brittle")
     yield say("channel-again" if facts.options.cap is None else "channel-again-capped")
@@ -218,6 +227,8 @@ def channel_record(facts: ChannelFacts, /) -> dict[str, Any]:
         "cap": options.cap,
         "preserve": options.preserve,
     }
+    if options.sees_secret:
+        record |= {"sees": "secret", "reader_cap": facts.reader_cap}
     if len(facts.columns) > 1:
         record["columns"] = list(facts.columns)
     if facts.public_levels or "levels" in facts.publish or options.publish_matrix:
