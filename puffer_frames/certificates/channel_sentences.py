@@ -27,9 +27,9 @@ CHANNEL_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "channel-reader-cap": (
         "proved",
-        "The random level depends on the secret of the row, too. To a reader who knows the value itself one release tells "
-        "a loss of at most {cap} of the secret; to any reader at most that much more than publishing the values could. "
-        "The losses of several add.",
+        "The random level depends on the secret of the row, too. A reader who knows the value itself has a loss of at "
+        "most {cap}, and any reader at most that much more than publishing the values could cause. The losses of "
+        "several releases add.",
     ),
     "channel-reader-open": (
         "not covered",

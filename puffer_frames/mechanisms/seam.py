@@ -7,12 +7,17 @@ found, how it draws, and what is true of its releases; it never sees a frame.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
+from puffer_frames.certificates.facts import Facts
+from puffer_frames.certificates.of_release import absent_secrets, left_out, seen, weak
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, PufferWarning
+from puffer_frames.certificates.release_facts import is_warned
+from puffer_frames.certificates.sentences import say
+from puffer_frames.certificates.statement import Statement
+from puffer_frames.errors import ArgumentError, KeptColumnWarning, PufferWarning, RowOrderWarning
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows, Table
@@ -76,6 +81,32 @@ class Release:
     """What was measured on other rows than those that the plan was made from."""
     unproved: Sequence[str] = ()
     """Beliefs whose laws a plan from a file lacks."""
+
+    @property
+    def facts(self) -> Facts:
+        """What a certificate states of any release; each has a sentence, which `said` gives but for seeds."""
+        return Facts(
+            seeded=self.asked.seeded,
+            other_rows=self.batch is not None,
+            exceeds=self.batch is not None and bool(self.batch.exceeded),
+            shuffled=self.asked.layout.shuffle,
+            order_tells=is_warned(self.warnings, RowOrderWarning),
+            kept_tells=is_warned(self.warnings, KeptColumnWarning),
+        )
+
+    def said(self, fitted: Fitted[Any], /) -> Iterator[Statement]:
+        """The sentences that the certificate of any release of one value of a record has, whatever the mechanism."""
+        request, batch = fitted.request, self.batch
+        yield from (say("records"), say("other-columns"), say("per-record"), say("learned"))
+        if batch is not None:
+            yield say("other-rows")
+            yield from (say("observed-exceeds", what=name, found=found) for name, found in batch.exceeded.items())
+            yield from absent_secrets(batch, of=len(fitted.secrets))
+        yield from seen(self.warnings)
+        yield from weak(request.target, fitted.protected_rows(self.rows_per_secret), rows=self.rows)
+        yield from left_out("each" if request.apart else fitted.pairs, self.kept, request.nulls)
+        if self.asked.layout.shuffle:
+            yield say("shuffled")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

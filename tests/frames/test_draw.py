@@ -12,8 +12,8 @@ from puffer_frames import CalibrationError
 from puffer_frames.frames.plans.source import collect_plan, sink_plan
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import open_table
+from puffer_frames.noise.column_noise import ColumnNoise
 from puffer_frames.noise.joint_levels import JointLevels
-from puffer_frames.noise.mechanism import Mechanism
 from puffer_frames.noise.stratified import ByStratum
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 
@@ -135,7 +135,7 @@ def test_two_secret_columns():
 
 def test_each_public_column_is_written_by_one_draw():
     rows = opened(build_frame("polars", COLUMNS))
-    noise = Mechanism(column="x", noise=None, key=KEY, domain=None, remap=None, bounds=None, to_integers=False)
+    noise = ColumnNoise(column="x", noise=None, key=KEY, domain=None, remap=None, bounds=None, to_integers=False)
     for draws in ([noise], [SmallDraw(KEY), noise], []):
         with pytest.raises(ValueError, match="exactly one draw"):
             rows.release(draws)
@@ -156,7 +156,7 @@ def test_joint_levels_row_by_row():
 
 
 def test_a_stratum_that_the_draw_does_not_know():
-    part = (Mechanism(column="x", noise=None, key=KEY, domain=None, remap=None, bounds=None, to_integers=False),)
+    part = (ColumnNoise(column="x", noise=None, key=KEY, domain=None, remap=None, bounds=None, to_integers=False),)
     draw = ByStratum(given=("p", "q"), strata=(("a", "a"), ("b", "b")), parts=(part, part))
     move, x = draw.prepared(), np.arange(4.0)
     columns = {"p": np.array([0, 1, 1, 0], dtype=np.uint16), "q": np.array([0, 1, 0, 0], dtype=np.uint16), "x": x}
@@ -167,7 +167,7 @@ def test_a_stratum_that_the_draw_does_not_know():
 
 def test_draws_of_strata_that_do_not_fit_together():
     x, y = (
-        (Mechanism(column=name, noise=None, key=KEY, domain=None, remap=None, bounds=None, to_integers=False),)
+        (ColumnNoise(column=name, noise=None, key=KEY, domain=None, remap=None, bounds=None, to_integers=False),)
         for name in "xy"
     )
     for given, parts in (("p", (x, y)), ("x", (x, x)), ("p", (x + x, x + x))):

@@ -14,7 +14,7 @@ from puffer_frames.frames.plans.source import collect_plan
 from puffer_frames.frames.roles import Layout
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, NumberChannel
-from puffer_frames.noise.mechanism import Mechanism
+from puffer_frames.noise.column_noise import ColumnNoise
 from puffer_frames.noise.stream import ReleaseKey
 
 CASES = [
@@ -142,7 +142,7 @@ def test_labels_beside_numbers(frame):
     assert list(rows.summaries({})) == ["score"]
     rows.warnings([300, 300, 300])
     key = ReleaseKey.of(1)
-    plain = Mechanism(column="score", noise=None, key=key, domain=None, remap=None, bounds=None, to_integers=False)
+    plain = ColumnNoise(column="score", noise=None, key=key, domain=None, remap=None, bounds=None, to_integers=False)
     cells = NumberChannel(
         column="score",
         key=key,

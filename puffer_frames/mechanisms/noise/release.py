@@ -15,8 +15,8 @@ from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.request import RowsRequest
 from puffer_frames.mechanisms.seam import Release
 from puffer_frames.noise.channel import ChannelTable, LabelChannel
+from puffer_frames.noise.column_noise import ColumnNoise
 from puffer_frames.noise.draw import Draw
-from puffer_frames.noise.mechanism import Mechanism
 from puffer_frames.noise.randomised import randomised_response
 from puffer_frames.noise.stratified import ByStratum
 from puffer_frames.noise.stream import ReleaseKey
@@ -148,7 +148,7 @@ def noise_draws(plan: NoiseFit, asked: RowsRequest, key: ReleaseKey, /) -> tuple
 def _at_scales(plan: NoiseFit, asked: RowsRequest, scales: Mapping[str, float], *, key: ReleaseKey) -> tuple[Draw, ...]:
     """Noise on each column of numbers, and randomised response of each column of labels."""
     noise = [
-        Mechanism(
+        ColumnNoise(
             column=name,
             noise=plan.noise(scales[name]),
             key=key,

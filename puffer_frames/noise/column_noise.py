@@ -14,7 +14,7 @@ from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Workspaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mechanism:
+class ColumnNoise:
     """The noise of one column of one release; it can be sent to another process, and holds the key."""
 
     column: str
