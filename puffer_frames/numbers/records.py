@@ -19,7 +19,6 @@ TAG = "is"
 _FRACTION = re.compile(r"-?[0-9]{1,4000}/[0-9]{1,4000}", flags=re.ASCII)
 _INFINITE = ("inf", "-inf")
 _DTYPES: Mapping[str, type] = {"float64": np.float64, "int64": np.int64}
-_KIND = {float: "float64", int: "int64"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,12 +104,6 @@ class BayesianNetwork:
         n = len(self) + 2
         return 4.0 * UNIT_ROUNDOFF * n * (n * n + max(self.states) + 8)
 
-    def law_of(self, name: Hashable, /) -> FloatArray:
-        """Probability of each state of a node, shape (states,); raises ArgumentError for one that is not there."""
-        if name not in self.names:
-            raise ArgumentError("the node", rule="one of the network", got=repr(name), hint="Name another one.")
-        return self.joint([self.names.index(name)])
-
     def joint(self, nodes: Sequence[int], /) -> FloatArray:
         """Joint law of different nodes, by their numbers, shape (states of each...); raises as `counts`."""
         return self.counts(nodes, [np.zeros(states, dtype=np.intp) for states in self.states])[..., 0]
