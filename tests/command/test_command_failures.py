@@ -22,7 +22,7 @@ from conftest import few
 import puffer_frames
 from puffer_frames import ArgumentError, Ledger
 from puffer_frames.doors.command import jobs
-from puffer_frames.doors.command.writing import write
+from puffer_frames.doors.command.jobs import write
 from puffer_frames.frames import files
 
 COMMAND = [sys.executable, "-m", "puffer_frames"]

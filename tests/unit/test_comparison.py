@@ -13,8 +13,7 @@ import puffer_frames
 from puffer_frames import Channel, Contamination, Gaussian, Population, Prior, Stable, Strata, Unit
 from puffer_frames.errors import ArgumentError, CalibrationError, ColumnNotFoundError, FewRowsWarning
 from puffer_frames.frames.local.table import LocalTable
-from puffer_frames.verbs.comparing.compared_rows import NAMES, ComparedRow
-from puffer_frames.verbs.comparing.comparison import compare
+from puffer_frames.verbs.comparing.comparison import NAMES, ComparedRow, compare
 from puffer_frames.verbs.plans.plan import Plan
 
 ASKED = {"secret": "group", "public": "score"}

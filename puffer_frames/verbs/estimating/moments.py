@@ -12,9 +12,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
 
 
