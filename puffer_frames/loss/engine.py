@@ -14,10 +14,9 @@ from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.displaced import DisplacedLoss
 from puffer_frames.loss.mixtures.many_gaussians import FEWEST_BANDED, ManyGaussiansLoss
 from puffer_frames.loss.mixtures.mixture import MixtureLoss
-from puffer_frames.loss.noises.cell_means_gaussian import GaussianCellMeansLoss
-from puffer_frames.loss.noises.cell_means_stable import StableCellMeansLoss
 from puffer_frames.loss.noises.coupled import CoupledLoss
 from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss, ManyWidenedLoss
+from puffer_frames.loss.noises.narrow_cells import GaussianCellMeansLoss, StableCellMeansLoss
 from puffer_frames.loss.noises.stable_noise import StableNoiseLoss
 from puffer_frames.loss.outcome import Loss, WorstCase
 from puffer_frames.loss.sets.coupled_sets import CoupledSetsLoss

@@ -9,8 +9,15 @@ from scipy import stats
 
 from puffer_frames import Gaussian, Laplace, Stable
 from puffer_frames.noise.postprocessing import postprocess
-from puffer_frames.verbs.estimating.bins import MOST_BINS, MOST_POINTS, BinnedColumn, even_support
-from puffer_frames.verbs.estimating.laws import best_steps, law_of_rows, unfold
+from puffer_frames.verbs.estimating.laws import (
+    MOST_BINS,
+    MOST_POINTS,
+    BinnedColumn,
+    best_steps,
+    even_support,
+    law_of_rows,
+    unfold,
+)
 from puffer_frames.verbs.estimating.levels import is_unmixable, response_shares, unmixed, unmixed_response
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
 
