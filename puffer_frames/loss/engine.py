@@ -249,7 +249,7 @@ def pure_loss(p: Prior, q: Prior, /, *, scale: float, noise: NoiseArgument = "la
 
     Examples
     --------
-    >>> from puffer_frames import Prior
+    >>> from puffer_frames.core import Prior
     >>> loss = pure_loss(Prior.bernoulli(0.2), Prior.bernoulli(0.9), scale=1.0)
     >>> round(loss.upper, 6)
     0.706275
@@ -300,7 +300,7 @@ def hockey_stick(p: Prior, q: Prior, /, *, epsilon: float, scale: float, noise: 
 
     Examples
     --------
-    >>> from puffer_frames import Prior
+    >>> from puffer_frames.core import Prior
     >>> hockey_stick(Prior.bernoulli(0.2), Prior.bernoulli(0.9), epsilon=0.5, scale=1.0).lower > 0
     True
     """

@@ -58,7 +58,7 @@ class BayesianNetwork:
         >>> home = BayesianNetwork.of(
         ...     {"ann": [0.9, 0.1], "ben": [[0.8, 0.2], [0.3, 0.7]]}, parents={"ben": ["ann"]}
         ... )
-        >>> home.law_of("ben").round(3).tolist()
+        >>> home.joint([1]).round(3).tolist()
         [0.75, 0.25]
         """
         if not isinstance(tables, Mapping) or not isinstance(parents, Mapping | None):
@@ -232,4 +232,4 @@ def _numbers(table: ArrayLike) -> FloatArray:
 
 
 def _not(what: str, rule: str, got: str) -> PriorError:
-    return PriorError(what, rule=rule, got=got, hint="See puffer_frames.BayesianNetwork.of.")
+    return PriorError(what, rule=rule, got=got, hint="See puffer_frames.core.BayesianNetwork.of.")

@@ -20,9 +20,10 @@ from command_line import ASKED, people, run
 from conftest import few
 
 import puffer_frames
-from puffer_frames import ArgumentError, Ledger
+from puffer_frames import Ledger
 from puffer_frames.doors.command import jobs
 from puffer_frames.doors.command.jobs import write
+from puffer_frames.errors import ArgumentError
 from puffer_frames.frames import files
 
 COMMAND = [sys.executable, "-m", "puffer_frames"]

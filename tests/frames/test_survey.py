@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from puffer_frames import FaultError
+from puffer_frames.errors import FaultError
 from puffer_frames.frames import cells, summary, tally
 from puffer_frames.frames.plans import blocks, lazy
 from puffer_frames.frames.plans.survey import survey

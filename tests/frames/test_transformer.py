@@ -15,18 +15,9 @@ from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
-from puffer_frames import (
-    ArgumentError,
-    ArgumentTypeError,
-    CalibrationError,
-    Ledger,
-    LedgerError,
-    PufferTransformer,
-    Strata,
-    Unit,
-    verify,
-)
+from puffer_frames import Ledger, PufferTransformer, Strata, Unit, verify
 from puffer_frames.doors import transformer as module
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, LedgerError
 from puffer_frames.verbs.requests.arguments import PrivatizeArguments
 
 KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "pyarrow")

@@ -8,7 +8,8 @@ import pytest
 from conftest import few, sweep, table
 from scipy.integrate import dblquad, quad
 
-from puffer_frames import Prior, calibrate, pure_loss
+from puffer_frames import calibrate
+from puffer_frames.core import Prior, pure_loss
 from puffer_frames.loss.joint.joint_loss import JointLoss
 from puffer_frames.loss.joint.joint_stick import JointStick
 from puffer_frames.loss.joint.lines import JointLaw

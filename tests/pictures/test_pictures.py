@@ -22,7 +22,8 @@ mpl.use("Agg")
 from matplotlib import pyplot
 from PIL import Image
 
-from puffer_frames import MarkovChain, pictures, pure_loss, quilt_scale
+from puffer_frames import MarkovChain, pictures
+from puffer_frames.core import pure_loss
 from puffer_frames.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -30,6 +31,7 @@ from puffer_frames.errors import (
     MissingPackageError,
     UncoveredFrameError,
 )
+from puffer_frames.papers import quilt_scale
 from puffer_frames.verbs.pictures.drawn import coupling
 
 FOLDER = Path(__file__).parent

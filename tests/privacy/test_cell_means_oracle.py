@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 from conftest import few
 
-from puffer_frames import (
-    Prior,
-    Stable,
-)
+from puffer_frames import Stable
+from puffer_frames.core import Prior
 from puffer_frames.loss.atoms import cell_means
 from puffer_frames.loss.atoms.cell_means import CellMeansLoss
 from puffer_frames.loss.atoms.discrete import DiscreteLoss

@@ -7,7 +7,7 @@ import pytest
 from conftest import few
 from scipy.stats import norm
 
-from puffer_frames import Prior, smallest_scale
+from puffer_frames.core import Prior, smallest_scale
 from puffer_frames.loss.mixtures import shared_width
 from puffer_frames.loss.noises import gaussian_noise
 from puffer_frames.loss.noises import gaussian_noise as module

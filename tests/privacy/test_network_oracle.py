@@ -8,19 +8,10 @@ import pytest
 from conftest import sweep
 from scipy.special import logsumexp
 
-from puffer_frames import (
-    ArgumentError,
-    ArgumentTypeError,
-    BayesianNetwork,
-    MarkovChain,
-    Prior,
-    PriorError,
-    network_quilt_scale,
-    network_scale,
-    pure_loss,
-    quilt_scale,
-    w_infinity,
-)
+from puffer_frames import MarkovChain
+from puffer_frames.core import BayesianNetwork, Prior, network_scale, pure_loss, w_infinity
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
+from puffer_frames.papers import network_quilt_scale, quilt_scale
 
 
 def random_network(rng, *, most=6):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import sweep
 
-from puffer_frames import Prior
+from puffer_frames.core import Prior
 from puffer_frames.loss.atoms import discrete
 from puffer_frames.loss.atoms.discrete import DiscreteLoss, SparseAtoms
 

@@ -10,7 +10,9 @@ import pytest
 from conftest import sweep
 from scipy import stats
 
-from puffer_frames import CalibrationError, Prior, Stable, smallest_scale, w_infinity
+from puffer_frames import Stable
+from puffer_frames.core import Prior, smallest_scale, w_infinity
+from puffer_frames.errors import CalibrationError
 from puffer_frames.loss import presence
 from puffer_frames.loss.displaced import DisplacedLoss
 from puffer_frames.loss.engine import privacy_loss

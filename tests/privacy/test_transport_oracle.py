@@ -7,11 +7,13 @@ import pandas as pd
 import pytest
 from conftest import few
 
-from puffer_frames import ArgumentError, CalibrationError, MarkovChain, histogram, quilt_scale
+from puffer_frames import MarkovChain, histogram
+from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.loss import transported
 from puffer_frames.loss.atoms.counts import count_loss
 from puffer_frames.loss.transported import TransportedLoss
 from puffer_frames.numbers.target import Target
+from puffer_frames.papers import quilt_scale
 from puffer_frames.scales.search import smallest_scale_of
 
 ONE = Target.of(1.0, 0.0)

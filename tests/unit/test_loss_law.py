@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from puffer_frames import ArgumentError, CalibrationError, Prior, Unit, calibrate, compose, privatize
+from puffer_frames import Unit, calibrate, compose, privatize
+from puffer_frames.core import Prior
+from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.ratio_cells import RatioCells
 from puffer_frames.loss.units.loss_law import LossLaw

@@ -9,7 +9,7 @@ import pytest
 from conftest import few, sweep, thinned
 
 import puffer_frames.priors.bands
-from puffer_frames import Prior, fit_gaussian, smallest_scale
+from puffer_frames.core import Prior, fit_gaussian, smallest_scale
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.engine import MOST_SECRETS, privacy_loss
 from puffer_frames.loss.mixtures.many_gaussians import FEWEST_BANDED, ManyGaussiansLoss

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from plan_cases import CASES, planned
 
-from puffer_frames import Calibration, ChannelCalibration, PlanFileError
+from puffer_frames import Calibration, ChannelCalibration
+from puffer_frames.errors import PlanFileError
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.numbers.records import type_hints

@@ -10,7 +10,8 @@ from conftest import few, sweep
 from scipy import stats
 from scipy.integrate import quad
 
-from puffer_frames import ArgumentError, Stable, calibrate, privatize
+from puffer_frames import Stable, calibrate, privatize
+from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.scales.medians import gaussian_medians
