@@ -18,6 +18,7 @@ from puffer_frames.verbs.requests.other_tables import read_other_tables
 from puffer_frames.verbs.requests.plan_columns import kinds_of
 from puffer_frames.verbs.requests.request import Request, RowsRequest, refuse_publish
 from puffer_frames.verbs.requests.rows_seen import RowsSeen
+from puffer_frames.verbs.requests.selections import with_names
 from puffer_frames.verbs.requests.unit_rows_seen import with_units
 
 
@@ -36,9 +37,11 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         Of pandas, Polars, PyArrow, DuckDB or Spark. Never changed. Lazy Polars and Spark frames are never collected.
     secret : column name or several
         Column to protect: strings, categories, booleans, integers, whole floats. Of several columns `secrets` says what
-        is protected.
-    public : column name or several
-        Column of numbers, booleans or labels (strings, categories) to release. Several columns of numbers are released
+        is protected. This column, the public, the given and the kept ones may also be selected: by a selector of Polars
+        (`polars.selectors`), or by a function of a pandas frame that returns labels, as in `frame.loc[:, function]`.
+    public : column name or several, optional
+        Column of numbers, booleans or labels (strings, categories) to release; by default "rest", every column but the
+        secret, given, kept, unit and row_id ones, which a printed plan lists. Several columns of numbers are released
         jointly, with scales that protect whole rows. A column of labels of 2 to 256 levels is released through a
         channel; beside others a label stays as it is, or any other level takes its place, all as likely.
     epsilon : float
@@ -239,6 +242,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     (True, 'channel')
     """
     table = open_table(frame)
+    arguments = with_names(arguments, frame, table.labels)
     request = Request.of(arguments, table.labels)
     asked = RowsRequest.of(arguments, table.labels, request)
     if (options := channel_of(request, table)) is not None:
@@ -286,6 +290,7 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
     ('kantorovich', 10.0, 2.205)
     """
     table = open_table(frame)
+    arguments = with_names(arguments, frame, table.labels)
     request = Request.of(arguments, table.labels)
     if (options := channel_of(request, table)) is not None:
         return calibrate_levels(table, request, options, library=library_of(frame))

@@ -37,7 +37,7 @@ FAILURES = [
     (["publish"], 2, "ArgumentError", "invalid choice"),
     (["release"], 2, "ArgumentError", "no input"),
     (["release", "in.parquet"], 2, "ArgumentError", "no output"),
-    ([*RELEASE], 2, "ArgumentError", "--secret, --public, --epsilon"),
+    ([*RELEASE], 2, "ArgumentError", "--secret, --epsilon"),
     ([*RELEASE, *ASKED, "--epsilom", "1"], 2, "ArgumentError", "Did you mean --epsilon?"),
     ([*RELEASE, *ASKED, "--epsilon", "2"], 2, "ArgumentError", "given once"),
     ([*RELEASE, *ASKED[:-1], "one"], 2, "ArgumentError", "a number"),

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from conftest import build_frame
+from polars import selectors
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -190,3 +191,18 @@ def test_a_ledger_has_each_release_once(people, tmp_path):
         clone(transformer).set_params(epsilon=0.8).fit_transform(numbered)
     with pytest.raises(ArgumentError, match="about"):
         clone(transformer).set_params(about=None).fit(numbered)
+
+
+def test_columns_by_a_selection(people):
+    """The rest leaves out the kept columns; later frames have those of the fitted one."""
+    few = {name: people[name] for name in ("group", "score", "note")}
+    step = PufferTransformer(secret="group", keep=lambda frame: ["note"], epsilon=0.1, rng=1)
+    first = step.fit_transform(pd.DataFrame(few))
+    assert list(first) == ["score", "note"]
+    assert step.get_feature_names_out().tolist() == ["score", "note"]
+    named = PufferTransformer(secret="group", public="score", keep="note", epsilon=0.1, rng=1)
+    pd.testing.assert_frame_equal(named.fit_transform(pd.DataFrame(few)), first)
+    frame = pl.DataFrame(few)
+    step = PufferTransformer(secret=selectors.first(), public=selectors.numeric(), keep=selectors.last(), epsilon=0.1)
+    assert step.fit_transform(frame).columns == ["score", "note"]
+    assert clone(step).fit_transform(frame).columns == ["score", "note"]

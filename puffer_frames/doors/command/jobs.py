@@ -34,6 +34,7 @@ from puffer_frames.frames.files import (
     write_arrow,
     write_csv,
 )
+from puffer_frames.frames.selection import REST
 from puffer_frames.frames.table import open_table, small_rows
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.verbs.attached import certificate_of, collect, write_release
@@ -240,7 +241,7 @@ AnyPlan: TypeAlias = Calibration | ChannelCalibration
 
 PASSWORD = "PUFFER_PASSWORD"  # noqa: S105 - the name of a variable
 """Variable of the environment with the password of plans."""
-_NEEDED = ("secret", "public", "epsilon")
+_NEEDED = ("secret", "epsilon")
 
 
 def plan(request: Request, /) -> Outcome:
@@ -264,7 +265,7 @@ def plan(request: Request, /) -> Outcome:
 def compared(request: Request, /) -> Outcome:
     """Set the ways to release columns side by side."""
     source = request.path("input")
-    _check_needed(request.arguments, ("secret", "public"))
+    _check_needed(request.arguments, ("secret",))
     frame, arguments = _opened(request, source)
     rows = small_rows(compare(frame, **arguments))
     LOG.info("the comparison holds exact statistics of the table: keep it private")
@@ -476,7 +477,7 @@ def _roles(arguments: Mapping[str, Any], kept: AnyPlan | None) -> TextRoles:
     return TextRoles(
         exact=(*alike, *named["keep"]),
         alike=alike,
-        public=tuple(named["public"]),
+        public=tuple(named["public"]) or (REST,),
         plain=tuple(named["row_id"]),
         text=() if kept is None else tuple(name for name, kind in kept.kinds.items() if kind == "labels"),
         alone=True,
@@ -519,7 +520,7 @@ def _check_needed(arguments: Mapping[str, Any], names: tuple[str, ...]) -> None:
             "the request",
             rule=f"one with {spelled(names)}",
             got=f"none of {spelled(missing)}" if len(missing) > 1 else f"no {spelled(missing)}",
-            hint="Write --secret race --public age --epsilon 1, or name a plan: --plan plan.json.",
+            hint="Write --secret race --epsilon 1, or name a plan: --plan plan.json.",
         )
 
 

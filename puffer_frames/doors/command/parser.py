@@ -140,7 +140,7 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
     "compare": Subcommand(
         help="print what every mechanism, noise, theorem and belief would cost; nothing is released",
         places=("input",),
-        usage="puffer compare INPUT --secret COLUMN --public COLUMN[,...] [--epsilon NUMBER[,...]] [option ...]",
+        usage="puffer compare INPUT --secret COLUMN [--public COLUMN[,...]] [--epsilon NUMBER[,...]] [option ...]",
         own=("config", "schema", "json"),
         arguments=COMPARING,
         read_otherwise=COMPARED,
@@ -148,14 +148,14 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
     "plan": Subcommand(
         help="find how much noise a release needs, and keep the plan in a private file",
         places=("input", "kept_plan"),
-        usage="puffer plan INPUT PLAN --secret COLUMN --public COLUMN[,...] --epsilon NUMBER [option ...]",
+        usage="puffer plan INPUT PLAN --secret COLUMN [--public COLUMN[,...]] --epsilon NUMBER [option ...]",
         own=("config", "schema", _KEY, "overwrite", "figures", "json"),
         arguments=PLANNED,
     ),
     "release": Subcommand(
         help="write a table with noise, and its certificate",
         places=("input", "output"),
-        usage="puffer release INPUT OUTPUT --secret COLUMN --public COLUMN[,...] --epsilon NUMBER [option ...]\n"
+        usage="puffer release INPUT OUTPUT --secret COLUMN [--public COLUMN[,...]] --epsilon NUMBER [option ...]\n"
         "       puffer release INPUT OUTPUT --plan FILE [option ...]",
         own=("config", "schema", "plan", _KEY, "overwrite", "json"),
         arguments=list(dict.fromkeys([*PLANNED, *LAID_OUT, *WITH_PLAN])),

@@ -37,6 +37,7 @@ from puffer_frames.verbs.requests.merged_strata import with_merged
 from puffer_frames.verbs.requests.other_tables import read_other_tables
 from puffer_frames.verbs.requests.request import Request, is_joint
 from puffer_frames.verbs.requests.rows_seen import RowsSeen
+from puffer_frames.verbs.requests.selections import with_names
 from puffer_frames.verbs.requests.unit_rows_seen import with_units
 
 NOTHING_NEEDED = "private as it is: say allow_zero_noise=True"
@@ -312,7 +313,7 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
     >>> list(zip(found["belief"], found["mechanism"], found["error"].round(2).tolist()))[:3]
     [('empirical', 'channel', 0.06), ('empirical', 'remap', 0.29), ('empirical', 'noise', 0.47)]
     """
-    asked = Asked.of(arguments)
+    asked = Asked.of(with_names(arguments, frame, open_table(frame).labels))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         counted = Counted.of(frame, asked)
