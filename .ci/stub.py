@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from puffer_frames.doors import accessor
+from puffer_frames.mechanisms import arguments as planned
 from puffer_frames.verbs import attached
 from puffer_frames.verbs.auditing import audited
 from puffer_frames.verbs.estimating import estimated, estimation
@@ -22,8 +23,7 @@ RETURNS = {"privatize": "Frame", "aggregate": "Answer", "histogram": "Answer", "
 """What the verbs return here, where they themselves know of any frame alone."""
 CALIBRATIONS = {
     "Estimator": "puffer_frames.verbs.estimating.estimator",
-    "Calibration": "puffer_frames.verbs.calibrating.calibration",
-    "ChannelCalibration": "puffer_frames.verbs.calibrating.channel_calibration",
+    "Plan": "puffer_frames.verbs.plans.plan",
 }
 HEAD = '''"""Written by .ci/stub.py from the verbs: the `.puffer` accessor, its arguments written out for editors."""
 
@@ -75,12 +75,14 @@ def sources() -> dict[str, str]:
     """Which module the names come from that the signatures use."""
     found = dict(CALIBRATIONS)
     found["Figure"] = "matplotlib.figure"
-    for module in (attached, audited, arguments, estimated, estimation, plotted):
+    for module in (attached, audited, planned, arguments, estimated, estimation, plotted):
         for node in ast.parse(inspect.getsource(module)).body:
             if isinstance(node, ast.ImportFrom):
                 found |= {alias.name: node.module for alias in node.names}
             elif isinstance(node, ast.AnnAssign):
                 found[node.target.id] = module.__name__
+            elif isinstance(node, ast.ClassDef):
+                found[node.name] = module.__name__
     return found
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from puffer_frames import Channel
-from puffer_frames.scales.channels import best
+from puffer_frames.mechanisms.channel import best
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 ADULT = {0: "age", 5: "marital-status", 9: "sex", 12: "hours-per-week"}

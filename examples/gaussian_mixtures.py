@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from puffer_frames import Calibration, UnsoundTheoremWarning, WeakGuaranteeWarning
+from puffer_frames import Plan, UnsoundTheoremWarning, WeakGuaranteeWarning
 from puffer_frames.core import Prior, hockey_stick
 
 EPSILON = 1.0
@@ -64,7 +64,7 @@ def read(folder: Path, experiment: Experiment) -> pd.DataFrame:
     return table.rename(columns=experiment.columns).dropna(ignore_index=True)
 
 
-def calibrate(frame: pd.DataFrame, experiment: Experiment, *, delta: float, calibration: str) -> Calibration:
+def calibrate(frame: pd.DataFrame, experiment: Experiment, *, delta: float, calibration: str) -> Plan:
     """The plan under the fitted mixtures; a refuted theorem shows in the table, so its warning is not needed."""
     columns = {"secret": experiment.secret, "public": experiment.public, "pairs": [tuple(experiment.labels)]}
     with warnings.catch_warnings():
@@ -73,7 +73,7 @@ def calibrate(frame: pd.DataFrame, experiment: Experiment, *, delta: float, cali
         return frame.puffer.calibrate(**columns, **MODEL, epsilon=EPSILON, delta=delta, calibration=calibration)
 
 
-def report(frame: pd.DataFrame, experiment: Experiment, plans: Sequence[Calibration]) -> None:
+def report(frame: pd.DataFrame, experiment: Experiment, plans: Sequence[Plan]) -> None:
     """Print published scale, what the engine measures there, scale used and smallest scale; then the raw column."""
     pair = " / ".join(f"{label} ({plans[0].rows_per_secret[s]:,} rows)" for s, label in experiment.labels.items())
     print(f"Figure {experiment.figure}: release {experiment.public}, hide {experiment.secret}: {pair}")
@@ -92,7 +92,7 @@ def report(frame: pd.DataFrame, experiment: Experiment, plans: Sequence[Calibrat
     print(f"  the raw column: delta* = {raw[0]:.3g} (fitted mixtures), {raw[1]:.3g} (observed frequencies)")
 
 
-def draw(frame: pd.DataFrame, experiment: Experiment, plans: Sequence[Calibration], path: Path) -> None:
+def draw(frame: pd.DataFrame, experiment: Experiment, plans: Sequence[Plan], path: Path) -> None:
     """Histograms per secret of the column and of its releases, one panel each, as a PNG file."""
     from matplotlib.figure import Figure  # without pyplot: drawn by Agg, no window, no global state
 

@@ -32,11 +32,11 @@ from puffer_frames.errors import (
     WeakGuaranteeWarning,
     WideNoiseWarning,
 )
+from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stable import Stable
 from puffer_frames.priors.markov import MarkovChain, binary_class
-from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.learned import Bootstrap, Contamination, Population
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
@@ -45,13 +45,11 @@ from puffer_frames.verbs.answers.aggregates import aggregate
 from puffer_frames.verbs.answers.series import histogram
 from puffer_frames.verbs.attached import certificate_of, read_certificate, verify, write_parquet
 from puffer_frames.verbs.auditing.audited import audit
-from puffer_frames.verbs.calibrating.calibration import Calibration
-from puffer_frames.verbs.calibrating.channel_calibration import ChannelCalibration
-from puffer_frames.verbs.calibrating.saved_plans import load_plan
 from puffer_frames.verbs.comparing.comparison import compare
 from puffer_frames.verbs.estimating.estimation import estimate
 from puffer_frames.verbs.ledgers.composition import compose
 from puffer_frames.verbs.ledgers.release_ledger import Ledger, ledger
+from puffer_frames.verbs.plans.plan import Plan, load_plan
 from puffer_frames.verbs.release import calibrate, privatize
 
 if TYPE_CHECKING:
@@ -79,10 +77,8 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Bootstrap",
-    "Calibration",
     "Certificate",
     "Channel",
-    "ChannelCalibration",
     "Contamination",
     "FewRowsWarning",
     "Gaussian",
@@ -92,6 +88,7 @@ __all__ = [
     "LedgerNoiseWarning",
     "LedgerWarning",
     "MarkovChain",
+    "Plan",
     "Population",
     "PufferError",
     "PufferTransformer",

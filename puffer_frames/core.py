@@ -9,16 +9,16 @@
 
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import hockey_stick, pure_loss
+from puffer_frames.mechanisms.batch_report import BatchReport
+from puffer_frames.mechanisms.channel.best import FoundChannel, best_channel
 from puffer_frames.priors.fitting import fit_gaussian, fit_mixture
 from puffer_frames.priors.network import BayesianNetwork
 from puffer_frames.priors.prior import Prior
 from puffer_frames.priors.transport import transport_plan, w_infinity
-from puffer_frames.scales.channels.best import FoundChannel, best_channel
 from puffer_frames.scales.networks import network_scale
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.search import smallest_scale
 from puffer_frames.verbs.auditing.report import AuditCheck, AuditedPair, AuditReport
-from puffer_frames.verbs.batches.report import BatchReport
 from puffer_frames.verbs.estimating.estimated import Estimate
 from puffer_frames.verbs.estimating.estimator import Estimator
 from puffer_frames.verbs.ledgers.composition import Composition

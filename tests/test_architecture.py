@@ -21,13 +21,14 @@ LAYERS = [
     {"loss", "papers", "frames"},
     {"scales"},
     {"certificates"},
+    {"mechanisms"},
     {"verbs"},
     {"doors", "core"},
     {"__init__", "__main__"},
 ]
 """A module may import what lies in its own folder or in a layer before it."""
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-MOST_ENTRIES = 10
+MOST_ENTRIES = 11
 DOORS = {"doors", "core", "__main__"}
 """The accessor, the transformer, the command line and the names of the core: each hands on what is elsewhere."""
 

@@ -13,6 +13,18 @@ from puffer_frames.certificates.about import About
 from puffer_frames.certificates.record import Certificate, Verdict
 from puffer_frames.certificates.signature import PublicKey
 from puffer_frames.frames.columns import Name, NativeFrame
+from puffer_frames.mechanisms.arguments import (
+    BeliefArgument,
+    CalibrationWord,
+    EachMechanism,
+    IndexWord,
+    NullsWord,
+    PairsArgument,
+    PublishWord,
+    RowMechanism,
+    SecretsWord,
+    TheoremWord,
+)
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.postprocessing import BoundsArgument
 from puffer_frames.noise.stream import RandomSource
@@ -22,26 +34,11 @@ from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.auditing.report import AuditReport
-from puffer_frames.verbs.calibrating.calibration import Calibration
-from puffer_frames.verbs.calibrating.channel_calibration import ChannelCalibration
 from puffer_frames.verbs.estimating.estimated import Target
 from puffer_frames.verbs.estimating.estimator import Estimator
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument
-from puffer_frames.verbs.requests.arguments import (
-    BeliefArgument,
-    CalibrationWord,
-    EachMechanism,
-    IndexWord,
-    MechanismWord,
-    NullsWord,
-    PairsArgument,
-    ProtectWord,
-    PublishWord,
-    QueryWord,
-    RowMechanism,
-    SecretsWord,
-    TheoremWord,
-)
+from puffer_frames.verbs.plans.plan import Plan
+from puffer_frames.verbs.requests.arguments import MechanismWord, ProtectWord, QueryWord
 
 NAME: str
 Frame = TypeVar("Frame")
@@ -56,11 +53,11 @@ class PufferAccessor(Generic[Frame, Answer]):
         /,
         *,
         secret: Name | Iterable[Name],
+        public: Name | Iterable[Name] = "rest",
         epsilon: float,
         delta: float = 0.0,
         noise: NoiseArgument = "laplace",
         nulls: NullsWord = "raise",
-        public: Name | Iterable[Name] = "rest",
         secrets: SecretsWord = "joint",
         given: Name | Iterable[Name] | Strata = (),
         unit: Unit | None = None,
@@ -94,11 +91,11 @@ class PufferAccessor(Generic[Frame, Answer]):
         /,
         *,
         secret: Name | Iterable[Name],
+        public: Name | Iterable[Name] = "rest",
         epsilon: float,
         delta: float = 0.0,
         noise: NoiseArgument = "laplace",
         nulls: NullsWord = "raise",
-        public: Name | Iterable[Name] = "rest",
         secrets: SecretsWord = "joint",
         given: Name | Iterable[Name] | Strata = (),
         unit: Unit | None = None,
@@ -113,7 +110,7 @@ class PufferAccessor(Generic[Frame, Answer]):
         merge_rare: int | None = None,
         weights: Mapping[Name, float] | None = None,
         allow_zero_noise: bool = False,
-    ) -> Calibration | ChannelCalibration:
+    ) -> Plan:
         """Plan a release without drawing noise; print the result to read the plan."""
 
     def compare(
@@ -121,11 +118,11 @@ class PufferAccessor(Generic[Frame, Answer]):
         /,
         *,
         secret: Name | Iterable[Name],
+        public: Name | Iterable[Name] = "rest",
         epsilon: float | Iterable[float] = 1.0,
         delta: float = 0.0,
         noise: NoiseArgument | Iterable[NoiseArgument] = ("laplace", "gaussian"),
         nulls: NullsWord = "raise",
-        public: Name | Iterable[Name] = "rest",
         secrets: SecretsWord = "joint",
         given: Name | Iterable[Name] | Strata = (),
         unit: Unit | None = None,

@@ -20,6 +20,20 @@ from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.local.identity import RowsIdentity
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import is_frame, library_of, open_table
+from puffer_frames.mechanisms.arguments import (
+    BeliefArgument,
+    CalibrateArguments,
+    CalibrationWord,
+    IndexWord,
+    LayoutArguments,
+    NullsWord,
+    PairsArgument,
+    PublishWord,
+    RowMechanism,
+    SecretsWord,
+    TheoremWord,
+)
+from puffer_frames.mechanisms.request import RowsRequest
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.postprocessing import BoundsArgument
 from puffer_frames.noise.stream import RandomSource
@@ -30,28 +44,20 @@ from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument
 from puffer_frames.verbs.once import ReleasedRows
 from puffer_frames.verbs.release import calibrate
-from puffer_frames.verbs.requests.arguments import (
-    BeliefArgument,
-    CalibrateArguments,
-    CalibrationWord,
-    IndexWord,
-    LayoutArguments,
-    NullsWord,
-    PairsArgument,
-    PrivatizeArguments,
-    PublishWord,
-    RowMechanism,
-    SecretsWord,
-    TheoremWord,
-)
-from puffer_frames.verbs.requests.request import RowsRequest
+from puffer_frames.verbs.requests.arguments import DrawArguments, PrivatizeArguments, ReleaseArguments
+from puffer_frames.verbs.requests.drawing import Drawing
 from puffer_frames.verbs.requests.selections import with_names
 
 _COMPLEX = "Complex data not supported"
 MOST_CERTIFICATES = 1000
 """So many are kept, of some kilobytes each."""
 _PLANNED = tuple(field.name for field in fields(CalibrateArguments))
-_DRAWN = tuple(field.name for field in fields(LayoutArguments) if field.name not in ("shuffle", "refine_key"))
+_DRAWN = tuple(
+    field.name
+    for record in (DrawArguments, LayoutArguments)
+    for field in fields(record)
+    if field.name not in ("shuffle", "refine_key")
+)
 
 
 class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -75,7 +81,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    calibration_ : Calibration or ChannelCalibration
+    calibration_ : Plan
         The plan. It holds exact statistics of every secret, and so does a pickle of the fitted transformer: keep both
         with the data.
     certificates_ : list of Certificate
@@ -98,7 +104,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     A clone is unfitted. A copy or a pickle holds the key of the noise, but not `rng`: whoever reads a pickle can
     subtract the noise from every release. Keep it with the raw table.
 
-    **Cost**: `fit` as `calibrate`, `transform` as `Calibration.release` and a hash of each row.
+    **Cost**: `fit` as `calibrate`, `transform` as `Plan.release` and a hash of each row.
 
     Examples
     --------
@@ -219,7 +225,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             `row_id` for earlier rows in another order, for those of an earlier batch of fewer than 32 different rows,
             and in a copy of the transformer (a pickle, a deep copy, another process) for all but the fitted rows.
         ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError
-            As `Calibration.release`; also for another `row_id` than at the fit.
+            As `Plan.release`; also for another `row_id` than at the fit.
         """
         with as_they_are():
             check_is_fitted(self)
@@ -319,8 +325,9 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _asked(self, frame: NativeFrame, plan: Any) -> tuple[LocalTable, RowsRequest]:
         """The frame in memory, and how its release is to look."""
         table = open_table(frame).in_memory()
-        arguments = LayoutArguments(**self._layout())
-        return table, RowsRequest.of(arguments, table.labels, plan.plan.request)
+        arguments = ReleaseArguments(**self._layout())
+        seeded = Drawing.of(arguments).seeded
+        return table, RowsRequest.of(arguments, table.labels, plan.fitted.request, seeded=seeded)
 
     def _draw(self, frame: NativeFrame, **drawing: Any) -> NativeFrame:
         options = self._layout() | drawing

@@ -153,7 +153,8 @@ class Codec:
 
     def _plain_record(self, value: Any) -> dict[str, Any]:
         kind: Any = type(value)
-        name: str = kind.__name__
+        names: dict[Any, str] = {record: name for name, record in self.records.items()}
+        name: str = names.get(kind, kind.__name__)
         if name in self.constants:
             for word, constant in self.constants[name].items():
                 if constant is value:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.errors import FewRowsWarning, SuspectValuesWarning, WeakGuaranteeWarning, warn
+from puffer_frames.errors import FewRowsWarning, SuspectValuesWarning, WeakGuaranteeWarning, WideNoiseWarning, warn
 from puffer_frames.frames.columns import rows_text
 from puffer_frames.frames.hints import MISSING, are_written_numbers, from_text
 from puffer_frames.numbers.target import Target
@@ -139,3 +139,19 @@ def _far(values: FloatArray, counts: NDArray[np.int64]) -> int:
         if bulk.size >= _FEWEST_VALUES and values[-codes] - bulk[-1] >= bulk[-1] - bulk[0]:
             return codes
     return 0
+
+
+LARGER = "Ask for a larger epsilon, or leave the column out."
+
+
+def warn_of_useless(columns: Sequence[str], /, *, hint: str) -> None:
+    """Warn of columns that a constant is about as near to."""
+    warn(
+        WideNoiseWarning(
+            columns,
+            rule="the error of {columns} must be clearly smaller than that of a constant for releases to be of use",
+            got="one that is larger, or hardly smaller: the median, or the most frequent label, does about as well",
+            hint=hint,
+            reason="constant",
+        )
+    )

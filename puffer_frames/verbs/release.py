@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.table import library_of, open_table
-from puffer_frames.verbs.calibrating.calibration import Calibration
-from puffer_frames.verbs.calibrating.channel_calibration import ChannelCalibration
-from puffer_frames.verbs.calibrating.channels import calibrate_levels, privatize_levels
-from puffer_frames.verbs.plans.cautions import warn_of_wide_noise
-from puffer_frames.verbs.plans.channel_plan import channel_of
-from puffer_frames.verbs.plans.plan import Plan
-from puffer_frames.verbs.releasing.rows import release_rows
-from puffer_frames.verbs.requests.arguments import CalibrateArguments, PrivatizeArguments, takes
-from puffer_frames.verbs.requests.labels import with_labels
-from puffer_frames.verbs.requests.merged_strata import with_merged
-from puffer_frames.verbs.requests.other_tables import read_other_tables
-from puffer_frames.verbs.requests.plan_columns import kinds_of
-from puffer_frames.verbs.requests.request import Request, RowsRequest, refuse_publish
-from puffer_frames.verbs.requests.rows_seen import RowsSeen
+from puffer_frames.frames.table import open_table
+from puffer_frames.mechanisms.arguments import CalibrateArguments
+from puffer_frames.mechanisms.request import Request, RowsRequest
+from puffer_frames.verbs.plans.plan import Plan, read
+from puffer_frames.verbs.releasing.release import release_rows
+from puffer_frames.verbs.requests.arguments import PrivatizeArguments, takes
+from puffer_frames.verbs.requests.drawing import Drawing
 from puffer_frames.verbs.requests.selections import with_names
-from puffer_frames.verbs.requests.unit_rows_seen import with_units
 
 
 @takes(PrivatizeArguments)
@@ -141,7 +132,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         A file to which a line is added for every release, with its certificate, before the noise is drawn. `Ledger` can
         set a limit for all releases of a data set together. The data set must have a name, in `about`.
     refine_key : str or Path, optional
-        A key file for `Calibration.refine`, which may release these rows with less noise later: the order of the rows
+        A key file for `Plan.refine`, which may release these rows with less noise later: the order of the rows
         is noted in it. Laplace noise on numbers, of frames in memory.
     rng : None, int or numpy.random.Generator
         None for fresh noise. A seed makes the noise reproducible, hence not private; for tests.
@@ -241,25 +232,20 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     >>> set(released["town"]) <= {"x", "y", "z"}, released.puffer.certificate.theorem
     (True, 'channel')
     """
-    table = open_table(frame)
-    arguments = with_names(arguments, frame, table.labels)
-    request = Request.of(arguments, table.labels)
-    asked = RowsRequest.of(arguments, table.labels, request)
-    if (options := channel_of(request, table)) is not None:
-        return privatize_levels(frame, request, options, asked)
-    refuse_publish(asked)
-    request, frame, table = with_merged(with_labels(request, table), frame, table)
-    request = with_units(read_other_tables(request), table)
-    rows = table.complete(request.counting(asked.roles), nulls=request.nulls, layout=asked.layout)
-    seen = RowsSeen.of(rows, request)
-    counts = seen.rows_of_secrets(len(request.secret), given=request.given is not None)
-    plan = Plan.of(request, seen)
-    warn_of_wide_noise(plan)
-    return release_rows(plan, rows, asked, frame=frame, rows_per_secret=counts)
+    labels, drawing = open_table(frame).labels, Drawing.of(arguments)
+    arguments = with_names(arguments, frame, labels)
+    request = Request.of(arguments, labels)
+    asked = RowsRequest.of(arguments, labels, request, seeded=drawing.seeded)
+    mechanism, found = read(frame, request, asked)
+    fitted = mechanism.fit(found.request, found.seen)
+    fitted.check_asked(asked)
+    fitted.warn()
+    counts = fitted.rows_of(found.seen)
+    return release_rows(fitted, found.rows, asked, drawing, frame=found.frame, rows_per_secret=counts)
 
 
 @takes(CalibrateArguments)
-def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibration | ChannelCalibration:
+def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Plan:
     """Plan a release without drawing noise; print the result to read the plan.
 
     Parameters
@@ -272,7 +258,7 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
 
     Returns
     -------
-    Calibration, or ChannelCalibration for a channel
+    Plan
         Deterministic; its `release(frame)` draws once. It holds exact statistics of every secret: keep it private.
 
     Raises
@@ -289,14 +275,5 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Calibrati
     >>> plan.theorem, plan.published_scale, round(plan.scale, 3)
     ('kantorovich', 10.0, 2.205)
     """
-    table = open_table(frame)
-    arguments = with_names(arguments, frame, table.labels)
-    request = Request.of(arguments, table.labels)
-    if (options := channel_of(request, table)) is not None:
-        return calibrate_levels(table, request, options, library=library_of(frame))
-    request, frame, table = with_merged(with_labels(request, table), frame, table)
-    request = with_units(read_other_tables(request), table)
-    rows = table.complete(request.roles(), nulls=request.nulls, layout=None)
-    found = Calibration.of(request, rows, library=library_of(frame), kinds=kinds_of(table, request))
-    warn_of_wide_noise(found.plan)
-    return found
+    labels = open_table(frame).labels
+    return Plan.of(frame, Request.of(with_names(arguments, frame, labels), labels))

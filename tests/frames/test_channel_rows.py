@@ -38,7 +38,7 @@ def rows_of(columns, names):
 
 def laws(plan, columns=COLUMNS, secret="group"):
     """The exact law of a released row given each secret, by sums over the raw rows."""
-    channel = plan.plan.channel
+    channel = plan.fitted.channel
     place = {level: k for k, level in enumerate(channel.inputs)}
     found = {}
     for value in dict.fromkeys(columns[secret]):
@@ -74,7 +74,7 @@ def test_released_rows_have_the_law_of_the_channel():
     frame = pd.DataFrame({name: COLUMNS[name] * 60 for name in COLUMNS})
     plan = calibrate(frame, **ASKED)
     released = plan.release(frame, rng=5)
-    channel = plan.plan.channel
+    channel = plan.fitted.channel
     place = {level: k for k, level in enumerate(channel.outputs)}
     drawn = np.bincount(
         [place[row] for row in released[PUBLIC].itertuples(index=False, name=None)], minlength=len(place)
@@ -112,11 +112,11 @@ def test_rows_that_nobody_has_are_not_released_unless_their_levels_are_declared(
     seen = set(rows_of(COLUMNS, PUBLIC[:2]))
     asked = ASKED | {"public": PUBLIC[:2]}
     plan = calibrate(frame, **asked)
-    assert set(plan.plan.channel.outputs) <= seen
+    assert set(plan.fitted.channel.outputs) <= seen
     assert plan.lower_bound == {"job, town": 0.0}
     declared = {"job": ["clerk", "cook", "smith", "nurse"], "town": ["x", "y", "z"]}
     wider = calibrate(frame, **asked, domain=declared)
-    assert set(wider.plan.channel.inputs) == set(itertools.product(*declared.values()))
+    assert set(wider.fitted.channel.inputs) == set(itertools.product(*declared.values()))
     assert 0 < wider.lower_bound["job, town"] <= wider.expected_error["job, town"] * (1 + 1e-9)
     assert wider.expected_error["job, town"] <= plan.expected_error["job, town"] * (1 + 1e-9)
     with pytest.raises(ArgumentError, match="all levels of the column 'town'"):
@@ -160,7 +160,7 @@ def test_what_is_refused(options, blamed):
 
 def test_shares_of_whole_rows_are_kept():
     plan = calibrate(pd.DataFrame(COLUMNS), **ASKED | {"mechanism": Channel(preserve="marginal"), "public": PUBLIC[:2]})
-    channel = plan.plan.channel
+    channel = plan.fitted.channel
     pooled = channel.problem.pooled
     assert np.allclose(pooled @ channel.matrix, pooled, atol=1e-9)
 
@@ -174,7 +174,7 @@ def test_other_tables_and_side_knowledge_are_beliefs_about_whole_rows():
     plan = calibrate(frame, **ASKED, beliefs=("empirical", other, known))
     halves = laws(plan, {name: other[name].tolist() for name in other})
     assert largest_log_ratio(halves) <= ASKED["epsilon"] * (1 + 1e-12)
-    channel = plan.plan.channel
+    channel = plan.fitted.channel
     side = {s: np.array([known[s][row] for row in channel.inputs]) for s in "abc"}
     assert (
         largest_log_ratio({s: (law / law.sum()) @ channel.matrix for s, law in side.items()}) <= ASKED["epsilon"] + 1e-9

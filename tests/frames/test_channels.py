@@ -294,7 +294,7 @@ def test_cells():
     values = np.sort(COLUMNS["real"])
     assert made.channels["real"].inputs == tuple(np.unique(made.channels["real"].inputs))
     assert set(made.channels["real"].inputs) <= set(values)
-    edges = made.plan.column.edges
+    edges = made.fitted.column.edges
     shares = np.diff([0, *np.searchsorted(values, edges), ROWS])
     assert (abs(shares - ROWS / 12) <= 1).all()
 

@@ -21,7 +21,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationEr
 from puffer_frames.frames import kept
 from puffer_frames.frames.duckdb import sql
 from puffer_frames.frames.duckdb import table as tables
-from puffer_frames.verbs.requests import rows_seen
+from puffer_frames.mechanisms.noise import rows_seen
 
 duckdb = pytest.importorskip("duckdb", reason="the extra duckdb is not installed")
 

@@ -14,7 +14,7 @@ from kinds import entries, other_kind
 import puffer_frames
 from puffer_frames import Bootstrap, certificate_of
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError
-from puffer_frames.verbs.requests import rows_seen
+from puffer_frames.mechanisms.noise import rows_seen
 
 ROWS = 900
 RNG = np.random.default_rng(19)

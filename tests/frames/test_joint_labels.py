@@ -56,7 +56,7 @@ def test_same_plan_and_same_release(kind, make_frame, name):
     frame = make_frame(COLUMNS)
     made, other = plan(frame, **REQUESTS[name]), planned(other_kind(kind), name)
     assert made.theorem == "joint"
-    assert made.plan.all_scales == other.plan.all_scales
+    assert made.fitted.all_scales == other.fitted.all_scales
     assert made.checksum == other.checksum
     released = run(made.release(frame, row_id="id", rng=3))
     same = run(other.release(build_frame(other_kind(kind), COLUMNS), row_id="id", rng=3))
@@ -74,7 +74,7 @@ def test_a_label_stays_as_often_as_the_certificate_says():
     made = pickle.loads(pickle.dumps(plan(frame)))
     repeats = [made.release(frame, rng=seed) for seed in range(60)]
     changed = np.mean([released["job"].to_numpy() != frame["job"].to_numpy() for released in repeats])
-    share = made.plan.changed["job"]
+    share = made.fitted.changed["job"]
     assert abs(changed - share) < 5 * np.sqrt(share * (1 - share) / (60 * ROWS))
     others = np.array([(released["job"] == "c").sum() for released in repeats])
     expected = (frame["job"] == "c").mean() * (1 - share) + (frame["job"] != "c").mean() * share / 3
@@ -118,7 +118,7 @@ def test_what_is_refused(options):
 def test_labels_that_differ_within_a_unit_are_not_repeated():
     twice = {name: [*values, *values] for name, values in COLUMNS.items()}
     asked = {"unit": Unit("id", rows="repeated"), "epsilon": 0.1}
-    assert plan(build_frame("pandas", twice), **asked).plan.request.repeats.copies == 2
+    assert plan(build_frame("pandas", twice), **asked).fitted.request.repeats.copies == 2
     changed = twice | {"job": [*COLUMNS["job"], *np.roll(COLUMNS["job"], 1)]}
     with pytest.raises(ArgumentError, match="two values of 'job'"):
         plan(build_frame("pandas", changed), **asked)

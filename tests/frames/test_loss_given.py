@@ -72,7 +72,7 @@ def test_beside_given_columns():
     for row in found.to_dict("records"):
         own = part[part["town"] == row["town"]]
         rows = own[own["floor"] == int(row["floor"])]
-        scales = {"score": plan.plan.strata.scales[(row["town"],)]["score"]}
+        scales = {"score": plan.fitted.strata.scales[(row["town"],)]["score"]}
         assert row["loss"] == pytest.approx(direct(rows, scales), abs=1e-9)
         assert row["told"] == pytest.approx(told(rows, own), abs=1e-12)
     with pytest.raises(ArgumentError, match="does not condition already"):

@@ -12,7 +12,7 @@ import puffer_frames
 from puffer_frames import PufferError, certificate_of
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
 from puffer_frames.frames.summary import EXACT_ROWS
-from puffer_frames.verbs.requests import rows_seen
+from puffer_frames.mechanisms.noise import rows_seen
 
 
 @pytest.fixture(scope="module")

@@ -56,7 +56,7 @@ def test_the_same_scales_as_elsewhere(kind, frame, options):
     plan = calibrate(frame, **ASKED | options)
     expected = calibrate(build_frame(other_kind(kind), COLUMNS), **ASKED | options)
     assert plan.scales == pytest.approx(dict(expected.scales), rel=1e-9)
-    assert plan.plan.request.repeats == expected.plan.request.repeats
+    assert plan.fitted.request.repeats == expected.fitted.request.repeats
 
 
 def test_rows_that_are_the_same(kind, make_frame):
@@ -114,7 +114,7 @@ def test_no_such_column(frame):
 def test_rows_in_memory_are_sampled_alone(kind, frame):
     unit = Unit("patient", rows="independent", most=2, over="sample")
     if kind not in ("polars-lazy", "duckdb", "spark"):
-        assert calibrate(frame, **ASKED, unit=unit).plan.request.repeats.rows == 2
+        assert calibrate(frame, **ASKED, unit=unit).fitted.request.repeats.rows == 2
         return
     with pytest.raises(ArgumentError, match="not in memory"):
         calibrate(frame, **ASKED, unit=unit)

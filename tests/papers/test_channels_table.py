@@ -9,8 +9,8 @@ import pytest
 from conftest import few, table, thinned
 
 from puffer_frames import Channel
-from puffer_frames.scales.channels import best
-from puffer_frames.scales.channels.program import solve
+from puffer_frames.mechanisms.channel import best
+from puffer_frames.mechanisms.channel.program import solve
 
 ADULT = {1: "workclass", 3: "education", 4: "education-num", 6: "occupation", 8: "race", 9: "sex", 14: "income"}
 FILES = {"bank": "bank-full.csv", "student": "student-mat.csv"}

@@ -31,8 +31,8 @@ from puffer_frames.errors import (
     MissingPackageError,
     UncoveredFrameError,
 )
+from puffer_frames.mechanisms.noise.drawn import coupling
 from puffer_frames.papers import quilt_scale
-from puffer_frames.verbs.pictures.drawn import coupling
 
 FOLDER = Path(__file__).parent
 TOLERANCE = 1.5

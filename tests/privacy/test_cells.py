@@ -14,12 +14,12 @@ from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale, w
 from puffer_frames.errors import PriorError
 from puffer_frames.frames import cells, summary
 from puffer_frames.loss.engine import privacy_loss
+from puffer_frames.mechanisms.noise import column_choices, rows_seen
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE
 from puffer_frames.papers import kantorovich_scale
 from puffer_frames.priors.prior import MEANS_ERROR, middles
 from puffer_frames.scales import observed
 from puffer_frames.scales.beliefs import learn
-from puffer_frames.verbs.requests import column_choices, rows_seen
 
 ROWS = 200_000
 

@@ -17,8 +17,8 @@ MARGIN = Fraction(1, 10**12)
 
 def counted(plan, secrets, values):
     """Rows of each input, by the edges that a release goes by."""
-    inputs = np.searchsorted(plan.plan.column.edges, values, side="right")
-    levels = len(plan.plan.column.levels)
+    inputs = np.searchsorted(plan.fitted.column.edges, values, side="right")
+    levels = len(plan.fitted.column.levels)
     return {name: np.bincount(inputs[secrets == name], minlength=levels).tolist() for name in "ab"}
 
 
@@ -47,7 +47,7 @@ def test_values_just_inside_a_bound(bounds):
     frame = pl.DataFrame({"s": secrets, "x": values})
     plan = puffer_frames.calibrate(frame, secret="s", public="x", epsilon=1.0, mechanism=EXACT, domain={"x": bounds})
     counts = counted(plan, secrets, values.clip(*bounds))
-    assert {name: plan.plan.column.counts[name].tolist() for name in "ab"} == counts
+    assert {name: plan.fitted.column.counts[name].tolist() for name in "ab"} == counts
     assert worst_ratio(plan, counts) <= Fraction(math.e) + MARGIN
 
 

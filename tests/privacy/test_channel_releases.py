@@ -169,11 +169,11 @@ def statistics(made, public):
     """Numbers of a plan that are statistics of the table."""
     found = made.channels[public]
     yield from made.rows_per_secret.values()
-    for counts in made.plan.column.counts.values():
+    for counts in made.fitted.column.counts.values():
         yield from (int(count) for count in counts if count > 20)
-    yield from (int(count) for count in made.plan.column.pooled if count > 20)
+    yield from (int(count) for count in made.fitted.column.pooled if count > 20)
     yield from (found.expected_error, found.lower_bound, found.constant_error, found.unchanged)
-    for measured in (made.plan.observed, made.plan.population):
+    for measured in (made.fitted.observed, made.fitted.population):
         yield from (measured.pure_loss.lower, measured.pure_loss.upper)
     yield from (float(p) for p in found.matrix.ravel() if 0.0 < p < 1.0)
 

@@ -21,7 +21,7 @@ from channel_oracle import (
 from conftest import sweep
 
 from puffer_frames import Channel
-from puffer_frames.scales.channels import best
+from puffer_frames.mechanisms.channel import best
 
 EPSILONS = (0.1, 0.3, 1.0, 2.0)
 DELTAS = (0.0, 1e-4, 0.02)

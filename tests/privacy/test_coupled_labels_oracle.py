@@ -18,7 +18,7 @@ from puffer_frames.priors.row_coupling import coupling_distance
 
 def rates_of(plan):
     """1 / scale per column, from the certificate of a release alone."""
-    return plan.plan.all_scales
+    return plan.fitted.all_scales
 
 
 def distance(x, y, scales, labels):
@@ -64,7 +64,7 @@ def test_rows_can_be_paired_within_epsilon(public):
     plan = puffer_frames.calibrate(frame, secret="group", public=public, epsilon=1.0, theorem="kantorovich")
     laws = [law(part, public) for _, part in frame.groupby("group")]
     scales, labels = (
-        [plan.plan.all_scales[name] for name in public],
+        [plan.fitted.all_scales[name] for name in public],
         {k for k, n in enumerate(public) if n in ("job", "pet")},
     )
     assert can_couple(*laws, 1.0 + 1e-9, scales, labels)
@@ -73,7 +73,7 @@ def test_rows_can_be_paired_within_epsilon(public):
     certificate = certificate_of(plan.release(frame))
     assert compose([certificate, certificate_of(plan.release(frame))]).epsilon == pytest.approx(2.0, abs=1e-9)
     caps = {name: found["cap"] for name, found in certificate.channels.items()}
-    assert caps == pytest.approx({name: 1 / plan.plan.all_scales[name] for name in public if name in ("job", "pet")})
+    assert caps == pytest.approx({name: 1 / plan.fitted.all_scales[name] for name in public if name in ("job", "pet")})
 
 
 def test_more_than_four_columns():
@@ -81,7 +81,7 @@ def test_more_than_four_columns():
     plan = puffer_frames.calibrate(frame, secret="group", public=public, epsilon=1.0)
     assert plan.theorem == "kantorovich"
     laws = [law(part, public) for _, part in frame.groupby("group")]
-    scales = [plan.plan.all_scales[name] for name in public]
+    scales = [plan.fitted.all_scales[name] for name in public]
     assert can_couple(*laws, 1.0 + 1e-9, scales, {1, 2})
     found = plan.choices["x"].verified["empirical"].pure_loss
     assert 0 < found.lower <= found.upper <= 1.0
@@ -109,7 +109,7 @@ def test_noise_for_ranges_hides_any_two_rows(options):
     frame, public = people(3), ["x", "job", "pet"]
     plan = puffer_frames.calibrate(frame, secret="group", public=public, epsilon=1.2, theorem="bounded", **options)
     assert plan.theorem == "bounded"
-    scales = plan.plan.all_scales
+    scales = plan.fitted.all_scales
     assert scales["job"] == scales["pet"] == pytest.approx(3 / 1.2)
     if not options:
         reach = np.ptp(frame["x"]) / scales["x"] + 1 / scales["job"] + 1 / scales["pet"]
@@ -127,7 +127,7 @@ def test_units_of_which_nothing_is_assumed():
     plan = puffer_frames.calibrate(
         frame, secret="group", public=["x", "job"], epsilon=1.0, unit=Unit("who", rows="any", most=2)
     )
-    scales = plan.plan.all_scales
+    scales = plan.fitted.all_scales
     assert 2 * (np.ptp(frame["x"]) / scales["x"] + 1 / scales["job"]) <= 1.0
     assert scales["job"] == pytest.approx(4.0)
     released = plan.release(frame, shuffle=True)
@@ -143,7 +143,7 @@ def test_every_kind_of_frame(make_frame):
     columns = {name: frame[name].tolist() for name in frame}
     options = {"secret": "group", "public": ["x", "job", "pet", "y", "z"], "epsilon": 1.0}
     made = puffer_frames.calibrate(make_frame(columns), **options)
-    assert made.plan.all_scales == puffer_frames.calibrate(frame, **options).plan.all_scales
+    assert made.fitted.all_scales == puffer_frames.calibrate(frame, **options).fitted.all_scales
     assert certificate_of(run(made.release(make_frame(columns)))).channels.keys() == {"job", "pet"}
 
 
@@ -152,7 +152,7 @@ def test_released_labels_have_the_law_of_randomised_response():
     plan = puffer_frames.calibrate(frame, secret="group", public=["job", "pet"], epsilon=2.0, theorem="kantorovich")
     released = plan.release(frame, rng=3)
     for name, levels in (("job", 3), ("pet", 2)):
-        kept = 1 / (1 + (levels - 1) * math.exp(-1 / plan.plan.all_scales[name]))
+        kept = 1 / (1 + (levels - 1) * math.exp(-1 / plan.fitted.all_scales[name]))
         seen = (released[name].to_numpy() == frame[name].to_numpy()).mean()
         assert abs(seen - kept) < 5 * math.sqrt(kept * (1 - kept) / len(frame))
-    assert len(list(itertools.product(*plan.plan.levels.values()))) == 6
+    assert len(list(itertools.product(*plan.fitted.levels.values()))) == 6

@@ -97,7 +97,7 @@ def test_released_rows_are_within_epsilon(domain):
         loss_of(laws["b"], laws["a"], shares[::-1], box, scales, 41),
     ]
     assert 0.98 < max(losses) <= 1.0
-    assert plan.plan.clipped == dict(zip(("x", "y"), box, strict=True))
+    assert plan.fitted.clipped == dict(zip(("x", "y"), box, strict=True))
     certificate = certificate_of(plan.release(frame, rng=1))
     assert certificate.beliefs == ("contaminated",)
     assert ("clipped" if domain else "clipped-to-range") in {statement.key for statement in certificate.statements}
@@ -115,7 +115,7 @@ def test_with_labels_other_tables_and_resamples():
     assert set(more.choices["x"].verified) == {"empirical", "contaminated", "other table", Bootstrap(resamples=3).title}
     assert all(found.pure_loss.upper <= 1.0 for found in more.choices["x"].verified.values())
     assert alone.choices["x"].verified["contaminated"].pure_loss.lower > 0.99
-    assert more.plan.all_scales["x"] > 0
+    assert more.fitted.all_scales["x"] > 0
 
 
 def test_wrong_rows_may_have_a_level_that_no_protected_row_has():
@@ -126,7 +126,7 @@ def test_wrong_rows_may_have_a_level_that_no_protected_row_has():
     plan = puffer_frames.calibrate(
         frame, secret="sex", public=["x", "job"], epsilon=1.0, pairs=[("f", "m")], beliefs=Contamination(0.05)
     )
-    scales, worst = plan.plan.all_scales, 0.0
+    scales, worst = plan.fitted.all_scales, 0.0
     kernel = {}
     for s, part in frame.groupby("sex"):
         at = [(x, j) for x in range(7) for j in "uvw"]

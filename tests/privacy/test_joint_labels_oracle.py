@@ -65,7 +65,7 @@ def test_the_loss_of_a_plan_is_at_most_epsilon_and_near_it(count):
         table, public, labels = drawn(seed)
         epsilon = [0.3, 1.0, 2.5][seed % 3]
         made = calibrate(table, secret="secret", public=public, epsilon=epsilon)
-        scales = [made.plan.all_scales[name] for name in public]
+        scales = [made.fitted.all_scales[name] for name in public]
         laws = laws_of(table, public)
         found = loss_of(laws, scales, labels)
         assert found <= epsilon

@@ -39,7 +39,7 @@ def check(case, released, *, rows, secrets, label):
     _check_outputs(found, inputs, [plain(value) for value in column.to_list()], shuffled=case.options.get("shuffle"))
     _check_record(certificate.channels[name], found, options)
     return [
-        f"channel: {'numbers' if made.plan.column.edges is not None else 'labels'}",
+        f"channel: {'numbers' if made.fitted.column.edges is not None else 'labels'}",
         *_check_guarantee(case, certificate, counts, found, options, label),
     ]
 
@@ -60,7 +60,7 @@ def plain(value):
 
 def input_of(made, value):
     """The place of a level among the inputs: of a number by the cells, of a merged level that of "other"."""
-    inputs, edges = made.plan.channel.inputs, made.plan.column.edges
+    inputs, edges = made.fitted.channel.inputs, made.fitted.column.edges
     if edges is not None:
         return bisect_right(edges.tolist(), float(value))
     known = [k for k, level in enumerate(inputs) if level == value and (level is None) == (value is None)]

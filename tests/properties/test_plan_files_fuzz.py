@@ -12,7 +12,7 @@ import pytest
 from conftest import sweep
 from plan_cases import CASES, file_of, table_of
 
-from puffer_frames import Calibration, PufferError, load_plan
+from puffer_frames import PufferError, load_plan
 from puffer_frames.errors import PlanFileError
 from puffer_frames.verbs.plans.file import digest_of
 
@@ -75,9 +75,9 @@ def has_less_noise(plan, than):
     """Whether a column, or a stratum of it, has less noise, or another channel."""
     if type(plan) is not type(than):
         return True
-    if not isinstance(plan, Calibration):
-        return not np.array_equal(plan.plan.channel.weights, than.plan.channel.weights)
-    pairs = [(plan.plan.all_scales, than.plan.all_scales)]
+    if plan.channels:
+        return not np.array_equal(plan.fitted.channel.weights, than.fitted.channel.weights)
+    pairs = [(plan.fitted.all_scales, than.fitted.all_scales)]
     pairs += [(plan.strata.get(z, {}), scales) for z, scales in than.strata.items()]
     return any(found.get(name, 0.0) < scale for found, known in pairs for name, scale in known.items())
 

@@ -49,7 +49,7 @@ def drawn(name, rows):
     found = made.channels[public]
     released = made.release(frame, rng=9)[public]
     if public == "real":
-        inputs = np.searchsorted(made.plan.column.edges, frame[public], side="right")
+        inputs = np.searchsorted(made.fitted.column.edges, frame[public], side="right")
     else:
         inputs = frame[public].replace_strict(list(found.inputs), range(len(found.inputs))).to_numpy()
     outputs = released.replace_strict(list(found.outputs), range(len(found.outputs))).to_numpy()

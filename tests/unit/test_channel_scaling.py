@@ -6,7 +6,7 @@ import pytest
 
 from puffer_frames import Channel, WeakGuaranteeWarning, calibrate
 from puffer_frames.errors import ArgumentError
-from puffer_frames.scales.channels.best import best_channel
+from puffer_frames.mechanisms.channel.best import best_channel
 
 COUNTS = {"a": [60, 40, 3], "b": [20, 80, 0]}
 EXACT = {"radius": 0, "cap": None}

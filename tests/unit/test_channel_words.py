@@ -67,7 +67,7 @@ def test_a_radius_of_secrets_that_no_pair_names():
 def test_which_channels_are_brittle(options, brittle):
     plan, _, said = released(mechanism=Channel(**options))
     assert ("channel-brittle" in said) == brittle
-    assert math.isfinite(plan.plan.largest_loss) or brittle
+    assert math.isfinite(plan.fitted.largest_loss) or brittle
 
 
 def test_no_bound_is_claimed_of_cells():

@@ -14,8 +14,8 @@ from puffer_frames import Channel, Contamination, Gaussian, Population, Stable, 
 from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, CalibrationError, ColumnNotFoundError, FewRowsWarning
 from puffer_frames.frames.local.table import LocalTable
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.verbs.comparing.comparison import NAMES, ComparedRow, compare
-from puffer_frames.verbs.plans.plan import Plan
 
 ASKED = {"secret": "group", "public": "score"}
 ENTRIES = {"fitted": "fitted", "empirical": "empirical", "contaminated": Contamination(), "population": "population"}
@@ -172,14 +172,14 @@ def test_kinds_of_frames(kind):
 
 
 def test_a_failing_row_says_why(monkeypatch):
-    known = Plan.of
+    known = NoiseFit.of
 
     def of(request, rows):
         if request.theorem == "gmm":
             raise CalibrationError("the request", rule="possible", got="another one", hint="Ask for less.")
         return known(request, rows)
 
-    monkeypatch.setattr(Plan, "of", of)
+    monkeypatch.setattr(NoiseFit, "of", of)
     found = people().puffer.compare(**ASKED, mechanism="noise")
     failed = found[found["error"].isna()]
     assert failed["theorem"].tolist() == ["gmm"]

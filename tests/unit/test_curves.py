@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from conftest import few
 
-from puffer_frames import Calibration, Channel, Unit
+from puffer_frames import Channel, Plan, Unit
 from puffer_frames.core import Prior, hockey_stick
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
 
@@ -107,7 +107,7 @@ def test_what_has_no_curve(tmp_path):
     both = frame.puffer.calibrate(secret="group", public=["score", "other"], epsilon=1.0)
     plan = frame.puffer.calibrate(**ASKED, epsilon=1.0)
     plan.save(tmp_path / "plan.json")
-    for one in (both, Calibration.load(tmp_path / "plan.json")):
+    for one in (both, Plan.load(tmp_path / "plan.json")):
         for ask in (one.curve, one.privacy_profile):
             with pytest.raises(CalibrationError):
                 ask([1.0])

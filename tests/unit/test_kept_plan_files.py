@@ -8,7 +8,7 @@ import pytest
 from conftest import few, thinned
 from plan_cases import CASES, FOLDER, file_of, planned, table_of
 
-from puffer_frames import Calibration, ChannelCalibration, certificate_of, load_plan
+from puffer_frames import Plan, certificate_of, load_plan
 from puffer_frames.errors import CalibrationError
 from puffer_frames.verbs.plans.file import SCHEMA
 
@@ -33,9 +33,9 @@ def test_a_kept_file_is_read(name):
     found, certificate = released(plan, table_of(name))
     assert len(found) == certificate["rows"] == plan.rows
     if "choices" in written:
-        assert plan.plan.all_scales == {column: one["scale"] for column, one in written["choices"].items()}
+        assert plan.fitted.all_scales == {column: one["scale"] for column, one in written["choices"].items()}
     else:
-        assert plan.plan.channel.weights.tolist() == written["channel"]["weights"]["entries"]
+        assert plan.fitted.channel.weights.tolist() == written["channel"]["weights"]["entries"]
 
 
 def test_every_kept_file_is_that_of_a_case():
@@ -55,7 +55,7 @@ def test_a_file_gives_back_its_plan(name, library, tmp_path):
     assert said == without_sentence(said_again, "from-file")
     assert str(again).partition("\n  from a file")[0] == str(plan)
     assert plan._repr_html_().removesuffix("</table>") in again._repr_html_()
-    assert ("the laws of its beliefs" in again.left_out) == isinstance(plan, Calibration)
+    assert ("the laws of its beliefs" in again.left_out) == (not plan.channels)
     first_file = path.read_bytes()
     again.save(path)
     assert path.read_bytes() == first_file
@@ -71,7 +71,7 @@ def test_what_cannot_be_read_back_is_named(name, tmp_path):
     word = "side knowledge" if "side" in name else "other tables"
     assert word in again.left_out
     assert word in str(again)
-    if isinstance(plan, Calibration):
+    if not plan.channels:
         assert dict(again.verified) == dict(plan.verified)
         assert list(again.beliefs) == list(plan.beliefs)
         assert not any(again.beliefs.values())
@@ -86,15 +86,10 @@ def test_what_other_beliefs_would_need_takes_a_plan_of_a_table():
         assert loaded["belief"].tolist() == made["belief"].tolist()
 
 
-def test_kinds_of_plans():
-    assert isinstance(load_plan(file_of("strata")), Calibration)
-    assert isinstance(Calibration.load(file_of("strata")), Calibration)
-    assert isinstance(load_plan(file_of("channel of labels")), ChannelCalibration)
-    assert isinstance(ChannelCalibration.load(file_of("channel of labels")), ChannelCalibration)
-    for kind, name in ((Calibration, "channel of labels"), (ChannelCalibration, "strata")):
-        with pytest.raises(ValueError, match="must be a") as caught:
-            kind.load(file_of(name))
-        assert "load_plan" in str(caught.value)
+def test_plans_of_every_mechanism_are_of_one_class():
+    for name in ("strata", "channel of labels"):
+        assert isinstance(load_plan(file_of(name)), Plan)
+        assert isinstance(Plan.load(file_of(name)), Plan)
 
 
 def test_a_person_can_read_it():

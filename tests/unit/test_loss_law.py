@@ -166,4 +166,4 @@ def test_several_beliefs_hold_together():
 def test_more_rows_than_the_grid_of_the_noise_allows():
     repeats = Repeats(rows=10**6, assumed="independent", releases=10**6, composed=True)
     with pytest.raises(ArgumentError, match="grid"):
-        repeats.asked(calibrate(TABLE, **ASKED).plan.request.target, noise=Gaussian(), columns=1)
+        repeats.asked(calibrate(TABLE, **ASKED).fitted.request.target, noise=Gaussian(), columns=1)

@@ -5,10 +5,10 @@ import pytest
 from conftest import thinned
 
 from puffer_frames import Channel
-from puffer_frames.scales.channels.best import best_channel
-from puffer_frames.scales.channels.exact import check
-from puffer_frames.scales.channels.program import attempt, solve
-from puffer_frames.scales.channels.subsets import FEWER, WHOLE, grown
+from puffer_frames.mechanisms.channel.best import best_channel
+from puffer_frames.mechanisms.channel.exact import check
+from puffer_frames.mechanisms.channel.program import attempt, solve
+from puffer_frames.mechanisms.channel.subsets import FEWER, WHOLE, grown
 
 LEVELS = 110
 ROWS = 60_000

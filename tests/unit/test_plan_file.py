@@ -10,7 +10,7 @@ import pytest
 from conftest import few
 from plan_cases import file_of, planned
 
-from puffer_frames import Calibration, load_plan
+from puffer_frames import Plan, load_plan
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PlanFileError
 from puffer_frames.scales import search
 from puffer_frames.verbs.plans import file as plan_file
@@ -162,7 +162,7 @@ def test_a_password_opens_the_file(locked, tmp_path):
     for password in (PASSWORD, PASSWORD.encode()):
         again = load_plan(path, password=password)
         assert again.scale == planned("laplace noise").scale
-    assert Calibration.load(path, password=PASSWORD).scale == again.scale
+    assert Plan.load(path, password=PASSWORD).scale == again.scale
 
 
 def test_an_encrypted_file_tells_nothing(locked):

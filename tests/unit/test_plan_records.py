@@ -9,18 +9,21 @@ import numpy as np
 import pytest
 from plan_cases import CASES, planned
 
-from puffer_frames import Calibration, ChannelCalibration
+from puffer_frames import Plan
 from puffer_frames.errors import PlanFileError
+from puffer_frames.mechanisms.registry import MECHANISMS
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.numbers.records import type_hints
 from puffer_frames.papers.catalogue import Theorem
 from puffer_frames.priors.prior import Prior
 from puffer_frames.scales.learned import LearnedBelief
-from puffer_frames.verbs.plans.records import ADDED, RECORDS, codec_of
+from puffer_frames.verbs.plans.records import ADDED, RECORDS, codec
 
-ROOTS = (Calibration, ChannelCalibration)
-KNOWN = {*RECORDS, *ROOTS}
+OWN = {name: kind for mechanism in MECHANISMS for name, kind in mechanism.records.items()}
+"""The records of the mechanisms, by their names in a file."""
+ROOTS = (Plan, *(OWN[name] for name in ("Plan", "ChannelPlan")))
+KNOWN = {*RECORDS, *OWN.values(), Plan}
 OF_THEIR_OWN = {Prior, Theorem}
 """Written in another way than field by field."""
 
@@ -75,7 +78,7 @@ def inside(value):
 def test_every_record_of_a_plan_is_known():
     """A new one is added to `RECORDS`, or to `OF_THEIR_OWN` with its form."""
     assert reachable() <= KNOWN
-    assert {"Plan", "ChannelPlan", "Request", "Choice"} <= {kind.__name__ for kind in reachable()}
+    assert {"FittedNoise", "FittedChannel", "Request", "Choice"} <= {kind.__name__ for kind in reachable()}
 
 
 def test_families_of_noise_and_beliefs_are_known():
@@ -102,9 +105,8 @@ def test_fields_of_earlier_files_are_fields_without_a_default():
 def test_a_field_that_is_added_travels():
     """Whatever a record holds is written: none of its fields is named anywhere."""
     plan = planned("laplace noise")
-    codec = codec_of(Calibration)
-    other = replace(plan, plan=replace(plan.plan, levels={"new": ("a", 1, True, None)}))
-    assert codec.value(codec.plain(other)).plan.levels == {"new": ("a", 1, True, None)}
+    other = replace(plan.fitted, levels={"new": ("a", 1, True, None)})
+    assert codec().value(codec().plain(other)).levels == {"new": ("a", 1, True, None)}
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,7 @@ def test_a_field_that_is_added_travels():
     ids=repr,
 )
 def test_priors_come_back(prior):
-    found = codec_of().value(codec_of().plain(prior))
+    found = codec().value(codec().plain(prior))
     assert found == prior
     assert found.levels[0].dtype == prior.levels[0].dtype
     assert found.levels[0].tolist() == prior.levels[0].tolist()
@@ -147,9 +149,9 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_no_prior(name):
-    assert codec_of().value(ATOMS) == Prior.empirical([0, 1, 1])
+    assert codec().value(ATOMS) == Prior.empirical([0, 1, 1])
     with pytest.raises(PlanFileError):
-        codec_of().value(ATOMS | WRONG[name])
+        codec().value(ATOMS | WRONG[name])
 
 
 def test_a_noise_of_ones_own_is_not_written():
@@ -157,4 +159,4 @@ def test_a_noise_of_ones_own_is_not_written():
         __slots__ = ()
 
     with pytest.raises(PlanFileError, match="made of what belongs to this package"):
-        codec_of().plain(Own())
+        codec().plain(Own())

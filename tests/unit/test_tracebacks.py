@@ -58,8 +58,7 @@ OTHERS = {
     "a transformer for a missing column": lambda: PufferTransformer(**GOOD | {"secret": "x"}).fit(KINDS["pandas"]),
 }
 METHODS = {
-    "Calibration": "release check robustness",
-    "ChannelCalibration": "release check",
+    "Plan": "release check robustness",
     "Certificate": "from_dict load sign verify attach",
     "Ledger": "__init__ entries total withdraw",
     "MarkovChain": "of",

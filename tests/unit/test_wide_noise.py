@@ -10,9 +10,9 @@ from scipy.stats import kstest
 import puffer_frames
 from puffer_frames import Channel, Unit, WideNoiseWarning, certificate_of, load_plan
 from puffer_frames.core import Prior
+from puffer_frames.mechanisms.noise import rows_seen
 from puffer_frames.priors.rank_band import is_refuted
 from puffer_frames.scales import columns
-from puffer_frames.verbs.requests import rows_seen
 
 RNG = np.random.default_rng(4)
 ROWS = 600

@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 
 import puffer_frames
-from puffer_frames import Calibration, Certificate, ChannelCalibration, PufferTransformer
+from puffer_frames import Certificate, Plan, PufferTransformer
 
 table = pd.DataFrame({"group": list("abab"), "score": [1, 2, 3, 4]})
 people = pl.DataFrame({"group": list("abab"), "score": [1, 2, 3, 4]})
@@ -19,9 +19,7 @@ assert_type(puffer_frames.of(plan).collect(), pl.DataFrame)
 assert_type(puffer_frames.of(plan).aggregate(unit="group", value="score", epsilon=1.0), pl.DataFrame)
 assert_type(puffer_frames.of(table).aggregate(unit="group", value="score", epsilon=1.0), pd.DataFrame)
 assert_type(puffer_frames.of(people).histogram(state="group", time="score", epsilon=1.0), pl.DataFrame)
-assert_type(
-    puffer_frames.of(people).calibrate(secret="group", public="score", epsilon=1.0), Calibration | ChannelCalibration
-)
+assert_type(puffer_frames.of(people).calibrate(secret="group", public="score", epsilon=1.0), Plan | Plan)
 assert_type(puffer_frames.of(table).certificate, Certificate)
 assert_type(PufferTransformer(secret="group", public="score", epsilon=1.0).fit(people).certificates_, list[Certificate])
 

@@ -39,13 +39,11 @@ from puffer_frames.frames.table import open_table, small_rows
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.verbs.attached import certificate_of, collect, write_release
 from puffer_frames.verbs.auditing.audited import audit
-from puffer_frames.verbs.calibrating.calibration import Calibration
-from puffer_frames.verbs.calibrating.channel_calibration import ChannelCalibration
-from puffer_frames.verbs.calibrating.saved_plans import load_plan
 from puffer_frames.verbs.comparing.comparison import compare
 from puffer_frames.verbs.ledgers.release_ledger import Ledger, ledger
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument
 from puffer_frames.verbs.plans.file import FORMAT
+from puffer_frames.verbs.plans.plan import Plan, load_plan
 from puffer_frames.verbs.release import calibrate, privatize
 
 
@@ -237,7 +235,7 @@ def _text(entry: Any) -> str:
     return "" if entry is None else f"{entry:.5g}" if isinstance(entry, float) else str(entry)
 
 
-AnyPlan: TypeAlias = Calibration | ChannelCalibration
+AnyPlan: TypeAlias = Plan
 
 PASSWORD = "PUFFER_PASSWORD"  # noqa: S105 - the name of a variable
 """Variable of the environment with the password of plans."""
@@ -283,7 +281,7 @@ def release(request: Request, /) -> Outcome:
     outputs, overwrite = [target] if folder else written(target), request.flag("overwrite")
     check_places(outputs, inputs=_inputs(request), overwrite=overwrite)
     kept = load_plan(request.path("plan"), password=_password(request)) if by_plan else None
-    frame, arguments = _opened(request, source, kept, memory=kept is not None and _samples(kept.plan.request.unit))
+    frame, arguments = _opened(request, source, kept, memory=kept is not None and _samples(kept.fitted.request.unit))
     if not folder:
         columns = _named(request.arguments, kept)
         check_writable(frame, [*columns["keep"], *columns["given"]], target)
@@ -307,7 +305,7 @@ def release(request: Request, /) -> Outcome:
 def check(request: Request, /) -> Outcome:
     """Say whether a plan covers other rows."""
     source, kept = request.path("input"), load_plan(request.path("plan"), password=_password(request))
-    frame, _ = _opened(request, source, kept, memory=_samples(kept.plan.request.unit))
+    frame, _ = _opened(request, source, kept, memory=_samples(kept.fitted.request.unit))
     report = kept.check(frame)
     text = str(report) if request.flag("figures") else f"{report.verdict}: {report.why}"
     return Outcome(
@@ -464,7 +462,7 @@ def _named(arguments: Mapping[str, Any], kept: AnyPlan | None) -> dict[str, list
     """Names of columns by what they are for, as the options or the plan say it."""
     named = {name: as_listed(arguments.get(name)) for name in ("secret", "given", "unit", "keep", "row_id", "public")}
     if kept is not None:
-        asked = kept.plan.request
+        asked = kept.fitted.request
         named |= {"secret": [*asked.secret], "given": [*asked.given_columns], "public": [*asked.public]}
         named["unit"] = [] if asked.unit is None else as_listed(asked.unit.column)
     return named

@@ -8,16 +8,12 @@ from typing import Any
 
 from puffer_frames.doors.command import values
 from puffer_frames.errors import ArgumentError
-from puffer_frames.scales.channels.options import Channel
+from puffer_frames.mechanisms.arguments import CalibrateArguments, LayoutArguments
+from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.ledgers.release_ledger import Ledger
-from puffer_frames.verbs.requests.arguments import (
-    CalibrateArguments,
-    CompareArguments,
-    LayoutArguments,
-    ReleaseArguments,
-)
+from puffer_frames.verbs.requests.arguments import CompareArguments, ReleaseArguments
 
 
 @dataclass(frozen=True, slots=True)

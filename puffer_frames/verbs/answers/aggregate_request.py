@@ -13,6 +13,7 @@ from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.frames.columns import LARGEST_VALUE, Name, as_name, as_names
 from puffer_frames.frames.local.answers import check_free_names
 from puffer_frames.frames.units.asked import UnitColumns
+from puffer_frames.mechanisms.checks import check_guarantee
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds, check_bounds
 from puffer_frames.noise.totals import COLUMNS
@@ -34,8 +35,7 @@ from puffer_frames.verbs.answers.checks import (
     check_values,
 )
 from puffer_frames.verbs.requests.arguments import AggregateArguments
-from puffer_frames.verbs.requests.checks import check_guarantee
-from puffer_frames.verbs.requests.request import Drawing
+from puffer_frames.verbs.requests.drawing import Drawing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

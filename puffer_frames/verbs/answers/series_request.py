@@ -11,6 +11,7 @@ from puffer_frames.frames.local.answers import check_free_names
 from puffer_frames.frames.roles import check_distinct
 from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.stamps.spelling import is_null
+from puffer_frames.mechanisms.checks import check_guarantee
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.totals import COLUMNS
 from puffer_frames.numbers.arguments import check_flag, check_word
@@ -20,8 +21,7 @@ from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.chains import as_population
 from puffer_frames.scales.learned import POPULATION, Population
 from puffer_frames.verbs.requests.arguments import HistogramArguments
-from puffer_frames.verbs.requests.checks import check_guarantee
-from puffer_frames.verbs.requests.request import Drawing
+from puffer_frames.verbs.requests.drawing import Drawing
 
 _LARGEST = 2**53
 

@@ -8,16 +8,17 @@ from itertools import product
 from typing import Any
 
 from puffer_frames.errors import ArgumentError
+from puffer_frames.mechanisms.arguments import CalibrateArguments
+from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.noise.families import noise_family
 from puffer_frames.noise.family import Noise
 from puffer_frames.numbers.arguments import check_word
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BERNOULLI, BOUNDED, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION
 from puffer_frames.scales.beliefs import ONLY
-from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS
 from puffer_frames.scales.learned import Contamination, LearnedBelief
-from puffer_frames.verbs.requests.arguments import CalibrateArguments, CompareArguments
+from puffer_frames.verbs.requests.arguments import CompareArguments
 
 ALL = "all"
 ANY_LAW = "any law"

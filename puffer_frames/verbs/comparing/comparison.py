@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -16,6 +17,18 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import Table, is_frame, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.channel import mechanism as channels
+from puffer_frames.mechanisms.channel.fitted import ChannelFit, Seen, roles_of
+from puffer_frames.mechanisms.noise import mechanism as noises
+from puffer_frames.mechanisms.noise.drift import target_of
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
+from puffer_frames.mechanisms.noise.labels import with_labels
+from puffer_frames.mechanisms.noise.merged_strata import with_merged
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.noise.text import spread_of
+from puffer_frames.mechanisms.noise.unit_rows_seen import with_units
+from puffer_frames.mechanisms.registry import mechanism_for
+from puffer_frames.mechanisms.request import Request, is_joint
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.families import WORDS
 from puffer_frames.numbers.target import Target
@@ -27,18 +40,8 @@ from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION
 from puffer_frames.scales.robustness import joint_leanings, strata_leanings
 from puffer_frames.verbs.comparing.alternatives import Alternative, Asked, of_columns, of_labels, of_numbers
-from puffer_frames.verbs.plans.channel_plan import ChannelPlan, Seen, channel_of, roles_of
-from puffer_frames.verbs.plans.drift import target_of
-from puffer_frames.verbs.plans.plan import Plan
-from puffer_frames.verbs.plans.text import spread_of
 from puffer_frames.verbs.requests.arguments import CompareArguments, takes
-from puffer_frames.verbs.requests.labels import with_labels
-from puffer_frames.verbs.requests.merged_strata import with_merged
-from puffer_frames.verbs.requests.other_tables import read_other_tables
-from puffer_frames.verbs.requests.request import Request, is_joint
-from puffer_frames.verbs.requests.rows_seen import RowsSeen
 from puffer_frames.verbs.requests.selections import with_names
-from puffer_frames.verbs.requests.unit_rows_seen import with_units
 
 NOTHING_NEEDED = "private as it is: say allow_zero_noise=True"
 UNCHANGED = 1 - 1e-12
@@ -103,7 +106,7 @@ def verdict_of(choice: Choice, target: Target, /) -> str:
 
 
 def rows_of(
-    plan: Plan, spreads: Mapping[str, Spread], /, *, belief: str, mechanism: str, quoted: bool, seconds: float
+    plan: NoiseFit, spreads: Mapping[str, Spread], /, *, belief: str, mechanism: str, quoted: bool, seconds: float
 ) -> list[ComparedRow]:
     """The rows of a plan of noise: of each column.
 
@@ -151,7 +154,7 @@ def rows_of(
     return found
 
 
-def row_of_channel(plan: ChannelPlan, spread: Spread | None, /, *, belief: str, seconds: float) -> ComparedRow:
+def row_of_channel(plan: ChannelFit, spread: Spread | None, /, *, belief: str, seconds: float) -> ComparedRow:
     """The row of a plan of a channel."""
     target, channel, largest = plan.request.target, plan.channel, plan.largest_loss
     by_delta = target.delta > 0
@@ -182,7 +185,7 @@ def with_bounds(rows: list[ComparedRow], /) -> list[ComparedRow]:
     return [replace(row, bound=bounds.get((row.epsilon, row.belief), UNKNOWN)) for row in rows]
 
 
-def _figures(plan: Plan, choice: Choice, *, several: bool) -> dict[str, Any]:
+def _figures(plan: NoiseFit, choice: Choice, *, several: bool) -> dict[str, Any]:
     """The loss under the observed law, under those that the table does not refute, and under any law."""
     target = plan.request.target
     by_delta = target.delta > 0
@@ -202,7 +205,7 @@ def _figures(plan: Plan, choice: Choice, *, several: bool) -> dict[str, Any]:
     }
 
 
-def _of_labels(plan: Plan, name: str, choice: Choice) -> Spread:
+def _of_labels(plan: NoiseFit, name: str, choice: Choice) -> Spread:
     """Of a column of labels beside others: which share of the rows the most frequent label is not."""
     counts = np.zeros(len(plan.levels[name]))
     for secret, prior in choice.empirical.items():
@@ -210,7 +213,7 @@ def _of_labels(plan: Plan, name: str, choice: Choice) -> Spread:
     return Spread(constant=1 - float(counts.max() / counts.sum()))
 
 
-def _noise_name(plan: Plan) -> str:
+def _noise_name(plan: NoiseFit) -> str:
     """The word of the argument, or what the noise is called."""
     noise = plan.request.noise
     return noise.name if noise.name in WORDS else noise.title
@@ -354,7 +357,7 @@ class Counted:
         if one and table.kind_of(base.public[0]) == "labels":
             roles = roles_of(Roles(secret=base.secret, public=base.public), table)
             rows = table.complete(roles, nulls=base.nulls, layout=None)
-            levels = Seen.of(rows, base, roles)
+            levels = Seen.of(rows, base, coded=True)
             read = _read_beliefs(asked, base, roles.coded)
             return cls(table=table, base=base, rows=None, levels=levels, spreads={}, asked=read)
         base, _, table = with_merged(with_labels(base, table), frame, table)
@@ -393,8 +396,7 @@ class Counted:
 
     def request(self, one: Alternative, /) -> Request:
         """The request of an alternative; raises as `calibrate`."""
-        found = with_labels(Request.of(self.asked.calibrating(one), self.table.labels), self.table)
-        channel_of(found, self.table)  # refuses what does not go together
+        _, found = mechanism_for(Request.of(self.asked.calibrating(one), self.table.labels), self.table)
         found = replace(found, merged=self.base.merged)
         return found if found.unit is None else found.for_units(self.base.repeats.rows)
 
@@ -407,8 +409,9 @@ class Counted:
 
 def _read_beliefs(asked: Asked, base: Request, coded: tuple[str, ...]) -> Asked:
     """The same with the frames among the beliefs read, once."""
+    read = partial(channels.with_tables, coded=coded) if coded else noises.with_tables
     found = {
-        name: read_other_tables(replace(base, beliefs=[entry]), coded=coded).beliefs[0] if is_frame(entry) else entry
+        name: read(replace(base, beliefs=[entry])).beliefs[0] if is_frame(entry) else entry
         for name, entry in asked.beliefs.items()
     }
     return replace(asked, beliefs=found)
@@ -440,13 +443,13 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
         if counted.rows is not None and not one.named and LEVELS_UNASKED < counted.values <= MOST_LEVELS:
             reason = f'{counted.values} levels take up to a minute: say mechanism="channel"'
             return _failed(one, counted, reason)
-        plan = ChannelPlan.of(request, one.channel, counted.levels)
+        plan = ChannelFit.of(request, one.channel, counted.levels)
         spread = counted.spreads.get(plan.name)
         return [row_of_channel(plan, spread, belief=one.belief, seconds=perf_counter() - start)]
     whole = len(request.public) > 1 and one.theorem != BOUNDED.name
     if whole and not is_joint(request):
         raise _not_whole("other noise")
-    noisy = Plan.of(request, counted.seen(request))
+    noisy = NoiseFit.of(request, counted.seen(request))
     if whole and not noisy.is_joint:
         raise _not_whole("a larger table")
     told: dict[str, Any] = {"belief": one.belief, "quoted": one.quoted}

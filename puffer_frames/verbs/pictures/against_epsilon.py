@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from puffer_frames.frames.table import small_rows
-from puffer_frames.verbs.pictures.drawn import Planned, columns_of
+from puffer_frames.mechanisms.noise.drawn import Planned, columns_of
 from puffer_frames.verbs.pictures.style import COLOURS, GREY, SMALL, finish, new_axes, short, told_apart
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def curve(plan: Planned, /, *, epsilons: Iterable[float] | None = None, ax: Axes
 
     Parameters
     ----------
-    plan : Calibration or ChannelCalibration
+    plan : Plan
     epsilons : iterable of float, optional
         As in `plan.curve`.
     ax : matplotlib Axes, optional
@@ -93,7 +93,7 @@ def profile(plan: Planned, /, *, epsilons: Iterable[float] | None = None, ax: Ax
 
     Parameters
     ----------
-    plan : Calibration or ChannelCalibration
+    plan : Plan
     epsilons : iterable of float, optional
         By default 25 from a tenth of the plan's to four times it.
     ax : matplotlib Axes, optional

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from puffer_frames.verbs.pictures.drawn import NoisePlan, NoisyColumn, coarse
+from puffer_frames.mechanisms.noise.drawn import NoisePlan, NoisyColumn, coarse
 from puffer_frames.verbs.pictures.style import COLOURS, finish, new_axes, short, told_apart
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def distributions(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | N
 
     Parameters
     ----------
-    plan : Calibration
+    plan : Plan
     column : str, optional
         By default the first column of numbers.
     ax : matplotlib Axes, optional

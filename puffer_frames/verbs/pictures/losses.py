@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from puffer_frames.frames.table import small_rows
+from puffer_frames.mechanisms.noise.drawn import NoisePlan, NoisyColumn
 from puffer_frames.numbers.presentation import plain, upper_text
-from puffer_frames.verbs.pictures.drawn import NoisePlan, NoisyColumn
 from puffer_frames.verbs.pictures.style import COLOURS, GREY, SMALL, finish, new_axes, short
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def loss(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | None = Non
 
     Parameters
     ----------
-    plan : Calibration
+    plan : Plan
     column : str, optional
         By default the first column of numbers. Of several columns the loss is that of one of them alone.
     ax : matplotlib Axes, optional
@@ -91,7 +91,7 @@ def robustness(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | None
 
     Parameters
     ----------
-    plan : Calibration
+    plan : Plan
     column : str, optional
         By default the first one.
     ax : matplotlib Axes, optional
@@ -103,7 +103,7 @@ def robustness(plan: NoisePlan, /, *, column: str | None = None, ax: Axes | None
     Raises
     ------
     CalibrationError
-        As `Calibration.robustness`.
+        As `Plan.robustness`.
     MissingPackageError
         Without matplotlib.
 

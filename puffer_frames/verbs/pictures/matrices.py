@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from puffer_frames.errors import ArgumentError
+from puffer_frames.mechanisms.channel.options import label_text
+from puffer_frames.mechanisms.noise.drawn import NoisePlan, NoisyColumn, Planned, coarse, coupling
 from puffer_frames.priors.prior import FloatArray, Secret
-from puffer_frames.scales.channels.options import label_text
-from puffer_frames.verbs.pictures.drawn import NoisePlan, NoisyColumn, Planned, coarse, coupling
 from puffer_frames.verbs.pictures.style import COLOURS, SMALL, finish, new_axes, short
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def channel(plan: Planned, /, *, ax: Axes | None = None) -> Axes:
 
     Parameters
     ----------
-    plan : ChannelCalibration
+    plan : Plan
     ax : matplotlib Axes, optional
 
     Returns
@@ -80,7 +80,7 @@ def transport(
 
     Parameters
     ----------
-    plan : Calibration
+    plan : Plan
     pair : two secrets, optional
         By default the pair with the largest loss.
     column : str, optional

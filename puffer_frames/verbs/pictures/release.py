@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from puffer_frames.verbs.pictures.drawn import coarse
+from puffer_frames.mechanisms.noise.drawn import coarse
 from puffer_frames.verbs.pictures.style import COLOURS, finish, new_axes, short
 
 if TYPE_CHECKING:

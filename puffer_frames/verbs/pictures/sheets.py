@@ -24,7 +24,7 @@ def sheet(plan: Any, /) -> Figure:
 
     Parameters
     ----------
-    plan : Calibration or ChannelCalibration
+    plan : Plan
 
     Returns
     -------
@@ -56,7 +56,7 @@ def sheet(plan: Any, /) -> Figure:
         for draw, ax in zip((channel, curve, profile), axes, strict=True):
             draw(plan, ax=ax)
         return figure
-    if len(plan.public) == 1 and plan.plan.strata is None and not plan.left_out:
+    if len(plan.public) == 1 and not plan.strata and not plan.left_out:
         figure, axes = new_sheet(4)
         distributions(plan, ax=axes[0])
         loss(plan, ax=axes[1])

@@ -9,10 +9,10 @@ from puffer_frames.certificates.report.markup import EMPTY, items, named_rows, p
 from puffer_frames.certificates.report.page import odds_picture, promise_claims
 from puffer_frames.certificates.report.pictures import Bar, aside, bars, beside
 from puffer_frames.certificates.report.words import claim
+from puffer_frames.mechanisms.figures import ColumnError, PlanFigures
 from puffer_frames.numbers.presentation import Rows
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import Secret
-from puffer_frames.verbs.plans.figures import ColumnError, PlanFigures
 
 KEEP_PRIVATE = "KEEP PRIVATE: this plan holds exact statistics of every secret; publish the certificate only."
 _MOST_PICTURES = 3

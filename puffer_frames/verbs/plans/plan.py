@@ -1,200 +1,632 @@
-"""The plan of a release: from summaries of the table to a scale per column, without seeing a row."""
+"""A plan: what is to be released, by which mechanism, and why; and the release that it allows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
+from puffer_frames.certificates.report.saved import check_path
+from puffer_frames.errors import CalibrationError, PlanFileError, PufferError, short_traceback
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.files import write_text
+from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.table import check_library, library_of, open_table
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.batch_report import BatchReport, refused_by, report_of
+from puffer_frames.mechanisms.file_checks import check_checksum
+from puffer_frames.mechanisms.noise.merged_strata import as_merged
+from puffer_frames.mechanisms.plan_columns import check_kinds, kinds_of
+from puffer_frames.mechanisms.registry import mechanism_for
+from puffer_frames.mechanisms.request import Request, RowsRequest
+from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Reading
 from puffer_frames.noise.family import Noise
-from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.noise.randomised import changed_share
-from puffer_frames.papers.catalogue import JOINT
-from puffer_frames.priors.apart import by_column, pairs_within
-from puffer_frames.priors.level_counts import Level
-from puffer_frames.priors.pairs import Pairs, check_pairs
+from puffer_frames.numbers.arguments import check_flag
+from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown_names
+from puffer_frames.numbers.records import TAG, refused
+from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
-from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import (
-    warn_of_far_values,
-    warn_of_few_rows,
-    warn_of_marks,
-    warn_of_texts,
-    warn_of_weakness,
-)
-from puffer_frames.scales.choice import Choice
-from puffer_frames.scales.remap import Remap
-from puffer_frames.scales.strata import StrataChoices
-from puffer_frames.verbs.plans.strata_plan import choose_in_strata
-from puffer_frames.verbs.requests.column_choices import choices_of
-from puffer_frames.verbs.requests.request import Request, protected_rows
-from puffer_frames.verbs.requests.rows_seen import RowsSeen
+from puffer_frames.scales.drift import check_drift
+from puffer_frames.scales.strata import Stratum
+from puffer_frames.verbs.plans.file import read_plan, write_plan
+from puffer_frames.verbs.plans.page import plan_page
+from puffer_frames.verbs.plans.plotted import plot_plan
+from puffer_frames.verbs.plans.records import codec
+from puffer_frames.verbs.releasing.refinement import refine_release
+from puffer_frames.verbs.releasing.release import rehearse, release_rows
+from puffer_frames.verbs.requests.arguments import ReleaseArguments, method_takes
+from puffer_frames.verbs.requests.drawing import Drawing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def read(frame: NativeFrame, request: Request, asked: RowsRequest | None, /) -> tuple[Mechanism[Any], Reading[Any]]:
+    """A table as the mechanism that a request is for reads it; `asked` says how its rows are to be released."""
+    table = open_table(frame)
+    mechanism, request = mechanism_for(request, table)
+    return mechanism, mechanism.read(request, frame, table, asked)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan:
-    """What is to be released, with which noise, and why. It holds exact statistics of every secret."""
+    """The plan of a release. Deterministic: the same table and request give the same plan.
 
-    request: Request
-    pairs: Pairs
-    """"all", or the protected pairs of secrets."""
-    choices: Mapping[str, Choice]
-    """The scale and why, per column; of strata the largest ones."""
-    strata: StrataChoices | None
-    """The same per stratum, where the guarantee conditions on columns."""
-    rows_per_secret: Mapping[Secret, int]
-    """Rows of each secret."""
-    rows: int
-    """Rows of the table, complete ones."""
-    levels: Mapping[str, tuple[Level, ...]]
-    """The levels of columns of labels, where several columns are released together."""
-    remaps: Mapping[str, Remap]
-    """What noisy values are replaced by, per column with noise; empty unless the request is for it."""
+    It holds exact statistics of every secret. Keep it with the data; publish the certificate. What its mechanism found
+    is an attribute too: of noise `scale`, `theorem`, `published_scale`, `scale_per_belief`, `binding_belief`,
+    `worst_pair`, `verified`, `priors`, `beliefs` (where one column is released) and `choices` (by column); of a channel
+    `lower_bound`.
+    """
+
+    fitted: Fitted[Any]
+    """What the mechanism found, and why."""
+    checksum: str
+    """SHA-256 of the counts it was made from."""
+    library: str = "pandas"
+    """Library of the frame that it was made from."""
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    """What its columns held: "labels", "booleans" or "numbers"."""
+    left_out: tuple[str, ...] = ()
+    """What a plan from a file lacks, in words; empty for one that was made from a table."""
+    compared: Compared | None = None
+    """What another mechanism would cost, where that was compared."""
 
     @classmethod
-    def of(cls, request: Request, rows: RowsSeen, /) -> Plan:
-        """The plan for a table of which this was seen.
+    def of(cls, frame: NativeFrame, request: Request, /) -> Plan:
+        """The plan of a checked request for a frame; raises as `puffer_frames.calibrate`."""
+        mechanism, found = read(frame, request, None)
+        fitted = mechanism.fit(found.request, found.seen)
+        fitted.warn()
+        return cls(
+            fitted=fitted,
+            checksum=found.seen.checksum(),
+            library=library_of(frame),
+            kinds=kinds_of(found.table, found.request),
+            compared=mechanism.compared(fitted, found.seen),
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        """What the mechanism found besides."""
+        if not name.startswith("_") and hasattr(type(self.fitted), name):
+            return getattr(self.fitted, name)
+        raise AttributeError(f"this plan has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(name for name in dir(type(self.fitted)) if not name.startswith("_"))})
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy parameter epsilon."""
+        return self.fitted.request.target.epsilon
+
+    @property
+    def delta(self) -> float:
+        """Privacy parameter delta; 0 is pure privacy."""
+        return self.fitted.request.target.delta
+
+    @property
+    def secret(self) -> tuple[str, ...]:
+        """Names of the secret columns."""
+        return self.fitted.request.secret
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """Names of the columns to release."""
+        return self.fitted.request.public
+
+    @property
+    def pairs(self) -> Pairs:
+        """The word "all", or the protected pairs of secrets."""
+        return self.fitted.pairs
+
+    @property
+    def rows_per_secret(self) -> Mapping[Secret, int]:
+        """Rows of each secret, complete ones; of each column and value, where each secret column is protected."""
+        return self.fitted.rows_per_secret
+
+    @property
+    def rows(self) -> int:
+        """Rows of the frame it was made from, complete ones."""
+        return self.fitted.rows
+
+    @property
+    def noise(self) -> Noise | None:
+        """The family of the noise; None where none is added."""
+        return self.fitted.family
+
+    @property
+    def scales(self) -> Mapping[str, float]:
+        """Scale of the noise per released column of numbers, in its units."""
+        return self.fitted.scales
+
+    @property
+    def strata(self) -> Mapping[Stratum, Mapping[str, float]]:
+        """Scale per stratum and column; empty where the guarantee conditions on no columns."""
+        return self.fitted.strata_scales
+
+    @property
+    def channels(self) -> Mapping[str, Any]:
+        """The channel per column that has one: `inputs`, `outputs`, `matrix`, `weights` and its errors."""
+        return self.fitted.channels
+
+    @property
+    def remap(self) -> Mapping[str, Any]:
+        """What noisy values are replaced by, per column with noise; empty unless mechanism="remap"."""
+        return self.fitted.remaps
+
+    @property
+    def observed(self) -> Mapping[str, Verification]:
+        """The loss under the observed frequencies, per released column."""
+        return self.fitted.observed_losses
+
+    @property
+    def expected_error(self) -> Mapping[str, float]:
+        """Mean error per released column: absolute, in its units, or the share of changed labels."""
+        return self.fitted.expected_error
+
+    @method_takes(ReleaseArguments)
+    def release(self, frame: NativeFrame, arguments: ReleaseArguments, /) -> NativeFrame:
+        """Draw noise once and return the released frame with its certificate attached.
+
+        Parameters
+        ----------
+        frame : pandas, Polars or Spark frame
+            The one that the calibration was made from, with its rows in any order.
+        keep, index, shuffle, clip, round, rng, row_id, about, ledger, refine_key
+            As in `puffer_frames.privatize`.
+        allow_other_frame : bool
+            Release a frame with other rows than those calibrated on; the guarantee is then under the beliefs
+            learned from the first frame. The loss under the frequencies of the new rows is measured, and is in the
+            certificate.
+        allow_drift : bool
+            Release such a frame even where that loss is more than was asked for; the certificate says so.
 
         Raises
         ------
-        ArgumentError, ArgumentTypeError, PriorError, CalibrationError
-            As `puffer_frames.calibrate`.
+        CalibrationError
+            Where the frame is another one than that of the calibration, has a secret that the plan does not know, or
+            has drifted: its loss is more than was asked for.
+        ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError, LedgerError
+            As `puffer_frames.privatize`.
         """
-        request = request.for_rows(joint=rows.joint is not None)
-        counts = rows.rows_of_secrets(len(request.secret), given=request.given is not None)
-        number = sum(counts.values())
-        if request.apart:
-            groups = by_column(counts, request.secret)
-            counts = {own: sum(counts[secret] for secret in of) for own, of in groups.items()}
-            pairs = pairs_within(groups)
-        else:
-            pairs = check_pairs(request.pairs, list(counts), nulls=request.nulls)
-        named = _named(pairs, counts)
-        strata = None
-        if request.given is None:
-            choices = choices_of(request, rows.protected(request), pairs=pairs, named=named)
-        else:
-            choices, strata = choose_in_strata(request, rows, pairs=pairs, named=named)
-        warn_of_weakness(request.target, rows=number)
-        warn_of_few_rows({label: counts[label] for label in named})
-        warn_of_marks(counts)
-        joint = rows.joint
-        levels = {} if joint is None else {joint.columns[k]: found for k, found in joint.labels.items()}
-        for name, found in levels.items():
-            warn_of_texts(name, found)
-        for name, summary in rows.summaries.items():
-            if name not in levels and name not in request.domain:
-                warn_of_far_values(name, summary)
-        plan = cls(
-            request=request,
-            pairs=pairs,
-            choices=choices,
-            strata=strata,
-            rows_per_secret=counts,
-            rows=number,
-            levels=levels,
-            remaps={},
-        )
-        return plan.remapped(rows) if request.mechanism == "remap" else plan
-
-    def remapped(self, rows: RowsSeen, /) -> Plan:
-        """The same with the posterior median after the noise, for a table of which this was seen."""
-        return replace(self, request=replace(self.request, mechanism="remap"), remaps=self._medians(rows.summaries))
-
-    @property
-    def calibration(self) -> str:
-        """How the scale was found; of several columns by the joint loss, or by the theorem of bounded columns."""
-        if len(self.choices) == 1:
-            return self.request.calibration
-        return "exact" if any(choice.theorem.name == JOINT.name for choice in self.choices.values()) else "theorem"
-
-    @property
-    def is_joint(self) -> bool:
-        """Whether the scales of several columns were found together, for whole rows."""
-        return any(choice.theorem.whole_rows for choice in self.choices.values())
-
-    @property
-    def scales(self) -> dict[str, float]:
-        """Scale of the noise per released column of numbers, in its units."""
-        return {name: choice.scale for name, choice in self.choices.items() if name not in self.request.labels}
-
-    @property
-    def all_scales(self) -> dict[str, float]:
-        """The same, and of columns of labels 1 / (log-ratio of the probabilities of two labels)."""
-        return {name: choice.scale for name, choice in self.choices.items()}
-
-    @property
-    def changed(self) -> dict[str, float]:
-        """The share of changed labels of each column of labels; of strata the largest."""
-        return {name: self.changed_in_strata(name)[1] for name in self.levels}
-
-    def changed_in_strata(self, name: str, /) -> tuple[float, float]:
-        """The least and the largest share of changed labels of a column, in any stratum."""
-        scales = [self.all_scales[name]]
-        if self.strata is not None and not self.strata.one_scale:
-            scales = [found[name] for found in self.strata.scales.values()]
-        shares = [changed_share(len(self.levels[name]), scale) for scale in scales]
-        return min(shares), max(shares)
-
-    @property
-    def observed(self) -> dict[str, Verification]:
-        """What was measured under the observed frequencies, per column."""
-        return {name: choice.observed for name, choice in self.choices.items() if choice.observed is not None}
-
-    @property
-    def summaries(self) -> dict[str, Summary]:
-        """How often each value of a column of numbers occurs with each of the named secrets."""
-        return {
-            name: Summary(
-                counts={
-                    secret: (prior.means, prior.levels[0]) for secret, prior in self.choices[name].empirical.items()
-                },
-                radius=max(prior.radius for prior in self.choices[name].empirical.values()),
+        other_rows = check_flag(arguments.allow_other_frame, "allow_other_frame")
+        drift = check_flag(arguments.allow_drift, "allow_drift")
+        fitted, request = self.fitted, self.fitted.request
+        frame = as_merged(request, frame)
+        table, drawing = open_table(frame), Drawing.of(arguments)
+        asked = RowsRequest.of(arguments, table.labels, request, seeded=drawing.seeded)
+        fitted.check_asked(asked)
+        rows = fitted.complete(table, asked.roles, kinds=self.kinds, layout=asked.layout)
+        seen = fitted.see(rows)
+        same = seen.checksum() == self.checksum
+        if not same and not other_rows:
+            raise CalibrationError(
+                "the frame",
+                rule="the one that the plan was made from",
+                got="a frame with other rows",
+                hint="Calibrate this frame, or say allow_other_frame=True to use the beliefs learned from the first.",
             )
-            for name in self.scales
+        unproved = fitted.check_own(seen, own_rows=same, left_out=self.left_out)
+        batch = None if same else fitted.measure(seen)
+        if batch is not None and not drift:
+            check_drift(batch, fitted.target)
+        counts = fitted.rows_of(seen)
+        return release_rows(
+            fitted, rows, asked, drawing, frame=frame, rows_per_secret=counts, batch=batch, unproved=unproved
+        )
+
+    refine = short_traceback(refine_release)
+
+    @short_traceback
+    def check(self, frame: NativeFrame, /) -> BatchReport:
+        """Say whether the plan covers other rows, and why, without a release.
+
+        Parameters
+        ----------
+        frame : a frame of any kind
+            With the secret, public, given and unit columns of the plan.
+
+        Returns
+        -------
+        BatchReport
+            Its `verdict` is "covered", "recalibrate" or "refused", and `why` a sentence; `frame` holds a row for each
+            figure, and `print` shows them:
+
+            - "loss": under the frequencies of these rows, at the scales of the plan, which decides; and under its other
+              beliefs as these rows give them, which does not: "fitted", "population", ...
+            - "new secret", "new level", "new stratum": rows that no release of the plan can have.
+            - "rows": of each secret, and how many the table of the plan has.
+            - "drift": the Kolmogorov-Smirnov distance of the law of a column given a secret to that of the plan (of
+              labels in their alphabetical order), and what it exceeds by chance in 5 % of all cases at most.
+            - "beyond the domain" (or the range of the plan): rows whose value is clipped, where it is.
+
+        Raises
+        ------
+        ArgumentTypeError
+            For what is no frame. What else `release` would raise because of the rows is a reason in the report.
+
+        Notes
+        -----
+        Nothing is released. The report holds exact statistics of the rows and of the table of the plan: keep it
+        private. **Cost**: the group-bys of a release, and an evaluation of the loss per column and belief.
+
+        References
+        ----------
+        docs/plans.md.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, puffer_frames
+        >>> rng = np.random.default_rng(0)
+        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 400), "score": rng.integers(0, 5, 400)})
+        >>> plan = people.head(300).puffer.calibrate(secret="group", public="score", beliefs="population", epsilon=1.0)
+        >>> plan.check(people.tail(100)).verdict, plan.check(people.assign(group="c")).verdict
+        ('covered', 'refused')
+        """
+        frame = as_merged(self.fitted.request, frame)
+        table, library, fitted = open_table(frame), library_of(frame), self.fitted
+        request = fitted.request
+        roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
+        try:
+            rows = fitted.complete(table, roles, kinds=self.kinds, layout=None)
+            seen = fitted.see(rows)
+            found = fitted.findings(seen, rows)
+        except PufferError as error:
+            return refused_by(error, library=library)
+        return report_of(found, same=seen.checksum() == self.checksum, library=library)
+
+    @short_traceback
+    def curve(self, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
+        """Scale and error against epsilon: published, as this plan would use it, and the bound for the value alone.
+
+        Parameters
+        ----------
+        epsilons : iterable of float, optional
+            By default nine from a quarter of the plan's to four times it.
+
+        Returns
+        -------
+        frame
+            Of the library of the frame that the plan was made from, a row per epsilon: "column", "epsilon", "delta"
+            (that of the plan), "published_scale", "scale", "published_error", "error" (with `mechanism="remap"` after
+            it) and "bound": no mechanism that has the guarantee under the observed law, and sees this column's value
+            alone, has a smaller error. Where something is not known it is not a number: the published scale without a
+            condition, the bound of more than 64 different values, or where the observed law is none of the beliefs.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            For an epsilon out of range, and none.
+        CalibrationError
+            For several columns, given columns, a plan from a file, and where no scale is found.
+
+        Notes
+        -----
+        It holds exact statistics of the table, as the plan does. **Cost**: a search per epsilon and belief, and for the
+        bound a linear program per epsilon.
+
+        References
+        ----------
+        docs/theory.md, section 16, for the bound.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, puffer_frames
+        >>> rng = np.random.default_rng(0)
+        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+        >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
+        >>> plan.curve([0.2, 0.5])[["published_scale", "scale", "bound"]].round(3).values.tolist()
+        [[5.0, 1.189, 0.216], [2.0, 0.47, 0.055]]
+        """
+        return self.fitted.curve(self, epsilons)
+
+    @short_traceback
+    def privacy_profile(self, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
+        """The privacy profile of the scale that is used: the delta at every epsilon, from both sides, per belief.
+
+        Parameters
+        ----------
+        epsilons : iterable of float, optional
+            By default nine from a quarter of the plan's to four times it.
+
+        Returns
+        -------
+        frame
+            Of the library of the frame that the plan was made from, a row per belief and epsilon: "column", "belief"
+            (those of the guarantee, and beside them those of `robustness`), "covered" (whether the guarantee is under
+            it), "epsilon", and "lower" and "upper", between which the smallest delta is: of the pair of secrets and the
+            order with the largest. The upper one holds for the noise on its grid.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            For an epsilon out of range, and none.
+        CalibrationError
+            For several columns, given columns, and a plan from a file.
+
+        Notes
+        -----
+        It holds exact statistics of the table, as the plan does. **Cost**: a loss per belief and epsilon.
+
+        References
+        ----------
+        docs/theory.md, section 3.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, puffer_frames
+        >>> rng = np.random.default_rng(0)
+        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+        >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
+        >>> found = plan.privacy_profile([0.1, 0.5])
+        >>> found[found["belief"] == "empirical"][["epsilon", "upper"]].round(3).values.tolist()
+        [[0.1, 0.06], [0.5, 0.0]]
+        """
+        return self.fitted.profile(self, epsilons)
+
+    @short_traceback
+    def robustness(self) -> NativeFrame:
+        """What each belief would need, and what it loses at the scale that is used.
+
+        Returns
+        -------
+        frame
+            Of the library of the frame that the plan was made from (of PyArrow for a DuckDB relation, of pandas for a
+            Spark frame), a row per column and belief: "column"; "belief", of which "empirical", "population" (95 %),
+            "contaminated" (a share of 2/sqrt(n)) and "any law" are always there, but where there are too many pairs;
+            "covered", whether the guarantee is under it; "scale", the smallest that it confirms; "loss" at the scale
+            used, the pure one where delta is 0, else the delta at epsilon, of several rows or releases as in the plan;
+            "first" and "second", the pair of secrets with the largest loss. Of columns whose scales were found
+            together a row per belief about whole rows, where the scale is not a number. Of strata a row per belief: the
+            largest scale and loss of any stratum.
+
+        Raises
+        ------
+        CalibrationError
+            For a plan from a file, which lacks the laws of its beliefs, but for strata and columns whose scales were
+            found together.
+
+        Notes
+        -----
+        It holds exact statistics of the table, as the plan does. **Cost**: a search for the scale per belief.
+
+        Examples
+        --------
+        >>> import numpy as np, pandas as pd, puffer_frames
+        >>> rng = np.random.default_rng(0)
+        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+        >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
+        >>> plan.robustness()[["belief", "scale"]].round(2).to_dict("list")
+        {'belief': ['empirical', 'population', 'contaminated', 'any law'], 'scale': [0.47, 3.66, 2.28, 8.0]}
+        """
+        return self.fitted.robustness(self)
+
+    @short_traceback
+    def loss_given(self, frame: NativeFrame, /, columns: str | Sequence[str]) -> NativeFrame:
+        """Rows, rows per secret, and the loss of the noisy values among them."""
+        return self.fitted.loss_given(self, frame, columns)
+
+    plot = short_traceback(plot_plan)
+
+    @short_traceback
+    def save(self, path: str | Path, /, *, password: str | bytes | None = None, overwrite: bool = True) -> None:
+        """Write the plan to a file that `load` reads: for the rows of another day, or another machine.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of a file. It is written whole or not at all, and readable by you alone (mode 0600).
+        password : str or bytes, optional
+            Encrypts the file: AES-256-GCM under a key from scrypt. Without one it is JSON that a person can read.
+        overwrite : bool
+            Replace a file that is there.
+
+        Raises
+        ------
+        PlanFileError
+            For a plan with what does not belong to this package: a noise family of your own.
+        ArgumentError, ArgumentTypeError
+            For a path that is not that of a file, a file that is there and may not be replaced, and a password that is
+            none.
+        OSError
+            Where the file cannot be written there.
+
+        Notes
+        -----
+        The file holds exact statistics of every secret, as the plan does. It lacks the laws of the beliefs, side
+        knowledge and other tables: `left_out` of the plan that is loaded says what (docs/plans.md).
+
+        Examples
+        --------
+        >>> import tempfile, numpy as np, pandas as pd, puffer_frames
+        >>> rng = np.random.default_rng(0)
+        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+        >>> path = tempfile.mkdtemp() + "/plan.json"
+        >>> people.puffer.calibrate(secret="group", public="score", epsilon=0.5).save(path, password="long and odd")
+        >>> plan = puffer_frames.load_plan(path, password="long and odd")
+        >>> round(plan.scale, 3), len(plan.release(people))
+        (0.47, 100)
+        """
+        plain = self._plain()
+        _believed(plain)  # what could not be read back is not written
+        write_plan(path, plain, password=password, overwrite=check_flag(overwrite, "overwrite"))
+
+    def identity(self) -> str:
+        """SHA-256 of all that decides what is drawn, whose frame and whose process it was made in.
+
+        Two plans that are the same but for the library of the frame have one; two that differ in any scale have two.
+        """
+        try:
+            plain = self._plain()
+        except PlanFileError:  # a noise family of the user's own
+            return hashlib.sha256(repr(self.fitted).encode()).hexdigest()
+        plain.pop("library")
+        return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+    @short_traceback
+    def report(self, path: str | Path, /, *, audit: object = None, overwrite: bool = False) -> None:
+        """Write the plan as a page for whoever decides on the release. It holds exact statistics: keep it private.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of a new .html file. It is written whole or not at all, and readable by you alone (mode 0600).
+        audit : object, optional
+            What a test of a release by this plan returned; its text is printed as it is.
+        overwrite : bool
+            Replace a file that is there.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            For another path, and a file that is there.
+        OSError
+            Where the file cannot be written there.
+
+        Notes
+        -----
+        `certificate.report` writes the page that may be published (docs/report.md).
+
+        Examples
+        --------
+        >>> import tempfile, numpy as np, pandas as pd, puffer_frames
+        >>> rng = np.random.default_rng(0)
+        >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+        >>> plan = people.puffer.calibrate(secret="group", public="score", epsilon=0.5)
+        >>> plan.report(tempfile.mkdtemp() + "/plan.html")
+        """
+        place = check_path(path, overwrite=overwrite)
+        title, rows = self._shown()
+        text = plan_page(
+            title,
+            rows,
+            target=self.fitted.request.target,
+            figures=self.fitted.figures(),
+            rows_per_secret=self.rows_per_secret,
+            audit=audit,
+        )
+        write_text(text, place, private=True, new=not overwrite)
+
+    @classmethod
+    @short_traceback
+    def load(cls, path: str | Path, /, *, password: str | bytes | None = None) -> Plan:
+        """Read a plan that `save` wrote; as `puffer_frames.load_plan`."""
+        return _believed(read_plan(path, password=password))
+
+    def _plain(self) -> dict[str, Any]:
+        """In JSON types, without what a file does not hold."""
+        fitted, left_out = self.fitted.lean()
+        parts: dict[str, Any] = {
+            "plan": fitted,
+            "checksum": self.checksum,
+            "library": self.library,
+            "kinds": self.kinds,
         }
+        parts["left_out"] = tuple(dict.fromkeys((*self.left_out, *left_out)))
+        if fitted.tag == _COMPARED:
+            parts["compared"] = self.compared
+        form = codec()
+        return {TAG: fitted.tag, **{name: form.plain(part) for name, part in parts.items()}}
 
-    @property
-    def clipped(self) -> dict[str, Bounds]:
-        """Bounds to which the values of a column are clipped before the noise: public ones, or those of the table."""
-        return {name: c.bounds for name, c in self.choices.items() if c.clips and c.bounds is not None}
+    def _shown(self) -> tuple[str, Rows]:
+        """Title and rows of what is shown."""
+        target = self.fitted.request.target
+        delta = "pure" if target.delta == 0 else f"delta = {plain(target.delta)}"
+        columns = f"release {shown_names(self.public)}, hide {shown_names(self.secret)}"
+        title, rows = f"Plan: {columns}; epsilon = {plain(target.epsilon)}, {delta}", self.fitted.text(self.compared)
+        return title, [*rows, ("from a file", f"without {', '.join(self.left_out)}")] if self.left_out else rows
 
-    def protected_rows(self, rows: Mapping[Secret, int], /) -> dict[Secret, int]:
-        """Of the rows of each secret those of each that the pairs name, or of each column and value of it."""
-        return protected_rows(rows, self.request, named=self.secrets)
+    def __str__(self) -> str:
+        return as_text(*self._shown())
 
-    @property
-    def secrets(self) -> tuple[Secret, ...]:
-        """The values of the secret that the pairs name."""
-        return tuple(_named(self.pairs, self.rows_per_secret))
+    __repr__ = __str__
 
-    def noise(self, scale: float, /) -> Noise | None:
-        """The noise of a scale; None for none."""
-        return self.request.noise.at(scale) if scale else None
-
-    def error_of(self, scale: float, /) -> float:
-        """Mean absolute noise of a scale."""
-        noise = self.noise(scale)
-        return 0.0 if noise is None else noise.expected_absolute_error
-
-    @property
-    def expected_error(self) -> dict[str, float]:
-        """Mean absolute error per released column, in its units: of the noise, or of what replaces the noisy values."""
-        noise = {name: self.error_of(scale) for name, scale in self.scales.items()}
-        if self.strata is not None:
-            rows = sum(self.strata.rows.values())
-            noise = {
-                name: sum(self.error_of(scales[name]) * self.strata.rows[z] for z, scales in self.strata.scales.items())
-                / rows
-                for name in noise
-            }
-        return noise | {name: remap.expected_error for name, remap in self.remaps.items()}
-
-    def _medians(self, summaries: Mapping[str, Summary]) -> dict[str, Remap]:
-        """The posterior medians of every column with noise."""
-        noises = {name: self.noise(scale) for name, scale in self.scales.items()}
-        return {name: Remap.pooled(summaries[name], noise) for name, noise in noises.items() if noise is not None}
+    def _repr_html_(self) -> str:
+        return as_html(*self._shown(), pictures=self.fitted.pictures(self))
 
 
-def _named(pairs: Pairs, rows: Mapping[Secret, int]) -> list[Secret]:
-    return list(rows) if pairs == "all" else list(dict.fromkeys(secret for pair in pairs for secret in pair))
+_COMPARED = "ChannelCalibration"
+"""Plans of this name in a file say what another mechanism would cost."""
+_NAMES = ("Calibration", _COMPARED)
+_PARTS = {"plan": Fitted, "checksum": str, "library": str, "kinds": Mapping, "left_out": tuple}
+
+
+def _believed(found: Any, /) -> Plan:
+    """The plan that a file holds in JSON types.
+
+    Raises
+    ------
+    PlanFileError
+        For anything else, and for a plan whose parts do not agree.
+    """
+    tag = found.get(TAG) if isinstance(found, dict) else None
+    if tag not in _NAMES:
+        raise refused("something else than a plan")
+    form = codec()
+    parts = {name: form.value(part, (name,)) for name, part in found.items() if name != TAG}
+    compared = parts.pop("compared", None)
+    known = {"plan", "checksum", *parts} <= _PARTS.keys()
+    typed = known and all(isinstance(part, _PARTS[name]) for name, part in parts.items())
+    if not typed or not isinstance(compared, Compared | None) or parts["plan"].tag != tag:
+        raise refused("something else than the parts of a plan")
+    try:
+        fitted = parts.pop("plan")
+        check_checksum(parts["checksum"])
+        check_library(parts.get("library", "pandas"))
+        check_kinds(parts.get("kinds", {}), fitted.request)
+        plan = Plan(fitted=fitted.checked(), compared=compared, **parts)
+        rehearse(plan.fitted)
+        str(plan)  # what cannot be shown is no plan
+    except PlanFileError:
+        raise
+    except (PufferError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
+        raise refused("parts that do not agree") from None
+    return plan
+
+
+@short_traceback
+def load_plan(path: str | Path, /, *, password: str | bytes | None = None) -> Plan:
+    """Read a plan that `save` wrote: `people.puffer.calibrate(...).save("plan.json")`.
+
+    Parameters
+    ----------
+    path : str or Path
+    password : str or bytes, optional
+        That with which the file was saved; left out for a file that is not encrypted.
+
+    Returns
+    -------
+    Plan
+        It releases the rows that the plan was made from as that plan does: for a seed, the same numbers. Its
+        `left_out` says what it lacks; `robustness()` is an error.
+
+    Raises
+    ------
+    PlanFileError
+        For a file that is no plan of this version of the package or an earlier one, that was changed or cut short,
+        whose parts do not agree, or that has another password.
+    ArgumentError, ArgumentTypeError
+        For a password that is none.
+    OSError
+        Where there is no such file, or it cannot be read.
+
+    Notes
+    -----
+    No code is run from the file, and no other classes are made than those of a plan. A digest finds accidents. What a
+    release states is computed again from the counts in the file, and a channel is verified in integers; of strata and
+    of columns whose scales were found together `release` measures the rows. Whoever may edit the file can still make
+    a plan of their own, of another table. With a password they cannot. **Cost**: some evaluations of the loss per
+    column; of a channel of at most 32 levels a linear program; with a password 0.4 seconds and 128 MB of memory.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, pandas as pd, puffer_frames
+    >>> rng = np.random.default_rng(0)
+    >>> people = pd.DataFrame({"group": rng.choice(["a", "b"], 100), "score": rng.integers(0, 5, 100)})
+    >>> plan, path = people.puffer.calibrate(secret="group", public="score", epsilon=0.5), tempfile.mkdtemp() + "/plan"
+    >>> plan.save(path)
+    >>> again = puffer_frames.load_plan(path)
+    >>> again.scale == plan.scale, again.release(people, rng=7).equals(plan.release(people, rng=7)), again.left_out
+    (True, True, ('the laws of its beliefs',))
+    """
+    return _believed(read_plan(path, password=password))

@@ -1,6 +1,7 @@
 """What a plan file may hold: the records of a plan, and how those are written that have a form of their own.
 
-A field that is added to one of these records travels without a change here. A new record is added to `RECORDS`; a field
+A field that is added to one of these records travels without a change here. A new record is added to `RECORDS`, or to
+those of its mechanism; a field
 without a default needs, in `ADDED`, the value that it has in files of earlier versions. A test holds both
 (tests/unit/test_plan_records.py).
 """
@@ -15,6 +16,9 @@ import numpy as np
 
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms import registry
+from puffer_frames.mechanisms.request import Request
+from puffer_frames.mechanisms.seam import Compared
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.postprocessing import Replacement
@@ -27,30 +31,18 @@ from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.law_set import LawSet
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import FloatArray, Prior
-from puffer_frames.scales.channels.adversaries import Adversary
-from puffer_frames.scales.channels.best import FoundChannel
-from puffer_frames.scales.channels.column import InputColumn
-from puffer_frames.scales.channels.options import Channel
-from puffer_frames.scales.channels.problem import Law, Problem
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.learned import Bootstrap, Contamination, OtherTable, Population
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.repeats import Repeats, Unit
 from puffer_frames.scales.strata import Strata, StrataChoices
-from puffer_frames.verbs.plans.channel_plan import ChannelPlan
-from puffer_frames.verbs.plans.channel_text import Compared
-from puffer_frames.verbs.plans.plan import Plan
-from puffer_frames.verbs.requests.request import Request
 
 RECORDS: tuple[type, ...] = (
-    Plan,
-    ChannelPlan,
     Request,
     Target,
     Repeats,
     Unit,
     Strata,
-    Channel,
     Laplace,
     Gaussian,
     Stable,
@@ -67,14 +59,9 @@ RECORDS: tuple[type, ...] = (
     Bracket,
     Remap,
     Replacement,
-    InputColumn,
-    Adversary,
-    Law,
-    Problem,
-    FoundChannel,
     Compared,
 )
-"""Every dataclass that a plan can hold; `Prior` and `Theorem` have a form of their own."""
+"""Every dataclass that a plan can hold beside its mechanism's own; `Prior` and `Theorem` have a form of their own."""
 
 ADDED: Mapping[str, Mapping[str, object]] = {Request.__name__: {"merged": ()}}
 """Values of fields without a default that were added after a version whose files may lack them, per record."""
@@ -118,11 +105,14 @@ def _are_means_of_cells(means: FloatArray, stds: FloatArray, radius: float) -> b
     return power and not stds.any() and bool((np.diff(np.floor(means / (2 * radius))) >= 1).all())
 
 
-def codec_of(*roots: type) -> Codec:
-    """How plans of these classes are written."""
+def codec() -> Codec:
+    """How plans are written: with the records of every mechanism."""
     constants = {name.lower(): each for name, each in vars(catalogue).items() if isinstance(each, Theorem)}
+    records: dict[str, type] = {kind.__name__: kind for kind in RECORDS}
+    for mechanism in registry.MECHANISMS:
+        records |= mechanism.records
     return Codec(
-        records={kind.__name__: kind for kind in (*RECORDS, *roots)},
+        records=records,
         constants={Theorem.__name__: constants},
         forms={Prior.__name__: Form(plain=_plain_prior, value=_as_prior)},
         added=ADDED,

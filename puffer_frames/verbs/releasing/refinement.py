@@ -18,6 +18,12 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows, LocalTable
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import open_table
+from puffer_frames.mechanisms.noise.lean import LAWS
+from puffer_frames.mechanisms.noise.mechanism import FittedNoise
+from puffer_frames.mechanisms.noise.release import release_certificate
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.request import RowsRequest
+from puffer_frames.mechanisms.seam import Release
 from puffer_frames.noise.adding import HALVES, noise_on_grid, on_grid
 from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.refining import GRID_COST, LEAST_STEP, MOST_TIMES, refined
@@ -29,13 +35,8 @@ from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.ledgers.refine_key import opened
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument, Reserved
-from puffer_frames.verbs.plans.lean_plan import LAWS
-from puffer_frames.verbs.plans.plan import Plan
-from puffer_frames.verbs.releasing.refinable import is_refinable, original_values
-from puffer_frames.verbs.releasing.rows import release_certificate, release_facts
 from puffer_frames.verbs.requests.arguments import DrawArguments
-from puffer_frames.verbs.requests.request import Drawing, RowsRequest
-from puffer_frames.verbs.requests.rows_seen import RowsSeen
+from puffer_frames.verbs.requests.drawing import Drawing
 
 _RARE = 1e-9
 """Noise less probable than this is not that of a release of these rows, in this order."""
@@ -56,15 +57,15 @@ class Chain:
     table: LocalTable
 
     @classmethod
-    def of(cls, plan: Plan, released: NativeFrame, /) -> Chain:
+    def of(cls, plan: FittedNoise, released: NativeFrame, /) -> Chain:
         """Raise CalibrationError unless it is a release of this plan, as it was released."""
-        if not is_refinable(plan):
+        if not plan.is_refinable:
             raise _wrong("the plan", f"one of {PUBLISHED_FOR.title} noise on numbers alone", "another one")
         found = cls(certificate=certificate_of(released), table=_in_memory(released, "the release"))
         found._check(plan, released)
         return found
 
-    def _check(self, plan: Plan, released: NativeFrame) -> None:
+    def _check(self, plan: FittedNoise, released: NativeFrame) -> None:
         one, request = self.certificate, plan.request
         first, repeats = self.links[0], request.repeats
         pairs = "each" if request.apart else plan.pairs
@@ -140,7 +141,7 @@ def _is_like(noise: FloatArray, values: FloatArray) -> bool:
 
 class _Planned(Protocol):
     @property
-    def plan(self) -> Plan: ...
+    def fitted(self) -> Any: ...
 
     @property
     def checksum(self) -> str: ...
@@ -228,17 +229,17 @@ def refine_release(
     >>> puffer_frames.compose([first, second]).epsilon
     0.2
     """
-    plan = calibration.plan
+    plan = calibration.fitted
     if set(calibration.left_out) - {LAWS}:
         raise _wrong("the plan", "whole, for its beliefs at another epsilon", "one from a file, without some of them")
     chain = Chain.of(plan, released)
     earlier = chain.certificate
     drawing = Drawing.of(DrawArguments(about=_about(earlier) if about is None else about, ledger=ledger))
-    asked, rows = _rows(plan, frame, chain, drawing)
+    asked, rows = _rows(plan, frame, chain)
     seen = RowsSeen.of(rows, plan.request)
     if seen.checksum() != calibration.checksum:
         raise _wrong("the frame", "the one that the plan was made from", "a frame with other rows")
-    values = original_values(plan, rows)
+    values = plan.originals(rows)
     noise = chain.noise(values)
     if not rows.is_kept_in(chain.table, kept=earlier.kept):
         raise _order("kept columns that are not those of the frame, row by row")
@@ -277,7 +278,7 @@ def refine_release(
     return reserved.put(certificate.said(drawing.about).of_values(value, sample), table.native)
 
 
-def _rows(plan: Plan, frame: NativeFrame, chain: Chain, drawing: Drawing) -> tuple[RowsRequest, LocalRows]:
+def _rows(plan: FittedNoise, frame: NativeFrame, chain: Chain) -> tuple[RowsRequest, LocalRows]:
     """The rows of the frame, with the columns and the levels of its index that the release kept."""
     request, table = plan.request, _in_memory(frame, "the frame")
     kept = tuple(name for name in chain.certificate.kept if name in table.names)
@@ -287,12 +288,11 @@ def _rows(plan: Plan, frame: NativeFrame, chain: Chain, drawing: Drawing) -> tup
         bounds={},
         to_integers=False,
         publish=(),
-        drawing=drawing,
     )
     return asked, table.complete(request.counting(asked.roles), nulls=request.nulls, layout=asked.layout)
 
 
-def _later(plan: Plan, seen: RowsSeen, chain: Chain, epsilon: float) -> Plan:
+def _later(plan: FittedNoise, seen: RowsSeen, chain: Chain, epsilon: float) -> FittedNoise:
     """The same request at another epsilon, less what the grid of the first release costs beyond that of this one.
 
     Raises
@@ -313,7 +313,7 @@ def _later(plan: Plan, seen: RowsSeen, chain: Chain, epsilon: float) -> Plan:
             hint="A refined release has less noise: ask for more.",
         )
     reduced = Target(epsilon=math.nextafter(target.epsilon - cost, 0.0), delta=target.delta * (1 - cost))
-    later = replace(Plan.of(replace(request, target=reduced), seen), request=replace(request, target=target))
+    later = replace(type(plan).of(replace(request, target=reduced), seen), request=replace(request, target=target))
     for name, scale in later.scales.items():
         old, first = earlier.scales[name], chain.links[0]["scales"][name]
         least = first / MOST_TIMES
@@ -330,15 +330,22 @@ def _later(plan: Plan, seen: RowsSeen, chain: Chain, epsilon: float) -> Plan:
 
 
 def _certificate(
-    later: Plan, asked: RowsRequest, chain: Chain, rows: LocalRows, seen: RowsSeen, *, noted: bool
+    later: FittedNoise, asked: RowsRequest, chain: Chain, rows: LocalRows, seen: RowsSeen, *, noted: bool
 ) -> Certificate:
     """What is guaranteed of the later release, its values not known yet."""
     counts, earlier = seen.rows_of_secrets(len(later.request.secret), given=False), chain.certificate
-    facts = release_facts(later, asked, earlier.kept, rows.warnings(list(counts.values())), counts, None)
     noted = noted and not any(statement.key == "refined-order" for statement in earlier.statements)
-    facts = replace(facts, refines=[link["fingerprint"] for link in chain.links], order_noted=noted)
-    secrets = tuple(counts) if later.pairs == "all" else later.secrets
-    found = release_certificate(later, asked, facts, columns=rows.names, rows=earlier.rows, secrets=secrets)
+    release = Release(
+        asked=asked,
+        columns=rows.names,
+        rows=earlier.rows,
+        secrets=tuple(counts) if later.pairs == "all" else later.secrets,
+        kept=earlier.kept,
+        warnings=rows.warnings(list(counts.values())),
+        rows_per_secret=counts,
+    )
+    links = [link["fingerprint"] for link in chain.links]
+    found = release_certificate(later, release, refines=links, order_noted=noted)
     return replace(found, refines=chain.links)
 
 

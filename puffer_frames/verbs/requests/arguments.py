@@ -7,37 +7,34 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import wraps
-from pathlib import Path
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from numpy.typing import ArrayLike
 
 from puffer_frames.certificates.about import About
 from puffer_frames.errors import CallError, short_traceback
-from puffer_frames.frames.columns import Name, NativeFrame
+from puffer_frames.frames.columns import Name
+from puffer_frames.mechanisms.arguments import (
+    BeliefArgument,
+    CalibrateArguments,
+    CalibrationWord,
+    EachMechanism,
+    GuaranteeArguments,
+    LayoutArguments,
+    NullsWord,
+    PairsArgument,
+    SecretsWord,
+    TheoremWord,
+)
 from puffer_frames.noise.families import NoiseArgument
-from puffer_frames.noise.postprocessing import BoundsArgument
 from puffer_frames.noise.stream import RandomSource
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.chains import ChainArgument
-from puffer_frames.scales.channels.options import Channel
 from puffer_frames.scales.learned import LearnedBelief
-from puffer_frames.scales.observed import Belief
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument
 
-PairsArgument: TypeAlias = Literal["all"] | Iterable[Sequence[Any]]
-TheoremWord: TypeAlias = Literal["auto", "translation", "gaussian", "gmm", "kantorovich", "bernoulli", "bounded"]
-CalibrationWord: TypeAlias = Literal["exact", "theorem"]
-BeliefWord: TypeAlias = Literal["fitted", "empirical", "population", "only"]
-BeliefArgument: TypeAlias = BeliefWord | Belief | LearnedBelief | NativeFrame
-SecretsWord: TypeAlias = Literal["joint", "each"]
-NullsWord: TypeAlias = Literal["raise", "drop", "level"]
-PublishWord: TypeAlias = Literal["expected_error", "lower_bound", "levels"]
-EachMechanism: TypeAlias = Literal["noise", "remap", "channel"] | Channel
-RowMechanism: TypeAlias = Literal["auto", "noise", "remap", "channel"] | Channel
-IndexWord: TypeAlias = Literal["keep", "drop"]
 ProtectWord: TypeAlias = Literal["presence", "value", "value-or-absence", "replacement"]
 MechanismWord: TypeAlias = Literal["auto", "transport", "quilt", "quilt-approx", "exact", "group"]
 QueryWord: TypeAlias = Literal["sum", "count", "mean"]
@@ -50,58 +47,12 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True, kw_only=True)
-class GuaranteeArguments:
-    """What every verb is asked for."""
-
-    epsilon: float
-    delta: float = 0.0
-    noise: NoiseArgument = "laplace"
-    nulls: NullsWord = "raise"
-
-
-@dataclass(frozen=True, kw_only=True)
 class DrawArguments:
     """What every verb that draws noise may be told."""
 
     about: About = None
     ledger: LedgerArgument = None
     rng: RandomSource = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LayoutArguments(DrawArguments):
-    """How a release of rows looks."""
-
-    keep: Name | Iterable[Name] = ()
-    index: IndexWord | None = None
-    shuffle: bool = False
-    clip: BoundsArgument = None
-    round: bool = False
-    publish: PublishWord | Iterable[PublishWord] = ()
-    row_id: Name | None = None
-    refine_key: str | Path | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CalibrateArguments(GuaranteeArguments):
-    """The arguments of `calibrate`."""
-
-    secret: Name | Iterable[Name]
-    public: Name | Iterable[Name] = "rest"
-    secrets: SecretsWord = "joint"
-    given: Name | Iterable[Name] | Strata = ()
-    unit: Unit | None = None
-    releases: int = 1
-    pairs: PairsArgument = "all"
-    mechanism: RowMechanism = "auto"
-    theorem: TheoremWord = "auto"
-    calibration: CalibrationWord = "exact"
-    beliefs: BeliefArgument | Iterable[BeliefArgument] = ("fitted", "empirical")
-    components: int | None = None
-    domain: Mapping[Name, Sequence[Any]] | None = None
-    merge_rare: int | None = None
-    weights: Mapping[Name, float] | None = None
-    allow_zero_noise: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,13 +80,13 @@ class CompareArguments:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivatizeArguments(LayoutArguments, CalibrateArguments):
+class PrivatizeArguments(LayoutArguments, DrawArguments, CalibrateArguments):
     """The arguments of `privatize`."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReleaseArguments(LayoutArguments):
-    """The arguments of `Calibration.release`."""
+class ReleaseArguments(LayoutArguments, DrawArguments):
+    """The arguments of `Plan.release`."""
 
     allow_other_frame: bool = False
     allow_drift: bool = False

@@ -9,9 +9,10 @@ from typing import TypeVar
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.selection import REST, selected
+from puffer_frames.mechanisms.arguments import CalibrateArguments
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
-from puffer_frames.verbs.requests.arguments import CalibrateArguments, CompareArguments
+from puffer_frames.verbs.requests.arguments import CompareArguments
 
 Arguments = TypeVar("Arguments", bound=CalibrateArguments | CompareArguments)
 

@@ -1,0 +1,219 @@
+"""What a plan says of other rows than its own, before anything of them is released."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from puffer_frames.errors import PufferError
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.table import small_frame
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown, upper_text
+from puffer_frames.priors.prior import Secret, middles
+from puffer_frames.priors.summary import Counts, Summary
+from puffer_frames.scales.distances import chance_bound, ks_distance
+
+Verdict: TypeAlias = Literal["covered", "recalibrate", "refused"]
+
+WITHIN, BEYOND, RECALIBRATE, REFUSED, ABSENT, CLIPPED = (
+    "within",
+    "beyond",
+    "recalibrate",
+    "refused",
+    "absent",
+    "clipped",
+)
+"""What may be said of a single figure. The verdict is the worst of "refused" and "recalibrate"."""
+_SHOWN = 12
+_MOST_ROWS = 1e15
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One figure of a batch."""
+
+    check: str
+    """What was looked at: "loss", "drift", "rows", "beyond the domain", ..."""
+    column: str
+    """Name of the column."""
+    about: str
+    """The belief or the secret that it is of; empty for all rows."""
+    found: float
+    """The figure: a loss, a distance, a number of rows."""
+    limit: float
+    """What it is compared with: what was asked for, what may be chance, the rows of the plan; NaN for nothing."""
+    verdict: str
+    """"within", "beyond", "recalibrate", "refused", "absent" or "clipped"; empty for a figure that decides nothing."""
+
+
+def finding(
+    check: str, column: str, about: object, found: float, /, *, limit: float = math.nan, verdict: str
+) -> Finding:
+    """A figure, with whatever it is about as text."""
+    return Finding(
+        check=check, column=column, about=str(about), found=float(found), limit=float(limit), verdict=verdict
+    )
+
+
+def figure_of(found: Verification, /, *, delta: float) -> float:
+    """The largest loss: the pure one where delta is 0, else the delta at epsilon."""
+    return (found.hockey_stick if delta else found.pure_loss).upper
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class BatchReport:
+    """Whether a plan covers a batch of rows, and why. Nothing of them was released.
+
+    It holds exact statistics of the batch and of the table of the plan: keep it private.
+    """
+
+    verdict: Verdict
+    """"covered": `release` accepts the batch with allow_other_frame. "recalibrate": with allow_drift too, and the
+    certificate then says that more is lost than was asked for. "refused": not at all."""
+    why: str
+    """The reason in a sentence."""
+    findings: tuple[Finding, ...]
+    """The figures."""
+    library: str
+    """Library of the batch."""
+
+    @property
+    def frame(self) -> NativeFrame:
+        """The findings as a small frame, a row for each.
+
+        Of the library of the batch (of PyArrow for a DuckDB relation, of pandas for a Spark frame), with the columns
+        "check", "column", "about", "found", "limit" and "verdict".
+        """
+        columns = {
+            name: [getattr(each, name) for each in self.findings]
+            for name in ("check", "column", "about", "found", "limit", "verdict")
+        }
+        return small_frame(columns, library=self.library)
+
+    def _shown(self) -> tuple[str, Rows]:
+        rows = [("verdict", f"{self.verdict}: {self.why}")]
+        for check in dict.fromkeys(each.check for each in self.findings):
+            for column in dict.fromkeys(each.column for each in self.findings if each.check == check):
+                found = [each for each in self.findings if (each.check, each.column) == (check, column)]
+                rows.append((f"{check}, {shown(column)}" if column else check, _lines(found)))
+        private = "this report holds exact statistics of every secret; nothing was released"
+        return "Batch: what the plan says of these rows", [*rows, ("keep private", private)]
+
+    def __str__(self) -> str:
+        return as_text(*self._shown())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(*self._shown())
+
+
+def report_of(findings: Iterable[Finding], /, *, same: bool, library: str) -> BatchReport:
+    """The report of rows that could be counted; `same` are those of the plan, which it covers whatever they lose."""
+    listed = tuple(findings)
+    if same:
+        why = "these are the rows that the plan was made from"
+        return BatchReport(verdict="covered", why=why, findings=listed, library=library)
+    for verdict in (REFUSED, RECALIBRATE):
+        decisive = [each for each in listed if each.verdict == verdict]
+        if decisive:
+            return BatchReport(
+                verdict="refused" if verdict == REFUSED else "recalibrate",
+                why="; ".join(dict.fromkeys(map(_reason, decisive))),
+                findings=listed,
+                library=library,
+            )
+    far = [each for each in listed if each.check == "drift" and each.verdict == BEYOND]
+    moved = list(dict.fromkeys(shown(each.column) for each in far))
+    but = f"; the law of {', '.join(moved)} has moved by more than chance explains" if moved else ""
+    why = "the loss under the frequencies of these rows is within what was asked for" + but
+    return BatchReport(verdict="covered", why=why, findings=listed, library=library)
+
+
+def refused_by(error: PufferError, /, *, library: str) -> BatchReport:
+    """The report of rows that cannot be counted at all."""
+    why = f"{error.what} must be {error.rule}; got {error.got}"
+    found = (finding("rows", "", error.what, math.nan, verdict=REFUSED),)
+    return BatchReport(verdict="refused", why=why, findings=found, library=library)
+
+
+_NEW = {"new secret": "a secret", "new level": "levels", "new stratum": "strata"}
+
+
+def _reason(finding: Finding) -> str:
+    """Why a finding decides."""
+    if finding.check in _NEW:
+        of = f" {finding.about!r}" if finding.check == "new secret" else ""
+        return f"{_NEW[finding.check]}{of} of {shown(finding.column)} that the plan does not know"
+    column = shown(finding.column)
+    if finding.check == "range":
+        return f"the range of {column} is wider than the plan was made for"
+    if math.isnan(finding.found):
+        return f"the loss of {column} under the frequencies of these rows cannot be computed"
+    loss = f"{upper_text(finding.found, digits=4)}, where {plain(finding.limit)} was asked for"
+    return f"the loss of {column} under the frequencies of these rows is {loss}"
+
+
+def _lines(findings: Sequence[Finding]) -> str:
+    """A line for each finding, in columns."""
+    listed = findings[:_SHOWN]
+    names = [shown(each.about) or "all rows" for each in listed]
+    width = max(map(len, names))
+    lines = [
+        f"{name:<{width}}  {_number(each.found):>10}{_limit(each)}" + (f"  {each.verdict}" if each.verdict else "")
+        for name, each in zip(names, listed, strict=True)
+    ]
+    if len(findings) > len(listed):
+        lines.append(f"and {len(findings) - len(listed):,} more")
+    return "\n".join(lines)
+
+
+def _limit(finding: Finding) -> str:
+    words = {"loss": "of", "drift": "chance up to", "rows": "plan"}
+    return "" if math.isnan(finding.limit) else f"  {words.get(finding.check, 'of')} {_number(finding.limit)}"
+
+
+def _number(number: float) -> str:
+    if math.isnan(number):
+        return "not known"
+    return f"{int(number):,}" if number.is_integer() and 1 < number < _MOST_ROWS else f"{number:.4g}"
+
+
+def rows_found(column: str, known: Mapping[Secret, int], found: Mapping[Secret, int], /) -> Iterator[Finding]:
+    """Rows of each secret of a plan."""
+    for secret, rows in known.items():
+        here = found.get(secret, 0)
+        yield finding("rows", column, secret, here, limit=rows, verdict="" if here else ABSENT)
+
+
+def drift_finding(
+    name: str,
+    secret: Secret,
+    known: Counts,
+    found: Counts,
+    /,
+    *,
+    secrets: int,
+    radius: tuple[float, float] = (0.0, 0.0),
+    apart: float = 0.0,
+) -> Finding:
+    """The distance of two samples, of which a share may be elsewhere, and what of it may be chance."""
+    distance = max(0.0, ks_distance(known, found, radius=radius) - apart)
+    bound = chance_bound(int(known[1].sum()), int(found[1].sum()), secrets=secrets)
+    verdict = WITHIN if distance <= bound else BEYOND
+    return finding("drift", name, secret, distance, limit=bound, verdict=verdict)
+
+
+def beyond(name: str, summary: Summary, bounds: Bounds, /, *, public: bool, clips: bool) -> Finding:
+    """Rows whose value is beyond the domain, or the range of the plan."""
+    rows = 0
+    for values, often in summary.counts.values():
+        centres = middles(values, summary.radius)
+        outside = (centres + summary.radius < bounds[0]) | (centres - summary.radius > bounds[1])
+        rows += int(often[outside].sum())
+    what = "beyond the domain" if public else "beyond the range"
+    return finding(what, name, "", rows, verdict=CLIPPED if rows and clips else "")

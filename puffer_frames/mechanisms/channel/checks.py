@@ -1,0 +1,205 @@
+"""Whether the parts of a plan of a channel from a file agree with one another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from puffer_frames.mechanisms.channel.adversaries import Adversary, adversaries
+from puffer_frames.mechanisms.channel.best import kept_statistics
+from puffer_frames.mechanisms.channel.cost import cost_matrix
+from puffer_frames.mechanisms.channel.exact import fault
+from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
+from puffer_frames.mechanisms.channel.measure import measured_loss
+from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.channel.problem import Law, Problem
+from puffer_frames.mechanisms.channel.subsets import best_of_subsets
+from puffer_frames.mechanisms.file_checks import agree, check_request, check_secrets, require, tried
+from puffer_frames.noise.channel import ChannelTable
+from puffer_frames.priors.level_counts import Level, LevelCounts
+from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.learned import OtherTable
+
+_NEAR = 1e-9
+"""What rounding may change of a number that is computed anew."""
+_MOST_BOUNDED = 32
+"""Of more levels the lower bound of the error, a linear program of seconds, is not computed anew."""
+
+
+def check_channel_plan(plan: ChannelFit, /) -> None:
+    """Raise PlanFileError unless the parts of a plan of a channel agree, and the channel meets what it must.
+
+    That is verified in integers. **Cost**: of the last step of `best_channel`, a second for 256 levels.
+    """
+    request, column, found = plan.request, plan.column, plan.channel
+    check_request(request)
+    asked = request.mechanism
+    same = _same_options(asked if isinstance(asked, Channel) else Channel(), plan.options)
+    require(same and (isinstance(asked, Channel) or asked == "auto"), "another mechanism")
+    require(request.given is None and request.unit is None, "given columns or units")
+    several = len(request.public) > 1
+    shaped = (len(level) if isinstance(level, tuple) else 1 for level in column.levels)
+    require(all(parts == len(request.public) for parts in shaped), "levels of another number of columns")
+    whole = column.codes == {level: k for k, level in enumerate(column.levels)}
+    require(whole or not several, "levels of several columns that are merged")
+    check_secrets(plan)
+    inputs = len(column.levels)
+    typed = {(type(level), level) for level in column.levels}
+    require(len(typed) == inputs and tuple(found.inputs) == tuple(column.levels), "levels that are others, or twice")
+    require({(type(level), level) for level in found.outputs} <= typed, "an output that is no level")
+    require(found.weights.shape == (inputs, len(found.outputs)), "weights of another number of levels")
+    tried(lambda: ChannelTable(found.weights), "weights that are no probabilities")
+    _check_inputs(plan)
+    require(bool(np.isfinite(column.cost).all() and (column.cost >= 0).all()), "costs that are no numbers")
+    require(column.cost.shape == (inputs, inputs), "costs of another shape")
+    auto = not column.in_cells or plan.options.cost == "change"
+    if isinstance(plan.options.cost, str) and auto:
+        costs = cost_matrix(column.levels, plan.options.cost)
+        require(np.allclose(column.cost, costs, rtol=_NEAR, atol=0.0), "another cost of an error")
+    _check_problem(plan)
+    _check_laws(plan)
+    _check_figures(plan)
+
+
+def _check_problem(plan: ChannelFit) -> None:
+    """What the channel was made to meet follows from the request, the options and the counts."""
+    column, found = plan.column, plan.channel
+    problem = found.problem
+    whole = _whole_problem(plan).only([column.levels.index(level) for level in found.outputs])
+    for name in ("target", "pairs", "cap", "star"):
+        require(getattr(problem, name) == getattr(whole, name), "a channel that was made for something else")
+    for name in ("pooled", "cost", "kept", "kept_means", "constant"):
+        stored, own = getattr(problem, name), getattr(whole, name)
+        same = stored is own if stored is None or own is None else stored.shape == own.shape
+        require(same, "a channel that was made for something else")
+        require(own is None or np.allclose(stored, own, rtol=_NEAR, atol=_NEAR), "other shares or costs")
+
+
+def _whole_problem(plan: ChannelFit) -> Problem:
+    """What a channel into all levels must meet."""
+    shares = plan.column.pooled / plan.column.pooled.sum()
+    return Problem(
+        beliefs=plan.channel.problem.beliefs,
+        target=plan.request.target,
+        pairs=plan.pairs,
+        cap=plan.options.cap,
+        pooled=shares,
+        cost=plan.column.cost,
+        **kept_statistics(plan.options, plan.column.levels, shares),
+    )
+
+
+def _check_figures(plan: ChannelFit) -> None:
+    """The errors and losses of the channel, computed anew."""
+    found, column = plan.channel, plan.column
+    error = found.problem.expected_cost(found.matrix)
+    require(math.isclose(found.expected_error, error, rel_tol=_NEAR, abs_tol=_NEAR), "an error that is another one")
+    require(not found.lower_bound or not (column.in_cells or column.is_partial), "a bound that is not known")
+    require(0 <= found.lower_bound <= error * (1 + _NEAR) + _NEAR, "a bound above the error")
+    whole = all(law.counts for each in plan.beliefs.values() for laws in each.laws for law in laws.values())
+    if found.lower_bound > 0 and len(column.levels) <= _MOST_BOUNDED and whole:
+        problem, most = _whole_problem(plan), plan.options.outputs
+        if plan.options.preserve == "marginal":
+            problem, most = problem.only(np.flatnonzero(problem.pooled).tolist()), None
+        _, _, bound = best_of_subsets(problem, most=most)
+        require(found.lower_bound <= bound * (1 + 1e-6) + _NEAR, "a bound that no program has")
+    counts = {secret: column.counts[secret] for secret in plan.secrets}
+    for stored, confidence in ((plan.observed, None), (plan.population, CONFIDENCE)):
+        again = measured_loss(
+            counts, found.weights, pairs=plan.pairs, epsilon=plan.request.target.epsilon, confidence=confidence
+        )
+        ends = [
+            (getattr(getattr(one, kind), end) for one in (stored, again))
+            for kind in ("pure_loss", "hockey_stick")
+            for end in ("lower", "upper")
+        ]
+        same = all(math.isclose(*pair, rel_tol=1e-6, abs_tol=_NEAR) for pair in ends)
+        require(same and agree(stored, again), "a loss that is another one")
+
+
+def _same_options(one: Channel, other: Channel) -> bool:
+    """Whether two channels are asked for the same; matrices of costs are not compared."""
+    return replace(one, cost="auto") == replace(other, cost="auto")
+
+
+def _check_laws(plan: ChannelFit) -> None:
+    """The laws of the beliefs, and that the channel meets what it must under them."""
+    named, inputs = set(plan.secrets), len(plan.column.levels)
+    known, others = _beliefs_of(plan)
+    words = {name: each.words for name, each in known.items()} | others
+    require({name: each.words for name, each in plan.beliefs.items()} == words, "beliefs that were not asked for")
+    for name, one in plan.beliefs.items():
+        for laws in one.laws:
+            require(set(laws) == named, "laws of other secrets")
+            for law in laws.values():
+                counts = all(count >= 0 for count in law.counts) and (not law.counts or sum(law.counts) > 0)
+                require(counts and len(law.counts) in (0, inputs), "a law of other levels")
+                require(0 <= law.replaced <= 1 and 0 <= law.moved <= 1, "a share beyond 1")
+        own = known.get(name)
+        require(one.confidence == (None if own is None else own.confidence), "another confidence")
+        require(own is None or (len(one.laws) == len(own.laws) and all(map(_same_laws, one.laws, own.laws))), "laws")
+    kept = [laws for one in plan.beliefs.values() for laws in one.laws if all(law.counts for law in laws.values())]
+    require(plan.channel.problem.beliefs == tuple(kept), "laws of other beliefs")
+    require(fault(plan.channel.weights.tolist(), plan.channel.problem) is None, "a channel that loses more than asked")
+
+
+def _beliefs_of(plan: ChannelFit) -> tuple[dict[str, Adversary], dict[str, str]]:
+    """The beliefs that follow from the counts, and the words of the others by name: a file has no laws of those."""
+    entries, words = plan.request.beliefs, dict[str, str]()
+    given = (Mapping, OtherTable, LevelCounts)
+    known = [entry for entry in entries if not isinstance(entry, given)]
+    found = adversaries(known, plan.column, plan.options, secrets=plan.secrets)
+    for entry in entries:
+        if isinstance(entry, given):
+            title = "given" if isinstance(entry, Mapping) else "other table"
+            number = 1 + sum(name.split(" ")[0] == title.split(" ")[0] for name in words)
+            text = "side knowledge" if title == "given" else "the frequencies of another table"
+            words[f"{title} {number}" if title == "given" or number > 1 else title] = text
+    return found, words
+
+
+def _same_laws(stored: Mapping[Secret, Law], own: Mapping[Secret, Law]) -> bool:
+    """Whether these are the laws that follow from the counts; shares are floats, whose last digit may be another."""
+    return all(
+        law.counts == own[secret].counts
+        and all(
+            abs(float(getattr(law, name)) - float(getattr(own[secret], name))) < _NEAR for name in ("replaced", "moved")
+        )
+        for secret, law in stored.items()
+    )
+
+
+def _check_inputs(plan: ChannelFit) -> None:
+    """What belongs to each input."""
+    column, inputs = plan.column, len(plan.column.levels)
+    require((column.edges is None) != (column.codes is None), "levels that are both labels and numbers, or neither")
+    names, declared = plan.request.public, plan.request.declared
+    learned = column.in_cells or plan.request.merge_rare is not None
+    require(column.public == (all(name in declared for name in names) and not learned), "levels declared, or learned")
+    every = 0
+    if len(names) > 1:
+        tuples = [cast(tuple[Level, ...], level) for level in column.levels]
+        every = math.prod(len(set(declared.get(n, (level[k] for level in tuples)))) for k, n in enumerate(names))
+    require(column.is_partial == (inputs < every), "other tuples")
+    if column.codes is not None:
+        codes = list(column.codes.values())
+        require(all(0 <= code < inputs for code in codes), "a label without a level")
+        own = {level: k for k, level in enumerate(column.levels)}
+        merged = plan.request.merge_rare is not None
+        require(merged or column.codes == own, "labels that are merged without a word")
+        require(not column.in_cells, "labels in cells")
+    if column.edges is not None:
+        edges = column.edges
+        rising = edges.shape == (inputs - 1,) and bool(np.isfinite(edges).all() and (np.diff(edges) > 0).all())
+        numbers = all(isinstance(level, (int, float)) and not isinstance(level, bool) for level in column.levels)
+        require(rising and numbers, "numbers whose order is none")
+        own = list(column.levels[1:]) == edges.tolist()
+        require(own != column.in_cells, "edges of other numbers")
+    require(set(column.counts) == set(plan.rows_per_secret), "rows of other secrets")
+    for secret, counts in column.counts.items():
+        good = counts.shape == (inputs,) and bool((counts >= 0).all())
+        require(good and int(counts.sum()) == plan.rows_per_secret[secret], "rows that do not add up")

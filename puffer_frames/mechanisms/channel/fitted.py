@@ -1,0 +1,304 @@
+"""The plan of a release through a channel: from counts of the table to exact weights, without seeing a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from types import NoneType
+from typing import Self, cast
+
+from puffer_frames.errors import ArgumentError, NoNoiseNeededError
+from puffer_frames.frames.roles import Roles
+from puffer_frames.frames.table import CompleteRows, Table
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.channel.adversaries import Adversary, adversaries
+from puffer_frames.mechanisms.channel.best import FoundChannel, find
+from puffer_frames.mechanisms.channel.certificate import radius_words
+from puffer_frames.mechanisms.channel.column import (
+    InputColumn,
+    LevelTable,
+    known_numbers,
+    label_column,
+    number_column,
+    tuple_column,
+)
+from puffer_frames.mechanisms.channel.measure import largest_loss, measured_loss
+from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.request import Request
+from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs, named_secrets
+from puffer_frames.noise.channel import ChannelTable, LabelChannel, NumberChannel
+from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.priors.apart import by_column, pairs_within
+from puffer_frames.priors.labelled_rows import joint_levels
+from puffer_frames.priors.level_counts import Level, LevelCounts
+from puffer_frames.priors.pairs import Pairs, check_pairs
+from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.summary import Summary
+from puffer_frames.scales.cautions import (
+    warn_of_far_values,
+    warn_of_few_rows,
+    warn_of_marks,
+    warn_of_texts,
+    warn_of_weakness,
+)
+
+CONFIDENCE = 0.95
+_NOTHING = 1e-12
+"""Rows that are changed, as a share of all, where a channel is not needed."""
+
+
+def roles_of(roles: Roles, table: Table, /) -> Roles:
+    """The roles, with the public columns as ones of labels where they are."""
+    coded = tuple(name for name in roles.public if table.kind_of(name) != "numbers")
+    if len(roles.public) > 1:
+        return roles.counting(coded)
+    return Roles(secret=roles.secret, public=roles.public, keep=roles.keep, row_id=roles.row_id, coded=coded)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What the rows say of the public column; of several, of their joint levels."""
+
+    found: LevelCounts | Summary
+
+    @classmethod
+    def of(cls, rows: CompleteRows, request: Request, /, *, coded: bool) -> Seen:
+        """Count the rows by level, or by number."""
+        name = request.public[0]
+        if len(request.public) > 1:
+            return cls(found=joint_levels(rows.level_counts(name), own=len(request.secret)))
+        return cls(found=rows.level_counts(name) if coded else rows.summaries(request.domain)[name])
+
+    def protected(self, request: Request, /) -> Seen:
+        """By what is protected: the joint value of the secret columns, or the values of each by itself."""
+        if not request.apart:
+            return self
+        return Seen(found=self.found.grouped(by_column(self.found.counts, request.secret)))
+
+    def with_levels(self, request: Request, /) -> Request:
+        """The request, in which two whole numbers are the levels of a column whose labels are whole numbers."""
+        name, found = request.public[0], self.found
+        ends = request.domain.get(name, ())
+        if len(request.public) > 1 or not ends or not isinstance(found, LevelCounts):
+            return request
+        whole = all(type(level) in (int, NoneType) for level in found.levels)
+        if not whole or not all(end.is_integer() for end in ends):
+            return request
+        return replace(request, domain={}, declared={name: tuple(map(int, ends))})
+
+    def checksum(self) -> str:
+        """Equal for frames with the same rows in any order."""
+        return self.found.checksum()
+
+    def column(self, request: Request, options: Channel, /) -> InputColumn:
+        """The inputs of the channel."""
+        if len(request.public) > 1:
+            return tuple_column(self._levels(), options, columns=request.public, declared=request.declared)
+        declared = request.declared.get(request.public[0])
+        if isinstance(self.found, LevelCounts):
+            if request.domain:
+                raise ArgumentError(
+                    "domain", rule="a list of levels for a column of labels", got="(low, high)", hint="List all levels."
+                )
+            if declared is not None and request.nulls == "level":  # which says that there may be a missing one
+                declared = tuple(dict.fromkeys((*declared, None)))
+            return label_column(self.found, options, declared=declared, merge_rare=request.merge_rare)
+        if request.merge_rare is not None or request.nulls == "level":
+            word = "merge_rare" if request.merge_rare is not None else "nulls"
+            raise ArgumentError(word, rule="for a column of labels", got="numbers", hint="Leave it out.")
+        return number_column(self.found, options, declared=_numbers(declared))
+
+    def warn_of_values(self, request: Request, /) -> None:
+        """Warn of numbers written as text, unless the levels are declared, and of codes among numbers."""
+        found, public = self.found, request.public
+        if isinstance(found, Summary):
+            if public[0] not in request.domain:
+                warn_of_far_values(public[0], found)
+            return
+        levels = [found.levels] if len(public) == 1 else zip(*map(tuple, found.levels), strict=True)  # type: ignore[arg-type]
+        for name, own in zip(public, levels, strict=True):
+            if name not in request.declared:
+                warn_of_texts(name, dict.fromkeys(own))
+
+    def _levels(self) -> LevelCounts:
+        assert isinstance(self.found, LevelCounts)
+        return self.found
+
+    def counts(self, column: InputColumn, /) -> LevelTable:
+        """Rows of each input of a plan, per secret; raises CalibrationError for levels that it does not have."""
+        if isinstance(self.found, LevelCounts):
+            return column.labelled(self.found)
+        known_numbers(column, self.found)
+        return {secret: column.counted(pair) for secret, pair in self.found.counts.items()}
+
+    def unsure(self, column: InputColumn, /) -> dict[Secret, Fraction]:
+        """The share of the rows of each secret of which it is not known which input of a plan they are."""
+        if isinstance(self.found, LevelCounts):
+            return dict.fromkeys(self.found.counts, Fraction(0))
+        radius = self.found.radius
+        return {
+            secret: Fraction(column.unsure(pair, radius=radius), int(pair[1].sum()))
+            for secret, pair in self.found.counts.items()
+        }
+
+
+def _numbers(declared: Sequence[object] | None) -> list[float] | None:
+    if declared is None:
+        return None
+    if not all(isinstance(level, (int, float)) and not isinstance(level, bool) for level in declared):
+        raise ArgumentError(
+            "domain", rule="numbers for a column of numbers", got="other levels", hint="Write (low, high), or a range."
+        )
+    return [float(level) for level in declared]  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelFit(SecretsOfPairs):
+    """What is to be released, through which channel, and why. It holds exact statistics of every secret."""
+
+    request: Request
+    options: Channel
+    pairs: Pairs
+    column: InputColumn
+    beliefs: Mapping[str, Adversary]
+    channel: FoundChannel
+    rows_per_secret: Mapping[Secret, int]
+    rows: int
+    """Rows of the table, complete ones."""
+    observed: Verification
+    """The loss under the observed frequencies."""
+    population: Verification
+    """The loss under every law of these levels that the table does not refute at 95 %."""
+
+    @classmethod
+    def of(cls, request: Request, options: Channel, seen: Seen, /) -> Self:
+        """The plan for a table.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError, PriorError, CalibrationError
+            As `puffer_frames.calibrate`.
+        """
+        request = seen.with_levels(request)
+        column, number = seen.column(request, options), sum(seen.found.rows_per_secret.values())
+        if request.apart:
+            groups = by_column(column.counts, request.secret)
+            column, pairs = column.grouped(groups), pairs_within(groups)
+        else:
+            pairs = check_pairs(request.pairs, list(column.counts), nulls=request.nulls)
+        rows = {secret: int(counts.sum()) for secret, counts in column.counts.items()}
+        named = named_secrets(pairs, rows)
+        beliefs = adversaries(request.beliefs, column, options, secrets=named)
+        channel = find(
+            tuple(laws for each in beliefs.values() for laws in each.laws),
+            column.pooled,
+            levels=column.levels,
+            cost=column.cost,
+            target=request.target,
+            pairs=pairs,
+            options=options,
+        )
+        _require_change(channel, request, in_cells=column.in_cells)
+        if column.in_cells or column.is_partial:  # a mechanism with other outputs may do better
+            channel = replace(channel, lower_bound=0.0)
+        warn_of_weakness(request.target, rows=number)
+        warn_of_few_rows({label: rows[label] for label in named})
+        warn_of_marks(rows)
+        seen.warn_of_values(request)
+        counts = {secret: column.counts[secret] for secret in named}
+        observed, population = (
+            measured_loss(counts, channel.weights, pairs=pairs, epsilon=request.target.epsilon, confidence=confidence)
+            for confidence in (None, CONFIDENCE)
+        )
+        return cls(
+            request=request,
+            options=options,
+            pairs=pairs,
+            column=column,
+            beliefs=beliefs,
+            channel=channel,
+            rows_per_secret=rows,
+            rows=number,
+            observed=observed,
+            population=population,
+        )
+
+    @property
+    def name(self) -> str:
+        """Name of the public column, or of several."""
+        return ", ".join(self.request.public)
+
+    @property
+    def radius(self) -> str | None:
+        """The share of wrong rows that is covered, in words: of the observed frequencies, where they are a belief."""
+        return radius_words(self.options, self.secrets) if "empirical" in self.beliefs else None
+
+    @property
+    def is_brittle(self) -> bool:
+        """Whether under some law of the levels the loss may have no bound."""
+        any_law = (
+            all(law.replaced == 1 for law in laws.values()) for each in self.beliefs.values() for laws in each.laws
+        )
+        return self.options.cap is None and (self.request.target.delta > 0 or not any(any_law))
+
+    @property
+    def merged(self) -> bool:
+        """Whether rare levels were merged, or one renamed."""
+        levels, codes = self.column.levels, self.column.codes or {}
+        return any(levels[code] != level for level, code in codes.items())
+
+    @property
+    def largest_loss(self) -> float:
+        """The pure loss under any law of the levels."""
+        return largest_loss(self.channel.weights)
+
+    def changes(self, key: ReleaseKey, /) -> dict[str, LabelChannel | NumberChannel]:
+        """What a release does to each column."""
+        names = self.request.public
+        return {names[0]: self._change(key)} if len(names) == 1 else {name: self._part(name, key) for name in names}
+
+    def _part(self, name: str, key: ReleaseKey) -> LabelChannel:
+        """A column of several. All have the same draw: from the row of the weights that belongs to the joint level."""
+        names = self.request.public
+        strata, outputs = (
+            tuple(cast(tuple[Level, ...], level) for level in levels)
+            for levels in (self.column.levels, self.channel.outputs)
+        )
+        place = names.index(name)
+        own = tuple(dict.fromkeys(output[place] for output in outputs))
+        return LabelChannel(
+            column=name,
+            key=key,
+            codes=dict.fromkeys((level[place] for level in strata), 0),
+            outputs=own,
+            tables=tuple(ChannelTable(row[None, :]) for row in self.channel.weights),
+            given=names,
+            strata=strata,
+            drawn_by=names[0],
+            parts=tuple(own.index(output[place]) for output in outputs),
+        )
+
+    def _change(self, key: ReleaseKey) -> LabelChannel | NumberChannel:
+        table = ChannelTable(self.channel.weights)
+        if self.column.codes is not None:
+            return LabelChannel(
+                column=self.name, key=key, codes=self.column.codes, outputs=self.channel.outputs, tables=(table,)
+            )
+        assert self.column.edges is not None
+        outputs = [float(level) for level in self.channel.outputs]  # type: ignore[arg-type]
+        return NumberChannel.of(self.name, key=key, edges=self.column.edges, outputs=outputs, table=table)
+
+
+def _require_change(channel: FoundChannel, request: Request, *, in_cells: bool) -> None:
+    """A channel that changes nothing is to be asked for; what cannot be told from nothing is left of any repair."""
+    if not channel.problem.cost.any():
+        raise ArgumentError("cost", rule="positive for some change", got="0 for all", hint="Leave it out.")
+    if channel.unchanged >= 1 - _NOTHING and not request.allow_zero_noise and not in_cells:
+        target = request.target
+        raise NoNoiseNeededError(
+            "the request",
+            rule="one that needs a channel",
+            got=f"values that are already private at epsilon {target.epsilon:g} and delta {target.delta:g}",
+            hint="Try a smaller epsilon, or say allow_zero_noise=True to release the values as they are.",
+        )

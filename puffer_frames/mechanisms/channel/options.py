@@ -1,0 +1,140 @@
+"""The options of a channel: what its guarantee withstands, and what counts as error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal, TypeAlias, cast
+
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
+from puffer_frames.mechanisms.arguments import Options
+from puffer_frames.noise.channel import MOST_LEVELS
+from puffer_frames.numbers.arguments import as_float, check_flag
+from puffer_frames.priors.level_counts import Level
+from puffer_frames.priors.prior import Secret
+
+RadiusArgument: TypeAlias = Literal["auto"] | float | Mapping[Secret, float]
+CostArgument: TypeAlias = (
+    Literal["auto", "absolute", "change"] | Callable[[Any, Any], float] | Sequence[Sequence[float]] | Any
+)
+PreserveWord: TypeAlias = Literal["mean", "marginal"]
+
+
+@short_traceback
+@dataclass(frozen=True, kw_only=True)
+class Channel(Options):
+    r"""A random output for each input, with the least expected error that the guarantee allows.
+
+    Parameters
+    ----------
+    radius : "auto", float in [0, 1] or mapping of secret to float
+        Contamination: the guarantee holds for every law that is the observed one but for this share of its rows, which
+        may be anything. "auto" is min(1/2, 2 / sqrt(rows of the secret)), rounded up to six digits.
+    cap : float or None
+        The loss under any law at all is at most this; None for no bound. With `radius=0` and no cap the value itself
+        is hardly protected: most values are released unchanged.
+    cost : "auto", "absolute", "change", function of (input, output), or matrix
+        What an output in place of an input costs. "absolute" is the distance, for numbers; "change" is 1 for another
+        level. "auto" is "absolute" for numbers and "change" for labels. A matrix has a row for each level in the order
+        of the plan's `levels` (of the domain, where it names them) and a column for each.
+    preserve : None, "mean" or "marginal"
+        What the released values are to keep of the table on average: the mean (of numbers), or the share of each level.
+    cells : int
+        Columns of more than 256 different numbers are released as the medians of about so many cells of equal shares.
+    outputs : int, optional
+        At most so many levels are released; by default any of them may be.
+    publish_matrix : bool
+        Whether the certificate holds the channel, so that sums of released levels can be corrected. It holds
+        statistics of every secret.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        For a value out of range.
+
+    References
+    ----------
+    docs/theory.md, section 16.
+
+    Examples
+    --------
+    >>> from puffer_frames import Channel
+    >>> Channel(radius=0.01, cap=None).radius
+    0.01
+    """
+
+    radius: RadiusArgument = "auto"
+    cap: float | None = 8.0
+    cost: CostArgument = "auto"
+    preserve: PreserveWord | None = None
+    cells: int = 32
+    outputs: int | None = None
+    publish_matrix: bool = False
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.radius, str) and self.radius == "auto") and not all(map(_is_share, self._shares())):
+            raise ArgumentError(
+                "radius",
+                rule='"auto", a share from 0 to 1, or a mapping of secret to such shares',
+                got=repr(self.radius),
+                hint='Leave it out for "auto".',
+            )
+        if self.cap is not None and not (isinstance(self.cap, (int, float)) and _is_number(self.cap) and self.cap > 0):
+            raise ArgumentError(
+                "cap", rule="a positive number, or None", got=repr(self.cap), hint="Leave it out for 8."
+            )
+        if isinstance(self.cost, str) and self.cost not in ("auto", "absolute", "change"):
+            raise ArgumentError(
+                "cost",
+                rule='"auto", "absolute", "change", a function or a matrix',
+                got=repr(self.cost),
+                hint='Leave it out for "auto".',
+            )
+        if self.preserve not in (None, "mean", "marginal"):
+            raise ArgumentError(
+                "preserve", rule='None, "mean" or "marginal"', got=repr(self.preserve), hint="Leave it out for None."
+            )
+        for name, least in (("cells", 2), ("outputs", 1)):
+            value = getattr(self, name)
+            if value is None and name == "outputs":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise ArgumentTypeError(
+                    name, rule="a whole number", got=f"a {type(value).__name__}", hint="Leave it out."
+                )
+            if not least <= value <= MOST_LEVELS:
+                raise ArgumentError(name, rule=f"from {least} to {MOST_LEVELS}", got=str(value), hint="Leave it out.")
+        check_flag(self.publish_matrix, "publish_matrix")
+
+    def radius_of(self, secret: Secret, rows: int, /) -> float:
+        """The share of the rows of a secret that may be anything."""
+        if self.radius == "auto":
+            return min(0.5, (math.isqrt(-(-4 * 10**12 // rows) - 1) + 1) / 10**6)
+        if not isinstance(self.radius, Mapping):
+            return float(self.radius)
+        if secret not in self.radius:
+            raise ArgumentError(
+                "radius",
+                rule="a mapping that names every secret",
+                got=f"none for {secret!r}",
+                hint='Leave it out for "auto".',
+            )
+        return float(self.radius[secret])
+
+    def _shares(self) -> list[Any]:
+        return list(self.radius.values()) if isinstance(self.radius, Mapping) else [self.radius]
+
+
+def _is_share(value: object) -> bool:
+    return _is_number(value) and 0 <= cast(float, value) <= 1
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(as_float(cast(float, value)))
+
+
+def label_text(level: Level, /) -> str:
+    """A level as it is shown."""
+    return "missing" if level is None else str(level)

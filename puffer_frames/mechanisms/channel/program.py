@@ -1,0 +1,338 @@
+"""The linear program of a channel."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.sparse import coo_array, csr_array
+
+from puffer_frames.errors import CalibrationError
+from puffer_frames.mechanisms.channel.problem import Law, Laws, Problem
+from puffer_frames.priors.prior import FloatArray, Secret
+
+_TOLERANCE = 1e-10
+_ABSENT = 1e-9
+"""Weight of the cost of levels that no row has, so that they too become something near."""
+_DEAREST = 1e9
+"""A cost is at most so many times the error of the best constant, for the solver: it is never paid."""
+_ROUNDING = 1e-13
+"""Of the sums of a bound, in units of the error of the best constant."""
+_ITERATIONS, _ITERATIONS_EACH = 5_000, 10
+"""Iterations of a solver at most: so many, and so many for each row and column of the program."""
+_CHEAPEST = (0.0, 1e-9)
+"""Prices below this are nothing: where they are 1e-12 and 1 the simplex method may go round in circles."""
+_LARGEST_LOGS = (20.0, 8.0)
+"""Losses beyond the first are asked for as this, which is more than was asked for: the solver's largest number is 1e15.
+Where it fails all the same, losses beyond the next one are."""
+
+
+_Entries: TypeAlias = tuple[NDArray[Any], NDArray[Any] | float]
+"""Columns, and coefficients."""
+
+
+@dataclass
+class _Rows:
+    """Rows of a sparse matrix, each at most its bound."""
+
+    count: int = 0
+    places: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = field(default_factory=list)
+    bounds: list[FloatArray] = field(default_factory=list)
+
+    def add(self, entries: list[_Entries], bound: float = 0.0) -> None:
+        """Rows with these columns and coefficients, each of shape (rows,) or (rows, entries)."""
+        size = entries[0][0].shape[0]
+        rows = self.count + np.arange(size)
+        for columns, numbers in entries:
+            shape = columns.shape
+            placed = rows if len(shape) == 1 else np.broadcast_to(rows[:, None], shape)
+            wide = np.broadcast_to(numbers, shape).ravel()
+            held = np.flatnonzero(wide)
+            self.places.append((placed.ravel()[held], columns.ravel()[held], wide[held]))
+        self.bounds.append(np.full(size, bound))
+        self.count += size
+
+    def matrix(self, columns: int) -> csr_array:
+        """As a sparse matrix."""
+        rows, places, numbers = (np.concatenate(parts) for parts in zip(*self.places, strict=True))
+        return coo_array((numbers, (rows, places)), shape=(self.count, columns)).tocsr()
+
+
+class _Program:
+    """Variables: what the channel has beside a constant column; then the constant of each output, where anything bounds
+    it from below, and what else the constraints need for each output.
+    """
+
+    def __init__(self, problem: Problem, largest: float, support: NDArray[np.bool_] | None) -> None:
+        self.problem = problem
+        self.largest = largest
+        self.support = np.ones(problem.cost.shape, dtype=bool) if support is None else support
+        self.cells = np.arange(problem.cost.size).reshape(problem.cost.shape)
+        self.columns = problem.cost.size
+        self.rows, self.same = _Rows(), _Rows()
+        widened = any(law.is_widened for laws in problem.beliefs for law in laws.values())
+        self.low = self.more() if widened or problem.cap is not None else None
+        self.high = self.more() if widened else None
+
+    def more(self) -> NDArray[np.intp]:
+        """A further variable for each output."""
+        self.columns += self.problem.outputs
+        return np.arange(self.columns - self.problem.outputs, self.columns)
+
+    def build(self) -> None:
+        """All constraints but that rows sum to one."""
+        self._bounds()
+        for laws in self.problem.beliefs:
+            means = {secret: self._named(self.mean(law.shares)) for secret, law in laws.items()}
+            if self.problem.target.delta:
+                self._sticks(laws, means)
+            elif self.problem.takes_star(laws):
+                self._star(laws, means)
+            else:
+                for one, other in self.problem.ordered_pairs(laws):
+                    most, least = self.most(laws[one], means[one]), self.least(laws[other], means[other], -self._odds)
+                    self.rows.add([*most, *least])
+
+    def _named(self, entries: list[_Entries]) -> NDArray[np.intp]:
+        """Further variables that are these sums."""
+        found = self.more()
+        self.same.add([(found, -1.0), *entries])
+        return found
+
+    def _bounds(self) -> None:
+        """W <= e^cap low, and W <= high, where W is low and what is beside it."""
+        if self.low is None:
+            return
+        inputs, outputs = np.nonzero(self.support)
+        cells, low = self.cells[inputs, outputs], self.low[outputs]
+        if self.problem.cap is not None:
+            self.rows.add([(cells, 1.0), (low, 1.0 - self._exp(self.problem.cap))])
+        if self.high is not None:
+            self.rows.add([(cells, 1.0), (low, 1.0), (self.high[outputs], -1.0)])
+
+    @property
+    def _odds(self) -> float:
+        return self._exp(self.problem.target.epsilon)
+
+    def _exp(self, loss: float) -> float:
+        return math.exp(min(loss, self.largest))
+
+    def mean(self, shares: FloatArray) -> list[_Entries]:
+        """The probability of each output under a law of the input."""
+        found: list[_Entries] = [(self.cells.T, shares[None, :])]
+        return found if self.low is None else [*found, (self.low, 1.0)]
+
+    def most(self, law: Law, mean: NDArray[np.intp], times: float = 1.0) -> list[_Entries]:
+        """The largest probability of each output under the laws around one, whose own is `mean`."""
+        return self._mixed(law, mean, times, own=self.high, other=self.low)
+
+    def least(self, law: Law, mean: NDArray[np.intp], times: float = 1.0) -> list[_Entries]:
+        """The smallest one."""
+        return self._mixed(law, mean, times, own=self.low, other=self.high)
+
+    @staticmethod
+    def _mixed(
+        law: Law,
+        mean: NDArray[np.intp],
+        times: float,
+        *,
+        own: NDArray[np.intp] | None,
+        other: NDArray[np.intp] | None,
+    ) -> list[_Entries]:
+        found: list[_Entries] = [(mean, times * float(1 - law.replaced))]
+        if own is not None and law.is_widened:
+            found.append((own, times * float(law.replaced + law.moved)))
+        if other is not None and law.moved:
+            found.append((other, -times * float(law.moved)))
+        return found
+
+    def _star(self, laws: Laws, means: Mapping[Secret, NDArray[np.intp]]) -> None:
+        """Between m and e^epsilon m for every secret."""
+        middle = self.more()
+        for secret, law in laws.items():
+            self.rows.add([(middle, 1.0), *self.least(law, means[secret], -1.0)])
+            self.rows.add([(middle, -self._odds), *self.most(law, means[secret])])
+
+    def _sticks(self, laws: Laws, means: Mapping[Secret, NDArray[np.intp]]) -> None:
+        """What exceeds e^epsilon times the other adds up to at most delta."""
+        for one, other in self.problem.ordered_pairs(laws):
+            slack = self.more()
+            most, least = self.most(laws[one], means[one]), self.least(laws[other], means[other], -self._odds)
+            self.rows.add([(slack, -1.0), *most, *least])
+            self.rows.add([(slack[None, :], 1.0)], bound=self.problem.target.delta)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """What the solver found."""
+
+    matrix: FloatArray
+    """A channel in floats, shape (inputs, outputs)."""
+    bound: float
+    """No channel that meets the constraints costs less."""
+    reduced: FloatArray
+    """Reduced costs of the entries: where one is negative, a larger entry may cost less. Shape (inputs, outputs)."""
+
+
+def solve(problem: Problem, /, *, interior: bool = False) -> Solution:
+    """The channel of least expected cost; by interior points, where there are many entries with costs of their own.
+
+    Raises
+    ------
+    CalibrationError
+        Where the solver fails.
+
+    Notes
+    -----
+    HiGHS by SciPy, feasibility tolerance 1e-10: dual simplex, or interior points and crossover. The bound is that of
+    the dual solution, whatever its quality. docs/theory.md, section 16.
+    """
+    for largest, cheapest in itertools.product(_LARGEST_LOGS, _CHEAPEST):
+        found = attempt(problem, largest=largest, interior=interior, cheapest=cheapest)
+        if found is not None:
+            return found
+    raise CalibrationError(
+        "the linear program of the channel",
+        rule="solved",
+        got="a failure of HiGHS",
+        hint="Merge rare levels, or release fewer outputs: Channel(outputs=16).",
+    )
+
+
+def attempt(
+    problem: Problem,
+    /,
+    *,
+    support: NDArray[np.bool_] | None = None,
+    iterations: int | None = None,
+    largest: float = _LARGEST_LOGS[0],
+    interior: bool = False,
+    cheapest: float = 0.0,
+) -> Solution | None:
+    """As `solve`; None where the solver fails, or needs more iterations.
+
+    Parameters
+    ----------
+    problem : Problem
+    support : ndarray of bool, shape (inputs, outputs), optional
+        Other entries are no more than the constant of their column. The bound is of all channels.
+    iterations : int, optional
+        By default far more than programs need whose solver does not go round in circles.
+    largest : float
+        Losses beyond this are asked for as this.
+    interior : bool
+        By interior points.
+    cheapest : float
+        Changes that add less than this share of the error of the best constant are free. The bound stays one.
+    """
+    prices, unit = _prices(problem)
+    prices = np.where(prices < cheapest, 0.0, prices)
+    program = _Program(problem, largest, support)
+    program.build()
+    method = "highs-ipm" if interior else "highs-ds"
+    found, bound, reduced = _solution(program, prices, method=method, iterations=iterations)
+    if found is None:
+        return None
+    matrix: FloatArray = found[: problem.cost.size].clip(0.0).reshape(problem.cost.shape)
+    if program.low is not None:
+        matrix += found[program.low].clip(0.0)
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    if problem.kept is None and problem.expected_cost(matrix) > unit:
+        matrix = np.eye(problem.outputs)[[int((problem.pooled @ problem.cost).argmin())] * problem.inputs]
+    exact = max(problem.target.epsilon, problem.cap or 0.0) <= largest
+    return Solution(matrix=matrix, bound=bound * unit * exact, reduced=reduced)
+
+
+def _solution(
+    program: _Program, prices: FloatArray, *, method: str, iterations: int | None
+) -> tuple[FloatArray | None, float, FloatArray]:
+    """Variables, None where the solver fails, a bound of their price, and the reduced costs of the entries."""
+    price = np.zeros(program.columns)
+    price[: prices.size] = prices.ravel()
+    if program.low is not None:
+        price[program.low] = prices.sum(axis=0)
+    equal = _equalities(program)
+    above, same = program.rows.matrix(program.columns), equal.matrix(program.columns)
+    most, sums = np.concatenate(program.rows.bounds), np.concatenate(equal.bounds)
+    held = np.ones(program.columns, dtype=bool)
+    held[program.cells[~program.support]] = False
+    most_iterations = iterations or _ITERATIONS + _ITERATIONS_EACH * (len(most) + len(sums) + program.columns)
+    options: dict[str, Any] = {
+        "maxiter": most_iterations,
+        "primal_feasibility_tolerance": _TOLERANCE,
+        "dual_feasibility_tolerance": _TOLERANCE,
+    }
+    found: Any = linprog(  # type: ignore[call-overload]
+        price[held],
+        A_ub=above[:, held],
+        b_ub=most,
+        A_eq=same[:, held],
+        b_eq=sums,
+        method=method,
+        options=options,
+    )
+    if found.status or found.x is None:
+        return None, 0.0, prices
+    variables = np.zeros(program.columns)
+    variables[held] = found.x
+    left, right = found.ineqlin.marginals.clip(None, 0.0), found.eqlin.marginals
+    reduced = price - above.T @ left - same.T @ right
+    bound = float(left @ most + right @ sums) + _least(program, reduced)
+    absent = _ABSENT if (program.problem.pooled <= 0).any() else 0.0
+    return variables, max(0.0, bound - absent - _ROUNDING), reduced[program.cells]
+
+
+def _prices(problem: Problem) -> tuple[FloatArray, float]:
+    """What an output in place of an input adds to the error, and its unit: the error of the best constant."""
+    costs, pooled = problem.cost, problem.pooled
+    unit = float((pooled @ costs).min()) or float(costs.max()) or 1.0
+    dearest = costs.max(axis=1)
+    absent = _ABSENT / problem.inputs * costs / np.where(dearest > 0, dearest, 1.0)[:, None]
+    with np.errstate(over="ignore"):
+        present = np.minimum(pooled[:, None] * (costs / unit), _DEAREST)
+    return np.where(pooled[:, None] > 0, present, absent), unit
+
+
+def _least(program: _Program, reduced: FloatArray) -> float:
+    """The least that variables add with these reduced costs, by which any dual solution bounds every channel.
+
+    For each input, and for the constants, probabilities sum to at most one. Other variables are at most 2.
+    """
+    cells, low = program.cells, program.low
+    rows = reduced[cells].min(axis=1).clip(None, 0.0)
+    constant = 0.0 if low is None else min(0.0, float(reduced[low].min()))
+    others = np.ones(reduced.size, dtype=bool)
+    others[cells] = False
+    if low is not None:
+        others[low] = False
+    return float(rows.sum()) + constant + 2.0 * float(reduced[others].clip(None, 0.0).sum())
+
+
+def _equalities(program: _Program) -> _Rows:
+    """Rows sum to one, and means are kept."""
+    problem, equal = program.problem, program.same
+    summed: list[_Entries] = [(program.cells, 1.0)]
+    if program.low is not None:
+        summed.append((np.broadcast_to(program.low, problem.cost.shape), 1.0))
+    equal.add(summed, bound=1.0)
+    if problem.kept is not None and problem.kept_means is not None:
+        for statistic, mean in zip(problem.kept, problem.kept_means, strict=True):
+            parts = program.mean(problem.pooled)
+            equal.add(
+                [(columns.T.reshape(1, -1), _times(numbers, columns, statistic)) for columns, numbers in parts],
+                bound=float(mean),
+            )
+    return equal
+
+
+def _times(numbers: NDArray[Any] | float, columns: NDArray[Any], statistic: FloatArray) -> FloatArray:
+    """Coefficients of the outputs, times a statistic of the output."""
+    shaped = statistic if columns.ndim == 1 else statistic[:, None]
+    product: FloatArray = np.broadcast_to(numbers, columns.shape) * shaped
+    return product.T.reshape(1, -1)

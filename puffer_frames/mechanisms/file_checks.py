@@ -1,0 +1,140 @@
+"""Whether the parts of a plan from a file agree with one another, whatever its mechanism."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, cast
+
+from puffer_frames.errors import PufferError
+from puffer_frames.frames.roles import Roles
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.checks import check_mechanism, check_merge
+from puffer_frames.mechanisms.request import Request, can_compose, check_given, check_repeats
+from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs
+from puffer_frames.noise.postprocessing import check_bounds
+from puffer_frames.numbers.arguments import check_count, check_word
+from puffer_frames.numbers.records import refused
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import BOUNDED, check_theorem
+from puffer_frames.priors.apart import pairs_within
+from puffer_frames.priors.joint_counts import JointCounts
+from puffer_frames.priors.level_counts import LevelCounts
+from puffer_frames.priors.pairs import check_pairs
+from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.beliefs import ONLY, WORDS, check_components
+from puffer_frames.scales.choice import check_calibration
+from puffer_frames.scales.drift import is_within
+from puffer_frames.scales.joint.columns import check_weights
+from puffer_frames.scales.learned import LearnedBelief
+from puffer_frames.scales.repeats import MOST_REPEATS
+
+_CHECKSUM = re.compile(r"(?:[0-9a-f]{64})+")
+_ROUNDING = 1e-9
+
+
+def check_checksum(checksum: str, /) -> None:
+    """Raise PlanFileError for what is no checksum of counts."""
+    require(_CHECKSUM.fullmatch(checksum) is not None, "a checksum that is none")
+
+
+def check_request(request: Request, /) -> None:
+    """As when it was made; raises PlanFileError."""
+    tried(lambda: _check_words(request), "a request that is none")
+    require(request.noise.scale == 1.0, "a noise that has a scale already")
+    require((request.given is None) == (not request.given_columns), "given columns without their options")
+    merged = request.given is not None and request.given.merge
+    require(not request.merged or merged, "strata that are merged without a word")
+    require(all(len(z) == len(request.given_columns) for z in request.merged), "merged strata of other columns")
+    require(set(request.labels) <= set(request.public), "columns of labels that are not released")
+    require(set(request.declared) <= set(request.public), "levels of columns that are not released")
+    known = (Mapping, LearnedBelief, LevelCounts, JointCounts)
+    require(bool(request.beliefs), "no belief")
+    for entry in request.beliefs:
+        require(entry in WORDS if isinstance(entry, str) else isinstance(entry, known), "a belief that is none")
+    require(any(entry != ONLY for entry in request.beliefs), "no belief")
+    repeats, unit = request.repeats, request.unit
+    assumed = "" if unit is None else unit.rows
+    require(repeats.assumed == assumed, "another assumption about the rows of a unit")
+    ranged = request.theorem == BOUNDED.name and request.calibration == "theorem"
+    require(assumed != "any" or ranged, "rows of a unit that may be anything beside another theorem")
+    require(unit is not None or repeats.rows == 1, "rows of a unit without a unit")
+    require(not repeats.composed or can_compose(request, repeats), "rows of a unit whose loss is not known together")
+    require(unit is None or unit.most in (None, repeats.rows), "another number of rows of a unit")
+
+
+def _check_words(request: Request) -> None:
+    target = Target.of(request.target.epsilon, request.target.delta)
+    request.noise.check(target)
+    check_mechanism(request.mechanism)
+    check_theorem(request.theorem, noise=request.noise)
+    check_calibration(request.calibration)
+    check_components(request.components, theorem="gmm")
+    check_word(request.nulls, "nulls", ("raise", "drop", "level"))
+    domain: dict[Any, Any] = dict(request.domain)
+    check_bounds(domain, role="domain", columns=request.public, finite=True)
+    check_weights(request.weights or None, columns=request.public)
+    check_merge(request.merge_rare)
+    for count in (request.repeats.rows, request.repeats.releases):
+        check_count(count, "releases", at_least=1, at_most=MOST_REPEATS)
+    request.repeats.factor(request.noise)
+    check_given(request)
+    check_repeats(request)
+    roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
+    roles.check_names((*request.secret, *request.public, *request.given_columns))
+
+
+def check_secrets(plan: SecretsOfPairs, /) -> None:
+    """Secrets are values of a column, tuples of those of several, or of each by itself a tuple of column and value."""
+    request, rows, pairs = plan.request, plan.rows_per_secret, plan.pairs
+    require(all(count >= 1 for count in rows.values()), "a secret without rows")
+    several = len(request.secret)
+    parts = 2 if request.apart else several
+    shaped = all((len(secret) if isinstance(secret, tuple) else 1) == parts for secret in rows)
+    require(shaped and (several > 1 or not request.apart), "secrets of another number of columns")
+    if request.apart:
+        columns = dict.fromkeys(request.secret, 0)
+        for key, count in rows.items():
+            column = cast(tuple[Any, ...], key)[0]
+            require(column in columns, "secrets of another column")
+            columns[column] += count
+        require(set(columns.values()) == {plan.rows}, "rows that do not add up")
+        groups: dict[Secret, list[Secret]] = {key: [] for key in rows}
+        tried(lambda: require(pairs_within(groups) == pairs, "pairs that are none"), "pairs that are none")
+        require(request.pairs == "all", "other pairs than were asked for")
+        return
+    require(sum(rows.values()) == plan.rows, "rows that do not add up")
+    tried(lambda: require(check_pairs(pairs, list(rows)) == pairs, "pairs that are none"), "pairs that are none")
+    require(request.pairs == pairs, "other pairs than were asked for")
+
+
+def require(good: bool, got: str, /) -> None:
+    """Raise PlanFileError for what is not good."""
+    if not good:
+        raise refused(got)
+
+
+def tried(check: Any, got: str, /) -> None:
+    """Raise PlanFileError where this fails."""
+    try:
+        check()
+    except (PufferError, ArithmeticError, LookupError, TypeError, ValueError):
+        raise refused(got) from None
+
+
+def agree(stored: Verification | None, found: Verification | None, /) -> bool:
+    """Whether two measures of one loss agree: each may be what the other one is, up to rounding."""
+    if stored is None or found is None:
+        return stored is found
+    both = all(
+        is_within(one, other, delta=delta) for one, other in ((stored, found), (found, stored)) for delta in (0.0, 1.0)
+    )
+    return both and is_close(stored.epsilon, found.epsilon)
+
+
+def is_close(one: float | None, other: float | None, /) -> bool:
+    """Whether two numbers differ by rounding alone."""
+    if one is None or other is None:
+        return one is other
+    return one == other or math.isclose(one, other, rel_tol=_ROUNDING)

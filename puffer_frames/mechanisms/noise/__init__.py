@@ -1,0 +1,1 @@
+"""Noise on numbers, with what may follow it, and randomised response of labels beside them."""

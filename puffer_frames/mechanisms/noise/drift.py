@@ -1,0 +1,374 @@
+"""What rows lose at the scales of a plan of noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import combinations
+from typing import TypeVar
+
+import numpy as np
+
+from puffer_frames.frames.strata import unknown_stratum
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.file_checks import agree, is_close
+from puffer_frames.mechanisms.noise.column_choices import larger
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.noise.strata_plan import kind_of_stratum
+from puffer_frames.mechanisms.request import Request
+from puffer_frames.numbers.records import refused
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import BERNOULLI, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION
+from puffer_frames.priors.apart import by_column
+from puffer_frames.priors.joint_counts import JointCounts
+from puffer_frames.priors.moments import group_moments
+from puffer_frames.priors.prior import FloatArray, Prior, Secret
+from puffer_frames.priors.rank_band import is_refuted
+from puffer_frames.priors.summary import Summary
+from puffer_frames.scales.beliefs import learn
+from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.columns import again, choose_columns
+from puffer_frames.scales.drift import Batch, is_within, measure_batch, measure_joint_batch
+from puffer_frames.scales.joint.columns import bounded_labels
+from puffer_frames.scales.strata import StrataChoices, Stratum
+
+F = TypeVar("F", bound=NoiseFit)
+L = TypeVar("L", Verification, Verification | None)
+_ROUNDING = 1 + 1e-9
+_FIT = 1e-3
+"""The moments of a fitted law may differ from those of the rows by this share of the spread of the column."""
+
+
+def measure_rows(plan: NoiseFit, seen: RowsSeen, /) -> Batch:
+    """The loss under the frequencies of rows that were counted as those of the plan.
+
+    Raises
+    ------
+    CalibrationError
+        For a secret or a stratum that the plan does not know.
+    """
+    if plan.strata is None:
+        return measure_part(plan, seen.protected(plan.request), plan.scales)
+    known, found, own = plan.strata.scales, [], len(plan.request.secret)
+    for z, part in seen.by_stratum(own).items():
+        if z not in known:
+            raise unknown_stratum("others")
+        found.append(measure_part(plan, part.protected(plan.request), known[z]))
+    present = set(seen.rows_of_secrets(own, given=True))
+    if plan.request.apart:
+        present = set(by_column(present, plan.request.secret))
+    return Batch.of_strata(found, absent=sum(secret not in present for secret in plan.secrets))
+
+
+def target_of(plan: NoiseFit, /) -> Target:
+    """What the noise of one value must meet."""
+    request = plan.request
+    return request.repeats.asked(request.target, noise=request.noise, columns=len(plan.scales))
+
+
+def of_one_copy(plan: NoiseFit, scales: Mapping[str, float], /) -> dict[str, float]:
+    """The scales of one noisy copy of a value, where there are several."""
+    factor = plan.request.repeats.factor(plan.request.noise)
+    return {name: scale / factor * (1 - 2.0**-50) if factor > 1 else scale for name, scale in scales.items()}
+
+
+def measure_part(plan: NoiseFit, seen: RowsSeen, scales: Mapping[str, float], /) -> Batch:
+    """The same for all rows or those of a stratum, by what is protected, at the scales that they have."""
+    request = plan.request
+    factor, used = request.repeats.factor(request.noise), of_one_copy(plan, scales)
+    target = request.repeats.asked(request.target, noise=request.noise, columns=len(scales))
+    if seen.joint is None:
+        return _measure_columns(plan, seen, used, target)
+    all_scales = {n: s / factor for n, s in plan.all_scales.items() if n in plan.levels} | used
+    found = measure_joint_batch(
+        seen.joint,
+        scales=all_scales,
+        known=plan.rows_per_secret,
+        pairs=plan.pairs,
+        target=target,
+        noise=request.noise,
+        levels={name: len(found) for name, found in plan.levels.items()},
+        rows=request.repeats.measured,
+    )
+    for_ranges = bool(seen.summaries) and not plan.is_joint
+    return found.also(_measure_columns(plan, seen, all_scales, target)) if for_ranges else found
+
+
+def _measure_columns(plan: NoiseFit, seen: RowsSeen, scales: Mapping[str, float], target: Target) -> Batch:
+    """Each column by itself, in cells as narrow as those of the plan."""
+    known = {name: choice.empirical.values() for name, choice in plan.choices.items() if name in seen.summaries}
+    seen = seen.in_widths({name: 2 * max(prior.radius for prior in priors) for name, priors in known.items()})
+    return measure_batch(
+        seen.summaries,
+        scales=scales,
+        known=plan.rows_per_secret,
+        pairs=plan.pairs,
+        domain=plan.clipped,
+        target=target,
+        noise=plan.request.noise,
+        rows=plan.request.repeats.measured,
+    )
+
+
+def restated(plan: F, /) -> F:
+    """A plan from a file, with what a release states of its scales: computed anew from the counts in the file.
+
+    Of strata and of columns whose scales were found together the file holds no whole rows: each column alone loses at
+    most what all do, and `Plan.release` measures the rows of the plan.
+
+    Raises
+    ------
+    PlanFileError
+        Where the observed frequencies, or a belief that follows from them, lose more than the file says, or anything
+        else that is stated is not so.
+    """
+    if plan.strata is not None:
+        return plan
+    if plan.is_joint:
+        _check_each(plan)
+        return plan
+    restate = _restated_ranges if len(plan.choices) > 1 else _restated_column
+    return replace(plan, choices=restate(plan))
+
+
+def unproved_beliefs(plan: NoiseFit, seen: RowsSeen, /, *, own_rows: bool) -> tuple[str, ...]:
+    """Beliefs of a plan from a file under which the loss was not computed again, neither by the file nor by its rows.
+
+    Raises
+    ------
+    PlanFileError
+        Where these are the rows of the plan, and it says something else than they do.
+    """
+    if own_rows:
+        _check_own_rows(plan, seen)
+    named = dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.words)
+    if plan.strata is not None or plan.is_joint:
+        return tuple(name for name in named if not (own_rows and name == "empirical"))
+    return tuple(name for name in named if name.startswith(("given ", "other table")))
+
+
+def _check_own_rows(plan: NoiseFit, seen: RowsSeen) -> None:
+    """Raise PlanFileError where a plan from a file says something else than the rows that it was made from."""
+    batch, alone = measure_rows(plan, seen), seen.joint is None or plan.is_joint
+    for name, found in batch.observed.items():
+        stored = plan.choices[name].observed
+        same = alone and agree(stored, found)
+        if not same and not found.confirms(target_of(plan)):
+            raise refused("a scale at which its own rows lose more than was asked for")
+        if not same and alone and plan.strata is None:
+            raise refused("another loss than that of its own rows")
+    if plan.strata is None:
+        _check_values(plan, seen.protected(plan.request))
+    counts: Mapping[Secret, int] = seen.protected(plan.request).rows_per_secret
+    if plan.strata is not None:
+        counts = _check_strata(plan, plan.strata, seen.by_stratum(len(plan.request.secret)))
+        radii = {name: summary.radius for name, summary in seen.summaries.items() if name in plan.scales}
+        if any(plan.summaries[name].radius != radius for name, radius in radii.items()):
+            raise refused("values in other cells than those of its own rows")
+    if counts != dict(plan.rows_per_secret):
+        raise refused("other numbers of rows than its own")
+
+
+def _check_values(plan: NoiseFit, seen: RowsSeen) -> None:
+    """Raise PlanFileError where a value occurs more or less often than the file says; cells may be wider there."""
+    for name, stored in plan.summaries.items():
+        found = seen.summaries.get(name)
+        if found is None:
+            continue
+        found = seen.in_widths({name: 2 * stored.radius}).summaries[name]
+        if found.radius > stored.radius or (stored.radius and not found.radius):
+            raise refused("values in other cells than those of its own rows")
+        for secret, (values, often) in stored.counts.items() if found.radius == stored.radius else ():
+            own, counts = found.counts[secret]
+            if not (np.array_equal(own, values) and np.array_equal(counts, often)):
+                raise refused("other values than those of its own rows")
+
+
+def _check_strata(plan: NoiseFit, strata: StrataChoices, parts: Mapping[Stratum, RowsSeen]) -> Mapping[Secret, int]:
+    """Raise PlanFileError for other strata than these; the rows of each secret."""
+    whole = RowsSeen.merged(list(parts.values())).protected(plan.request).rows_per_secret
+    least, rows = 0 if strata.one_scale else strata.minimum, {}
+    kinds = {}
+    for z, part in parts.items():
+        rows[z], counts = sum(part.rows_per_secret.values()), part.protected(plan.request).rows_per_secret
+        kinds[z] = kind_of_stratum(counts, whole, pairs=plan.pairs, minimum=least)
+    small, unbound = ({z for z, kind in kinds.items() if getattr(kind, name)} for name in ("small", "unbound"))
+    said = (dict(strata.rows), set(strata.small), set(strata.unbound), strata.lacking)
+    if said != (rows, small, unbound, sum(kind.lacks for kind in kinds.values())):
+        raise refused("other strata than those of its own rows")
+    return whole
+
+
+def _restated_column(plan: NoiseFit) -> dict[str, Choice]:
+    """The only column."""
+    request, factor = plan.request, plan.request.repeats.factor(plan.request.noise)
+    ((name, choice),) = plan.choices.items()
+    summary = plan.summaries[name]
+    if not _is_model(choice, request, summary):
+        raise refused("a model that is not one of these rows")
+    exact = request.calibration == "exact"
+    found, is_least = again(
+        replace(choice, scale=of_one_copy(plan, plan.scales)[name]),
+        summary.counts,
+        target_of(plan),
+        noise=request.noise,
+        pairs=plan.pairs,
+        beliefs=request.beliefs,
+        radius=summary.radius,
+        exact=exact,
+        rows=request.repeats.measured,
+        needed=choice.scale_per_belief.get("fitted", 0.0) / factor,
+    )
+    if choice.left_out is not None and not _is_refuted(request, summary):
+        raise refused("a fitted model that is left out, and that its rows do not refute")
+    found = replace(found, published_scale=larger(found, factor).published_scale, none_needed=_needs_none(plan, found))
+    if not is_least or (not exact and choice.scale < (found.published_scale or 0.0) / _ROUNDING):
+        raise refused("a scale that is not the one that was asked for")
+    return {name: _agreed(choice, found)}
+
+
+def _restated_ranges(plan: NoiseFit) -> dict[str, Choice]:
+    """Several columns, each with noise for its range."""
+    request, factor = plan.request, plan.request.repeats.factor(plan.request.noise)
+    target, summaries = target_of(plan), plan.summaries
+    found = {}
+    if summaries:
+        found = choose_columns(
+            {name: summary.counts for name, summary in summaries.items()},
+            target,
+            domain=request.domain,
+            extent={name: plan.choices[name].bounds or summary.extent for name, summary in summaries.items()},
+            radius={name: summary.radius for name, summary in summaries.items()},
+            noise=request.noise,
+            pairs=plan.pairs,
+            allow_zero_noise=True,
+            others=len(plan.levels),
+        )
+    found |= bounded_labels(_labels_alone(plan), target.share(len(plan.choices))) if plan.levels else {}
+    restated = {}
+    for name, choice in plan.choices.items():
+        one = larger(found[name], factor)
+        if not one.scale / _ROUNDING <= choice.scale <= one.scale * _ROUNDING:
+            raise refused("a scale that is not that of the range of the column")
+        restated[name] = replace(one, scale=choice.scale, none_needed=_needs_none(plan, one))
+    return restated
+
+
+def _is_refuted(request: Request, summary: Summary) -> bool:
+    """Whether the rows refute the model that is fitted to them where nothing else is asked for."""
+    theorem, fitted, _ = learn(summary.counts, theorem=request.theorem, radius=summary.radius)
+    laws = len(summary.counts)
+    return not theorem.discrete and any(is_refuted(fitted[s], pair, laws=laws) for s, pair in summary.counts.items())
+
+
+def _needs_none(plan: NoiseFit, choice: Choice) -> bool:
+    """Whether no noise is needed; what one row needs says nothing of a unit whose rows may be anything."""
+    return not choice.scale if plan.request.repeats.assumed == "any" else choice.none_needed
+
+
+def _labels_alone(plan: NoiseFit) -> JointCounts:
+    """Rows with the labels of the plan, each column as often as it has them; not side by side as in the table."""
+    names = list(plan.levels)
+    counts = {}
+    for secret in plan.secrets:
+        priors = [plan.choices[name].empirical[secret] for name in names]
+        points = np.stack([np.repeat(prior.means, prior.levels[0].astype(np.intp)) for prior in priors], axis=1)
+        counts[secret] = points, np.ones(len(points), dtype=np.int64)
+    return JointCounts(columns=tuple(names), counts=counts, labels=dict(enumerate(plan.levels.values())))
+
+
+def _is_model(choice: Choice, request: Request, summary: Summary) -> bool:
+    """Whether the theorem is one that was asked for, and its fitted priors have the moments of the rows."""
+    theorem, auto = choice.theorem, request.theorem == "auto"
+    if theorem.discrete:
+        two = len({float(value) for values, _ in summary.counts.values() for value in values}) == 2
+        named = (BERNOULLI if two else KANTOROVICH) if auto else THEOREMS[request.theorem]
+        return theorem is named and choice.priors in ({}, choice.empirical)
+    named_ones = (TRANSLATION, GAUSSIAN, MIXTURE) if auto else (THEOREMS[request.theorem],)
+    if theorem not in named_ones or set(choice.priors) != set(summary.counts):
+        return False
+    means, stds = group_moments(list(summary.counts.values()))
+    spread = max(float(np.ptp(means)), float(stds.max()))
+    fits = [abs(prior.mean - mean) <= _FIT * spread for prior, mean in zip(choice.priors.values(), means, strict=True)]
+    if theorem is not TRANSLATION:
+        fits += [abs(prior.std - std) <= _FIT * spread for prior, std in zip(choice.priors.values(), stds, strict=True)]
+    single = all(prior.means.size == 1 for prior in choice.priors.values())
+    return all(fits) and (single or theorem is MIXTURE)
+
+
+def _agreed(stored: Choice, found: Choice) -> Choice:
+    """A choice from a file where it says what was found; of losses that agree up to rounding those of the file."""
+    lacking = set(found.words) - set(found.verified)
+    same = set(stored.beliefs) == set(found.words) == set(stored.verified)
+    same = same and stored.none_needed == found.none_needed and stored.remarks == found.remarks
+    same = same and (stored.adds_up == found.adds_up or bool(lacking)) and set(stored.wider) == set(found.wider)
+    if not same or not is_close(stored.published_scale, found.published_scale):
+        raise refused("something else of a scale than what follows from it")
+    verified = dict(stored.verified) | {
+        name: _restated_loss(stored.verified[name], one) for name, one in found.verified.items()
+    }
+    return replace(
+        stored,
+        words=found.words,
+        priors=found.priors,
+        adds_up=stored.adds_up and found.adds_up,
+        verified=verified,
+        wider={name: _restated_loss(stored.wider[name], one) for name, one in found.wider.items()},
+        observed=_restated_loss(stored.observed, found.observed),
+        published_loss=_restated_loss(stored.published_loss, found.published_loss),
+    )
+
+
+def _restated_loss(stored: L, found: L) -> L:
+    """A loss from a file where it is what was found up to rounding, else what was found; raises PlanFileError for one
+    that cannot be the same.
+    """
+    if not agree(stored, found):
+        raise refused("a scale at which more is lost than the file says, or less")
+    if stored is None or found is None:
+        return found
+    ends = [
+        (getattr(getattr(stored, kind), end), getattr(getattr(found, kind), end))
+        for kind in ("pure_loss", "hockey_stick")
+        for end in ("lower", "upper")
+    ]
+    return stored if all(math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-12) for one, other in ends) else found
+
+
+def _check_each(plan: NoiseFit) -> None:
+    """Raise PlanFileError where a column alone loses more than the file says that all do."""
+    for name, levels in plan.levels.items():
+        stored = plan.choices[name].observed
+        if stored is None or _least_loss(plan, name, len(levels)) > stored.pure_loss.upper * _ROUNDING + _ROUNDING - 1:
+            raise refused("a share of changed labels at which the observed frequencies lose more than the file says")
+    for name, summary in plan.summaries.items():
+        batch = measure_part(plan, RowsSeen(summaries={name: summary}), {name: plan.scales[name]})
+        for column, found in batch.observed.items():
+            stored = plan.choices[column].observed
+            if stored is None or not is_within(found, stored, delta=plan.request.target.delta):
+                raise refused("a scale at which the observed frequencies lose more than the file says")
+
+
+def _least_loss(plan: NoiseFit, name: str, levels: int) -> float:
+    """The loss of a column of labels by itself, under the observed frequencies."""
+    choice, copies = plan.choices[name], plan.request.repeats.factor(plan.request.noise)
+    other = math.exp(-copies / choice.scale) if choice.scale else 0.0
+    laws = {secret: _randomised(prior, levels, other) for secret, prior in choice.empirical.items()}
+    pairs = list(combinations(laws, 2)) if plan.pairs == "all" else plan.pairs
+    return max(_log_ratio(laws[one], laws[two]) for one, two in pairs)
+
+
+def _randomised(prior: Prior, levels: int, other: float) -> FloatArray:
+    """The law of a label that is changed, but for a factor that is the same for all secrets."""
+    found: FloatArray = np.zeros(levels)
+    found[prior.means.astype(np.intp)] = prior.weights
+    return found * (1 - other) + other
+
+
+def _log_ratio(one: FloatArray, two: FloatArray) -> float:
+    """The largest of the ratio of two laws, whichever is above."""
+    held = (one > 0) | (two > 0)
+    with np.errstate(divide="ignore"):
+        return float(np.abs(np.log(one[held]) - np.log(two[held])).max())

@@ -1,0 +1,368 @@
+"""Noise as a mechanism: what it takes, counts, finds, draws and says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.frames.coded import Change
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.local.table import LocalRows
+from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.table import CompleteRows, Table, open_table, small_frame
+from puffer_frames.loss.engine import Laws
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.batch_report import Finding
+from puffer_frames.mechanisms.figures import PlanFigures
+from puffer_frames.mechanisms.noise.cautions import warn_of_wide_noise
+from puffer_frames.mechanisms.noise.checked_rows import findings_of
+from puffer_frames.mechanisms.noise.checks import check_plan
+from puffer_frames.mechanisms.noise.column_choices import choices_of
+from puffer_frames.mechanisms.noise.curves import curve_of, profile_of
+from puffer_frames.mechanisms.noise.drift import measure_rows, restated, target_of, unproved_beliefs
+from puffer_frames.mechanisms.noise.figures import plan_figures
+from puffer_frames.mechanisms.noise.fitted import NoiseFit
+from puffer_frames.mechanisms.noise.kept_loss import loss_given
+from puffer_frames.mechanisms.noise.labels import with_labels
+from puffer_frames.mechanisms.noise.lean import LAWS, lean, whole
+from puffer_frames.mechanisms.noise.merged_strata import with_merged
+from puffer_frames.mechanisms.noise.release import noise_draws, release_certificate
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.noise.small_pictures import plan_pictures
+from puffer_frames.mechanisms.noise.text import plan_rows
+from puffer_frames.mechanisms.noise.unit_rows_seen import with_units
+from puffer_frames.mechanisms.other_tables import Found, with_other_tables
+from puffer_frames.mechanisms.plan_columns import check_columns
+from puffer_frames.mechanisms.request import Request, RowsRequest, is_joint
+from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, Reading, Release
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.numbers.presentation import Rows
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.pairs import Pair, Pairs
+from puffer_frames.priors.prior import FloatArray, Prior, Secret
+from puffer_frames.priors.summary import Summary
+from puffer_frames.scales.choice import Choice
+from puffer_frames.scales.drift import Batch
+from puffer_frames.scales.remap import Remap
+from puffer_frames.scales.robustness import joint_leanings, leanings, strata_leanings
+from puffer_frames.scales.strata import Stratum
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedNoise(NoiseFit, Fitted[RowsSeen]):
+    """Scales per column, and why."""
+
+    @property
+    def target(self) -> Target:
+        """What the noise of one value must meet."""
+        return target_of(self)
+
+    @property
+    def family(self) -> Noise:
+        """The family of the noise."""
+        return self.request.noise
+
+    @property
+    def strata_scales(self) -> Mapping[Stratum, Mapping[str, float]]:
+        """Scale per stratum and column; empty where the guarantee conditions on no columns."""
+        return {} if self.strata is None else self.strata.scales
+
+    @property
+    def scale(self) -> float:
+        """The scale, where one column is released.
+
+        Raises
+        ------
+        ArgumentError
+            Where there are several, as for the other attributes of a single column: use `scales` or `choices`.
+        """
+        return self.choice.scale
+
+    @property
+    def choice(self) -> Choice:
+        """The scale and why, where one column is released."""
+        if len(self.choices) > 1:
+            raise ArgumentError(
+                "the number of public columns",
+                rule="one for this attribute",
+                got=str(len(self.choices)),
+                hint="Use the mappings scales and choices.",
+            )
+        return next(iter(self.choices.values()))
+
+    @property
+    def theorem(self) -> str:
+        """Name of the theorem."""
+        return next(iter(self.choices.values())).theorem.name
+
+    @property
+    def published_scale(self) -> float | None:
+        """Scale that the theorem asks for, in units of the column; None where its condition does not exist."""
+        return self.choice.published_scale
+
+    @property
+    def published_loss(self) -> Verification | None:
+        """What the engine measured at the published scale, under the priors that the theorem assumes."""
+        return self.choice.published_loss
+
+    @property
+    def scale_per_belief(self) -> Mapping[str, float]:
+        """The scale that each belief alone needs."""
+        return self.choice.scale_per_belief
+
+    @property
+    def binding_belief(self) -> str:
+        """The belief that needs the largest scale."""
+        return self.choice.binding_belief
+
+    @property
+    def worst_pair(self) -> Pair:
+        """The pair of secrets with the largest loss under the binding belief."""
+        return self.choice.worst_pair
+
+    @property
+    def verified(self) -> Mapping[str, Verification]:
+        """What the engine measured at the scale, per belief."""
+        return self.choice.verified
+
+    @property
+    def priors(self) -> Mapping[Secret, Prior]:
+        """Prior per secret that the theorem assumes."""
+        return self.choice.priors
+
+    @property
+    def beliefs(self) -> Mapping[str, Laws | Sequence[Laws]]:
+        """Priors, or sets of laws, per secret, per belief that the guarantee covers."""
+        return self.choice.beliefs
+
+    @property
+    def observed_losses(self) -> Mapping[str, Verification]:
+        """The loss under the observed frequencies, per released column."""
+        return self.observed
+
+    def warn(self) -> None:
+        """Warn of noise that is wide."""
+        warn_of_wide_noise(self)
+
+    def text(self, compared: Compared | None, /) -> Rows:
+        """Labels and texts, in order."""
+        return plan_rows(self)
+
+    def figures(self) -> PlanFigures:
+        """What its report shows as pictures."""
+        return plan_figures(self)
+
+    def pictures(self, plan: Owner, /) -> list[str]:
+        """Small ones, for notebooks."""
+        return plan_pictures(plan)
+
+    def complete(
+        self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: Layout | None
+    ) -> CompleteRows:
+        """The rows of a table that may be those of the plan; raises as `puffer_frames.Plan.release`."""
+        request = self.request
+        check_columns(table, request, roles, kinds=kinds)
+        if request.unit is not None and with_units(request, table, declared=False).repeats.rows > request.repeats.rows:
+            raise CalibrationError(
+                "the units of the frame",
+                rule=f"of at most {request.repeats.rows} rows, as the plan has it",
+                got="one with more",
+                hint="Leave out rows of such units at random, or calibrate with a larger Unit(most=...).",
+            )
+        return table.complete(request.counting(roles), nulls=request.nulls, layout=layout)
+
+    def see(self, rows: CompleteRows, /) -> RowsSeen:
+        """Count rows as those of the plan were."""
+        return RowsSeen.for_plan(rows, self.request, self.clipped, joint=self.is_joint)
+
+    def rows_of(self, seen: RowsSeen, /) -> dict[Secret, int]:
+        """Rows of each secret among them."""
+        return seen.rows_of_secrets(len(self.request.secret), given=self.request.given is not None)
+
+    def measure(self, seen: RowsSeen, /) -> Batch:
+        """The loss under the frequencies of other rows."""
+        return measure_rows(self, seen)
+
+    def findings(self, seen: RowsSeen, rows: CompleteRows, /) -> list[Finding]:
+        """What there is to say of other rows."""
+        return findings_of(self, seen, rows.summaries({}) if self.clipped else seen.summaries)
+
+    def check_own(self, seen: RowsSeen, /, *, own_rows: bool, left_out: Sequence[str]) -> tuple[str, ...]:
+        """The beliefs that were not proved again."""
+        return unproved_beliefs(self, seen, own_rows=own_rows) if left_out else ()
+
+    def check_asked(self, asked: RowsRequest, /) -> None:
+        """Raise ArgumentError for words of `publish`: the certificate of noise says what may be said."""
+        if asked.publish:
+            raise ArgumentError(
+                "publish", rule="given with a channel", got=repr(asked.publish[0]), hint="Leave it out."
+            )
+
+    def originals(self, rows: CompleteRows, /) -> Mapping[str, FloatArray] | None:
+        """The values of each column before the noise, as the noise is added to them."""
+        if not self.is_refinable or not isinstance(rows, LocalRows):
+            return None
+        ends, values = self.clipped, {name: rows.values(name) for name in self.scales}
+        return {name: found.clip(*ends[name]) if name in ends else found for name, found in values.items()}
+
+    def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> Mapping[str, Change]:
+        """What is done to the values of each public column."""
+        return noise_draws(self, asked, key)
+
+    def certificate(self, release: Release, /) -> Certificate:
+        """What is guaranteed of a release, its values not known yet."""
+        return release_certificate(self, release)
+
+    def lean(self) -> tuple[Self, tuple[str, ...]]:
+        """Without the laws of its beliefs."""
+        return lean(self)
+
+    def checked(self) -> Self:
+        """From a file: with what follows from its parts, which agree."""
+        check_plan(self)
+        return restated(whole(self))
+
+    def curve(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
+        """Scale and error against epsilon."""
+        return curve_of(plan, epsilons)
+
+    def profile(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
+        """Delta against epsilon."""
+        return profile_of(plan, epsilons)
+
+    def robustness(self, plan: Owner, /) -> NativeFrame:
+        """What each belief would need, and what it loses at the scale that is used."""
+        return _robustness(plan, self)
+
+    def loss_given(self, plan: Owner, frame: NativeFrame, columns: str | Sequence[str], /) -> NativeFrame:
+        """The loss to a reader who sees further columns."""
+        return loss_given(plan, frame, columns)
+
+
+class NoiseMechanism(Mechanism[RowsSeen]):
+    """A random number is added to each value; a label beside them stays, or any other takes its place."""
+
+    name = "noise"
+    words = ("auto", "noise", "remap")
+    records: ClassVar[Mapping[str, type]] = {"Plan": FittedNoise}
+
+    def takes(self, request: Request, table: Table, /) -> Request | None:
+        """Any request that no mechanism before it took."""
+        labels = any(table.kind_of(name) == "labels" for name in request.public)
+        if not (labels and request.mechanism == "auto"):
+            _refuse_levels(request)
+        return with_labels(request, table)
+
+    def read(
+        self, request: Request, frame: NativeFrame, table: Table, asked: RowsRequest | None, /
+    ) -> Reading[RowsSeen]:
+        """Count the rows by value, or whole rows."""
+        if asked is not None and asked.publish:
+            raise ArgumentError(
+                "publish", rule="given with a channel", got=repr(asked.publish[0]), hint="Leave it out."
+            )
+        request, frame, table = with_merged(request, frame, table)
+        request = with_units(with_tables(request), table)
+        roles, layout = (request.roles(), None) if asked is None else (request.counting(asked.roles), asked.layout)
+        rows = table.complete(roles, nulls=request.nulls, layout=layout)
+        return Reading(request=request, frame=frame, table=table, rows=rows, seen=RowsSeen.of(rows, request))
+
+    def fit(self, request: Request, seen: RowsSeen, /) -> FittedNoise:
+        """Find the scales."""
+        return FittedNoise.of(request, seen)
+
+
+def noise_instead(request: Request, summary: Summary, /, *, pairs: Pairs, secrets: Sequence[Secret]) -> Compared | None:
+    """What noise would cost, and noise with the posterior median after it, for the observed frequencies alone."""
+    (name,) = request.public
+    request = replace(request, mechanism="remap", beliefs=["empirical"], allow_zero_noise=True)
+    rows = RowsSeen(summaries={name: summary}).protected(request)
+    try:
+        choice = choices_of(request, rows, pairs=pairs, named=list(secrets))[name]
+    except CalibrationError:
+        return None
+    if not choice.scale:
+        return Compared(noise=0.0, remap=0.0)
+    noise = request.noise.at(choice.scale)
+    return Compared(noise=noise.expected_absolute_error, remap=Remap.pooled(summary, noise).expected_error)
+
+
+def with_tables(request: Request, /) -> Request:
+    """The request with the frames among its beliefs counted, where their rows are compared."""
+    if len(request.public) > 1 and not is_joint(request):
+        return request
+    return with_other_tables(request, lambda frame: _counted(frame, request))
+
+
+def _counted(frame: NativeFrame, request: Request) -> Found:
+    """Another table, as its rows are compared with those of the first."""
+    roles = request.counting(Roles(secret=request.secret, public=request.public))
+    rows = open_table(frame).complete(roles, nulls=request.nulls, layout=None)
+    if request.labels:
+        joint = RowsSeen.of(rows, replace(request, beliefs=())).joint
+        assert joint is not None
+        return joint
+    if len(request.public) > 1:
+        return rows.joint_counts(request.domain)
+    return rows.summaries(request.domain)[request.public[0]]
+
+
+def _refuse_levels(request: Request) -> None:
+    """What only a channel knows of."""
+    given = [("merge_rare", request.merge_rare), ("nulls", "level" if request.nulls == "level" else None)]
+    given.append(("domain", "a list of levels" if request.declared else None))
+    for name, value in given:
+        if value is not None:
+            raise ArgumentError(
+                name,
+                rule="given with a channel" if name != "domain" else "(low, high) beside noise",
+                got=str(value),
+                hint='Write mechanism="channel".',
+            )
+
+
+def _robustness(owner: Owner, plan: NoiseFit) -> NativeFrame:
+    repeats, noise, asked = plan.request.repeats, plan.request.noise, target_of(plan)
+    factor = repeats.factor(noise)
+    if LAWS in owner.left_out and plan.strata is None and not plan.is_joint:
+        raise CalibrationError(
+            "the plan",
+            rule="one that was made from a table, for what other beliefs need",
+            got=f"one from a file, without {LAWS}",
+            hint="Calibrate the table again with the same request.",
+        )
+    if plan.strata is not None:
+        found = [
+            (name, leaning)
+            for name, choice in plan.choices.items()
+            for leaning in strata_leanings(choice, delta=plan.request.target.delta)
+        ]
+    elif plan.is_joint:
+        found = [(", ".join(plan.request.public), leaning) for leaning in joint_leanings(plan.choices, asked)]
+    else:
+        found = [
+            (name, leaning)
+            for name, choice in plan.choices.items()
+            for leaning in leanings(
+                choice,
+                asked.share(len(plan.choices)),
+                noise=noise,
+                pairs=plan.pairs,
+                rows=repeats.measured,
+                factor=factor,
+            )
+        ]
+    columns: dict[str, list[Any]] = {
+        "column": [name for name, _ in found],
+        "belief": [each.belief for _, each in found],
+        "covered": [each.covered for _, each in found],
+        "scale": [each.scale for _, each in found],
+        "loss": [each.loss for _, each in found],
+        "first": [str(each.pair[0]) for _, each in found],
+        "second": [str(each.pair[1]) for _, each in found],
+    }
+    return small_frame(columns, library=owner.library)

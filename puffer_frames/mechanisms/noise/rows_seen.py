@@ -1,0 +1,205 @@
+"""What a plan of noise is made from: counts of the rows, and nothing else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from puffer_frames.errors import CalibrationError, WideNoiseWarning, warn
+from puffer_frames.frames.cells import most_filled
+from puffer_frames.frames.summary import sort_key
+from puffer_frames.frames.table import CompleteRows
+from puffer_frames.mechanisms.request import Request, is_joint
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.apart import by_column
+from puffer_frames.priors.joint_counts import JointCounts
+from puffer_frames.priors.labelled_rows import labelled, of_levels
+from puffer_frames.priors.prior import Secret
+from puffer_frames.priors.summary import Summary
+from puffer_frames.scales.strata import Stratum
+
+MOST_ROWS = 2_000_000
+MOST_SECRETS = 100
+"""Of more different rows, or secrets, several columns have the bounded-column rule."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsSeen:
+    """Counts of the rows of a request."""
+
+    summaries: Mapping[str, Summary]
+    """How often each value of a public column occurs with each secret."""
+    joint: JointCounts | None = None
+    """How often each row of several columns does, where their scales are found together."""
+    finer: Callable[[str, float], Summary] | None = None
+    """Counts a column anew in cells of a width, where the rows are at hand."""
+
+    @classmethod
+    def of(cls, rows: CompleteRows, request: Request, /) -> RowsSeen:
+        """For a plan: whole rows are counted where their scales are found together, and there are not too many."""
+        if request.labels:
+            return cls._with_labels(rows, request, request.domain)
+        seen = cls.for_plan(rows, request, request.domain, joint=False)
+        own = len(request.secret)
+        if not is_joint(request):
+            return seen
+        if seen._are_few(own):
+            return replace(seen, joint=rows.joint_counts(request.domain))
+        if request.theorem != "auto":
+            raise _too_large()
+        warn(
+            WideNoiseWarning(
+                request.public,
+                rule="{columns} must be of "
+                f"at most {MOST_ROWS:,} different rows and {MOST_SECRETS} secrets to be counted as whole rows",
+                got="more, so that each column has noise for its whole range, which is far more",
+                hint="Round or bin the columns first, group rare secrets, or release fewer columns.",
+                reason="rows",
+            )
+        )
+        return seen
+
+    @classmethod
+    def for_plan(
+        cls, rows: CompleteRows, request: Request, domain: Mapping[str, Bounds], /, *, joint: bool
+    ) -> RowsSeen:
+        """As a plan has counted them, their values clipped to this domain."""
+        if request.labels:
+            return cls._with_labels(rows, request, domain)
+        return cls(
+            summaries=rows.summaries(domain),
+            joint=rows.joint_counts(domain) if joint else None,
+            finer=lambda name, width: rows.finer(name, width, domain.get(name)),
+        )
+
+    def in_widths(self, widths: Mapping[str, float], /) -> RowsSeen:
+        """With columns of wider cells counted anew in cells of these widths, where the rows are at hand.
+
+        Values are counted by themselves where there are few rows and secrets and the cells would be narrower.
+        """
+        if self.finer is None:
+            return self
+        rows = sum(self.rows_per_secret.values())
+        narrow = {name: width for name, width in widths.items() if width < 2 * self.summaries[name].radius}
+        few = rows <= most_filled(len(self.rows_per_secret))
+        narrow = dict.fromkeys(narrow, 0.0) if few else {n: w for n, w in narrow.items() if w}
+        found = {name: self.finer(name, width) for name, width in narrow.items()}
+        return replace(self, summaries={**self.summaries, **found})
+
+    @classmethod
+    def _with_labels(cls, rows: CompleteRows, request: Request, domain: Mapping[str, Bounds]) -> RowsSeen:
+        """Of rows that were counted per secret and label; numbers of levels are a column like the others."""
+        own, public = len(request.secret) + len(request.given_columns), request.public
+        numbers = [name for name in public if name not in request.labels]
+        if numbers:
+            found = cls(summaries=rows.summaries(domain), joint=rows.joint_counts(domain))
+            parts = list(found.by_stratum(own).values())
+            joint = labelled(found.joint, request.labels, own=own, columns=public)  # type: ignore[arg-type]
+            seen = replace(cls.merged(parts), joint=joint)
+        else:
+            first, *_ = request.labels
+            seen = cls(summaries={}, joint=of_levels(rows.level_counts(first), request.labels, own=own, columns=public))
+        if not seen._are_few(len(request.secret)):
+            raise _too_large()
+        return seen
+
+    @property
+    def rows_per_secret(self) -> dict[Secret, int]:
+        """Number of rows of each secret."""
+        if self.joint is not None:
+            return self.joint.rows_per_secret
+        return next(iter(self.summaries.values())).rows_per_secret
+
+    def rows_of_secrets(self, own: int, /, *, given: bool) -> dict[Secret, int]:
+        """The same where the secrets were counted with given columns after `own` of their own."""
+        found: dict[Secret, int] = {}
+        for key, rows in self.rows_per_secret.items():
+            secret = _own(cast(tuple[Any, ...], key), own) if given else key
+            found[secret] = found.get(secret, 0) + rows
+        return found
+
+    def protected(self, request: Request, /) -> RowsSeen:
+        """By what is protected: the joint value of the secret columns, or the values of each by itself."""
+        if not request.apart:
+            return self
+        groups, count = by_column(self.rows_per_secret, request.secret), self.finer
+
+        def finer(name: str, width: float) -> Summary:
+            assert count is not None
+            return count(name, width).grouped(groups)
+
+        return replace(
+            self,
+            summaries={name: summary.grouped(groups) for name, summary in self.summaries.items()},
+            joint=None if self.joint is None else self.joint.grouped(groups),
+            finer=None if count is None else finer,
+        )
+
+    def checksum(self) -> str:
+        """Equal for frames with the same rows in any order."""
+        single = "".join(summary.checksum() for summary in self.summaries.values())
+        return single if self.joint is None else single + self.joint.checksum()
+
+    def by_stratum(self, own: int, /) -> dict[Stratum, RowsSeen]:
+        """Those of each stratum: the secrets are counted with the given columns after `own` of their own."""
+        strata: dict[Stratum, dict[tuple[Any, ...], Secret]] = {}
+        for key in self._keys():
+            strata.setdefault(key[own:], {})[key] = _own(key, own)
+        return {z: self._only(strata[z]) for z in sorted(strata, key=sort_key)}
+
+    @classmethod
+    def merged(cls, parts: Sequence[RowsSeen], /) -> RowsSeen:
+        """All rows of some strata."""
+        joint = [part.joint for part in parts if part.joint is not None]
+        return cls(
+            summaries={name: Summary.merged([part.summaries[name] for part in parts]) for name in parts[0].summaries},
+            joint=JointCounts.merged(joint) if joint else None,
+        )
+
+    def _keys(self) -> list[tuple[Any, ...]]:
+        return cast(list[tuple[Any, ...]], list(self.rows_per_secret))
+
+    def _only(self, secrets: Mapping[Any, Secret]) -> RowsSeen:
+        """Of some secrets, under other names."""
+        joint = self.joint
+        return RowsSeen(
+            summaries={
+                name: replace(summary, counts={own: summary.counts[key] for key, own in secrets.items()})
+                for name, summary in self.summaries.items()
+            },
+            joint=None
+            if joint is None
+            else replace(joint, counts={own: joint.counts[key] for key, own in secrets.items()}),
+        )
+
+    def _are_few(self, own: int) -> bool:
+        """Whether the secrets are few, and the different rows fit into memory, whatever they are."""
+        if len({key[:own] if isinstance(key, tuple) else key for key in self.rows_per_secret}) > MOST_SECRETS:
+            return False
+        rows = sum(self.rows_per_secret.values())
+        if rows <= MOST_ROWS:
+            return True
+        if any(summary.radius for summary in self.summaries.values()):  # of which the different values are not known
+            return False
+        different = math.prod(
+            np.unique(np.concatenate([values for values, _ in summary.counts.values()])).size
+            for summary in self.summaries.values()
+        )
+        return different * len(self.rows_per_secret) <= MOST_ROWS
+
+
+def _too_large() -> CalibrationError:
+    return CalibrationError(
+        "the table",
+        rule=f"of at most {MOST_ROWS:,} different rows and {MOST_SECRETS} secrets for whole rows",
+        got="a larger one",
+        hint="Round or bin the columns first, or release fewer of them.",
+    )
+
+
+def _own(key: tuple[Any, ...], own: int) -> Secret:
+    return key[0] if own == 1 else key[:own]

@@ -1,0 +1,187 @@
+"""The scales of a release that conditions on columns: one choice per stratum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.summary import check_few_levels
+from puffer_frames.mechanisms.noise.column_choices import choices_of
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.request import Request
+from puffer_frames.papers.catalogue import BOUNDED
+from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.choice import Choice, require_noise
+from puffer_frames.scales.drift import protected_here
+from puffer_frames.scales.strata import StrataChoices, Stratum, largest
+
+MOST_STRATA = 2_000
+
+
+def choose_in_strata(
+    request: Request, seen: RowsSeen, /, *, pairs: Pairs, named: Sequence[Secret]
+) -> tuple[dict[str, Choice], StrataChoices]:
+    """A scale per stratum and column, from rows that were counted per secret and stratum; first what holds of all.
+
+    Raises
+    ------
+    ArgumentError
+        For more strata than 2,000, or levels of a given column than 256.
+    CalibrationError
+        As for a column alone.
+    """
+    assert request.given is not None
+    _check_few(seen, request)
+    parts = seen.by_stratum(len(request.secret))
+    listed_counts = {z: sum(part.rows_per_secret.values()) for z, part in parts.items()}
+    rows = RowsSeen.merged(list(parts.values())).protected(request)
+    parts = {z: part.protected(request) for z, part in parts.items()}
+    one_scale, minimum = request.given.scale == "one", request.given.minimum
+    bounded = _bounded(request, rows, pairs=pairs, named=named)
+    open_to_zero = _for_parts(request, rows)
+    found: dict[Stratum, Mapping[str, Choice]] = {}
+    kinds = {
+        z: kind_of_stratum(part.rows_per_secret, rows.rows_per_secret, pairs=pairs, minimum=0 if one_scale else minimum)
+        for z, part in parts.items()
+    }
+    small, unbound, lacking = (
+        tuple(z for z in parts if getattr(kinds[z], name)) for name in ("small", "unbound", "lacks")
+    )
+    near: Mapping[str, Choice] | None = None
+    for z, part in sorted(parts.items(), key=lambda item: -listed_counts[item[0]]):
+        if z in small:
+            found[z] = bounded
+        elif z not in unbound:
+            listed, named_here = kinds[z].pairs, list(kinds[z].secrets)
+            found[z] = choices_of(open_to_zero, part, pairs=listed, named=named_here, near=near)
+            if near is None and all(choice.scale for choice in found[z].values()):
+                near = found[z]
+    exact = {z: choices for z, choices in found.items() if z not in small}
+    common = bounded
+    if exact:
+        common = {name: largest(choices[name] for choices in exact.values()) for name in request.public}
+    if not max(choice.scale for choice in common.values()):
+        require_noise(
+            0.0, list(common[request.public[0]].verified), request.target, allow_zero_noise=request.allow_zero_noise
+        )
+    for z in parts:
+        own = common if one_scale or z in unbound else found[z]
+        found[z] = {name: choice if choice.scale else common[name] for name, choice in own.items()}
+    strata = StrataChoices(
+        given=request.given_columns,
+        one_scale=one_scale,
+        minimum=minimum,
+        choices={z: found[z] for z in parts},
+        small=small,
+        unbound=unbound,
+        lacking=len(lacking),
+        rows=listed_counts,
+        alone=_loss_of_strata(parts, rows, pairs=pairs, named=named),
+    )
+    return _of_all(request, strata, common, bounded), strata
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StratumKind:
+    """What the secrets of a stratum allow."""
+
+    secrets: Sequence[Secret]
+    """The protected ones that occur."""
+    pairs: Pairs
+    """The protected pairs of these."""
+    lacks: bool
+    """Whether a protected secret does not occur."""
+    unbound: bool
+    """Whether no two protected secrets occur."""
+    small: bool
+    """Whether two do, and one of them in fewer rows than the least number."""
+
+
+def kind_of_stratum(
+    rows: Mapping[Secret, int], known: Mapping[Secret, int], /, *, pairs: Pairs, minimum: int
+) -> StratumKind:
+    """The kind of a stratum with so many rows of each secret, of a table with these secrets."""
+    present, listed, absent = protected_here(list(rows), known=known, pairs=pairs)
+    unbound = len(present) < 2 or not listed
+    small = not unbound and min(rows[secret] for secret in present) < minimum
+    return StratumKind(secrets=present, pairs=listed, lacks=bool(absent), unbound=unbound, small=small)
+
+
+def _for_parts(request: Request, rows: RowsSeen) -> Request:
+    """The request of one stratum. A belief that clips values does so to the range of the table, not of the stratum."""
+    found = replace(request, allow_zero_noise=True)
+    if all(isinstance(belief, str) for belief in request.beliefs):
+        return found
+    ranges = {name: summary.extent for name, summary in rows.summaries.items()}
+    return replace(found, domain=ranges | dict(request.domain))
+
+
+def _check_few(seen: RowsSeen, request: Request) -> None:
+    own = len(request.secret)
+    strata = {key[own:] for key in seen.rows_per_secret if isinstance(key, tuple)}
+    for k, name in enumerate(request.given_columns):
+        check_few_levels(len({z[k] for z in strata}), name=name, role="given")
+    if len(strata) > MOST_STRATA:
+        raise ArgumentError(
+            "given",
+            rule=f"columns with at most {MOST_STRATA:,} different rows",
+            got="more",
+            hint="Merge rare values before the release, or name fewer columns.",
+        )
+
+
+def _bounded(request: Request, rows: RowsSeen, *, pairs: Pairs, named: Sequence[Secret]) -> dict[str, Choice]:
+    """Noise for the whole range of each column, which holds in every stratum."""
+    asked = replace(
+        request,
+        theorem=BOUNDED.name,
+        calibration="theorem",
+        components=None,
+        allow_zero_noise=True,
+        beliefs=("fitted", "empirical"),
+        mechanism="noise",
+    )
+    counted = rows if request.labels else replace(rows, joint=None)
+    return choices_of(asked, counted, pairs=pairs, named=list(named))
+
+
+def _of_all(
+    request: Request, strata: StrataChoices, common: Mapping[str, Choice], bounded: Mapping[str, Choice]
+) -> dict[str, Choice]:
+    """The largest scale of each column, and the largest losses in any stratum.
+
+    A coupling within strata says nothing of releases that condition on other columns: only noise for ranges adds up.
+    """
+    found = {}
+    for_ranges = request.theorem == BOUNDED.name and (len(request.public) > 1 or request.calibration == "theorem")
+    for name, choice in common.items():
+        scale = max(choices[name].scale for choices in strata.choices.values())
+        extent = bounded[name].bounds
+        adds_up = choice.adds_up and for_ranges
+        priors = bounded[name].empirical
+        found[name] = replace(
+            choice, scale=scale, bounds=extent, adds_up=adds_up, priors=priors, empirical=priors, wider={}
+        )
+    return found
+
+
+def _loss_of_strata(
+    parts: Mapping[Stratum, RowsSeen], rows: RowsSeen, *, pairs: Pairs, named: Sequence[Secret]
+) -> float:
+    """What the strata tell by themselves: infinite where one lacks a protected secret."""
+    totals = rows.rows_per_secret
+    worst = 0.0
+    for part in parts.values():
+        counts = part.rows_per_secret
+        shares = {secret: counts.get(secret, 0) / totals[secret] for secret in named}
+        if pairs == "all":
+            compared = [(max(shares.values()), min(shares.values()))]
+        else:
+            compared = [(max(shares[a], shares[b]), min(shares[a], shares[b])) for a, b in pairs]
+        for most, least in compared:
+            if most:
+                worst = max(worst, math.log(most / least) if least else math.inf)
+    return worst

@@ -1,0 +1,295 @@
+"""Checked requests: what the arguments of a verb ask for, before a row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.columns import Name, as_names, as_row_id
+from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.table import is_frame
+from puffer_frames.loss.engine import COMPOSED
+from puffer_frames.mechanisms.arguments import CalibrateArguments, LayoutArguments, Options
+from puffer_frames.mechanisms.checks import (
+    check_guarantee,
+    check_mechanism,
+    check_merge,
+    check_publish,
+    check_secrets,
+    check_unit,
+    read_given,
+    split_domain,
+)
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
+from puffer_frames.numbers.arguments import check_count, check_flag
+from puffer_frames.numbers.target import Target
+from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR, check_theorem
+from puffer_frames.priors.apart import by_column
+from puffer_frames.priors.level_counts import Level
+from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.beliefs import check_components, read_beliefs
+from puffer_frames.scales.choice import check_calibration
+from puffer_frames.scales.joint.columns import check_weights
+from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS
+from puffer_frames.scales.learned import Bootstrap, Contamination
+from puffer_frames.scales.remap import check_noise
+from puffer_frames.scales.repeats import MOST_REPEATS, Repeats, Unit
+from puffer_frames.scales.strata import Strata, Stratum
+
+_IN_STRATA = (Contamination, Bootstrap)
+"""Beliefs that hold in each stratum by itself; the confidences of populations would add up."""
+
+
+def check_given(request: Request, /) -> None:
+    """Raise ArgumentError for what there is not beside given columns."""
+    if request.given is None:
+        return
+    if request.mechanism == "remap":
+        raise ArgumentError(
+            "given", rule="left out beside this mechanism", got="columns", hint='Write mechanism="noise".'
+        )
+    known = ("fitted", "empirical")
+    entries = request.beliefs
+    if any(one not in known if isinstance(one, str) else not isinstance(one, _IN_STRATA) for one in entries):
+        raise ArgumentError(
+            "beliefs",
+            rule='"fitted", "empirical", Contamination() or Bootstrap() beside given columns',
+            got="others",
+            hint="Leave it out, or say Contamination(share=1.0): that is every law on the domain.",
+        )
+
+
+def check_repeats(request: Request, /) -> None:
+    """Raise ArgumentError for what there is not for several rows or releases."""
+    if request.unit is None and request.repeats.releases == 1:
+        return
+    if request.unit is None:
+        return
+    if request.unit.over == "sample" and request.repeats.releases > 1:
+        raise ArgumentError(
+            "releases",
+            rule='1 for Unit(..., over="sample"): the rows of a unit that are used depend on their places, and several '
+            "releases may use different ones",
+            got=f"{request.repeats.releases:,}",
+            hint='Draw the rows of each unit once, keep that table, and release it with over="raise".',
+        )
+    if request.given is not None or request.unit.column in (*request.secret, *request.public):
+        raise ArgumentError(
+            "unit",
+            rule="another column than the secret and the public ones, and without given columns",
+            got=repr(request.unit.column),
+            hint="Name the column that says whose row it is.",
+        )
+    if request.unit.rows == "repeated" and request.nulls != "raise":
+        raise ArgumentError(
+            "nulls",
+            rule='"raise" for Unit(..., rows="repeated"): rows that are left out would change the sizes of units',
+            got=repr(request.nulls),
+            hint="Leave out such rows, or whole units, before the release.",
+        )
+    if request.unit.rows == "any" and request.theorem not in ("auto", BOUNDED.name):
+        raise ArgumentError(
+            "theorem",
+            rule='"auto" or "bounded" where nothing is assumed of the rows of a unit',
+            got=repr(request.theorem),
+            hint="Leave it out.",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsRequest:
+    """How released rows are to look."""
+
+    roles: Roles
+    layout: Layout
+    bounds: Mapping[str, Bounds]
+    """To clip the released values to, per column."""
+    to_integers: bool
+    publish: tuple[str, ...]
+    """What of the plan is to be in the certificate."""
+    seeded: bool = False
+    """Whether the noise can be drawn again by somebody else."""
+    refine_key: str | Path | None = None
+    """A key file that the order of the rows is noted in, for a refinement."""
+
+    @classmethod
+    def of(
+        cls, arguments: LayoutArguments, labels: Sequence[Name], request: Request, /, *, seeded: bool
+    ) -> RowsRequest:
+        """Raises ColumnNotFoundError, ArgumentError, ArgumentTypeError."""
+        kept, numbered = as_names(arguments.keep, labels, role="keep"), as_row_id(arguments.row_id, labels)
+        check_flag(arguments.shuffle, "shuffle")
+        return cls(
+            roles=Roles.of(
+                secret=request.secret,
+                public=request.public,
+                given=request.given_columns,
+                keep=kept,
+                row_id=numbered,
+            ),
+            layout=Layout(index=arguments.index, shuffle=arguments.shuffle),
+            bounds=check_bounds(arguments.clip, role="clip", columns=request.public, finite=False),
+            to_integers=check_flag(arguments.round, "round"),
+            publish=check_publish(arguments.publish),
+            seeded=seeded,
+            refine_key=arguments.refine_key,
+        )
+
+    @property
+    def done(self) -> str:
+        """What is done after the noise, in words."""
+        return in_words(self.bounds, to_integers=self.to_integers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What `calibrate` is asked for, apart from the frame."""
+
+    secret: tuple[str, ...]
+    """Names of the secret columns."""
+    apart: bool
+    """Whether each of several secret columns is protected by itself, not their joint value."""
+    public: tuple[str, ...]
+    """Names of the columns to release."""
+    given: Strata | None
+    """On what the guarantee conditions."""
+    given_columns: tuple[str, ...]
+    """Names of its columns."""
+    merged: tuple[Stratum, ...]
+    """Small strata that have one label in the released columns; known when the table was looked at."""
+    unit: Unit | None
+    """Whose several rows are protected together."""
+    labels: tuple[str, ...]
+    """Public columns of labels, where several columns are released together; known when the table was looked at."""
+    repeats: Repeats
+    """How many rows and releases the guarantee is for; the rows of a unit are counted later."""
+    target: Target
+    noise: Noise
+    mechanism: str | Options
+    """A word for a mechanism, or the options of one."""
+    pairs: str | Iterable[Sequence[Secret]]
+    """"all", or pairs of secrets, checked against the secrets of the table."""
+    theorem: str
+    """Name of the theorem, or "auto"."""
+    calibration: str
+    """"exact" or "theorem"."""
+    beliefs: Sequence[Any]
+    """The adversaries, as `read_beliefs` gives them; frames among them are read with the rows."""
+    components: int | None
+    """Number of components of a mixture; None for BIC."""
+    nulls: str
+    """"raise", or "drop" for rows with a missing value."""
+    domain: Mapping[str, Bounds]
+    """Public bounds per column, to which values are clipped before the noise."""
+    declared: Mapping[str, tuple[Level, ...]]
+    """All levels that a column may have, where they were declared."""
+    merge_rare: int | None
+    """Levels of fewer rows are merged into one."""
+    weights: Mapping[str, float]
+    """What a unit of the scale of a column costs, where several scales are found together."""
+    allow_zero_noise: bool
+    """Whether a release without noise is allowed."""
+
+    @classmethod
+    def of(cls, arguments: CalibrateArguments, labels: Sequence[Name], /) -> Request:
+        """Check what can be checked before a row is read.
+
+        Raises
+        ------
+        ColumnNotFoundError, ArgumentError, ArgumentTypeError
+            For an argument out of range.
+        """
+        secret = as_names(arguments.secret, labels, role="secret")
+        public = as_names(arguments.public, labels, role="public")
+        target, noise = check_guarantee(arguments, nulls=("raise", "drop", "level"))
+        theorem, mechanism = check_theorem(arguments.theorem, noise=noise), check_mechanism(arguments.mechanism)
+        bounds, declared = split_domain(arguments.domain, columns=public)
+        if mechanism == "remap":
+            check_noise(noise)
+        given, given_columns = read_given(arguments.given, labels)
+        found = cls(
+            secret=secret,
+            apart=check_secrets(arguments.secrets, arguments.pairs) and len(secret) > 1,
+            public=public,
+            given=given,
+            given_columns=given_columns,
+            merged=(),
+            unit=check_unit(arguments.unit, labels),
+            labels=(),
+            repeats=Repeats(releases=check_count(arguments.releases, "releases", at_least=1, at_most=MOST_REPEATS)),
+            target=target,
+            noise=noise,
+            mechanism=mechanism,
+            pairs=arguments.pairs,
+            theorem=theorem,
+            calibration=check_calibration(arguments.calibration),
+            beliefs=read_beliefs(arguments.beliefs, is_frame=is_frame),
+            components=check_components(arguments.components, theorem=theorem),
+            nulls=arguments.nulls,
+            domain=check_bounds(bounds, role="domain", columns=public, finite=True),
+            declared=declared,
+            merge_rare=check_merge(arguments.merge_rare),
+            weights=check_weights(arguments.weights, columns=public),
+            allow_zero_noise=check_flag(arguments.allow_zero_noise, "allow_zero_noise"),
+        )
+        check_given(found)
+        check_repeats(found)
+        return found
+
+    def for_units(self, rows: int, /) -> Request:
+        """For units of at most so many rows."""
+        assert self.unit is not None
+        repeats = replace(self.repeats, rows=rows, assumed=self.unit.rows)
+        repeats = replace(repeats, composed=can_compose(self, repeats))
+        if self.unit.rows != "any":
+            return replace(self, repeats=repeats)
+        return replace(self, repeats=repeats, theorem=BOUNDED.name, calibration="theorem")
+
+    def for_rows(self, *, joint: bool) -> Request:
+        """Where whole rows could not be counted, those of a unit have shares of epsilon and delta."""
+        if joint or len(self.public) == 1 or not self.repeats.composed:
+            return self
+        return replace(self, repeats=replace(self.repeats, composed=False))
+
+    def roles(self) -> Roles:
+        """What is counted for a plan."""
+        return self.counting(Roles.of(secret=self.secret, public=self.public, given=self.given_columns))
+
+    def counting(self, roles: Roles, /) -> Roles:
+        """The roles of columns where rows are counted by labels too, and rows beyond those of a unit are left out."""
+        if self.unit is not None and self.unit.over == "sample":
+            assert self.unit.most is not None
+            roles = replace(roles, capped=(self.unit.column, self.unit.most))
+        return roles.counting(self.labels) if self.labels else roles
+
+
+def protected_rows(rows: Mapping[Secret, int], request: Request, /, *, named: Collection[Secret]) -> dict[Secret, int]:
+    """Rows of each of the named secrets, or of each column and value of it, from rows of each secret."""
+    if request.apart:
+        groups = by_column(rows, request.secret)
+        rows = {own: sum(rows.get(secret, 0) for secret in of) for own, of in groups.items()}
+    return {secret: count for secret, count in rows.items() if secret in set(named)}
+
+
+def is_joint(request: Request, /) -> bool:
+    """Whether the scales of the columns are found together, for whole rows: several columns with Laplace noise."""
+    if len(request.public) == 1 or request.noise != PUBLISHED_FOR:
+        return False
+    return request.theorem == KANTOROVICH.name or (request.theorem == "auto" and request.calibration == "exact")
+
+
+def is_coupled(request: Request, /) -> bool:
+    """Whether such scales rest on a coupling: of more columns than the joint loss is computed for, or where asked."""
+    return request.theorem == KANTOROVICH.name or len(request.public) > MOST_COLUMNS
+
+
+def can_compose(request: Request, repeats: Repeats, /) -> bool:
+    """Whether the loss of all rows of a unit may be computed together: there is a delta, and they are independent."""
+    known = len(request.public) == 1 or (is_joint(request) and not is_coupled(request))
+    several = repeats.assumed == "independent" and repeats.rows > 1
+    asked = request.target.delta > 0 and request.calibration == "exact" and isinstance(request.noise, COMPOSED)
+    return known and several and asked

@@ -1,0 +1,292 @@
+"""What a mechanism is: a folder, or a file, that defines one `Mechanism` and what it fits, and a line in the registry.
+
+The verbs are written once over these two classes. A mechanism says here what it takes, what it must count, what it
+found, how it draws, and what is true of its releases; it never sees a frame.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.errors import ArgumentError, PufferWarning
+from puffer_frames.frames.coded import Change
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.table import CompleteRows, Table
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.batch_report import Finding
+from puffer_frames.mechanisms.figures import PlanFigures
+from puffer_frames.mechanisms.request import Request, RowsRequest
+from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs
+from puffer_frames.noise.family import Noise
+from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.numbers.presentation import Rows
+from puffer_frames.numbers.target import Target
+from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.scales.drift import Batch
+from puffer_frames.scales.strata import Stratum
+
+
+class Counts(Protocol):
+    """What the rows of a table say to a mechanism."""
+
+    def checksum(self) -> str:
+        """Equal for frames with the same rows in any order."""
+
+
+S = TypeVar("S", bound=Counts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading(Generic[S]):
+    """A table as a mechanism has read it."""
+
+    request: Request
+    """With what is known when the table was looked at."""
+    frame: NativeFrame
+    """The whole table, as it is released."""
+    table: Table
+    rows: CompleteRows
+    seen: S
+    """Counts of the rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """One release, as far as its certificate depends on it."""
+
+    asked: RowsRequest
+    columns: Sequence[str]
+    """Names of the columns of the frame."""
+    rows: int
+    """How many rows are released."""
+    secrets: tuple[Secret, ...]
+    """The values of the secret that are protected here."""
+    kept: tuple[str, ...]
+    """Names of the kept columns, and of the kept levels of an index."""
+    warnings: Sequence[PufferWarning]
+    """What was seen of the order of the rows and of kept columns."""
+    rows_per_secret: Mapping[Secret, int]
+    """Rows of each secret that are released."""
+    batch: Batch | None = None
+    """What was measured on other rows than those that the plan was made from."""
+    unproved: Sequence[str] = ()
+    """Beliefs whose laws a plan from a file lacks."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """Errors of noise with the same guarantee for the observed laws alone."""
+
+    noise: float
+    """Mean absolute noise."""
+    remap: float
+    """Mean absolute error after the posterior median."""
+
+
+class Owner(Protocol):
+    """The plan that something fitted is part of."""
+
+    @property
+    def fitted(self) -> Any:
+        """What the mechanism found."""
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        """What the columns held."""
+
+    @property
+    def library(self) -> str:
+        """Library of the frame that the plan was made from."""
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What a plan from a file lacks."""
+
+
+class Fitted(SecretsOfPairs, ABC, Generic[S]):
+    """What a mechanism found for a request and the counts of a table. It holds exact statistics of every secret."""
+
+    __slots__ = ()
+
+    tag: ClassVar[str] = "Calibration"
+    """What its plans are called in a file."""
+
+    @property
+    def target(self) -> Target:
+        """What other rows of the plan must meet."""
+        return self.request.target
+
+    @property
+    def family(self) -> Noise | None:
+        """The family of the noise; None where none is added."""
+        return None
+
+    @property
+    def scales(self) -> Mapping[str, float]:
+        """Scale of the noise per released column of numbers, in its units."""
+        return {}
+
+    @property
+    def strata_scales(self) -> Mapping[Stratum, Mapping[str, float]]:
+        """The same per stratum, where the guarantee conditions on columns."""
+        return {}
+
+    @property
+    def channels(self) -> Mapping[str, Any]:
+        """The channel per released column that has one."""
+        return {}
+
+    @property
+    def remaps(self) -> Mapping[str, Any]:
+        """What noisy values are replaced by, per column; empty where they are not."""
+        return {}
+
+    @property
+    @abstractmethod
+    def observed_losses(self) -> Mapping[str, Verification]:
+        """The loss under the observed frequencies, per released column."""
+
+    @property
+    @abstractmethod
+    def expected_error(self) -> Mapping[str, float]:
+        """Mean error per released column: in its units, or as the share of changed labels."""
+
+    @abstractmethod
+    def warn(self) -> None:
+        """Warn of what makes a release of little use."""
+
+    # what is shown
+
+    @abstractmethod
+    def text(self, compared: Compared | None, /) -> Rows:
+        """Labels and texts, in order; `compared` is what another mechanism would cost, where that is known."""
+
+    @abstractmethod
+    def figures(self) -> PlanFigures:
+        """What the report of a plan shows as pictures."""
+
+    def pictures(self, plan: Owner, /) -> list[str]:
+        """Small ones, for notebooks."""
+        return []
+
+    # rows: those of the plan, or others
+
+    @abstractmethod
+    def complete(self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: Layout | None) -> Any:
+        """The rows of a table that may be those of the plan; raises as `puffer_frames.Plan.release`."""
+
+    @abstractmethod
+    def see(self, rows: CompleteRows, /) -> S:
+        """Count rows as those of the plan were."""
+
+    def rows_of(self, seen: S, /) -> dict[Secret, int]:
+        """Rows of each secret among them."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def measure(self, seen: S, /) -> Batch:
+        """The loss under the frequencies of other rows; raises CalibrationError for a secret that is not known."""
+
+    @abstractmethod
+    def findings(self, seen: S, rows: CompleteRows, /) -> list[Finding]:
+        """What there is to say of other rows."""
+
+    def check_own(self, seen: S, /, *, own_rows: bool, left_out: Sequence[str]) -> tuple[str, ...]:
+        """For a plan from a file: the beliefs that were not proved again, neither by the file nor by these rows.
+
+        Raises
+        ------
+        PlanFileError
+            Where these are the rows of the plan, and it says something else than they do.
+        """
+        return ()
+
+    # a release
+
+    def check_asked(self, asked: RowsRequest, /) -> None:
+        """Raise ArgumentError for what this mechanism cannot do to released rows."""
+
+    @abstractmethod
+    def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> Mapping[str, Change]:
+        """What is done to the values of each public column."""
+
+    @abstractmethod
+    def certificate(self, release: Release, /) -> Certificate:
+        """What is guaranteed of a release, its values not known yet."""
+
+    def originals(self, rows: CompleteRows, /) -> Mapping[str, FloatArray] | None:
+        """The values before the noise of a release that can be refined later; None of one that cannot."""
+        return None
+
+    # a file
+
+    @abstractmethod
+    def lean(self) -> tuple[Self, tuple[str, ...]]:
+        """Without what a file does not hold, and that in words."""
+
+    @abstractmethod
+    def checked(self) -> Self:
+        """From a file: with what follows from its parts, which agree; raises PufferError."""
+
+    # what else a plan can say
+
+    def curve(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
+        """Scale and error against epsilon."""
+        raise self._has_no("curve")
+
+    def profile(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
+        """Delta against epsilon."""
+        raise self._has_no("privacy_profile")
+
+    def robustness(self, plan: Owner, /) -> NativeFrame:
+        """What each belief would need."""
+        raise self._has_no("robustness")
+
+    def loss_given(self, plan: Owner, frame: NativeFrame, columns: str | Sequence[str], /) -> NativeFrame:
+        """The loss to a reader who sees further columns."""
+        raise self._has_no("loss_given")
+
+    def _has_no(self, what: str) -> ArgumentError:
+        return ArgumentError(
+            f"the plan whose {what}() is called",
+            rule="one of noise",
+            got="one of another mechanism",
+            hint='Calibrate with mechanism="noise" to compare, or print the plan: it says what this mechanism has.',
+        )
+
+
+class Mechanism(ABC, Generic[S]):
+    """A way to make columns private."""
+
+    name: ClassVar[str]
+    words: ClassVar[tuple[str, ...]]
+    """What `mechanism=` may say for it."""
+    records: ClassVar[Mapping[str, type]] = {}
+    """The dataclasses of its own that a plan file may hold, by their names there."""
+
+    @abstractmethod
+    def takes(self, request: Request, table: Table, /) -> Request | None:
+        """The request as this mechanism has it; None where another mechanism was asked for, or is the default.
+
+        Raises
+        ------
+        ArgumentError
+            For what does not go together.
+        """
+
+    @abstractmethod
+    def read(self, request: Request, frame: NativeFrame, table: Table, asked: RowsRequest | None, /) -> Reading[S]:
+        """Look at the rows; `asked` says how they are to be released, and is None for a plan."""
+
+    @abstractmethod
+    def fit(self, request: Request, seen: S, /) -> Fitted[S]:
+        """Find what has the guarantee; raises ArgumentError, ArgumentTypeError, PriorError, CalibrationError."""
+
+    def compared(self, fitted: Any, seen: S, /) -> Compared | None:
+        """What another mechanism with the guarantee would cost; None where nothing is compared."""
+        return None

@@ -1,1 +1,0 @@
-"""Another table under a plan: what a check of a batch finds."""

@@ -1,1 +1,0 @@
-"""From a request to a plan, and what a plan offers."""
