@@ -55,8 +55,8 @@ def watch():
         (source.Fingerprint, "update", "fingerprint of the release"),
     ):
         setattr(owner, name, timed(step, getattr(owner, name)))
-    native = source.series_move
-    source.series_move = lambda change: timed("noise", native(change))
+    native = source.Draws.prepared
+    source.Draws.prepared = lambda draws: timed("noise", native(draws))
 
 
 def write(path, rows):

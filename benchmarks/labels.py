@@ -41,7 +41,7 @@ def make_channel(levels):
     weights = np.full((n, n), int((1 - STAYS) * 2**62) // n, dtype=np.int64)
     weights[np.arange(n), np.arange(n)] += 2**62 - weights.sum(axis=1)
     codes = {level: k for k, level in enumerate(levels)}
-    return LabelChannel(column="text", key=ReleaseKey.of(1), codes=codes, outputs=levels, table=ChannelTable(weights))
+    return LabelChannel.of("text", key=ReleaseKey.of(1), codes=codes, outputs=levels, table=ChannelTable(weights))
 
 
 def reference(frame):
@@ -56,7 +56,7 @@ def ours(frame, spent):
     opened = time.perf_counter()
     counts = rows.level_counts("text")
     counted = time.perf_counter()
-    released = rows.release({"text": make_channel(counts.levels)}).frame
+    released = rows.release([make_channel(counts.levels)]).frame
     if isinstance(released, pl.LazyFrame):
         released.collect(engine="streaming")
     spent["open"].append(opened - start)

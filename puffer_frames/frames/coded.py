@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from puffer_frames.errors import ArgumentTypeError, CalibrationError
+from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames.columns import rows_text
 from puffer_frames.frames.hints import are_written_numbers, from_text
 from puffer_frames.frames.summary import check_few_levels, levels_of, sorted_levels
-from puffer_frames.noise.channel import Codes, LabelChannel, NumberChannel
-from puffer_frames.noise.mechanism import Mechanism
-from puffer_frames.noise.stratified import StratifiedMechanism
-from puffer_frames.noise.stream import Numbers, Rows
+from puffer_frames.noise.draw import Codes, Levels, other_levels
+from puffer_frames.noise.joint_levels import Integers, looked_up, places_of
 from puffer_frames.priors.level_counts import Level
-from puffer_frames.priors.prior import IndexArray
 
-Change: TypeAlias = Mechanism | StratifiedMechanism | NumberChannel | LabelChannel
-"""What a release does to one public column."""
-SeriesMove: TypeAlias = Callable[[pl.Series, Rows | None, IndexArray | None], pl.Series]
-"""From entries, the numbers of their rows, and where there are any those of their strata, to released ones."""
 _FIRST = 1 << 16
 """Rows that mostly hold all levels."""
 _MOST_SEEN = 1 << 10
@@ -58,53 +50,36 @@ class Coded:
         used = np.flatnonzero(np.bincount(places, minlength=len(found))).tolist()
         levels = sorted_levels(found[k] for k in used)
         check_few_levels(len(levels), name=name)
-        numbers = {_typed(level): k for k, level in enumerate(levels)}
-        table = np.zeros(len(found), dtype=np.uint16)
-        table[used] = [numbers[_typed(found[k])] for k in used]
-        return cls(codes=table[places], levels=levels)
+        return cls(codes=places_of(found, levels)[places], levels=levels)
 
-    def moved(self, channel: LabelChannel, rows: Numbers | None, strata: IndexArray | None, /) -> Codes:
-        """Numbers of the outputs; raises CalibrationError for levels that the channel does not know."""
-        inputs = {_typed(level): code for level, code in channel.codes.items()}
-        table = np.array([inputs.get(_typed(level), -1) for level in self.levels], dtype=np.int64)
-        if (table < 0).any():
-            counts = np.bincount(self.codes, minlength=len(self.levels))
-            raise other_levels(channel.column, rows_text(int(counts[table < 0].sum())))
-        return channel.prepared()(table.astype(np.uint16)[self.codes], rows, strata)
+    def among(self, levels: Levels, /, *, name: str) -> Codes:
+        """Place of each row's level in another list; raises CalibrationError for levels that are not in it."""
+        return translated(self.codes, self.levels, levels, name=name)
 
 
-def series_move(change: Change, /) -> SeriesMove:
-    """What is done to a part of the rows at a time; the key is made ready once."""
-    if isinstance(change, LabelChannel):
-        return _label_move(change)
-    if isinstance(change, StratifiedMechanism):
-        return _stratified_move(change)
-    move = change.prepared()
-    return lambda entries, rows, _: pl.Series(move(entries.cast(pl.Float64).to_numpy(), rows))
+def translated(numbers: Integers, found: Sequence[Level], levels: Levels, /, *, name: str) -> Codes:
+    """Place of each row's level in a list, from its number in the list of those found.
+
+    Raises
+    ------
+    CalibrationError
+        For levels that are not in the list.
+    """
+    places = places_of(found, levels)
+    if (places == len(levels)).any():
+        counts = np.bincount(numbers, minlength=len(found))
+        if unknown := int(counts[places == len(levels)].sum()):
+            raise other_levels(name, rows_text(unknown))
+    return looked_up(places, numbers)
 
 
-def _stratified_move(change: StratifiedMechanism) -> SeriesMove:
-    draw = change.prepared()
-
-    def move(entries: pl.Series, rows: Rows | None, strata: IndexArray | None) -> pl.Series:
-        assert strata is not None
-        return pl.Series(draw(entries.cast(pl.Float64).to_numpy(), rows, strata))
-
-    return move
-
-
-def _label_move(channel: LabelChannel) -> SeriesMove:
-    draw = channel.prepared()
-
-    def move(entries: pl.Series, rows: Rows | None, strata: IndexArray | None) -> pl.Series:
-        known = known_levels(channel, nw_dtype(entries.dtype))
-        places = places_in(known, entries)
-        if unknown := _unknown(places, known):
-            raise other_levels(channel.column, f"at least {rows_text(unknown)}")
-        inputs = np.array([channel.codes[level] for level in known], dtype=np.uint16)
-        return as_series(draw(inputs[places], rows, strata if channel.strata else None), channel, entries.dtype)
-
-    return move
+def codes_in(levels: Levels, entries: pl.Series, /, *, name: str) -> Codes:
+    """Place of each entry in a list of different levels; raises CalibrationError for an entry that is not in it."""
+    known = known_levels(levels, nw_dtype(entries.dtype))
+    codes = places_in(known, entries)
+    if unknown := _unknown(codes, known):
+        raise other_levels(name, f"at least {rows_text(unknown)}")
+    return codes if len(known) == len(levels) else places_of(known, levels)[codes]
 
 
 def places_in(levels: Sequence[Level], entries: pl.Series, /) -> Codes:
@@ -148,38 +123,23 @@ def _unknown(places: Codes, levels: Sequence[Level]) -> int:
     return int(np.count_nonzero(places == len(levels)))
 
 
-def _typed(level: Level) -> tuple[type, Level]:
-    """1 and True are two levels."""
-    return type(level), level
+def known_levels(levels: Levels, dtype: nw.dtypes.DType, /) -> Sequence[Level]:
+    """Those that a column of this dtype may have."""
+    return levels if fits(dtype, levels) else [level for level in levels if fits(dtype, [level])]
 
 
-def known_levels(channel: LabelChannel, dtype: nw.dtypes.DType, /) -> list[Level]:
-    """The levels of the inputs that a column of this dtype may have."""
-    return [level for level in channel.codes if fits(dtype, [level])]
-
-
-def other_levels(name: str, got: str, /) -> CalibrationError:
-    """The error of so many rows with levels that the channel does not know."""
-    return CalibrationError(
-        f"the column {name!r}",
-        rule="one of the levels that were counted",
-        got=f"{got} with another one",
-        hint="Calibrate with these rows, or replace the other levels first.",
-    )
-
-
-def as_series(codes: Codes, channel: LabelChannel, dtype: pl.DataType, /) -> pl.Series:
-    """Numbers of outputs as a column like one of this dtype."""
-    outputs = pl.Series("released", channel.outputs, dtype=released_dtype(dtype, channel))
+def as_series(codes: Codes, levels: Levels, dtype: pl.DataType, /, *, name: str) -> pl.Series:
+    """Places of levels as a column like one of this dtype."""
+    outputs = pl.Series("released", levels, dtype=released_dtype(dtype, levels, name=name))
     return outputs.gather(pl.Series(codes))
 
 
-def released_dtype(dtype: pl.DataType, channel: LabelChannel, /) -> pl.DataType:
-    """The same one where it can hold the outputs; that of an Enum has no other category."""
-    if not fits(nw_dtype(dtype), channel.outputs):
-        return _NATURAL[natural(channel)]
+def released_dtype(dtype: pl.DataType, levels: Levels, /, *, name: str) -> pl.DataType:
+    """The same one where it can hold the levels; that of an Enum has no other category."""
+    if not fits(nw_dtype(dtype), levels):
+        return _NATURAL[natural(levels, name=name)]
     if isinstance(dtype, pl.Enum):
-        outputs = [output for output in channel.outputs if isinstance(output, str)]
+        outputs = [level for level in levels if isinstance(level, str)]
         return _enum(in_order_of(dtype.categories.to_list(), outputs))
     return dtype
 
@@ -196,14 +156,14 @@ def in_order_of(categories: Sequence[Level], outputs: Sequence[Level], /) -> lis
 _NATURAL = {str: pl.String(), bool: pl.Boolean(), int: pl.Int64(), float: pl.Float64()}
 
 
-def natural(channel: LabelChannel, /) -> type:
-    """The type of the outputs of a channel; raises ArgumentTypeError where they are of several."""
-    kinds = {type(output) for output in channel.outputs if output is not None}
+def natural(levels: Levels, /, *, name: str) -> type:
+    """The type of the released levels of a column; raises ArgumentTypeError where they are of several."""
+    kinds = {type(level) for level in levels if level is not None}
     if kinds == {int, float}:
         return float
     if len(kinds) > 1:
         raise ArgumentTypeError(
-            f"the released levels of the column {channel.column!r}",
+            f"the released levels of the column {name!r}",
             rule="of one type",
             got=" and ".join(sorted(kind.__name__ for kind in kinds)),
             hint="Write them all as text.",

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 
 from puffer_frames.frames.arrow import as_kept, own_entries
-from puffer_frames.frames.coded import Change, SeriesMove, series_move
-from puffer_frames.frames.strata import strata_of
-from puffer_frames.noise.channel import LabelChannel
+from puffer_frames.frames.draws import Draws, read_series, written_series
+from puffer_frames.frames.roles import Roles
+from puffer_frames.noise.adding import Reals
+from puffer_frames.noise.draw import Levels
 from puffer_frames.noise.stream import Numbers
-from puffer_frames.priors.prior import IndexArray
 
 NUMBER = "number"
 """Column beside the released ones: of the row's number."""
@@ -48,27 +47,56 @@ def _joined(batches: Sequence[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:
 class NoiseStep:
     """Adds the noise of a release. Spark sends it to the tasks, and with it the key.
 
-    Expects the column `NUMBER` and gives the others, in their order.
+    Expects the column `NUMBER`, the columns that it gives, and those that the draws read.
     """
 
-    mechanisms: Mapping[str, Change]
-    """What is done to columns, by their plain names."""
-    given: Sequence[str]
-    """Plain names of the columns whose joint value is the stratum of a row."""
+    draws: Draws
+    """What is done to the public columns."""
+    read: Mapping[str, str]
+    """Plain names of the columns that the draws read, by their own."""
+    written: Mapping[str, str]
+    """Own names of the public columns, by the plain ones."""
+    gives: Sequence[str]
+    """Plain names of the columns that leave, in their order."""
     firsts: Sequence[int] | None
     """Number of the first row of each partition, where rows are numbered by partition; None for final numbers."""
 
+    @classmethod
+    def of(
+        cls, draws: Draws, roles: Roles, /, *, names: Sequence[str], firsts: Sequence[int] | None = None
+    ) -> NoiseStep:
+        """Of a release of a frame whose columns have these names."""
+        public, kept = roles.plain("public"), roles.plain("keep")
+        plain = {name: alias for alias, name in (kept | public).items()}
+        return cls(
+            draws=draws,
+            read=roles.read_as(name for name, _ in draws.reads),
+            written=public,
+            gives=tuple(plain[name] for name in names if name in plain),
+            firsts=firsts,
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it expects."""
+        return tuple(dict.fromkeys((NUMBER, *self.gives, *self.read.values())))
+
     def noise(self, batches: Iterator[pa.RecordBatch], /) -> Iterator[pa.RecordBatch]:
         """The batches with noise: a function of each row and its number alone."""
-        moves = {name: _arrow_move(change) for name, change in self.mechanisms.items()}
+        draw, writes = self.draws.prepared(), self.draws.writes
         for batch in gathered(batches):
-            rows = self._numbers(batch.column(NUMBER))
-            names = [name for name in batch.schema.names if name != NUMBER]
-            columns = [batch.column(name) for name in names]
-            strata = strata_of(self.mechanisms.values(), {name: _entries(batch.column(name)) for name in self.given})
-            for k, name in enumerate(names):
-                columns[k] = moves[name](columns[k], rows, strata) if name in moves else own_entries(columns[k])
-            yield pa.RecordBatch.from_arrays(columns, names)
+
+            def read(name: str, levels: Levels | None, batch: pa.RecordBatch = batch) -> Reals:
+                return read_series(_entries(batch.column(self.read[name])), levels, name=name)
+
+            drawn, columns = draw(read, self._numbers(batch.column(NUMBER))), []
+            for alias in self.gives:
+                name, given = self.written.get(alias), batch.column(alias)
+                if name is None:
+                    columns.append(own_entries(given))
+                else:
+                    columns.append(_written(drawn[name], writes[name], given, name=name))
+            yield pa.RecordBatch.from_arrays(columns, list(self.gives))
 
     def _numbers(self, column: pa.Array) -> Numbers:
         numbers: Numbers = np.array(column.to_numpy(zero_copy_only=False), dtype=np.int64)
@@ -79,25 +107,12 @@ class NoiseStep:
         return final
 
 
-ArrowMove: TypeAlias = Callable[[pa.Array, Numbers, IndexArray | None], pa.Array]
-"""From a column of a batch, the numbers of its rows and those of their strata to the released one."""
-
-
-def _arrow_move(change: Change) -> ArrowMove:
-    moved = series_move(change)
-    if isinstance(change, LabelChannel):
-        return lambda column, rows, strata: _labels(moved, column, rows, strata)
-
-    def numbers(column: pa.Array, rows: Numbers, strata: IndexArray | None) -> pa.Array:
-        values = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-        return pa.array(moved(pl.Series(np.array(values, dtype=np.float64)), rows, strata).to_numpy())
-
-    return numbers
-
-
-def _labels(move: SeriesMove, column: pa.Array, rows: Numbers, strata: IndexArray | None) -> pa.Array:
-    found = move(_entries(column), rows, strata).to_arrow(compat_level=pl.CompatLevel.oldest())
-    return as_kept(found, column.type)
+def _written(values: Reals, levels: Levels | None, given: pa.Array, *, name: str) -> pa.Array:
+    """A column as a draw wrote it, in its own memory."""
+    if levels is None:
+        return pa.array(values if values.flags.owndata else values.copy(), type=pa.float64())
+    found = written_series(values, levels, _entries(given[:0]).dtype, name=name)  # the dtype alone: texts are copied
+    return as_kept(found.to_arrow(compat_level=pl.CompatLevel.oldest()), given.type)
 
 
 def _entries(column: pa.Array) -> pl.Series:

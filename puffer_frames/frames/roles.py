@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import narwhals.stable.v2 as nw
@@ -112,6 +112,11 @@ class Roles:
         """
         named = {"secret": self.secret, "public": self.public, "keep": self.keep}
         return {f"{role}_{k}": name for role in roles or named for k, name in enumerate(named[role])}
+
+    def read_as(self, names: Iterable[str], /) -> dict[str, str]:
+        """The plain names of columns that a draw reads, by their own: of a kept column as it is kept."""
+        found = {name: alias for role in ("secret", "keep", "public") for alias, name in self.plain(role).items()}
+        return {name: found[name] for name in names}
 
     def check_names(self, columns: Sequence[str], /) -> None:
         """Check that the columns exist and that their roles do not overlap.

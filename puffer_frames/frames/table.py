@@ -11,7 +11,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from puffer_frames.errors import ArgumentTypeError, PufferWarning
-from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.released import Released
@@ -19,6 +18,7 @@ from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.units.asked import UnitColumns
 from puffer_frames.frames.units.sizes import UnitSizes
+from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import check_word
 from puffer_frames.priors.joint_counts import JointCounts
@@ -50,11 +50,11 @@ class CompleteRows(Protocol):
     def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
         """What the order of the rows, if it is released, and the kept columns tell; `counts` are rows per secret."""
 
-    def release(self, mechanisms: Mapping[str, Change], /) -> Released:
-        """The public columns with noise, or with other labels, and the kept ones, in the frame's order of columns.
+    def release(self, draws: Sequence[Draw], /) -> Released:
+        """The public columns, each as one of the draws writes it, and the kept ones, in the frame's order of columns.
 
-        Labels are in the column's own dtype where it can hold them. Raises CalibrationError for other labels than
-        those that the channel was made for.
+        What else the draws read stays behind. Labels are in the column's own dtype where it can hold them. Raises
+        CalibrationError for a label that a draw does not know.
         """
 
 

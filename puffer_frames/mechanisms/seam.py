@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, PufferWarning
-from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows, Table
@@ -22,6 +21,7 @@ from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.figures import PlanFigures
 from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs
+from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import Rows
@@ -212,7 +212,7 @@ class Fitted(SecretsOfPairs, ABC, Generic[S]):
         """Raise ArgumentError for what this mechanism cannot do to released rows."""
 
     @abstractmethod
-    def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> Mapping[str, Change]:
+    def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
         """What is done to the values of each public column."""
 
     @abstractmethod

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.noise.adding import BLOCK_ROWS, CHUNK_ROWS, MANY_ROWS, Reals
-from puffer_frames.noise.stratified import numbered, places_of
+from puffer_frames.noise.adding import BLOCK_ROWS, CHUNK_ROWS, MANY_ROWS
+from puffer_frames.noise.draw import Arrays, Codes, Columns, Levels, Move, other_levels
+from puffer_frames.noise.joint_levels import Integers, JointLevels, levels_at, looked_up, places_of
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Stream, Workspace
 from puffer_frames.priors.level_counts import Level
-from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.priors.prior import FloatArray
 
 TOTAL_BITS = 62
 """The weights of a row of a channel sum to 2 to the power of this."""
 MOST_LEVELS = 256
 _GUIDE_BITS = 12
-
-Codes: TypeAlias = NDArray[np.uint16]
-"""Numbers of levels, from 0."""
-Draw: TypeAlias = Callable[[Codes, Rows | None, IndexArray | None], Codes]
-"""From numbers of inputs, those of their rows (by default 0, ..., n - 1) and of their strata to numbers of outputs."""
 
 
 class ChannelTable:
@@ -66,7 +61,7 @@ class ChannelTable:
         last = np.stack([np.searchsorted(row, lasts, side="right") for row in self._cumulative])
         self._guide = np.where(first == last, first, self.outputs).astype(np.uint16)
 
-    def draw(self, codes: Codes, stream: Stream, rows: Rows | None = None, /) -> Codes:
+    def draw(self, codes: Integers, stream: Stream, rows: Rows | None = None, /) -> Codes:
         """An output for each row: a function of its input, its word and the weights.
 
         **Cost**: some nanoseconds a row; two threads from about two million rows on.
@@ -90,7 +85,7 @@ class ChannelTable:
                 list(pool.map(work, [starts[k::threads] for k in range(threads)]))
         return out
 
-    def _draw(self, codes: Codes, words: NDArray[np.uint64], out: Codes) -> None:
+    def _draw(self, codes: Integers, words: NDArray[np.uint64], out: Codes) -> None:
         words = words >> np.uint64(64 - TOTAL_BITS)
         places = codes.astype(np.intp) << _GUIDE_BITS
         places += (words >> np.uint64(TOTAL_BITS - _GUIDE_BITS)).view(np.int64)
@@ -104,47 +99,67 @@ class ChannelTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelChannel:
-    """What a release does to a column of labels; it can be sent to another process, and holds the key."""
+    """A channel of the labels of one column, or of the joint labels of several."""
 
-    column: str
-    """Name of the column."""
+    columns: tuple[str, ...]
+    """Names of the columns; the words are those of the first."""
     key: ReleaseKey
     """Key of the release."""
-    codes: Mapping[Level, int]
-    """Number of the input of each level: several levels may be one input. Other levels are an error."""
-    outputs: tuple[Level, ...]
-    """The released levels."""
-    tables: tuple[ChannelTable, ...]
-    """One for all rows, or one per stratum."""
-    given: tuple[str, ...] = ()
-    """Names of the columns whose joint value is the stratum, where there are strata."""
-    strata: tuple[tuple[Level, ...], ...] = ()
-    """Their values, per stratum."""
-    drawn_by: str | None = None
-    """Name of the column whose stream draws, where several columns are one draw; None for the column itself."""
-    parts: tuple[int, ...] | None = None
-    """Of several columns that are one draw: number of the output of this column for each number that is drawn."""
+    inputs: Mapping[Levels, int]
+    """Number of the input of each joint level: several may be one input. Other levels are an error."""
+    outputs: tuple[Levels, ...]
+    """The released joint levels."""
+    table: ChannelTable
 
-    def prepared(self) -> Draw:
-        """The function from numbers of inputs to numbers of outputs."""
-        stream = self.key.stream(Purpose.NOISE, self.drawn_by or self.column)
-        parts = None if self.parts is None else np.array(self.parts, dtype=np.uint16)
+    @classmethod
+    def of(
+        cls, column: str, /, *, key: ReleaseKey, codes: Mapping[Level, int], outputs: Levels, table: ChannelTable
+    ) -> LabelChannel:
+        """Of one column, from plain levels."""
+        return cls(
+            columns=(column,),
+            key=key,
+            inputs={(level,): code for level, code in codes.items()},
+            outputs=tuple((output,) for output in outputs),
+            table=table,
+        )
 
-        def draw(codes: Codes, rows: Rows | None, strata: IndexArray | None) -> Codes:
-            if strata is None:
-                return self.tables[0].draw(codes, stream, rows)
-            numbers = numbered(len(codes), rows)
-            drawn = np.empty(len(codes), dtype=np.uint16)
-            for table, places in zip(self.tables, places_of(strata, len(self.tables)), strict=True):
-                drawn[places] = table.draw(codes[places], stream, numbers[places])
-            return drawn if parts is None else parts[drawn]
+    @property
+    def reads(self) -> dict[str, Levels]:
+        """The columns."""
+        return self._joint.reads
 
-        return draw
+    @property
+    def writes(self) -> dict[str, Levels]:
+        """The columns, with the released levels."""
+        return {name: levels_at(k, self.outputs) for k, name in enumerate(self.columns)}
+
+    @property
+    def _joint(self) -> JointLevels:
+        return JointLevels(columns=self.columns, numbers=self.inputs)
+
+    def prepared(self) -> Move:
+        """Raises CalibrationError for a joint level that is none of the inputs."""
+        stream = self.key.stream(Purpose.NOISE, self.columns[0])
+        input_of, unknown = self._joint.prepared(), self._joint.unknown
+        parts = {
+            name: places_of([output[k] for output in self.outputs], levels)
+            for k, (name, levels) in enumerate(self.writes.items())
+        }
+
+        def move(arrays: Arrays, rows: Rows | None) -> Arrays:
+            inputs = input_of(arrays)
+            if strange := int(np.count_nonzero(inputs == unknown)):
+                raise other_levels(", ".join(self.columns), f"{strange} row{'s' * (strange > 1)}")
+            drawn = self.table.draw(inputs, stream, rows)
+            return {name: looked_up(part, drawn) for name, part in parts.items()}
+
+        return move
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumberChannel:
-    """What a release does to a column of numbers; it can be sent to another process, and holds the key."""
+    """A channel of the numbers of one column."""
 
     column: str
     """Name of the column."""
@@ -163,13 +178,22 @@ class NumberChannel:
         """From plain numbers."""
         return cls(column=column, key=key, edges=edges, outputs=np.array(outputs, dtype=np.float64), table=table)
 
-    def prepared(self) -> Callable[[Reals, Rows | None], FloatArray]:
-        """The function from values to released ones."""
+    @property
+    def reads(self) -> Columns:
+        """The column."""
+        return {self.column: None}
+
+    @property
+    def writes(self) -> Columns:
+        """The column."""
+        return {self.column: None}
+
+    def prepared(self) -> Move:
+        """The outputs of the values."""
         stream = self.key.stream(Purpose.NOISE, self.column)
 
-        def move(values: Reals, rows: Rows | None) -> FloatArray:
-            codes = np.searchsorted(self.edges, values, side="right").astype(np.uint16)
-            moved: FloatArray = self.outputs[self.table.draw(codes, stream, rows)]
-            return moved
+        def move(arrays: Arrays, rows: Rows | None) -> Arrays:
+            codes = np.searchsorted(self.edges, arrays[self.column], side="right").astype(np.uint16)
+            return {self.column: self.outputs[self.table.draw(codes, stream, rows)]}
 
         return move

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
-from puffer_frames.noise.adding import Reals, add_noise
+from puffer_frames.noise.adding import add_noise
+from puffer_frames.noise.draw import Arrays, Columns, Move
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds, Replacement, postprocess
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Workspaces
-from puffer_frames.priors.prior import FloatArray
-
-Move: TypeAlias = Callable[[Reals, Rows | None], FloatArray]
-"""From values as for `add_noise`, and the numbers of their rows (by default 0, ..., n - 1), to released values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +32,24 @@ class Mechanism:
     to_integers: bool
     """Whether the released values are rounded."""
 
+    @property
+    def reads(self) -> Columns:
+        """The column."""
+        return {self.column: None}
+
+    @property
+    def writes(self) -> Columns:
+        """The column."""
+        return {self.column: None}
+
     def prepared(self) -> Move:
-        """The function from values to released ones: that of a row depends on its value and its number alone."""
+        """The values with noise."""
         stream = self.key.stream(Purpose.NOISE, self.column)
         sampler = self.noise.sampler() if self.noise is not None else None
         workspaces = Workspaces()
 
-        def move(values: Reals, rows: Rows | None) -> FloatArray:
+        def move(arrays: Arrays, rows: Rows | None) -> Arrays:
+            values = arrays[self.column]
             if self.domain is not None:
                 values = values.clip(*self.domain, dtype=np.float64)
             if sampler is not None:
@@ -52,6 +58,6 @@ class Mechanism:
                 moved = values.astype(np.float64, copy=False)
             if self.remap is not None:
                 moved = self.remap(moved)
-            return postprocess(moved, bounds=self.bounds, to_integers=self.to_integers)
+            return {self.column: postprocess(moved, bounds=self.bounds, to_integers=self.to_integers)}
 
         return move

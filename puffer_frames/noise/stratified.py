@@ -1,63 +1,91 @@
-"""Noise whose scale depends on the stratum of a row: on the values of columns that are released as they are."""
+"""Draws that depend on the stratum of a row: on the values of columns that are released as they are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
+from puffer_frames.errors import CalibrationError
 from puffer_frames.noise.adding import Reals
-from puffer_frames.noise.mechanism import Mechanism
-from puffer_frames.noise.stream import Numbers, ReleaseKey, Rows
-from puffer_frames.priors.level_counts import Level
-from puffer_frames.priors.prior import FloatArray, IndexArray
-
-StratumMove: TypeAlias = Callable[[Reals, Rows | None, IndexArray], FloatArray]
-"""From values, the numbers of their rows and those of their strata to released values."""
+from puffer_frames.noise.draw import Arrays, Columns, Draw, Levels, Move, numbered
+from puffer_frames.noise.joint_levels import Integers, JointLevels
+from puffer_frames.noise.stream import ReleaseKey, Rows
+from puffer_frames.priors.prior import IndexArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StratifiedMechanism:
-    """The noise of one column of one release, per stratum."""
+class ByStratum:
+    """Other draws for the rows of each stratum."""
 
-    column: str
-    """Name of the column."""
     given: tuple[str, ...]
     """Names of the columns whose joint value is the stratum."""
-    strata: tuple[tuple[Level, ...], ...]
+    strata: tuple[Levels, ...]
     """Their values, per stratum."""
-    parts: tuple[Mechanism, ...]
-    """What is done to the values of each stratum."""
+    parts: tuple[tuple[Draw, ...], ...]
+    """The draws of each stratum, in all of the same columns with the same levels."""
 
     @property
     def key(self) -> ReleaseKey:
         """Key of the release."""
-        return self.parts[0].key
+        return self.parts[0][0].key
 
-    def prepared(self) -> StratumMove:
-        """The released value of a row depends on its value, its number and its stratum alone."""
-        moves = [part.prepared() for part in self.parts]
+    @property
+    def reads(self) -> Columns:
+        """The given columns, and those of the draws."""
+        return {**self._of_parts, **self._strata.reads}
 
-        def move(values: Reals, rows: Rows | None, strata: IndexArray) -> FloatArray:
-            numbers = numbered(len(values), rows)
-            moved = np.empty(len(values), dtype=np.float64)
-            for one, places in zip(moves, places_of(strata, len(moves)), strict=True):
+    @property
+    def writes(self) -> Columns:
+        """Those of the draws."""
+        return {name: levels for draw in self.parts[0] for name, levels in draw.writes.items()}
+
+    @property
+    def _of_parts(self) -> Columns:
+        return {name: levels for draw in self.parts[0] for name, levels in draw.reads.items()}
+
+    @property
+    def _strata(self) -> JointLevels:
+        return JointLevels(columns=self.given, numbers={stratum: k for k, stratum in enumerate(self.strata)})
+
+    def prepared(self) -> Move:
+        """Raises CalibrationError for a stratum that is none of these."""
+        stratum_of, unknown = self._strata.prepared(), len(self.strata)
+        moves = [[draw.prepared() for draw in part] for part in self.parts]
+        reads, writes = tuple(self._of_parts), self.writes
+
+        def move(arrays: Arrays, rows: Rows | None) -> Arrays:
+            strata = stratum_of(arrays)
+            if strange := int(np.count_nonzero(strata == unknown)):
+                raise unknown_stratum(f"{strange} row{'s' * (strange > 1)} of others")
+            numbers = numbered(strata.size, rows)
+            moved: dict[str, Reals] = {
+                name: np.empty(strata.size, dtype=np.float64 if levels is None else np.uint16)
+                for name, levels in writes.items()
+            }
+            for part, places in zip(moves, _places_of(strata, len(moves)), strict=True):
                 if places.size:
-                    moved[places] = one(values[places], numbers[places])
+                    own = {name: arrays[name][places] for name in reads}
+                    for draw in part:
+                        for name, values in draw(own, numbers[places]).items():
+                            moved[name][places] = values
             return moved
 
         return move
 
 
-def numbered(count: int, rows: Rows | None, /) -> Numbers:
-    """The numbers of so many rows; by default 0, ..., count - 1."""
-    return np.asarray(np.arange(count) if rows is None else rows, dtype=np.int64)
-
-
-def places_of(strata: IndexArray, count: int, /) -> list[IndexArray]:
+def _places_of(strata: Integers, count: int) -> list[IndexArray]:
     """Where the rows of each stratum are, in their order."""
     order = np.argsort(strata, kind="stable")
     ends = np.searchsorted(strata[order], np.arange(count + 1))
     return [order[ends[k] : ends[k + 1]] for k in range(count)]
+
+
+def unknown_stratum(got: str, /) -> CalibrationError:
+    """The error of rows that the plan has no noise for."""
+    return CalibrationError(
+        "the strata of the frame",
+        rule="strata of the plan",
+        got=got,
+        hint="Calibrate a frame that has these strata too, or leave out their rows.",
+    )

@@ -36,8 +36,8 @@ def channel(column, levels, outputs=None, *, stays=0.75):
     places = np.arange(len(levels))
     weights[places, places % len(outputs)] += 2**62 - weights.sum(axis=1)
     codes = {level: k for k, level in enumerate(levels)}
-    return LabelChannel(
-        column=column, key=ReleaseKey.of(1), codes=codes, outputs=tuple(outputs), tables=(ChannelTable(weights),)
+    return LabelChannel.of(
+        column, key=ReleaseKey.of(1), codes=codes, outputs=tuple(outputs), table=ChannelTable(weights)
     )
 
 
@@ -51,4 +51,4 @@ def opened(frame, name, *, nulls="raise", secret="group", keep=(), by=None, layo
 def released(frame, name, outputs=None, **options):
     rows = opened(frame, name, **options)
     counted = rows.level_counts(name)
-    return counted, rows.release({name: channel(name, counted.levels, outputs)})
+    return counted, rows.release([channel(name, counted.levels, outputs)])

@@ -179,5 +179,5 @@ def test_what_is_counted_is_what_is_released():
     counted = rows.level_counts("x")
     values[:] = "written meanwhile"
     frame["x"] = "written meanwhile"
-    found = rows.release({"x": channel("x", counted.levels, stays=1.0)})
+    found = rows.release([channel("x", counted.levels, stays=1.0)])
     assert found.frame["x"].tolist() == TEXT

@@ -80,7 +80,7 @@ def expected(name, nulls, *, by=None):
     draw = move.prepared()
     numbers = list(range(len(rows))) if by is None else [int(COLUMNS[by][k]) for k in rows]
     found = [
-        draw(np.array([levels.index(column[k])], dtype=np.uint16), np.array([number]), None)[0]
+        draw({name: np.array([levels.index(column[k])], dtype=np.uint16)}, np.array([number]))[name][0]
         for k, number in zip(rows, numbers)
     ]
     return (tuple(levels), counts), [levels[code] for code in found]
@@ -122,12 +122,12 @@ def test_levels_that_were_not_counted(frame):
     with pytest.raises(
         CalibrationError, match=r"'text' must be one of the levels that were counted; got .*row"
     ) as info:
-        run(rows.release({"text": channel("text", ["low", "middle"])}).frame)
+        run(rows.release([channel("text", ["low", "middle"])]).frame)
     assert "high" not in str(info.value)
     with pytest.raises(CalibrationError, match="with another one"):
-        run(opened(frame, "some", nulls="level").release({"some": channel("some", ["x", "y", "z"])}).frame)
+        run(opened(frame, "some", nulls="level").release([channel("some", ["x", "y", "z"])]).frame)
     with pytest.raises(CalibrationError, match="with another one"):  # 1 is not True
-        run(opened(frame, "flag").release({"flag": channel("flag", [0, 1])}).frame)
+        run(opened(frame, "flag").release([channel("flag", [0, 1])]).frame)
 
 
 def test_too_many_levels(make_frame):
@@ -151,9 +151,9 @@ def test_labels_beside_numbers(frame):
         outputs=np.array([10.0, 20.0]),
         table=ChannelTable(np.diag([2**62] * 2)),
     )
-    for change, values in ((plain, COLUMNS["score"]), (cells, np.where(COLUMNS["score"] < 1.5, 10.0, 20.0))):
-        changes = {"text": channel("text", ["high", "low", "middle"]), "score": change}
-        found = rows.release({**changes, "flag": channel("flag", [False, True])})
+    for numbers, values in ((plain, COLUMNS["score"]), (cells, np.where(COLUMNS["score"] < 1.5, 10.0, 20.0))):
+        text, flag = channel("text", ["high", "low", "middle"]), channel("flag", [False, True])
+        found = rows.release([text, numbers, flag])
         columns = dict(entries(run(found.frame)))
         assert columns["score"] == values.tolist()
         assert columns["text"] == dict(elsewhere("polars", "text", "id", "raise")[1])["text"]
@@ -161,15 +161,15 @@ def test_labels_beside_numbers(frame):
 
 
 def test_merged_levels_and_outputs_of_another_type(frame):
-    merged = LabelChannel(
-        column="grade",
+    merged = LabelChannel.of(
+        "grade",
         key=ReleaseKey.of(1),
         codes={-2: 0, -1: 0, 0: 1, 1: 1, 2: 1},
         outputs=("negative", None),
-        tables=(ChannelTable(np.diag([2**62] * 2)),),
+        table=ChannelTable(np.diag([2**62] * 2)),
     )
     rows = opened(frame, "grade")
-    assert dict(entries(run(rows.release({"grade": merged}).frame)))["grade"] == [
+    assert dict(entries(run(rows.release([merged]).frame)))["grade"] == [
         "negative" if grade < 0 else None for grade in COLUMNS["grade"]
     ]
 

@@ -89,8 +89,8 @@ def test_two_columns_have_words_of_their_own():
     key = ReleaseKey.of(7)
 
     def drawn(column):
-        made = LabelChannel(column=column, key=key, codes={"a": 0}, outputs=("a", "b"), tables=(table,))
-        return made.prepared()(levels, None, None)
+        made = LabelChannel.of(column, key=key, codes={"a": 0}, outputs=("a", "b"), table=table)
+        return made.prepared()({column: levels}, None)[column]
 
     same = float((drawn("town") == drawn("town 2")).mean())
     assert abs(same - 0.5) < 5 * 0.5 / levels.size**0.5
@@ -139,7 +139,7 @@ def test_a_change_that_is_sent_to_a_task_does_not_show_its_key():
     key = ReleaseKey.of(7)
     table = ChannelTable(np.array([[TOTAL]]))
     for change in (
-        LabelChannel(column="x", key=key, codes={"a": 0}, outputs=("a",), tables=(table,)),
+        LabelChannel.of("x", key=key, codes={"a": 0}, outputs=("a",), table=table),
         NumberChannel.of("x", key=key, edges=np.array([]), outputs=[1.0], table=table),
     ):
         shown = f"{change} {change!r}"

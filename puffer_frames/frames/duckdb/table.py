@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from puffer_frames.errors import ArgumentTypeError, CalibrationError, PufferWarning
 from puffer_frames.frames import summary
-from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
 from puffer_frames.frames.counted_series import count_series
 from puffer_frames.frames.counted_units import count_units
+from puffer_frames.frames.draws import Draws
 from puffer_frames.frames.duckdb.looks import warn_of_kept_in_relation, warn_of_order_in_relation
 from puffer_frames.frames.duckdb.sql import (
     cell_sql,
@@ -39,10 +39,10 @@ from puffer_frames.frames.noisy import NUMBER, NoiseStep
 from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.series.asked import SeriesColumns
-from puffer_frames.frames.strata import strata_columns
 from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
 from puffer_frames.frames.units.asked import UnitColumns
 from puffer_frames.frames.units.sizes import UNIT, UnitSizes, plain_names, unit_sizes
+from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.usefulness import evenly
 from puffer_frames.priors.joint_counts import JointCounts
@@ -316,7 +316,7 @@ class DuckRows:
             found += warn_of_kept_in_relation(self.rows, self.roles, count=self.found["rows"])
         return found
 
-    def release(self, mechanisms: Mapping[str, Change], /) -> Released:
+    def release(self, draws: Sequence[Draw], /) -> Released:
         """One pass in Arrow batches, into an Arrow table.
 
         Raises
@@ -324,23 +324,19 @@ class DuckRows:
         CalibrationError
             Where the rows are no longer those that were counted.
         """
-        plain = {name: alias for alias, name in self.roles.plain("public", "keep").items()}
-        names = [name for name in self.names if name in plain]
-        columns = {alias: alias for alias in (NUMBER, *(plain[name] for name in names))} | {CHECK: self._hash()}
-        step = NoiseStep(
-            mechanisms={plain[name]: mechanism for name, mechanism in mechanisms.items()},
-            given=[plain[name] for name in strata_columns(mechanisms.values())],
-            firsts=None,
-        )
+        found = Draws.of(draws, public=self.roles.public)
+        step = NoiseStep.of(found, self.roles, names=self.names)
+        names = [name for name in self.names if name in (*self.roles.public, *self.roles.keep)]
+        columns = {alias: alias for alias in step.columns} | {CHECK: self._hash()}
         with closing(read_batches(selected(self.rows, columns))) as batches:
             table = pa.Table.from_batches(step.noise(self._checked(batches))).rename_columns(names)
         if self.layout.shuffle:
-            order = next(iter(mechanisms.values())).key.permutation(self.found["rows"])
+            order = found.key.permutation(self.found["rows"])
             table = table.take(pa.array(order)).combine_chunks()
         return Released(
             frame=table,
             rows=self.found["rows"],
-            sample={name: evenly(table[name].to_numpy()) for name in self.roles.numbers},
+            sample={name: evenly(table[name].to_numpy()) for name, levels in found.writes.items() if levels is None},
             fingerprint=ArrowTable(table).fingerprint(),
         )
 

@@ -13,10 +13,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from puffer_frames.frames.cells import cell_of, place_of
+from puffer_frames.frames.coded import codes_in, translated
 from puffer_frames.frames.codes import ordered_codes_of
 from puffer_frames.frames.columns import Frame, to_floats
 from puffer_frames.frames.local.sorted_cells import sorted_cells
 from puffer_frames.frames.local.tallied_cells import tallied_cells
+from puffer_frames.frames.summary import levels_of
+from puffer_frames.noise.draw import Codes, Levels
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
@@ -76,6 +79,13 @@ class LocalSecrets:
         codes, own = np.unique(self.columns["code"].to_numpy()[places], return_inverse=True)
         held = self.labels.iloc[codes]
         return [ordered_codes_of(nw.from_native(held[name], series_only=True))[own] for name in held]
+
+    def codes(self, k: int, levels: Levels, /, *, name: str) -> Codes:
+        """Places of the labels of a column in a list; raises CalibrationError for labels that are not in it."""
+        if self.labels is None:
+            return codes_in(levels, nw.to_native(self.columns[f"secret_{k}"]), name=name)
+        found = levels_of(nw.from_native(self.labels[f"secret_{k}"], series_only=True), name=name)
+        return translated(self.columns["code"].to_numpy(), found, levels, name=name)
 
     def labelled(self, counted: nw.DataFrame[Any], /) -> nw.DataFrame[Any]:
         """A table of counts with the secrets in place of their numbers."""

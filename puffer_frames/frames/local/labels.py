@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -14,9 +14,10 @@ import polars as pl
 from puffer_frames.frames.coded import Coded, as_series, fits, in_order_of, natural
 from puffer_frames.frames.columns import Frame, column
 from puffer_frames.frames.summary import levels_of
-from puffer_frames.noise.channel import Codes, LabelChannel
+from puffer_frames.noise.adding import Reals
+from puffer_frames.noise.draw import Codes, Levels
 from puffer_frames.priors.level_counts import Level
-from puffer_frames.priors.prior import IndexArray
+from puffer_frames.priors.prior import FloatArray, IndexArray
 
 
 def coded_column(frame: Frame, name: str, /) -> Coded:
@@ -43,19 +44,22 @@ class Relabelled:
 
     codes: Codes
     """Number of each row's output."""
-    channel: LabelChannel
+    levels: Levels
+    """The outputs."""
+    name: str
+    """Of the column."""
 
     def in_order(self, order: IndexArray | None, /) -> Relabelled:
         """Its rows in some order."""
-        return self if order is None else Relabelled(codes=self.codes[order], channel=self.channel)
+        return self if order is None else replace(self, codes=self.codes[order])
 
     def as_polars(self, dtype: pl.DataType, /) -> pl.Series:
         """Like a column of this dtype."""
-        return as_series(self.codes, self.channel, dtype)
+        return as_series(self.codes, self.levels, dtype, name=self.name)
 
     def as_pandas(self, dtype: Any, /) -> Any:
         """An array like a column of this dtype: of the outputs alone, no other category stays."""
-        outputs = self.channel.outputs
+        outputs = self.levels
         if not isinstance(dtype, pd.CategoricalDtype):
             return self._plain(outputs, dtype)
         there: Any = [output for output in outputs if output is not None]
@@ -70,13 +74,20 @@ class Relabelled:
 
     def _plain(self, outputs: tuple[Level, ...], dtype: Any) -> Any:
         if not _fits(dtype, outputs):
-            dtype = _NATURAL[natural(self.channel)]
+            dtype = _NATURAL[natural(self.levels, name=self.name)]
         if isinstance(dtype, np.dtype):
             if dtype.kind in "biu" and None in outputs:
                 dtype = _NULLABLE[dtype.kind]
             else:
                 return np.array(outputs, dtype=dtype)[self.codes]
         return pd.array(list(outputs), dtype=dtype).take(self.codes.astype(np.intp))
+
+
+def written(values: Reals, levels: Levels | None, /, *, name: str) -> FloatArray | Relabelled:
+    """A column as a draw wrote it."""
+    if levels is None:
+        return values.astype(np.float64, copy=False)
+    return Relabelled(codes=values.astype(np.uint16, copy=False), levels=levels, name=name)
 
 
 _NATURAL = {

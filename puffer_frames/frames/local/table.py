@@ -10,11 +10,12 @@ from typing import Any, Self
 import numpy as np
 
 from puffer_frames.errors import PufferWarning, RowOrderWarning
-from puffer_frames.frames.coded import Change, Coded
+from puffer_frames.frames.coded import Coded
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, column
+from puffer_frames.frames.draws import Draws
 from puffer_frames.frames.local.answers import build_answers
 from puffer_frames.frames.local.engine import LocalSecrets, LocalValues, count_codes, count_joint
-from puffer_frames.frames.local.labels import Relabelled, coded_column
+from puffer_frames.frames.local.labels import Relabelled, coded_column, written
 from puffer_frames.frames.local.looks import warn_of_kept, warn_of_order
 from puffer_frames.frames.local.own import own_frame
 from puffer_frames.frames.local.prepare import prepare, row_numbers
@@ -25,18 +26,17 @@ from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.stamps.fingerprint import fingerprint
-from puffer_frames.frames.strata import numbers_of_strata
 from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values
 from puffer_frames.frames.units.asked import UnitColumns
 from puffer_frames.frames.units.sizes import UnitSizes
-from puffer_frames.noise.channel import LabelChannel
+from puffer_frames.noise.adding import Reals
+from puffer_frames.noise.draw import Draw, Levels
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.noise.stratified import StratifiedMechanism
 from puffer_frames.noise.stream import Numbers
 from puffer_frames.noise.usefulness import evenly
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
-from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.priors.prior import FloatArray
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.priors.summary import Summary
 from puffer_frames.priors.unit_rows import UnitRows
@@ -242,19 +242,13 @@ class LocalRows:
         secrets = self.secrets if roles is self.roles else LocalSecrets.of(self.frame, roles.secret)
         return warn_of_order(self.frame, secrets, roles, codes, counts=counts)
 
-    def _moved(self, name: str, change: Change) -> FloatArray | Relabelled:
-        numbers = self.numbers if change.key.numbers is None else change.key.numbers
-        if isinstance(change, LabelChannel):
-            strata = self._strata(change) if change.strata else None
-            return Relabelled(codes=self.coded[name].moved(change, numbers, strata), channel=change)
-        if isinstance(change, StratifiedMechanism):
-            return change.prepared()(real_values(self.frame, name), numbers, self._strata(change))
-        return change.prepared()(real_values(self.frame, name), numbers)
-
-    def _strata(self, change: StratifiedMechanism | LabelChannel) -> IndexArray:
-        return numbers_of_strata(
-            change, [self.coded.get(name) or coded_column(self.frame, name) for name in change.given]
-        )
+    def _read(self, name: str, levels: Levels | None) -> Reals:
+        """A column as a draw reads it: numbers without a copy, labels as they were counted."""
+        if levels is None:
+            return real_values(self.frame, name)
+        if name not in self.coded and name in self.roles.secret:
+            return self.secrets.codes(self.roles.secret.index(name), levels, name=name)
+        return (self.coded.get(name) or coded_column(self.frame, name)).among(levels, name=name)
 
     def values(self, name: str, /) -> FloatArray:
         """A public column of numbers, as a release rounds it to the grid."""
@@ -273,11 +267,12 @@ class LocalRows:
         first, second = (fingerprint(frame.select(list(kept))) for frame in found)
         return first == second
 
-    def release(self, mechanisms: Mapping[str, Change], /) -> Released:
-        """In memory, one pass per column; the key of the release gives a random order too."""
-        rows = len(self.frame)
-        key = next(iter(mechanisms.values())).key
-        columns = {name: self._moved(name, change) for name, change in mechanisms.items()}
+    def release(self, draws: Sequence[Draw], /) -> Released:
+        """In memory, one pass per draw; the key of the release gives a random order too."""
+        rows, found = len(self.frame), Draws.of(draws, public=self.roles.public)
+        key, writes = found.key, found.writes
+        drawn = found.prepared()(self._read, self.numbers if key.numbers is None else key.numbers)
+        columns = {name: written(values, writes[name], name=name) for name, values in drawn.items()}
         frame = build_release(
             self.frame,
             self.table.native,

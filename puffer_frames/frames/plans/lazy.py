@@ -12,10 +12,10 @@ import polars as pl
 
 from puffer_frames.errors import ArgumentError, PufferWarning
 from puffer_frames.frames import summary
-from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
 from puffer_frames.frames.counted_series import count_series
 from puffer_frames.frames.counted_units import count_units
+from puffer_frames.frames.draws import Draws
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.found import FoundValues
 from puffer_frames.frames.local.looks import order_warnings, warn_of_kept_in_plan
@@ -32,7 +32,6 @@ from puffer_frames.frames.released import Released
 from puffer_frames.frames.roles import Layout, Roles, kind_of
 from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
-from puffer_frames.frames.strata import strata_columns
 from puffer_frames.frames.summary import (
     check_few_levels,
     count_in_cells,
@@ -43,6 +42,7 @@ from puffer_frames.frames.summary import (
 )
 from puffer_frames.frames.units.asked import UnitColumns
 from puffer_frames.frames.units.sizes import UNIT, UnitSizes, plain_names, unit_sizes
+from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
@@ -272,16 +272,16 @@ class LazyRows:
             found += warn_of_kept_in_plan(self.rows, self.roles, rows=self.survey.trace.rows)
         return found
 
-    def release(self, mechanisms: Mapping[str, Change], /) -> Released:
+    def release(self, draws: Sequence[Draw], /) -> Released:
         """A plan whose noise is drawn in every run, the same in each."""
-        given = self.roles.plain("public", "keep")
-        plain = {name: alias for alias, name in given.items()}
+        found = Draws.of(draws, public=self.roles.public)
+        plain = {name: alias for alias, name in self.roles.plain("public", "keep").items()}
         source = Source(
             rows=self.rows,
             columns={plain[name]: name for name in self.names if name in plain},
-            changes={plain[name]: change for name, change in mechanisms.items()},
+            draws=found,
+            read=self.roles.read_as(name for name, _ in found.reads),
             used=self._used(),
-            given=[plain[name] for name in strata_columns(mechanisms.values())],
             checked=self._checked(),
             named=self.roles.row_id is not None,
             trace=self.survey.trace,

@@ -14,7 +14,8 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from puffer_frames.errors import CalibrationError, UncoveredFrameError, told_of
-from puffer_frames.frames.coded import Change, released_dtype, series_move
+from puffer_frames.frames.coded import released_dtype
+from puffer_frames.frames.draws import Draws, read_series, written_series
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.found import other_rows
 from puffer_frames.frames.local.own import entries_alone, own_series
@@ -24,8 +25,8 @@ from puffer_frames.frames.plans.trace import Trace
 from puffer_frames.frames.stamps.fingerprint import Fingerprint
 from puffer_frames.frames.stamps.parquet import as_file_metadata
 from puffer_frames.frames.stamps.whole_file import replacing
-from puffer_frames.frames.strata import strata_of
-from puffer_frames.noise.channel import LabelChannel
+from puffer_frames.noise.adding import Reals
+from puffer_frames.noise.draw import Levels
 from puffer_frames.noise.stream import Rows
 from puffer_frames.noise.usefulness import evenly
 from puffer_frames.priors.prior import FloatArray
@@ -42,12 +43,12 @@ class Source:
     rows: pl.LazyFrame
     columns: Mapping[str, str]
     """Names of the released columns, in their order, by those of `rows`."""
-    changes: Mapping[str, Change]
+    draws: Draws
     """What is done to the public ones."""
+    read: Mapping[str, str]
+    """Names in `rows` of the columns that the draws read, by their own; those that are not released stay here."""
     used: Mapping[str, pl.DataType]
     """Dtypes of kept columns of Enums, with the categories that the rows have."""
-    given: Sequence[str]
-    """Which columns the strata of the rows are in."""
     checked: int
     """How many of the first columns of `rows` are compared with the earlier run."""
     named: bool
@@ -56,7 +57,11 @@ class Source:
     def plan(self, watch: Watch | None = None, /) -> pl.LazyFrame:
         """The released plan."""
         schema = self.rows.collect_schema()
-        released = {own: self._dtype(name, schema[name]) for name, own in self.columns.items()}
+        writes = self.draws.writes
+        released = {
+            own: self._dtype(own, schema[name]) if own in writes else self.used.get(name, schema[name])
+            for name, own in self.columns.items()
+        }
         watched = watch or Watch()
 
         def read(
@@ -71,14 +76,12 @@ class Source:
         return found
 
     def _dtype(self, name: str, given: pl.DataType) -> pl.DataType:
-        change = self.changes.get(name)
-        if isinstance(change, LabelChannel):
-            return released_dtype(given, change)
-        return pl.Float64() if change else self.used.get(name, given)
+        levels = self.draws.writes[name]
+        return pl.Float64() if levels is None else released_dtype(given, levels, name=name)
 
     def numbers(self) -> list[str]:
         """Names of the released columns of noisy numbers."""
-        return [self.columns[name] for name, change in self.changes.items() if not isinstance(change, LabelChannel)]
+        return [name for name, levels in self.draws.writes.items() if levels is None]
 
     def __reduce__(self) -> NoReturn:
         """The key of a release is in memory only."""
@@ -104,18 +107,23 @@ class Source:
     def _moved(self, most: int | None) -> Iterator[pl.DataFrame]:
         """Released rows: one thread makes the next ones while these are used; more would wait for one another."""
         held, given = deque[pl.DataFrame](), 0
-        moves = {name: series_move(change) for name, change in self.changes.items()}
+        draw, writes = self.draws.prepared(), self.draws.writes
 
         def move(compared: tuple[int, Rows, pl.DataFrame]) -> tuple[int, pl.DataFrame]:
             sure, numbers, batch = compared
-            strata = strata_of(self.changes.values(), {name: batch[name] for name in self.given})
+
+            def read(name: str, levels: Levels | None) -> Reals:
+                return read_series(batch[self.read[name]], levels, name=name)
+
+            drawn = draw(read, numbers)
             columns = {
-                own: moves[name](batch[name], numbers, strata) if name in moves else self._kept(batch[name])
-                for name, own in names
+                own: written_series(drawn[own], writes[own], batch[name].dtype, name=own)
+                if own in writes
+                else self._kept(batch[name])
+                for name, own in self.columns.items()
             }
             return sure, pl.DataFrame(columns)
 
-        names = self.columns.items()
         for sure, moved in ahead(map(move, self._compared(most))):
             held.append(moved)
             while held and given + len(held[0]) <= sure:
@@ -135,7 +143,8 @@ class Source:
     def _compared(self, most: int | None) -> Iterator[tuple[int, Rows, pl.DataFrame]]:
         """How many rows so far are sure to be those of the earlier run; the numbers and the entries of the next."""
         compared, first = Compared(rows=self.rows, checked=self.checked, trace=self.trace), 0
-        for sure, batch in compared.batches([*self.columns, *([NUMBER] * self.named)], most=most):
+        names = dict.fromkeys([*self.columns, *self.read.values(), *([NUMBER] * self.named)])
+        for sure, batch in compared.batches(list(names), most=most):
             numbers = batch[NUMBER].to_numpy() if self.named else range(first, first + len(batch))
             first += len(batch)
             yield sure, numbers, batch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -18,9 +17,8 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from puffer_frames.frames.coded import Change, fits, natural
-from puffer_frames.frames.noisy import NUMBER
-from puffer_frames.noise.channel import LabelChannel
+from puffer_frames.frames.coded import fits, natural
+from puffer_frames.frames.noisy import NoiseStep
 
 BINARY = "UTF8_BINARY"
 """The collation of text that is compared letter by letter."""
@@ -28,18 +26,20 @@ BINARY = "UTF8_BINARY"
 _NATURAL = {str: StringType, bool: BooleanType, int: LongType, float: DoubleType}
 
 
-def released_schema(rows: Any, changes: Mapping[str, Change], /) -> StructType:
+def released_schema(rows: Any, step: NoiseStep, /) -> StructType:
     """Noisy columns are 64-bit floats, labels as they were where that can hold the outputs, the others as they were."""
-    dtypes = nw.from_native(rows).collect_schema()
+    dtypes, writes = nw.from_native(rows).collect_schema(), step.draws.writes
 
-    def released(field: StructField) -> StructField:
-        change = changes.get(field.name)
-        if isinstance(change, LabelChannel):
-            held = fits(dtypes[field.name], change.outputs)
-            return StructField(field.name, field.dataType if held else _NATURAL[natural(change)]())
-        return StructField(field.name, DoubleType() if change else _bare(field.dataType))
+    def released(alias: str) -> DataType:
+        name, given = step.written.get(alias), rows.schema[alias].dataType
+        if name is None:
+            return _bare(given)
+        levels = writes[name]
+        if levels is None:
+            return DoubleType()
+        return given if fits(dtypes[alias], levels) else _NATURAL[natural(levels, name=name)]()
 
-    return StructType([released(field) for field in rows.schema.fields if field.name != NUMBER])
+    return StructType([StructField(alias, released(alias)) for alias in step.gives])
 
 
 def _bare(kind: DataType) -> DataType:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeAlias
 
 import narwhals.stable.v2 as nw
@@ -12,10 +12,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferWarning
-from puffer_frames.frames.coded import Change, known_levels, other_levels
+from puffer_frames.frames.coded import known_levels
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows, rows_text
 from puffer_frames.frames.counted_series import count_series
 from puffer_frames.frames.counted_units import count_units
+from puffer_frames.frames.draws import Draws
 from puffer_frames.frames.found import Extent, FoundValues, check_estimate
 from puffer_frames.frames.local.of_pandas import PandasTable
 from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
@@ -31,11 +32,10 @@ from puffer_frames.frames.spark.schema import BINARY, released_schema
 from puffer_frames.frames.spark.units import SparkUnits
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
 from puffer_frames.frames.stamps.unordered import RowSums
-from puffer_frames.frames.strata import strata_columns
 from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
 from puffer_frames.frames.units.asked import UnitColumns
 from puffer_frames.frames.units.sizes import UNIT, UnitSizes, plain_names, unit_sizes
-from puffer_frames.noise.channel import LabelChannel
+from puffer_frames.noise.draw import Draw, other_levels
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.level_counts import LevelCounts
@@ -287,7 +287,7 @@ class SparkRows:
         """Of the kept columns: the rows have no order of their own."""
         return list(warn_of_kept_in_spark(self.rows, self.roles, count=self.found["rows"]))
 
-    def release(self, mechanisms: Mapping[str, Change], /) -> Released:
+    def release(self, draws: Sequence[Draw], /) -> Released:
         """A plan whose noise is drawn in the tasks; one pass finds its fingerprint and that the rows are the same.
 
         Raises
@@ -296,38 +296,34 @@ class SparkRows:
             Where the rows are no longer those that were counted, or have other labels.
         """
         named = self.roles.row_id is not None
-        plain = {name: alias for alias, name in self.roles.plain("public", "keep").items()}
-        names = [name for name in self.names if name in plain]
-        step = NoiseStep(
-            mechanisms={plain[name]: change for name, change in mechanisms.items()},
-            given=[plain[name] for name in strata_columns(mechanisms.values())],
-            firsts=None if named else first_numbers(self.rows),
-        )
-        self._check_levels(mechanisms)
-        rows = self.rows.select(NUMBER, *(plain[name] for name in names))
+        found = Draws.of(draws, public=self.roles.public)
+        self._check_levels(found)
+        firsts = None if named else first_numbers(self.rows)
+        step = NoiseStep.of(found, self.roles, names=self.names, firsts=firsts)
+        names = [name for name in self.names if name in (*self.roles.public, *self.roles.keep)]
+        rows = self.rows.select(*step.columns)
         if named:
-            hashed = self.rows.select(*rows.columns, *self._hash())
-            sums, check = _sum(hashed, names, noise=step)
+            hashed = self.rows.select(*step.columns, *self._hash())
+            sums, check = _sum(hashed, names, noise=replace(step, gives=(*step.gives, CHECK)))
             if (check, sums.rows) != (self.found[CHECK], self.found["rows"]):
                 raise changed("the noise")
-            noisy = rows.mapInArrow(step.noise, released_schema(rows, step.mechanisms))
+            noisy = rows.mapInArrow(step.noise, released_schema(rows, step))
         else:
             noisy, sums = _noisy_once(rows, SummedNoise(names=names, noise=step))
         # of the released columns alone, and under an alias: filter and orderBy do not look for names below one
         released = noisy.toDF(*names).alias("released")
         return Released(frame=released, rows=sums.rows, sample={}, fingerprint=sums.digest(names))
 
-    def _check_levels(self, changes: Mapping[str, Change]) -> None:
+    def _check_levels(self, draws: Draws) -> None:
         """Here, since Spark would wrap the error of a task in one of its own."""
-        plain = {name: alias for alias, name in self.roles.plain("public").items()}
+        labels = [(name, levels) for name, levels in draws.reads if levels is not None]
+        plain = self.roles.read_as(name for name, _ in labels)
         dtypes = nw.from_native(self.rows).collect_schema()
-        asked, names = list[Any](), list[str]()
-        for name, change in changes.items():
-            if isinstance(change, LabelChannel):
-                column, known = F.col(plain[name]), known_levels(change, dtypes[plain[name]])
-                there = F.coalesce(column.isin([level for level in known if level is not None]), F.lit(None in known))
-                asked.append(F.count(F.when(~there, 1)))
-                names.append(name)
+        asked, names = list[Any](), [name for name, _ in labels]
+        for name, levels in labels:
+            column, known = F.col(plain[name]), known_levels(levels, dtypes[plain[name]])
+            there = F.coalesce(column.isin([level for level in known if level is not None]), F.lit(None in known))
+            asked.append(F.count(F.when(~there, 1)))
         found = self.rows.agg(*asked).toArrow().columns if asked else []
         for name, column in zip(names, found, strict=True):
             if rows := column[0].as_py():
@@ -347,7 +343,7 @@ def _sum(frame: SparkFrame, names: Sequence[str], *, noise: NoiseStep | None = N
 
 def _noisy_once(rows: SparkFrame, step: SummedNoise) -> tuple[SparkFrame, RowSums]:
     """The rows with noise, without their numbers, computed once; and their sums."""
-    schema = released_schema(rows, step.noise.mechanisms)
+    schema = released_schema(rows, step.noise)
     summed = StructType([*schema.fields, StructField(SUMS, ArrayType(LongType()))])
     noisy = materialised(rows.mapInArrow(step.batches, summed))
     sums = noisy.select(SUMS).filter(F.col(SUMS).isNotNull()).toArrow()

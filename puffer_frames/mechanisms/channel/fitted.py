@@ -28,10 +28,11 @@ from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs, named_secrets
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, NumberChannel
+from puffer_frames.noise.draw import Draw, Levels
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.labelled_rows import joint_levels
-from puffer_frames.priors.level_counts import Level, LevelCounts
+from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
@@ -253,41 +254,19 @@ class ChannelFit(SecretsOfPairs):
         """The pure loss under any law of the levels."""
         return largest_loss(self.channel.weights)
 
-    def changes(self, key: ReleaseKey, /) -> dict[str, LabelChannel | NumberChannel]:
-        """What a release does to each column."""
-        names = self.request.public
-        return {names[0]: self._change(key)} if len(names) == 1 else {name: self._part(name, key) for name in names}
-
-    def _part(self, name: str, key: ReleaseKey) -> LabelChannel:
-        """A column of several. All have the same draw: from the row of the weights that belongs to the joint level."""
-        names = self.request.public
-        strata, outputs = (
-            tuple(cast(tuple[Level, ...], level) for level in levels)
-            for levels in (self.column.levels, self.channel.outputs)
-        )
-        place = names.index(name)
-        own = tuple(dict.fromkeys(output[place] for output in outputs))
-        return LabelChannel(
-            column=name,
-            key=key,
-            codes=dict.fromkeys((level[place] for level in strata), 0),
-            outputs=own,
-            tables=tuple(ChannelTable(row[None, :]) for row in self.channel.weights),
-            given=names,
-            strata=strata,
-            drawn_by=names[0],
-            parts=tuple(own.index(output[place]) for output in outputs),
-        )
-
-    def _change(self, key: ReleaseKey) -> LabelChannel | NumberChannel:
-        table = ChannelTable(self.channel.weights)
+    def keyed(self, key: ReleaseKey, /) -> tuple[Draw, ...]:
+        """What a release does to the columns: one draw, for several columns together."""
+        names, table = self.request.public, ChannelTable(self.channel.weights)
+        if len(names) > 1:
+            levels, joint = (cast(tuple[Levels, ...], each) for each in (self.column.levels, self.channel.outputs))
+            inputs = {level: k for k, level in enumerate(levels)}
+            return (LabelChannel(columns=names, key=key, inputs=inputs, outputs=joint, table=table),)
         if self.column.codes is not None:
-            return LabelChannel(
-                column=self.name, key=key, codes=self.column.codes, outputs=self.channel.outputs, tables=(table,)
-            )
+            codes, outputs = self.column.codes, self.channel.outputs
+            return (LabelChannel.of(self.name, key=key, codes=codes, outputs=outputs, table=table),)
         assert self.column.edges is not None
-        outputs = [float(level) for level in self.channel.outputs]  # type: ignore[arg-type]
-        return NumberChannel.of(self.name, key=key, edges=self.column.edges, outputs=outputs, table=table)
+        values = [float(level) for level in self.channel.outputs]  # type: ignore[arg-type]
+        return (NumberChannel.of(self.name, key=key, edges=self.column.edges, outputs=values, table=table),)
 
 
 def _require_change(channel: FoundChannel, request: Request, *, in_cells: bool) -> None:

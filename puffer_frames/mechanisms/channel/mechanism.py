@@ -8,7 +8,6 @@ from typing import ClassVar, Self
 
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError
-from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows, Table, open_table
@@ -31,6 +30,7 @@ from puffer_frames.mechanisms.other_tables import Found, with_other_tables
 from puffer_frames.mechanisms.plan_columns import check_columns
 from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, Reading, Release
+from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import Rows
 from puffer_frames.priors.labelled_rows import joint_levels
@@ -122,9 +122,9 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
         """Raise ArgumentError for what is done to noisy values."""
         check_channel_asked(asked)
 
-    def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> Mapping[str, Change]:
+    def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
         """What is done to the values of each public column."""
-        return self.changes(key)
+        return self.keyed(key)
 
     def certificate(self, release: Release, /) -> Certificate:
         """What is guaranteed of a release, its values not known yet."""

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from puffer_frames.frames.strata import unknown_stratum
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.file_checks import agree, is_close
 from puffer_frames.mechanisms.noise.column_choices import larger
@@ -18,6 +17,7 @@ from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.noise.strata_plan import kind_of_stratum
 from puffer_frames.mechanisms.request import Request
+from puffer_frames.noise.stratified import unknown_stratum
 from puffer_frames.numbers.records import refused
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BERNOULLI, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION

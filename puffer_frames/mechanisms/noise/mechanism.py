@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, CalibrationError
-from puffer_frames.frames.coded import Change
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.frames.roles import Layout, Roles
@@ -38,6 +37,7 @@ from puffer_frames.mechanisms.other_tables import Found, with_other_tables
 from puffer_frames.mechanisms.plan_columns import check_columns
 from puffer_frames.mechanisms.request import Request, RowsRequest, is_joint
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, Reading, Release
+from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import Rows
@@ -209,7 +209,7 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         ends, values = self.clipped, {name: rows.values(name) for name in self.scales}
         return {name: found.clip(*ends[name]) if name in ends else found for name, found in values.items()}
 
-    def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> Mapping[str, Change]:
+    def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
         """What is done to the values of each public column."""
         return noise_draws(self, asked, key)
 

@@ -11,15 +11,14 @@ from puffer_frames.certificates.of_release import release_statements, wider_loss
 from puffer_frames.certificates.record import MOST_VALUES, Certificate
 from puffer_frames.certificates.release_facts import ReleaseFacts
 from puffer_frames.certificates.sentences import warnings_of
-from puffer_frames.frames.coded import Change
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.request import RowsRequest
 from puffer_frames.mechanisms.seam import Release
 from puffer_frames.noise.channel import ChannelTable, LabelChannel
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.mechanism import Mechanism
 from puffer_frames.noise.randomised import randomised_response
-from puffer_frames.noise.stratified import StratifiedMechanism
+from puffer_frames.noise.stratified import ByStratum
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import pairs_text, shown, shown_names
 from puffer_frames.scales.strata import StrataChoices
@@ -136,46 +135,40 @@ def _strata_scales(strata: StrataChoices | None, labels: Collection[str]) -> tup
     return tuple(found)
 
 
-def noise_draws(plan: NoiseFit, asked: RowsRequest, key: ReleaseKey, /) -> Mapping[str, Change]:
+def noise_draws(plan: NoiseFit, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
     """What is done to the values of each column: the same to all rows, or to those of each stratum."""
     strata = plan.strata
     if strata is None or strata.one_scale:
-        noises = {name: plan.noise(scale) for name, scale in plan.scales.items()}
-        return {**_mechanisms(plan, asked, noises, key=key), **_responses(plan, key)}
-    parts = [
-        _mechanisms(plan, asked, {name: plan.noise(scale) for name, scale in scales.items()}, key=key)
-        for scales in strata.scales.values()
-    ]
-    noisy = {
-        name: StratifiedMechanism(
+        return _at_scales(plan, asked, plan.all_scales, key=key)
+    parts = tuple(_at_scales(plan, asked, scales, key=key) for scales in strata.scales.values())
+    return (ByStratum(given=strata.given, strata=tuple(strata.choices), parts=parts),)
+
+
+def _at_scales(plan: NoiseFit, asked: RowsRequest, scales: Mapping[str, float], *, key: ReleaseKey) -> tuple[Draw, ...]:
+    """Noise on each column of numbers, and randomised response of each column of labels."""
+    noise = [
+        Mechanism(
             column=name,
-            given=strata.given,
-            strata=tuple(strata.choices),
-            parts=tuple(part[name] for part in parts),
+            noise=plan.noise(scales[name]),
+            key=key,
+            domain=plan.clipped.get(name),
+            remap=plan.remaps[name].step if name in plan.remaps else None,
+            bounds=asked.bounds.get(name),
+            to_integers=asked.to_integers,
         )
         for name in plan.scales
-    }
-    return {**noisy, **_responses(plan, key)}
-
-
-def _responses(plan: NoiseFit, key: ReleaseKey) -> dict[str, LabelChannel]:
-    """What is done to the labels of each column of them."""
-    strata = plan.strata
-    scales, each = [plan.all_scales], strata is not None and not strata.one_scale
-    if strata is not None and each:
-        scales = list(strata.scales.values())
-    return {
-        name: LabelChannel(
-            column=name,
+    ]
+    responses = [
+        LabelChannel.of(
+            name,
             key=key,
             codes={level: code for code, level in enumerate(levels)},
             outputs=levels,
-            tables=tuple(ChannelTable(randomised_response(len(levels), one[name])) for one in scales),
-            given=strata.given if strata is not None and each else (),
-            strata=tuple(strata.choices) if strata is not None and each else (),
+            table=ChannelTable(randomised_response(len(levels), scales[name])),
         )
         for name, levels in plan.levels.items()
-    }
+    ]
+    return (*noise, *responses)
 
 
 def _responses_said(plan: NoiseFit) -> dict[str, dict[str, Any]]:
@@ -205,21 +198,3 @@ def _processed(plan: NoiseFit, asked: RowsRequest) -> dict[str, dict[str, Any]]:
 def _cap(scale: float) -> float | None:
     """The largest loss of a label under any law; None of labels that stay as they are."""
     return 1 / scale if scale else None
-
-
-def _mechanisms(
-    plan: NoiseFit, asked: RowsRequest, noises: Mapping[str, Noise | None], *, key: ReleaseKey
-) -> dict[str, Mechanism]:
-    """What is done to the values of each column."""
-    return {
-        name: Mechanism(
-            column=name,
-            noise=noise,
-            key=key,
-            domain=plan.clipped.get(name),
-            remap=plan.remaps[name].step if name in plan.remaps else None,
-            bounds=asked.bounds.get(name),
-            to_integers=asked.to_integers,
-        )
-        for name, noise in noises.items()
-    }

@@ -80,7 +80,7 @@ def rehearse(fitted: Fitted[Any], /) -> None:
     request = fitted.request
     roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
     asked = RowsRequest(roles=roles, layout=Layout(), bounds={}, to_integers=False, publish=(), seeded=True)
-    for draw in fitted.draws(asked, ReleaseKey.of(0)).values():
+    for draw in fitted.draws(asked, ReleaseKey.of(0)):
         draw.prepared()
     release = Release(
         asked=asked,
