@@ -104,6 +104,7 @@ def test_booleans_are_no_names(make, labels):
         (pl.DataFrame, pl.col("score") + 1, ArgumentTypeError, "an expression that selects columns"),
         (pl.DataFrame, pl.col("score").alias("age"), ArgumentTypeError, "an expression that selects columns"),
         (pl.DataFrame, pl.col("none"), ColumnNotFoundError, "public must be a column of the frame"),
+        (pd.DataFrame, [], ArgumentError, "public must be the name of a column; got none"),
         (pl.DataFrame, cs.boolean(), ArgumentError, "public must be the name of a column; got none"),
         (pl.DataFrame, lambda frame: "score", ArgumentTypeError, "a function with a pandas frame"),
         (pd.DataFrame, cs.integer(), ArgumentTypeError, "a selector with a Polars frame"),
