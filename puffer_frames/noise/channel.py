@@ -110,6 +110,8 @@ class LabelChannel:
     outputs: tuple[Levels, ...]
     """The released joint levels."""
     table: ChannelTable
+    seen: int = 0
+    """How many of the columns, the last ones, are read and not written: those of a secret."""
 
     @classmethod
     def of(
@@ -132,7 +134,8 @@ class LabelChannel:
     @property
     def writes(self) -> dict[str, Levels]:
         """The columns, with the released levels."""
-        return {name: levels_at(k, self.outputs) for k, name in enumerate(self.columns)}
+        written = self.columns[: len(self.columns) - self.seen]
+        return {name: levels_at(k, self.outputs) for k, name in enumerate(written)}
 
     @property
     def _joint(self) -> JointLevels:
@@ -170,6 +173,8 @@ class NumberChannel:
     outputs: FloatArray
     """The released values."""
     table: ChannelTable
+    secret: JointLevels | None = None
+    """Columns that are read beside: their number counts cells of all values."""
 
     @classmethod
     def of(
@@ -180,8 +185,8 @@ class NumberChannel:
 
     @property
     def reads(self) -> Columns:
-        """The column."""
-        return {self.column: None}
+        """The column, and those that are read beside it."""
+        return {self.column: None, **({} if self.secret is None else self.secret.reads)}
 
     @property
     def writes(self) -> Columns:
@@ -189,11 +194,17 @@ class NumberChannel:
         return {self.column: None}
 
     def prepared(self) -> Move:
-        """The outputs of the values."""
+        """The outputs of the values; raises CalibrationError for another level of what is read beside them."""
         stream = self.key.stream(Purpose.NOISE, self.column)
+        secret_of = None if self.secret is None else self.secret.prepared()
 
         def move(arrays: Arrays, rows: Rows | None) -> Arrays:
             codes = np.searchsorted(self.edges, arrays[self.column], side="right").astype(np.uint16)
+            if self.secret is not None and secret_of is not None:
+                secrets = secret_of(arrays)
+                if strange := int(np.count_nonzero(secrets == self.secret.unknown)):
+                    raise other_levels(", ".join(self.secret.columns), f"{strange} row{'s' * (strange > 1)}")
+                codes += (secrets * (self.edges.size + 1)).astype(np.uint16)
             return {self.column: self.outputs[self.table.draw(codes, stream, rows)]}
 
         return move

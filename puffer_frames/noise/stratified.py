@@ -23,7 +23,15 @@ class ByStratum:
     strata: tuple[Levels, ...]
     """Their values, per stratum."""
     parts: tuple[tuple[Draw, ...], ...]
-    """The draws of each stratum, in all of the same columns with the same levels."""
+    """The draws of each stratum, in all of the same columns with the same levels; none reads a given column."""
+
+    def __post_init__(self) -> None:
+        first, *others = ([(draw.reads, draw.writes) for draw in part] for part in self.parts)
+        if any(other != first for other in others):
+            raise ValueError("the draws of all strata must read and write the same columns with the same levels.")
+        read = [name for reads, _ in first for name in reads]
+        if len({*read, *self.given}) < len(read) + len(self.given):
+            raise ValueError("each column must be read by one draw of a stratum, and no given column by any.")
 
     @property
     def key(self) -> ReleaseKey:

@@ -82,7 +82,10 @@ def parquet_bytes(frame, folder):
 
 
 def test_the_secret_stays_behind(make_frame, tmp_path):
-    found = released(make_frame(COLUMNS), keep=("note",))
+    release = opened(make_frame(COLUMNS), keep=("note",)).release([SmallDraw(KEY)])
+    assert set(release.sample) <= {"x"}  # what a certificate is told, with the number of rows and the fingerprint
+    assert (release.rows, release.levels) == (ROWS, ())
+    found = release.frame
     if isinstance(found, pl.LazyFrame):
         assert found.collect_schema().names() == ["x", "note", "town"]
         assert found.collect().columns == ["x", "note", "town"]
@@ -160,3 +163,13 @@ def test_a_stratum_that_the_draw_does_not_know():
     with pytest.raises(CalibrationError, match="strata of the plan; got 1 row of others"):
         move(columns, None)
     assert move({name: values[:2] for name, values in columns.items()}, None)["x"].tolist() == [0.0, 1.0]
+
+
+def test_draws_of_strata_that_do_not_fit_together():
+    x, y = (
+        (Mechanism(column=name, noise=None, key=KEY, domain=None, remap=None, bounds=None, to_integers=False),)
+        for name in "xy"
+    )
+    for given, parts in (("p", (x, y)), ("x", (x, x)), ("p", (x + x, x + x))):
+        with pytest.raises(ValueError, match="column"):
+            ByStratum(given=(given,), strata=(("a",), ("b",)), parts=parts)

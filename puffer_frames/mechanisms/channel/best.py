@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -45,9 +45,32 @@ class FoundChannel:
     """What it was made to meet."""
 
     @property
+    def secrets(self) -> tuple[Secret, ...]:
+        """The secrets that it sees, in the order of their rows of `weights`; none where it sees the value alone."""
+        return tuple(self.problem.groups or ())
+
+    @property
     def matrix(self) -> FloatArray:
-        """The probabilities as floats, shape (inputs, outputs)."""
-        return np.ldexp(self.weights.astype(np.float64), -TOTAL_BITS)
+        """The probabilities as floats, shape (inputs, outputs): of a channel that sees the secret the mean over it."""
+        whole = np.ldexp(self.weights.astype(np.float64), -TOTAL_BITS)
+        if not self.secrets:
+            return whole
+        shape = len(self.secrets), len(self.inputs)
+        shares = self.problem.pooled.reshape(shape)
+        known = shares.sum(axis=0) > 0
+        shares = np.where(known, shares / np.where(known, shares.sum(axis=0), 1.0), 1 / len(self.secrets))
+        mean: FloatArray = (shares[:, :, None] * whole.reshape(*shape, -1)).sum(axis=0)
+        return mean
+
+    @property
+    def matrices(self) -> Mapping[Secret, FloatArray]:
+        """The probabilities given each secret, of a channel that sees it; empty otherwise."""
+        whole = np.ldexp(self.weights.astype(np.float64), -TOTAL_BITS)
+        return {secret: whole[list(self.problem.inputs_of(secret))] for secret in self.secrets}
+
+    def placed(self, counts: Mapping[Secret, NDArray[Any]], /) -> dict[Secret, NDArray[Any]]:
+        """Rows of each level and secret, at the inputs of that secret."""
+        return placed(counts, self.secrets)
 
     @property
     def constant_error(self) -> float:
@@ -58,8 +81,19 @@ class FoundChannel:
     def unchanged(self) -> float:
         """Probability that a value of the table is released as it is."""
         places = {level: k for k, level in enumerate(self.outputs)}
-        stays = [self.matrix[k, places[level]] if level in places else 0.0 for k, level in enumerate(self.inputs)]
-        return float(self.problem.pooled @ np.array(stays))
+        matrix, shares = self.matrix, self.problem.pooled.reshape(-1, len(self.inputs)).sum(axis=0)
+        stays = [matrix[k, places[level]] if level in places else 0.0 for k, level in enumerate(self.inputs)]
+        return float(shares @ np.array(stays)) / float(shares.sum())
+
+    @property
+    def errors(self) -> dict[Secret, float]:
+        """Mean cost by secret, of a channel that sees it."""
+        found = {}
+        for secret, matrix in self.matrices.items():
+            own = list(self.problem.inputs_of(secret))
+            shares, cost = self.problem.pooled[own], self.problem.cost[own] / self.problem.times_of(secret)
+            found[secret] = float(shares @ (matrix * cost).sum(axis=1) / shares.sum())
+        return found
 
 
 @short_traceback
@@ -130,6 +164,7 @@ def best_channel(
         target=target,
         pairs=check_pairs(pairs, list(table)),
         options=chosen,
+        table=table,
     )
 
 
@@ -149,6 +184,53 @@ def stricter(share: float, /) -> Fraction:
     return min(Fraction(1), max(Fraction(share), Fraction(repr(share))))
 
 
+def placed(counts: Mapping[Secret, NDArray[Any]], secrets: Sequence[Secret], /) -> dict[Secret, NDArray[Any]]:
+    """Rows of each level and secret, at the inputs that are a level and one of these secrets; as they are for none."""
+    if not secrets:
+        return dict(counts)
+    found = {}
+    for secret, rows in counts.items():
+        whole = np.zeros((len(secrets), len(rows)), dtype=rows.dtype)
+        whole[secrets.index(secret)] = rows
+        found[secret] = whole.ravel()
+    return found
+
+
+def placed_laws(laws: Laws, secrets: Sequence[Secret], /) -> Laws:
+    """Laws of the levels as laws of each level and one of these secrets."""
+    return {
+        secret: replace(law, counts=tuple(placed({secret: np.array(law.counts, dtype=object)}, secrets)[secret]))
+        if law.counts
+        else law
+        for secret, law in laws.items()
+    }
+
+
+def seeing(problem: Problem, table: Mapping[Secret, NDArray[Any]], options: Channel, /) -> Problem:
+    """The problem of a channel that sees the secret: each level and secret is an input."""
+    secrets, levels = tuple(table), problem.inputs
+    if levels > WHOLE:
+        raise ArgumentError(
+            "sees",
+            rule=f'"value" for a column of more than {WHOLE} levels',
+            got=f"{levels} levels",
+            hint="Merge rare levels, or release fewer cells.",
+        )
+    rows = np.array(list(table.values()), dtype=np.float64)
+    shares = rows / rows.sum()
+    even = options.weights == "secrets"
+    times = 1 / (len(secrets) * shares.sum(axis=1)) if even else np.ones(len(secrets))
+    return replace(
+        problem,
+        beliefs=tuple(placed_laws(laws, secrets) for laws in problem.beliefs),
+        pooled=shares.ravel(),
+        cost=(times[:, None, None] * problem.cost).reshape(-1, problem.cost.shape[1]),
+        groups={secret: tuple(range(k * levels, (k + 1) * levels)) for k, secret in enumerate(secrets)},
+        reader_cap=options.reader_cap_at(problem.target.epsilon),
+        times=dict(zip(secrets, times.tolist(), strict=True)) if even else None,
+    )
+
+
 def find(
     beliefs: tuple[Laws, ...],
     pooled: NDArray[Any],
@@ -159,8 +241,9 @@ def find(
     target: Target,
     pairs: Pairs,
     options: Channel,
+    table: Mapping[Secret, NDArray[Any]],
 ) -> FoundChannel:
-    """As `best_channel`, for several beliefs, counts of all rows, and a matrix of costs."""
+    """As `best_channel`, for several beliefs, counts of all rows and by secret, and a matrix of costs."""
     shares = pooled / pooled.sum()
     problem = Problem(
         beliefs=beliefs,
@@ -171,10 +254,12 @@ def find(
         cost=cost,
         **kept_statistics(options, levels, shares),
     )
+    if options.sees_secret:
+        problem = seeing(problem, table, options)
     if options.preserve == "marginal":  # a level that no row has is never released, and is an output all the same
         used = np.flatnonzero(shares).tolist()
         matrix, _, bound = best_of_subsets(problem.only(used), most=None)
-        outputs, reduced, weights = None, problem, np.zeros(cost.shape, dtype=np.int64)
+        outputs, reduced, weights = None, problem, np.zeros(problem.cost.shape, dtype=np.int64)
         weights[:, used] = in_integers(matrix, problem.only(used))
     else:
         matrix, outputs, bound = best_of_subsets(problem, most=options.outputs)

@@ -24,7 +24,7 @@ from puffer_frames.mechanisms.batch_report import (
 )
 from puffer_frames.mechanisms.channel.column import LevelTable
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit, Seen
-from puffer_frames.mechanisms.channel.measure import loss_of_rows, measured_loss
+from puffer_frames.mechanisms.channel.measure import loss_of_channel, loss_of_rows
 from puffer_frames.numbers.records import refused
 from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import Secret
@@ -115,9 +115,9 @@ def _losses(plan: ChannelFit, seen: Seen, counts: LevelTable) -> Iterator[Findin
     yield finding("loss", plan.name, "empirical", figure, limit=target.most, verdict=verdict)
     present, pairs, _ = protected_here(counts, known=plan.rows_per_secret, pairs=plan.pairs)
     rows = {secret: counts[secret] for secret in present}
-    wider = measured_loss(
+    wider = loss_of_channel(
         rows,
-        plan.channel.weights,
+        plan.channel,
         pairs=pairs,
         epsilon=target.epsilon,
         confidence=CONFIDENCE,

@@ -10,16 +10,16 @@ from typing import cast
 import numpy as np
 
 from puffer_frames.mechanisms.channel.adversaries import Adversary, adversaries
-from puffer_frames.mechanisms.channel.best import kept_statistics
+from puffer_frames.mechanisms.channel.best import kept_statistics, placed_laws, seeing
 from puffer_frames.mechanisms.channel.cost import cost_matrix
 from puffer_frames.mechanisms.channel.exact import fault
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
-from puffer_frames.mechanisms.channel.measure import measured_loss
+from puffer_frames.mechanisms.channel.measure import loss_of_channel
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import Law, Problem
 from puffer_frames.mechanisms.channel.subsets import best_of_subsets
 from puffer_frames.mechanisms.file_checks import agree, check_request, check_secrets, require, tried
-from puffer_frames.noise.channel import ChannelTable
+from puffer_frames.noise.channel import TOTAL_BITS, ChannelTable
 from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.learned import OtherTable
@@ -51,7 +51,8 @@ def check_channel_plan(plan: ChannelFit, /) -> None:
     typed = {(type(level), level) for level in column.levels}
     require(len(typed) == inputs and tuple(found.inputs) == tuple(column.levels), "levels that are others, or twice")
     require({(type(level), level) for level in found.outputs} <= typed, "an output that is no level")
-    require(found.weights.shape == (inputs, len(found.outputs)), "weights of another number of levels")
+    rows = inputs * (len(column.counts) if plan.options.sees_secret else 1)
+    require(found.weights.shape == (rows, len(found.outputs)), "weights of another number of levels")
     tried(lambda: ChannelTable(found.weights), "weights that are no probabilities")
     _check_inputs(plan)
     require(bool(np.isfinite(column.cost).all() and (column.cost >= 0).all()), "costs that are no numbers")
@@ -70,7 +71,7 @@ def _check_problem(plan: ChannelFit) -> None:
     column, found = plan.column, plan.channel
     problem = found.problem
     whole = _whole_problem(plan).only([column.levels.index(level) for level in found.outputs])
-    for name in ("target", "pairs", "cap", "star"):
+    for name in ("target", "pairs", "cap", "star", "groups", "reader_cap"):
         require(getattr(problem, name) == getattr(whole, name), "a channel that was made for something else")
     for name in ("pooled", "cost", "kept", "kept_means", "constant"):
         stored, own = getattr(problem, name), getattr(whole, name)
@@ -82,8 +83,8 @@ def _check_problem(plan: ChannelFit) -> None:
 def _whole_problem(plan: ChannelFit) -> Problem:
     """What a channel into all levels must meet."""
     shares = plan.column.pooled / plan.column.pooled.sum()
-    return Problem(
-        beliefs=plan.channel.problem.beliefs,
+    problem = Problem(
+        beliefs=(),
         target=plan.request.target,
         pairs=plan.pairs,
         cap=plan.options.cap,
@@ -91,12 +92,15 @@ def _whole_problem(plan: ChannelFit) -> Problem:
         cost=plan.column.cost,
         **kept_statistics(plan.options, plan.column.levels, shares),
     )
+    if plan.options.sees_secret:
+        problem = seeing(problem, plan.column.counts, plan.options)
+    return replace(problem, beliefs=plan.channel.problem.beliefs)
 
 
 def _check_figures(plan: ChannelFit) -> None:
     """The errors and losses of the channel, computed anew."""
     found, column = plan.channel, plan.column
-    error = found.problem.expected_cost(found.matrix)
+    error = found.problem.expected_cost(np.ldexp(found.weights.astype(np.float64), -TOTAL_BITS))
     require(math.isclose(found.expected_error, error, rel_tol=_NEAR, abs_tol=_NEAR), "an error that is another one")
     require(not found.lower_bound or not (column.in_cells or column.is_partial), "a bound that is not known")
     require(0 <= found.lower_bound <= error * (1 + _NEAR) + _NEAR, "a bound above the error")
@@ -109,8 +113,8 @@ def _check_figures(plan: ChannelFit) -> None:
         require(found.lower_bound <= bound * (1 + 1e-6) + _NEAR, "a bound that no program has")
     counts = {secret: column.counts[secret] for secret in plan.secrets}
     for stored, confidence in ((plan.observed, None), (plan.population, CONFIDENCE)):
-        again = measured_loss(
-            counts, found.weights, pairs=plan.pairs, epsilon=plan.request.target.epsilon, confidence=confidence
+        again = loss_of_channel(
+            counts, found, pairs=plan.pairs, epsilon=plan.request.target.epsilon, confidence=confidence
         )
         ends = [
             (getattr(getattr(one, kind), end) for one in (stored, again))
@@ -143,7 +147,8 @@ def _check_laws(plan: ChannelFit) -> None:
         require(one.confidence == (None if own is None else own.confidence), "another confidence")
         require(own is None or (len(one.laws) == len(own.laws) and all(map(_same_laws, one.laws, own.laws))), "laws")
     kept = [laws for one in plan.beliefs.values() for laws in one.laws if all(law.counts for law in laws.values())]
-    require(plan.channel.problem.beliefs == tuple(kept), "laws of other beliefs")
+    placed = tuple(placed_laws(laws, plan.channel.secrets) for laws in kept)
+    require(plan.channel.problem.beliefs == placed, "laws of other beliefs")
     require(fault(plan.channel.weights.tolist(), plan.channel.problem) is None, "a channel that loses more than asked")
 
 

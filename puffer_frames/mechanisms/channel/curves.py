@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.mechanisms.channel.best import find
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
-from puffer_frames.mechanisms.channel.measure import measured_loss
+from puffer_frames.mechanisms.channel.measure import loss_of_channel
 from puffer_frames.mechanisms.points import NO_BOUND, CurvePoint, ProfilePoint, as_epsilons, as_points, from_file
 from puffer_frames.mechanisms.seam import Owner
 from puffer_frames.numbers.target import Target
@@ -33,6 +33,7 @@ def channel_curve_of(owner: Owner, epsilons: Iterable[float] | None, /) -> Nativ
             target=target,
             pairs=plan.pairs,
             options=plan.options,
+            table=column.counts,
         )
         points.append(
             CurvePoint(
@@ -56,8 +57,8 @@ def channel_profile_of(owner: Owner, epsilons: Iterable[float] | None, /) -> Nat
     points = []
     for belief, confidence in (("empirical", None), ("population", CONFIDENCE)):
         for epsilon in as_epsilons(epsilons, plan.request.target.epsilon):
-            found = measured_loss(
-                counts, plan.channel.weights, pairs=plan.pairs, epsilon=epsilon, confidence=confidence
+            found = loss_of_channel(
+                counts, plan.channel, pairs=plan.pairs, epsilon=epsilon, confidence=confidence
             ).hockey_stick
             points.append(
                 ProfilePoint(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from puffer_frames.errors import CalibrationError
 from puffer_frames.mechanisms.channel.problem import Law, Laws, Problem
 from puffer_frames.noise.channel import TOTAL_BITS
-from puffer_frames.priors.prior import FloatArray
+from puffer_frames.priors.prior import FloatArray, Secret
 
 TOTAL = 1 << TOTAL_BITS
 _DIGITS = 40
@@ -106,10 +106,11 @@ def _rest(left: int, problem: Problem) -> list[int]:
 class _Ends:
     """The largest and the smallest probability of an output under the laws around those of a belief."""
 
-    def __init__(self, laws: Laws, column: list[int]) -> None:
-        high, low = max(column), min(column)
+    def __init__(self, laws: Laws, column: list[int], problem: Problem) -> None:
+        ends = max(column), min(column)
         self.most, self.least = {}, {}
         for secret, law in laws.items():
+            high, low = ends if problem.groups is None else _ends(column, problem, secret)
             own = _mean(law, column)
             stays, moved = 1 - law.replaced, law.moved * (high - low)
             self.most[secret] = stays * own + law.replaced * high + moved
@@ -120,6 +121,27 @@ def _mean(law: Law, column: list[int]) -> Fraction:
     return Fraction(sum(n * w for n, w in zip(law.counts, column, strict=True) if n), sum(law.counts))
 
 
+def _ends(column: list[int], problem: Problem, secret: Secret) -> tuple[int, int]:
+    """The largest and the smallest weight of the inputs of a secret."""
+    own = [column[k] for k in problem.inputs_of(secret)]
+    return max(own), min(own)
+
+
+def _ratios(column: list[int], problem: Problem) -> Iterator[tuple[float, int, int]]:
+    """Caps, and two weights of an output each, of which the first may be at most e^cap times the second."""
+    if problem.groups is None:
+        if problem.cap is not None:
+            yield problem.cap, max(column), min(column)
+        return
+    if problem.cap is not None:
+        ends = {secret: _ends(column, problem, secret) for secret in problem.groups}
+        yield from ((problem.cap, ends[one][0], ends[other][1]) for one, other in problem.other_pairs)
+    if problem.reader_cap is not None:
+        for inputs in problem.same_values:
+            own = [column[k] for k in inputs]
+            yield problem.reader_cap, max(own), min(own)
+
+
 def _columns(weights: Weights) -> list[list[int]]:
     return [list(column) for column in zip(*weights, strict=True)]
 
@@ -128,12 +150,20 @@ def _lifts(weights: Weights, problem: Problem) -> list[Fraction]:
     """The least constant that each column needs."""
     odds = exp_below(problem.target.epsilon)
     columns = _columns(weights)
-    lifts = [Fraction(0)] * len(columns)
-    if problem.cap is not None:
-        most = exp_below(problem.cap)
-        lifts = [max(Fraction(0), (max(column) - most * min(column)) / (most - 1)) for column in columns]
+    caps = {cap: exp_below(cap) for cap in (problem.cap, problem.reader_cap) if cap is not None}
+    lifts = [
+        max(
+            (
+                (high - caps[cap] * low) / (caps[cap] - 1)
+                for cap, high, low in _ratios(column, problem)
+                if high > caps[cap] * low
+            ),
+            default=Fraction(0),
+        )
+        for column in columns
+    ]
     for laws in problem.beliefs:
-        ends = [_Ends(laws, column) for column in columns]
+        ends = [_Ends(laws, column, problem) for column in columns]
         if not problem.target.delta:
             lifts = [
                 max(lift, excess / (odds - 1))
@@ -171,13 +201,12 @@ def fault(weights: Weights, problem: Problem, /) -> str | None:
     if any(sum(row) != TOTAL or min(row) < 0 for row in weights):
         return "rows that do not sum to 2**62"
     odds, columns = exp_below(problem.target.epsilon), _columns(weights)
-    if problem.cap is not None:
-        most = exp_below(problem.cap)
-        if any(max(column) > most * min(column) for column in columns):
-            return "a loss of more than the cap"
+    caps = {cap: exp_below(cap) for cap in (problem.cap, problem.reader_cap) if cap is not None}
+    if any(high > caps[cap] * low for column in columns for cap, high, low in _ratios(column, problem)):
+        return "a loss of more than the cap"
     allowed = both_least(problem.target.delta) * TOTAL
     for laws in problem.beliefs:
-        ends = [_Ends(laws, column) for column in columns]
+        ends = [_Ends(laws, column, problem) for column in columns]
         for one, other in problem.ordered_pairs(laws):
             if sum(max(Fraction(0), end.most[one] - odds * end.least[other]) for end in ends) > allowed:
                 return "a loss of more than was asked for"

@@ -8,6 +8,8 @@ from fractions import Fraction
 from types import NoneType
 from typing import Self, cast
 
+import numpy as np
+
 from puffer_frames.errors import ArgumentError, NoNoiseNeededError
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import CompleteRows, Table
@@ -23,16 +25,17 @@ from puffer_frames.mechanisms.channel.column import (
     number_column,
     tuple_column,
 )
-from puffer_frames.mechanisms.channel.measure import largest_loss, measured_loss
+from puffer_frames.mechanisms.channel.measure import largest_loss, loss_of_channel
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs, named_secrets
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, NumberChannel
 from puffer_frames.noise.draw import Draw, Levels
+from puffer_frames.noise.joint_levels import JointLevels
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.labelled_rows import joint_levels
-from puffer_frames.priors.level_counts import LevelCounts
+from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.pairs import Pairs, check_pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
@@ -182,6 +185,13 @@ class ChannelFit(SecretsOfPairs):
             As `puffer_frames.calibrate`.
         """
         request = seen.with_levels(request)
+        if request.apart and options.sees_secret:
+            raise ArgumentError(
+                "secrets",
+                rule='"joint" for a channel that sees the secret',
+                got='"each"',
+                hint="Leave it out, or protect each column by a release of its own.",
+            )
         column, number = seen.column(request, options), sum(seen.found.rows_per_secret.values())
         if request.apart:
             groups = by_column(column.counts, request.secret)
@@ -199,6 +209,7 @@ class ChannelFit(SecretsOfPairs):
             target=request.target,
             pairs=pairs,
             options=options,
+            table=column.counts,
         )
         _require_change(channel, request, in_cells=column.in_cells)
         if column.in_cells or column.is_partial:  # a mechanism with other outputs may do better
@@ -209,7 +220,7 @@ class ChannelFit(SecretsOfPairs):
         seen.warn_of_values(request)
         counts = {secret: column.counts[secret] for secret in named}
         observed, population = (
-            measured_loss(counts, channel.weights, pairs=pairs, epsilon=request.target.epsilon, confidence=confidence)
+            loss_of_channel(counts, channel, pairs=pairs, epsilon=request.target.epsilon, confidence=confidence)
             for confidence in (None, CONFIDENCE)
         )
         return cls(
@@ -252,11 +263,13 @@ class ChannelFit(SecretsOfPairs):
     @property
     def largest_loss(self) -> float:
         """The pure loss under any law of the levels."""
-        return largest_loss(self.channel.weights)
+        return largest_loss(self.channel)
 
     def keyed(self, key: ReleaseKey, /) -> tuple[Draw, ...]:
         """What a release does to the columns: one draw, for several columns together."""
         names, table = self.request.public, ChannelTable(self.channel.weights)
+        if self.options.sees_secret:
+            return (self._seeing(key, table),)
         if len(names) > 1:
             levels, joint = (cast(tuple[Levels, ...], each) for each in (self.column.levels, self.channel.outputs))
             inputs = {level: k for k, level in enumerate(levels)}
@@ -267,6 +280,38 @@ class ChannelFit(SecretsOfPairs):
         assert self.column.edges is not None
         values = [float(level) for level in self.channel.outputs]  # type: ignore[arg-type]
         return (NumberChannel.of(self.name, key=key, edges=self.column.edges, outputs=values, table=table),)
+
+    def _seeing(self, key: ReleaseKey, table: ChannelTable) -> Draw:
+        """The draw of a channel that sees the secret: the inputs of each secret follow those of the one before."""
+        column, names = self.column, self.request.secret
+        secrets = [secret if isinstance(secret, tuple) else (secret,) for secret in self.channel.secrets]
+        if column.edges is not None:
+            numbers = {cast(Levels, secret): k for k, secret in enumerate(secrets)}
+            values = np.array([float(level) for level in self.channel.outputs])  # type: ignore[arg-type]
+            beside = JointLevels(columns=names, numbers=numbers)
+            return NumberChannel(
+                column=self.name, key=key, edges=column.edges, outputs=values, table=table, secret=beside
+            )
+        several = len(self.request.public) > 1
+        codes = (
+            column.codes if column.codes is not None and not several else {x: k for k, x in enumerate(column.levels)}
+        )
+
+        def parts(level: Level) -> Levels:
+            return cast(Levels, level) if several else (level,)
+
+        return LabelChannel(
+            columns=(*self.request.public, *names),
+            key=key,
+            inputs={
+                (*parts(level), *cast(Levels, secret)): k * len(column.levels) + code
+                for k, secret in enumerate(secrets)
+                for level, code in codes.items()
+            },
+            outputs=tuple(map(parts, self.channel.outputs)),
+            table=table,
+            seen=len(names),
+        )
 
 
 def _require_change(channel: FoundChannel, request: Request, *, in_cells: bool) -> None:

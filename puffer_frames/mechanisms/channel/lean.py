@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from puffer_frames.mechanisms.channel.adversaries import Adversary
+from puffer_frames.mechanisms.channel.best import placed_laws
 from puffer_frames.mechanisms.channel.fitted import ChannelFit
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.lean import lacking, lean_request
@@ -27,7 +28,8 @@ def lean_channel(plan: F, /) -> tuple[F, tuple[str, ...]]:
 def whole_channel(plan: F, /) -> F:
     """The plan of a channel from a file, with the laws that its channel must meet, as far as the file has them."""
     laws = tuple(one for each in plan.beliefs.values() for one in each.laws if all(law.counts for law in one.values()))
-    return replace(plan, channel=replace(plan.channel, problem=replace(plan.channel.problem, beliefs=laws)))
+    placed = tuple(placed_laws(one, plan.channel.secrets) for one in laws)
+    return replace(plan, channel=replace(plan.channel, problem=replace(plan.channel.problem, beliefs=placed)))
 
 
 def _lean_options(options: Channel, plan: ChannelFit) -> Channel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -35,6 +35,7 @@ def measured_loss(
     epsilon: float,
     confidence: float | None = None,
     unsure: Mapping[Secret, Fraction] | None = None,
+    groups: Mapping[Secret, Sequence[int]] | None = None,
 ) -> Verification:
     """The loss under these frequencies, or under every law that they do not refute with this confidence.
 
@@ -42,14 +43,16 @@ def measured_loss(
     where they were counted in other cells; then it is that of some law with these frequencies.
     """
     channel = np.ldexp(weights.astype(np.float64), -TOTAL_BITS)
-    spread = channel.max(axis=0) - channel.min(axis=0)
     laws: dict[Secret, tuple[tuple[FloatArray, FloatArray], FloatArray, FloatArray]] = {}
     for secret, often in counts.items():
-        own = often / often.sum() @ channel
+        inputs = channel if groups is None else channel[list(groups[secret])]
+        often = often if groups is None else often[list(groups[secret])]
+        own, (high, low) = often / often.sum() @ inputs, (inputs.max(axis=0), inputs.min(axis=0))
+        spread = high - low
         apart = spread * (float(unsure[secret]) if unsure else 0.0)
         away = 0.0 if confidence is None else distance_left(often, secrets=len(counts), confidence=confidence)
-        most = np.minimum(own + away * spread + apart, channel.max(axis=0)) * (1 + _ERROR)
-        least = np.maximum(own - away * spread - apart, channel.min(axis=0)) * (1 - _ERROR)
+        most = np.minimum(own + away * spread + apart, high) * (1 + _ERROR)
+        least = np.maximum(own - away * spread - apart, low) * (1 - _ERROR)
         laws[secret] = ((own - apart).clip(0.0), own + apart), most, least
     named = (
         [(a, b) for a in laws for b in laws if a != b]
@@ -71,6 +74,28 @@ def measured_loss(
     )
 
 
+def loss_of_channel(
+    counts: Mapping[Secret, NDArray[np.int64]],
+    channel: FoundChannel,
+    /,
+    *,
+    pairs: Pairs,
+    epsilon: float,
+    confidence: float | None = None,
+    unsure: Mapping[Secret, Fraction] | None = None,
+) -> Verification:
+    """The same of a channel for rows of each secret and level."""
+    return measured_loss(
+        channel.placed(counts),
+        channel.weights,
+        pairs=pairs,
+        epsilon=epsilon,
+        confidence=confidence,
+        unsure=unsure,
+        groups=channel.problem.groups,
+    )
+
+
 def loss_of_rows(
     counts: Mapping[Secret, NDArray[np.int64]],
     channel: FoundChannel,
@@ -81,9 +106,10 @@ def loss_of_rows(
 ) -> Verification:
     """The loss under the frequencies of other rows; whether it is within what was asked for, in whole numbers."""
     target = channel.problem.target
-    found = measured_loss(counts, channel.weights, pairs=pairs, epsilon=target.epsilon, unsure=unsure)
-    laws = {secret: Law(counts=tuple(map(int, rows)), moved=unsure[secret]) for secret, rows in counts.items()}
-    if fault(channel.weights.tolist(), replace(channel.problem, beliefs=(laws,), pairs=pairs, cap=None)) is not None:
+    found = loss_of_channel(counts, channel, pairs=pairs, epsilon=target.epsilon, unsure=unsure)
+    laws = {s: Law(counts=tuple(map(int, rows)), moved=unsure[s]) for s, rows in channel.placed(counts).items()}
+    plain = replace(channel.problem, beliefs=(laws,), pairs=pairs, cap=None, reader_cap=None)
+    if fault(channel.weights.tolist(), plain) is not None:
         return found
     if target.delta:
         return replace(found, hockey_stick=_at_most(found.hockey_stick, target.delta))
@@ -94,9 +120,21 @@ def _at_most(bracket: Bracket, bound: float) -> Bracket:
     return Bracket(lower=min(bracket.lower, bound), upper=min(bracket.upper, bound))
 
 
-def largest_loss(weights: NDArray[np.int64], /) -> float:
-    """The pure loss under any law at all."""
-    return _ratio(weights.max(axis=0).astype(np.float64), weights.min(axis=0).astype(np.float64)) * (1 + _ERROR)
+def largest_loss(channel: FoundChannel, /) -> float:
+    """The pure loss under any law at all: of the inputs of any secret, or of two different ones that it sees."""
+    weights, problem = channel.weights.astype(np.float64), channel.problem
+    most, least = weights.max(axis=0), weights.min(axis=0)
+    if problem.groups is None:
+        return _ratio(most, least) * (1 + _ERROR)
+    ends = {s: (weights[list(own)].max(axis=0), weights[list(own)].min(axis=0)) for s, own in problem.groups.items()}
+    return max(_ratio(ends[one][0], ends[other][1]) for one, other in problem.other_pairs) * (1 + _ERROR)
+
+
+def readers_loss(channel: FoundChannel, /) -> float:
+    """The pure loss to a reader who knows the value; 0 for a channel that sees the value alone."""
+    weights = channel.weights.astype(np.float64)
+    found = [weights[list(own)] for own in channel.problem.same_values]
+    return max((_ratio(rows.max(axis=0), rows.min(axis=0)) for rows in found), default=0.0) * (1 + _ERROR)
 
 
 def _ratio(most: FloatArray, least: FloatArray) -> float:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, cast
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.mechanisms.arguments import Options
 from puffer_frames.noise.channel import MOST_LEVELS
-from puffer_frames.numbers.arguments import as_float, check_flag
+from puffer_frames.numbers.arguments import as_float, check_flag, check_word
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import Secret
 
@@ -19,7 +19,13 @@ RadiusArgument: TypeAlias = Literal["auto"] | float | Mapping[Secret, float]
 CostArgument: TypeAlias = (
     Literal["auto", "absolute", "change"] | Callable[[Any, Any], float] | Sequence[Sequence[float]] | Any
 )
+SeesWord: TypeAlias = Literal["value", "secret"]
+ReaderCapArgument: TypeAlias = Literal["auto"] | float | None
+WeightsWord: TypeAlias = Literal["rows", "secrets"]
 PreserveWord: TypeAlias = Literal["mean", "marginal"]
+
+LEAST_READER_CAP = 1e-3
+"""Below this the lift that makes a channel exact is large."""
 
 
 @short_traceback
@@ -45,6 +51,16 @@ class Channel(Options):
         Columns of more than 256 different numbers are released as the medians of about so many cells of equal shares.
     outputs : int, optional
         At most so many levels are released; by default any of them may be.
+    sees : "value" or "secret"
+        Whether the random output depends on the value alone, or on the secret of the row too: this needs far less
+        error, and lets a reader who knows the value learn something of the secret.
+    reader_cap : "auto", float or None
+        Of a channel that sees the secret: the log-odds of two secrets change by at most this for a reader who knows the
+        value, and for any reader by at most this more than publishing the values could change them. "auto" is
+        max(epsilon, 1); 0 is a channel that sees the value alone; None is no bound, and gives a warning.
+    weights : "rows" or "secrets"
+        Of a channel that sees the secret: what the expected error is a mean over: all rows, or the secrets, each with
+        the same weight. With "rows" the errors fall on rare secrets.
     publish_matrix : bool
         Whether the certificate holds the channel, so that sums of released levels can be corrected. It holds
         statistics of every secret.
@@ -72,6 +88,9 @@ class Channel(Options):
     cells: int = 32
     outputs: int | None = None
     publish_matrix: bool = False
+    sees: SeesWord = "value"
+    reader_cap: ReaderCapArgument = "auto"
+    weights: WeightsWord = "rows"
 
     def __post_init__(self) -> None:
         if not (isinstance(self.radius, str) and self.radius == "auto") and not all(map(_is_share, self._shares())):
@@ -107,6 +126,44 @@ class Channel(Options):
             if not least <= value <= MOST_LEVELS:
                 raise ArgumentError(name, rule=f"from {least} to {MOST_LEVELS}", got=str(value), hint="Leave it out.")
         check_flag(self.publish_matrix, "publish_matrix")
+        self._check_seeing()
+
+    def _check_seeing(self) -> None:
+        """Raise ArgumentError for what does not go with what the channel sees."""
+        check_word(self.sees, "sees", ("value", "secret"))
+        check_word(self.weights, "weights", ("rows", "secrets"))
+        cap, auto = self.reader_cap, isinstance(self.reader_cap, str) and self.reader_cap == "auto"
+        number = isinstance(cap, (int, float)) and _is_number(cap) and (cap == 0 or cap >= LEAST_READER_CAP)
+        if not (auto or cap is None or number):
+            raise ArgumentError(
+                "reader_cap",
+                rule=f'"auto", None, 0, or a number of at least {LEAST_READER_CAP:g}',
+                got=repr(cap),
+                hint='Leave it out for "auto": max(epsilon, 1).',
+            )
+        if self.sees == "value" and not (auto and self.weights == "rows"):
+            raise ArgumentError(
+                "weights" if auto else "reader_cap",
+                rule='given with sees="secret"',
+                got=repr(self.weights if auto else cap),
+                hint='Write Channel(sees="secret", ...), or leave it out.',
+            )
+        if self.sees == "secret" and self.publish_matrix:
+            raise ArgumentError(
+                "publish_matrix",
+                rule="left out for a channel that sees the secret",
+                got="True",
+                hint="Sums of released labels can be corrected for a channel that sees the value alone.",
+            )
+
+    @property
+    def sees_secret(self) -> bool:
+        """Whether the output depends on the secret: with a cap of 0 for readers who know the value it does not."""
+        return self.sees == "secret" and self.reader_cap != 0
+
+    def reader_cap_at(self, epsilon: float, /) -> float | None:
+        """The bound for readers who know the value, at an epsilon; None for none."""
+        return max(epsilon, 1.0) if self.reader_cap == "auto" else cast(float | None, self.reader_cap)
 
     def radius_of(self, secret: Secret, rows: int, /) -> float:
         """The share of the rows of a secret that may be anything."""

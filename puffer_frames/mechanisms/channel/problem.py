@@ -63,6 +63,13 @@ class Problem:
     """These means, shape (statistics,)."""
     constant: FloatArray | None = None
     """A law of the output that keeps them, shape (outputs,)."""
+    groups: Mapping[Secret, tuple[int, ...]] | None = None
+    """Of a channel that sees the secret: the inputs of each secret, in the order of its values, of all the same. None
+    of one that sees the value alone: every input may be that of any secret."""
+    reader_cap: float | None = None
+    """Of such a channel: bound of what a reader learns of the secret who knows the value; None for none."""
+    times: Mapping[Secret, float] | None = None
+    """By what the costs of each secret were multiplied, so that all secrets have the same weight; None for nothing."""
     star: bool | None = None
     """Whether all pairs at delta 0 take the star form: the probability of an output given each secret lies between m
     and e^epsilon m. It has 2 rows for each output and secret where pairs have (secrets - 1), and is the same for single
@@ -92,6 +99,25 @@ class Problem:
         moved = any(law.moved for laws in widened for law in laws.values())
         strict = any(self.takes_star(laws) for laws in widened)
         return self.kept is None and not moved and not strict and not (widened and self.target.delta)
+
+    def inputs_of(self, secret: Secret, /) -> Sequence[int]:
+        """The inputs that rows of a secret may have."""
+        return range(self.inputs) if self.groups is None else self.groups[secret]
+
+    def times_of(self, secret: Secret, /) -> float:
+        """By what the costs of a secret were multiplied."""
+        return 1.0 if self.times is None else self.times[secret]
+
+    @property
+    def other_pairs(self) -> Sequence[tuple[Secret, Secret]]:
+        """Two different secrets each, in both orders, of a channel that sees them."""
+        groups = self.groups or {}
+        return [(one, other) for one in groups for other in groups if one != other]
+
+    @property
+    def same_values(self) -> Sequence[tuple[int, ...]]:
+        """The inputs of one value and every secret, of a channel that sees these."""
+        return list(zip(*(self.groups or {}).values(), strict=True))
 
     def ordered_pairs(self, laws: Laws, /) -> Sequence[tuple[Secret, Secret]]:
         """The protected pairs of a belief, in both orders."""

@@ -77,8 +77,11 @@ class _Program:
         self.columns = problem.cost.size
         self.rows, self.same = _Rows(), _Rows()
         widened = any(law.is_widened for laws in problem.beliefs for law in laws.values())
-        self.low = self.more() if widened or problem.cap is not None else None
-        self.high = self.more() if widened else None
+        plain, seen = problem.groups is None, problem.groups or {}
+        self.low = self.more() if plain and (widened or problem.cap is not None) else None
+        self.high = self.more() if plain and widened else None
+        ended = seen if widened or problem.cap is not None else {}
+        self.lows, self.highs = ({secret: self.more() for secret in ended} for _ in range(2))
 
     def more(self) -> NDArray[np.intp]:
         """A further variable for each output."""
@@ -96,7 +99,7 @@ class _Program:
                 self._star(laws, means)
             else:
                 for one, other in self.problem.ordered_pairs(laws):
-                    most, least = self.most(laws[one], means[one]), self.least(laws[other], means[other], -self._odds)
+                    most, least = self.most(laws, one, means), self.least(laws, other, means, -self._odds)
                     self.rows.add([*most, *least])
 
     def _named(self, entries: list[_Entries]) -> NDArray[np.intp]:
@@ -107,6 +110,8 @@ class _Program:
 
     def _bounds(self) -> None:
         """W <= e^cap low, and W <= high, where W is low and what is beside it."""
+        if self.problem.groups is not None:
+            self._seen_bounds()
         if self.low is None:
             return
         inputs, outputs = np.nonzero(self.support)
@@ -115,6 +120,22 @@ class _Program:
             self.rows.add([(cells, 1.0), (low, 1.0 - self._exp(self.problem.cap))])
         if self.high is not None:
             self.rows.add([(cells, 1.0), (low, 1.0), (self.high[outputs], -1.0)])
+
+    def _seen_bounds(self) -> None:
+        """low_s <= W(.|x, s) <= high_s <= e^cap low_t, and W(.|x, s) <= e^reader_cap W(.|x, t)."""
+        problem = self.problem
+        for secret, inputs in (problem.groups or {}).items() if self.lows else ():
+            for k in inputs:
+                self.rows.add([(self.cells[k], 1.0), (self.highs[secret], -1.0)])
+                self.rows.add([(self.lows[secret], 1.0), (self.cells[k], -1.0)])
+        if problem.cap is not None:
+            for one, other in problem.other_pairs:
+                self.rows.add([(self.highs[one], 1.0), (self.lows[other], -self._exp(problem.cap))])
+        for inputs in problem.same_values if problem.reader_cap is not None else ():
+            least = self.more()
+            for k in inputs:
+                self.rows.add([(least, 1.0), (self.cells[k], -1.0)])
+                self.rows.add([(self.cells[k], 1.0), (least, -self._exp(problem.reader_cap))])
 
     @property
     def _odds(self) -> float:
@@ -128,13 +149,19 @@ class _Program:
         found: list[_Entries] = [(self.cells.T, shares[None, :])]
         return found if self.low is None else [*found, (self.low, 1.0)]
 
-    def most(self, law: Law, mean: NDArray[np.intp], times: float = 1.0) -> list[_Entries]:
-        """The largest probability of each output under the laws around one, whose own is `mean`."""
-        return self._mixed(law, mean, times, own=self.high, other=self.low)
+    def most(
+        self, laws: Laws, secret: Secret, means: Mapping[Secret, NDArray[np.intp]], times: float = 1.0
+    ) -> list[_Entries]:
+        """The largest probability of each output under the laws around that of a secret; `means` are their own."""
+        high, low = self.highs.get(secret, self.high), self.lows.get(secret, self.low)
+        return self._mixed(laws[secret], means[secret], times, own=high, other=low)
 
-    def least(self, law: Law, mean: NDArray[np.intp], times: float = 1.0) -> list[_Entries]:
+    def least(
+        self, laws: Laws, secret: Secret, means: Mapping[Secret, NDArray[np.intp]], times: float = 1.0
+    ) -> list[_Entries]:
         """The smallest one."""
-        return self._mixed(law, mean, times, own=self.low, other=self.high)
+        high, low = self.highs.get(secret, self.high), self.lows.get(secret, self.low)
+        return self._mixed(laws[secret], means[secret], times, own=low, other=high)
 
     @staticmethod
     def _mixed(
@@ -155,15 +182,15 @@ class _Program:
     def _star(self, laws: Laws, means: Mapping[Secret, NDArray[np.intp]]) -> None:
         """Between m and e^epsilon m for every secret."""
         middle = self.more()
-        for secret, law in laws.items():
-            self.rows.add([(middle, 1.0), *self.least(law, means[secret], -1.0)])
-            self.rows.add([(middle, -self._odds), *self.most(law, means[secret])])
+        for secret in laws:
+            self.rows.add([(middle, 1.0), *self.least(laws, secret, means, -1.0)])
+            self.rows.add([(middle, -self._odds), *self.most(laws, secret, means)])
 
     def _sticks(self, laws: Laws, means: Mapping[Secret, NDArray[np.intp]]) -> None:
         """What exceeds e^epsilon times the other adds up to at most delta."""
         for one, other in self.problem.ordered_pairs(laws):
             slack = self.more()
-            most, least = self.most(laws[one], means[one]), self.least(laws[other], means[other], -self._odds)
+            most, least = self.most(laws, one, means), self.least(laws, other, means, -self._odds)
             self.rows.add([(slack, -1.0), *most, *least])
             self.rows.add([(slack[None, :], 1.0)], bound=self.problem.target.delta)
 

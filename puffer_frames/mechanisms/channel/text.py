@@ -32,6 +32,7 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
         ("meaning", odds_text(_released(plan), epsilon=target.epsilon, delta=target.delta)),
         ("mechanism", _mechanism(plan)),
         ("withstands", _withstood(plan)),
+        *_readers(plan),
         ("expected error", f"{channel.expected_error:.6g} ({_unit(plan)})"),
         (
             "beside it",
@@ -55,6 +56,19 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
     return rows
 
 
+def _readers(plan: ChannelFit) -> Rows:
+    """What a channel that sees the secret tells to readers who know the value, and its error by secret."""
+    if not plan.options.sees_secret:
+        return []
+    cap = plan.options.reader_cap_at(plan.request.target.epsilon)
+    most = "NO BOUND" if cap is None else f"a loss of at most {plain(cap)}, and to any reader at most that much more"
+    errors = ", ".join(f"{secret!r} {error:.4g}" for secret, error in list(plan.channel.errors.items())[:_SHOWN])
+    return [
+        ("sees", f"the secret of the row too: to a reader who knows the value {most} than publishing the values"),
+        ("error by secret", errors),
+    ]
+
+
 def _released(plan: ChannelFit) -> str:
     several = len(plan.request.public) > 1
     return "the released values of one row together" if several else "one released value"
@@ -66,9 +80,10 @@ def _bound(plan: ChannelFit) -> str:
     if plan.column.in_cells:
         return "what a mechanism without these cells might reach is not known"
     seen = "these values" if len(plan.request.public) > 1 else "this value"
+    seen = f"{seen} and the secret" if plan.options.sees_secret else f"{seen} alone"
     released = "" if isinstance(plan.options.cost, str) else " and releases its levels"
     bound = lower_text(plan.channel.lower_bound)
-    return f"no mechanism with this guarantee that sees {seen} alone{released} is below {bound}"
+    return f"no mechanism with this guarantee that sees {seen}{released} is below {bound}"
 
 
 def _mechanism(plan: ChannelFit) -> str:

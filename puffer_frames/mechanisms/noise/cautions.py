@@ -124,6 +124,7 @@ def _is_beaten(plan: NoiseFit) -> bool:
             target=plan.request.target,
             pairs=plan.pairs,
             options=options,
+            table=column.counts,
         )
     except CalibrationError:
         return False

@@ -150,6 +150,7 @@ def least_error(summary: Summary, target: Target, /, *, pairs: Any) -> float:
         target=target,
         pairs=pairs,
         options=options,
+        table=column.counts,
     )
     return found.lower_bound
 
