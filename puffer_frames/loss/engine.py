@@ -12,6 +12,7 @@ from puffer_frames.loss.atoms.cell_means import CellMeansLoss, in_cells_of_one_w
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.displaced import DisplacedLoss
+from puffer_frames.loss.loss_law import UnitLoss
 from puffer_frames.loss.mixtures.many_gaussians import FEWEST_BANDED, ManyGaussiansLoss
 from puffer_frames.loss.mixtures.mixture import MixtureLoss
 from puffer_frames.loss.noises.coupled import CoupledLoss
@@ -22,7 +23,6 @@ from puffer_frames.loss.outcome import Loss, WorstCase
 from puffer_frames.loss.sets.coupled_sets import CoupledSetsLoss
 from puffer_frames.loss.sets.gaussian_sets import GaussianSetsLoss
 from puffer_frames.loss.sets.laplace_sets import LaplaceSetsLoss, check_pairs_of_sets
-from puffer_frames.loss.units.unit_loss import UnitLoss
 from puffer_frames.noise.families import LAPLACE, NoiseArgument, noise_family
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.gaussian import Gaussian

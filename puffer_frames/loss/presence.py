@@ -14,10 +14,9 @@ from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.outcome import Loss, WorstCase
 from puffer_frames.numbers.progress import watched
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
-from puffer_frames.priors.lattice import lattice_places, most_sums
 from puffer_frames.priors.pairs import Pair
 from puffer_frames.priors.prior import FloatArray, Prior
-from puffer_frames.priors.unit_laws import UnitLaws
+from puffer_frames.priors.unit_laws import UnitLaws, lattice_places, most_sums
 
 MOST_PLACES = 1 << 18
 """Points of the grid of a sum, at the most."""

@@ -20,8 +20,17 @@ from threadpoolctl import threadpool_limits
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.numbers.presentation import lower_text, plain, upper_text
 from puffer_frames.priors.prior import FloatArray, IndexArray
-from puffer_frames.verbs.auditing.guesser import Bound, PairOfCodes, better, event_bounds, held_out_scores, model_bounds
-from puffer_frames.verbs.auditing.intervals import largest_advantage, share_at_least, share_at_most
+from puffer_frames.verbs.auditing.guesser import (
+    Bound,
+    PairOfCodes,
+    better,
+    event_bounds,
+    held_out_scores,
+    largest_advantage,
+    model_bounds,
+    share_at_least,
+    share_at_most,
+)
 from puffer_frames.verbs.auditing.report import AuditCheck, AuditedPair, check_of
 from puffer_frames.verbs.auditing.rows import AuditRows, Secrets, View, views_of
 
