@@ -14,13 +14,16 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+# Workers of xdist have a core each: threads of linear algebra in all of them wait for one another and take the cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # so that of the processes of tests only the first compiles the package
 SPARK = re.compile(r"test_spark|_spark_|_in_spark|\[spark[-\]]")
 """Tests that use a Spark session, by their names: one worker runs them all, in one session."""
 APART = re.compile(
     r"test_(command_killed|ledger_processes|forked|spark\w*|notebooks|pages|plans_page|recipes|editors|gallery|refine_key)\.py"
+    r"|tests/(papers|statistical)/|privacy/test_(\w+_oracle|cells|many_atoms_\w+|far_noise|sets_of_laws)\.py|unit/test_(many_levels|estimate_moments)\.py"
 )
-"""Files of tests that start processes or make whole pages: beside those of Spark they are a step of CI of their own."""
+"""Files that start processes or make whole pages, and those that compute numbers of the package a second time."""
 LOCAL_KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "polars-lazy", "pyarrow", "duckdb")
 FRAME_KINDS = (*LOCAL_KINDS, "spark")
 RARE_KINDS = ("pandas-nullable", "pandas-pyarrow")
@@ -32,9 +35,9 @@ def sweep(few, many):
     return pytest.mark.parametrize("count", [few, pytest.param(many, marks=pytest.mark.slow)])
 
 
-def few(count):
-    """For a test of many cases: so many of them in the suite, evenly spread, the others among the slow tests."""
-    return pytest.mark.few(count)
+def few(count, rest="slow"):
+    """For a test of many cases: so many of them in the suite, evenly spread, the rest among the slow or apart."""
+    return pytest.mark.few(count, rest=rest)
 
 
 def thinned(*axes, often=1, few=None):
@@ -58,6 +61,22 @@ def thinned(*axes, often=1, few=None):
     ]
 
 
+gc.disable()  # while tests are collected: nothing of them is garbage, and looking for it is a third of the time
+
+
+def pytest_collection_finish():
+    """From here on garbage is collected, but not looked for among the tests."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_ignore_collect(collection_path, config):
+    """What the suite leaves out as a whole is not read either."""
+    if config.option.markexpr == "not slow and not apart" and APART.search(collection_path.as_posix()):
+        return True
+    return None
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(call):
     """Nothing is collected while a traceback is made: Python 3.11 cannot parse a file within the parsing of another."""
@@ -75,7 +94,7 @@ def pytest_collection_modifyitems(items):
     """Of tests on every kind of frame the suite has the first case on every kind, the others on one kind each, in turn.
 
     The first case leaves out two of the three kinds of pandas in turn. All that is left out is among the slow tests.
-    Tests of Spark, of other processes and of whole pages are apart.
+    Tests of Spark, of other processes, of whole pages and of numbers are apart.
     """
     spread_out(items)
     for item in items:
@@ -98,17 +117,18 @@ def pytest_collection_modifyitems(items):
 
 
 def spread_out(items):
-    """Mark as slow what `few` leaves out."""
+    """Mark what `few` leaves out."""
     cases = {}
     for item in items:
         if item.get_closest_marker("few") and not item.get_closest_marker("slow"):
             cases.setdefault((item.path, item.originalname), []).append(item)
     for found in cases.values():
-        (count,) = found[0].get_closest_marker("few").args
+        mark = found[0].get_closest_marker("few")
+        (count,) = mark.args
         kept = {len(found) * k // count for k in range(count)}
         for k, item in enumerate(found):
             if k not in kept:
-                item.add_marker(pytest.mark.slow)
+                item.add_marker(mark.kwargs["rest"])
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -9,6 +9,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from conftest import few
 
 import puffer_frames
 from puffer_frames import core, errors, papers
@@ -39,6 +40,7 @@ PAGES = [
 """Pages whose Python runs, block after block."""
 
 
+@few(20, rest="apart")
 @pytest.mark.parametrize("name", NAMES)
 def test_docstring_examples(name):
     warnings.simplefilter("error")
@@ -48,6 +50,7 @@ def test_docstring_examples(name):
     assert found.attempted > 0
 
 
+@few(1, rest="apart")
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_of_pages(page):
     """Python blocks run in their order; a following text block is their output."""

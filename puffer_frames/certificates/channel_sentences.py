@@ -25,6 +25,17 @@ CHANNEL_SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "proved",
         "Under any law of these levels at all, the loss of one release is at most {cap}; the losses of several add.",
     ),
+    "channel-reader-cap": (
+        "proved",
+        "The random level depends on the secret of the row, too. To a reader who knows the value itself one release tells "
+        "a loss of at most {cap} of the secret; to any reader at most that much more than publishing the values could. "
+        "The losses of several add.",
+    ),
+    "channel-reader-open": (
+        "not covered",
+        "Readers who know the value itself: the random level depends on the secret of the row, and nothing bounds what "
+        "it tells them.",
+    ),
     "channel-brittle": (
         "not covered",
         "The value itself: most values may be released unchanged, and under another law of the levels the loss may "

@@ -6,9 +6,10 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
+from puffer_frames.certificates.fields import FORMS, REQUIRED, SCHEMA, has_facts, second_number
+from puffer_frames.certificates.forms import object_schema
 from puffer_frames.certificates.sentences import SENTENCES, WARNINGS
 from puffer_frames.errors import ArgumentError
 
@@ -18,26 +19,23 @@ _COMPOSED = (
     *("adds-up", "adds-up-rows", "one-release", "planned-releases"),
     *("channel-again", "channel-again-capped"),
 )
-SCHEMA_FILE = Path(__file__).with_name("certificate.schema.json")
-"""The JSON Schema of the record; docs/certificate.schema.json is the same."""
+JSON_SCHEMA: Mapping[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "puffer_frames certificate",
+    **object_schema(FORMS, required=["schema", *REQUIRED], closed=False),
+}
+"""Of the record; docs/certificate.schema.json has the docstrings of the fields too."""
 
 
-def check_plain(plain: object, /, *, schema: str) -> None:
-    """Raise ArgumentError unless this is a record that this version of the package can read.
-
-    Parameters
-    ----------
-    plain : object
-    schema : str
-        Version of the record that is known.
-    """
+def check_plain(plain: object, /) -> None:
+    """Raise ArgumentError unless this is a record that this version of the package can read."""
     if not isinstance(plain, Mapping):
         raise refused(f"a {type(plain).__name__}")
     given = str(plain.get("schema"))
-    if _major(given) > _major(schema):
+    if _major(given) > _major(SCHEMA):
         raise ArgumentError(
             "the certificate's record",
-            rule=f"of schema {_major(schema)}, which this version of the package knows",
+            rule=f"of schema {_major(SCHEMA)}, which this version of the package knows",
             got=f"schema {given[:20]}",
             hint="Read it with a later version of puffer_frames.",
         )
@@ -54,6 +52,25 @@ def check_plain(plain: object, /, *, schema: str) -> None:
             raise refused("a loss that is more than epsilon and delta")
     _check_columns(plain)
     _check_sentences(plain)
+    _check_facts(plain)
+
+
+def _check_facts(plain: Mapping[str, Any]) -> None:
+    """Facts that other fields have, too."""
+    if ("facts" in plain) != has_facts(plain["schema"]):
+        raise refused("none for 'facts'" if "facts" not in plain else "facts in a record of an earlier schema")
+    facts = plain.get("facts")
+    if facts is None:
+        return
+    agree = (
+        facts["seeded"] <= plain["reproducible"],
+        facts["processed"] == bool(plain.get("processed")),
+        facts["order_assumed"] <= bool(plain.get("refines")),
+        (facts["rows_of_unit"] is None) == (plain.get("unit") is None),
+        set(facts["clipped"]) <= set(plain["public"]),
+    )
+    if not all(agree):
+        raise refused("facts that its other fields do not have")
 
 
 def _check_sentences(plain: Mapping[str, Any]) -> None:
@@ -61,7 +78,7 @@ def _check_sentences(plain: Mapping[str, Any]) -> None:
     keys = {statement["key"] for statement in plain["statements"]}
     if not set(plain.get("warnings", ())) <= keys:
         raise refused("a warning without its sentence")
-    if _minor(plain["schema"]) >= _WITH_WARNINGS and not keys & set(WARNINGS) <= set(plain.get("warnings", ())):
+    if second_number(plain["schema"]) >= _WITH_WARNINGS and not keys & set(WARNINGS) <= set(plain.get("warnings", ())):
         raise refused("a sentence that warns and is not among the warnings")
     wrong = [s["key"] for s in plain["statements"] if s["key"] in SENTENCES and s["kind"] != SENTENCES[s["key"]][0]]
     if wrong:
@@ -104,7 +121,8 @@ def _check_columns(plain: Mapping[str, Any]) -> None:
     if any(set(plain[name]) != columns for name in ("expected_error", "published_scales")):
         raise refused("scales, errors and published scales of different columns")
     channels = set(plain.get("channels", {}))
-    if not plain["answers"] and (columns | channels != set(plain["public"]) or columns & channels):
+    released = columns | channels or set(plain["verified"])  # a mechanism with neither has what was verified alone
+    if not plain["answers"] and (released != set(plain["public"]) or columns & channels):
         raise refused("scales or channels of other columns than those that were released")
     if not set(plain.get("processed", ())) <= columns:
         raise refused("something done to noisy values of a column that has none")
@@ -159,11 +177,6 @@ def _major(version: str) -> int:
     return int(first) if first.isascii() and first.isdigit() else 0
 
 
-def _minor(version: str) -> int:
-    rest = version.partition(".")[2]
-    return int(rest) if rest.isascii() and rest.isdigit() else 0
-
-
 def _exceeds(measured: Mapping[str, Any], epsilon: float, delta: float) -> bool:
     loss, stick = float(measured["pure_loss"][1]), float(measured["hockey_stick"][1])
     return (
@@ -183,7 +196,7 @@ def _is_json(plain: Mapping[str, Any]) -> bool:
 def _validator() -> Any:
     from jsonschema import Draft202012Validator
 
-    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
+    return Draft202012Validator(JSON_SCHEMA)
 
 
 def refused(got: str, /) -> ArgumentError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.of_release import weak
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
@@ -57,6 +58,11 @@ class AggregateFacts:
     """Whether the noise came from a seed."""
 
     @property
+    def stated(self) -> Facts:
+        """What the certificate states as fields."""
+        return Facts(seeded=self.seeded and bool(self.noisy))
+
+    @property
     def noisy(self) -> list[str]:
         """Statistics with noise."""
         return [name for name, choice in self.choices.items() if choice.scale]
@@ -103,7 +109,7 @@ def aggregate_statements(facts: AggregateFacts, /) -> tuple[Statement, ...]:
 
 
 def _assumed(facts: AggregateFacts) -> Iterator[Statement]:
-    if facts.seeded and facts.noisy:
+    if facts.stated.seeded:
         yield say("warning-seed")
     yield say("units")
     if facts.summed and facts.by_law and facts.laws is None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import starmap
 
+from puffer_frames.certificates.facts import CELLS, ends_text
 from puffer_frames.certificates.release_facts import ReleaseFacts
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
-from puffer_frames.loss.outcome import excess_text, measured_text
+from puffer_frames.loss.outcome import measured_text
 from puffer_frames.noise.refining import on_first_grid
-from puffer_frames.numbers.presentation import plain, rounded_up, shown, shown_names, upper_text
+from puffer_frames.numbers.presentation import rounded_up, shown, shown_names, upper_text
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import ProtectedPairs
 from puffer_frames.priors.prior import Secret
@@ -34,7 +36,8 @@ def release_statements(facts: ReleaseFacts, /) -> tuple[Statement, ...]:
 
 
 def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
-    if facts.seeded and facts.noisy:
+    stated = facts.stated
+    if stated.seeded:
         yield say("warning-seed")
     if facts.unit:
         yield from _of_units(facts)
@@ -48,18 +51,17 @@ def _assumed(facts: ReleaseFacts) -> Iterator[Statement]:
         if isinstance(belief, Population):
             yield say("population-rows")
             yield say("population", confidence=f"{100 * belief.confidence:.6g}")
-    if facts.batch is not None:
+    if stated.other_rows:
         yield say("other-rows")
     if facts.unproved:
         yield say("from-file", beliefs=", ".join(facts.unproved))
-    if facts.joint:
-        by_delta = any("by delta" in choice.remarks for choice in facts.choices.values())
-        yield say("joint-coupled" if facts.coupled else "joint-delta" if by_delta else "joint-exact")
-        if facts.target.delta and not by_delta:
+    if stated.whole_rows:
+        yield say(f"joint-{stated.joint}")
+        if facts.target.delta and stated.joint != "delta":
             yield say("pure-only")
         if facts.strata is None:
             yield say("joint-any-law", range=_range_text(facts), loss=f"{facts.joint_any_law:.2g}")
-    elif facts.several:
+    elif stated.joint == "rule":
         yield say("joint-rule", range=_range_text(facts))
         yield say("shares")
 
@@ -119,7 +121,7 @@ def _composition(facts: ReleaseFacts) -> Iterator[Statement]:
         yield say("measured-of-all", whose="these rows" if facts.repeats.measured > 1 else "one row")
     if facts.refines:
         count, named = len(facts.refines), ", ".join(map(fingerprint_text, facts.refines))
-        if not facts.order_noted:
+        if facts.stated.order_assumed:
             yield say("refined-order")
         yield say("refines", earlier=f"the {count} releases" if count > 1 else "the release", fingerprints=named)
     yield say("other-columns")
@@ -167,10 +169,9 @@ def _losses(facts: ReleaseFacts) -> Iterator[Statement]:
             yield say("refuted", what=shown(name), loss=measured_text(found, delta=facts.target.delta))
     yield from _of_fits(facts)
     batch = facts.batch
-    exceeded = _exceeding(facts) if batch is None else batch.exceeded
-    for name, loss in exceeded.items():
+    for name, loss in facts.exceeding.items():
         yield say("observed-exceeds", what="a row of these columns" if facts.joint else shown(name), found=loss)
-    if batch is None and any(choice.observed is None for choice in facts.choices.values()):
+    if facts.stated.unmeasured:
         yield say("observed-unknown")
     if batch is not None:
         yield from absent_secrets(batch, of=facts.secrets)
@@ -191,23 +192,6 @@ def absent_secrets(batch: Batch, /, *, of: int) -> Iterator[Statement]:
     if batch.absent:
         rest = "the loss was measured for the others" if batch.observed else "no two are left to compare"
         yield say("absent-secrets", absent=f"{batch.absent:,}", of=f"{of:,}", rest=rest)
-
-
-def _exceeding(facts: ReleaseFacts) -> dict[str, str]:
-    """Columns that are not known to be within what was asked for under the observed frequencies, in words.
-
-    Only side knowledge alone can lead to that: every other belief is held to what was asked for.
-    """
-    found, target = {}, facts.repeats.asked(facts.target, noise=facts.noise, columns=len(facts.choices))
-    for name, choice in facts.choices.items():
-        bounded = facts.several and not facts.joint
-        if bounded or "empirical" in choice.verified or choice.observed is None:
-            continue
-        if not choice.observed.confirms(target):
-            found[name] = excess_text(choice.observed, target)
-        if facts.joint:  # one loss of all columns
-            break
-    return found
 
 
 def left_out(
@@ -238,13 +222,9 @@ def _done(facts: ReleaseFacts) -> Iterator[Statement]:
         bare = [name for name, choice in facts.choices.items() if not choice.scale]
         yield from (say("without-noise", what=shown(name)) for name in bare)
     if facts.domain:
-        ends = "; ".join(
-            f"{shown(name)} to [{plain(low)}, {plain(high)}]" for name, (low, high) in facts.domain.items()
-        )
-        yield say("clipped", ends=ends)
-    ranged = [name for name, choice in facts.choices.items() if choice.clips and name not in facts.domain]
-    if ranged:
-        yield say("clipped-to-range", what=shown_names(ranged))
+        yield say("clipped", ends="; ".join(starmap(ends_text, facts.domain.items())))
+    if facts.ranged:
+        yield say("clipped-to-range", what=shown_names(facts.ranged))
     yield from _remapped(facts)
     for name, (levels, least, most) in facts.responses.items() if facts.noisy else ():
         if not most:
@@ -264,9 +244,7 @@ def _done(facts: ReleaseFacts) -> Iterator[Statement]:
 def _remapped(facts: ReleaseFacts) -> Iterator[Statement]:
     if facts.remapped:
         table = "the table" if facts.batch is None else "the table of the plan"
-        coarse = any(prior.radius for name in facts.remapped for prior in facts.choices[name].empirical.values())
-        cells = ", or the centre of a cell of them" * coarse
-        yield say("remap", what=shown_names(facts.remapped), table=table, cells=cells)
+        yield say("remap", what=shown_names(facts.remapped), table=table, cells=CELLS * facts.coarse)
         yield say("remap-values", what=shown_names(facts.remapped), table=table)
 
 

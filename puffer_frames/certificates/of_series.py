@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.of_release import weak
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
@@ -48,6 +49,11 @@ class SeriesFacts:
     seeded: bool
     """Whether the noise came from a seed."""
 
+    @property
+    def stated(self) -> Facts:
+        """What the certificate states as fields."""
+        return Facts(seeded=self.seeded)
+
 
 def series_subject(state: str, /, *, unit: str | None) -> str:
     """What of a series is protected."""
@@ -62,7 +68,7 @@ def series_statements(facts: SeriesFacts, /) -> tuple[Statement, ...]:
 
 
 def _assumed(facts: SeriesFacts) -> Iterator[Statement]:
-    if facts.seeded:
+    if facts.stated.seeded:
         yield say("warning-seed")
     if facts.chains:
         given = "estimated" if facts.start_estimated else "given"

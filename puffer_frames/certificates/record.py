@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from puffer_frames.certificates.checked import check_plain, refused
-from puffer_frames.certificates.fields import SCHEMA
-from puffer_frames.certificates.plain import (
-    as_label,
-    as_plain,
-    as_verification,
-    fields_of,
-    measured_plain,
-    number_plain,
-)
+from puffer_frames.certificates.facts import are_said, facts_of
+from puffer_frames.certificates.fields import FORMS, has_facts
 from puffer_frames.certificates.published import Published
 from puffer_frames.certificates.signature import PrivateKey, PublicKey, is_signed_by, sign
 from puffer_frames.certificates.small_pictures import certificate_pictures
-from puffer_frames.certificates.statement import as_statement
 from puffer_frames.certificates.text import certificate_rows, certificate_title
 from puffer_frames.errors import UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
@@ -50,48 +42,8 @@ class Certificate(Published):
 
     def to_dict(self) -> dict[str, Any]:
         """A dict of JSON types, from which `from_dict` makes an equal certificate."""
-        plain = {name: getattr(self, name) for name in _names()}
-        plain["pairs"] = self.pairs if isinstance(self.pairs, str) else [list(pair) for pair in self.pairs]
-        for name in ("scales", "published_scales", "expected_error"):
-            plain[name] = {column: number_plain(value) for column, value in plain[name].items()}
-        plain["verified"] = {
-            column: {belief: measured_plain(found) for belief, found in beliefs.items()}
-            for column, beliefs in self.verified.items()
-        }
-        plain["observed"] = {column: measured_plain(found) for column, found in self.observed.items()}
-        plain["wider"] = {
-            column: {laws: number_plain(loss) for laws, loss in found.items()} for column, found in self.wider.items()
-        }
-        plain["channels"] = {
-            column: {name: as_plain(value) for name, value in found.items()} for column, found in self.channels.items()
-        }
-        plain["estimated"] = {column: fields_of(found) for column, found in self.estimated.items()}
-        plain["statements"] = [fields_of(statement) for statement in self.statements]
-        plain["strata"] = [
-            {"given": [as_plain(level) for level in found["given"]]}
-            | {
-                name: {column: number_plain(number) for column, number in found[name].items()}
-                for name in ("scales", "caps")
-                if name in found
-            }
-            for found in self.strata
-        ]
-        plain["refines"] = [
-            {**found, "scales": {column: number_plain(scale) for column, scale in found["scales"].items()}}
-            for found in self.refines
-        ]
-        plain["processed"] = {
-            column: {"round": found["round"], "clip": found["clip"] and [number_plain(end) for end in found["clip"]]}
-            for column, found in self.processed.items()
-        }
-        # records of earlier versions have no such fields, and a signature covers what there is
-        for name in ("wider", "warnings", "channels", "given", "strata", "unit", "refines", "processed"):
-            if not plain[name]:
-                del plain[name]
-        for name in ("unit_rows", "releases"):
-            if plain[name] == 1:
-                del plain[name]
-        return {**self.extra, **{name: as_plain(value) for name, value in plain.items()}}
+        plain = {name: form.write(getattr(self, name)) for name, form in FORMS.items() if self.has(name)}
+        return {**self.extra, **plain}
 
     @classmethod
     @short_traceback
@@ -101,76 +53,27 @@ class Certificate(Published):
         Raises
         ------
         ArgumentError
-            Where a field is missing, or is not what the JSON Schema of docs/certificate.schema.json says, and for the
-            record of a later major version. Fields that this version does not know are kept in `extra`.
+            Where a field is missing, or is not what the JSON Schema of docs/certificate.schema.json says, where facts
+            and sentences do not agree, and for the record of a later major version. Fields that this version does not
+            know are kept in `extra`.
         """
-        check_plain(plain, schema=SCHEMA)
+        check_plain(plain)
         try:
-            return cls._of_checked(plain)
+            found = cls._of_checked(plain)
         except (OverflowError, TypeError, ValueError, KeyError):
             raise refused("an entry that is out of range") from None
+        if has_facts(found.schema) and not are_said(found.facts, found.statements, columns=found.public):
+            raise refused("facts that its sentences do not say")
+        return found
 
     @classmethod
     def _of_checked(cls, plain: Mapping[str, Any]) -> Certificate:
-        values = {name: plain[name] for name in _names() if name in plain}
-        for name in ("secret", "public", "kept", "withheld", "beliefs"):
-            values[name] = tuple(plain[name])
-        values["secret_values"] = tuple(as_label(label) for label in plain["secret_values"])
-        if not isinstance(plain["pairs"], str):
-            values["pairs"] = tuple((as_label(a), as_label(b)) for a, b in plain["pairs"])
-        for name in ("epsilon", "delta"):
-            values[name] = float(plain[name])
-        for name in ("rows", "secret_count", "unit_rows", "releases"):
-            values[name] = int(plain.get(name, 1))
-        for name in ("scales", "expected_error"):
-            values[name] = {column: float(number) for column, number in plain[name].items()}
-        values["published_scales"] = {
-            column: None if number is None else float(number) for column, number in plain["published_scales"].items()
-        }
-        values["verified"] = {
-            column: {belief: as_verification(found) for belief, found in beliefs.items()}
-            for column, beliefs in plain["verified"].items()
-        }
-        values["observed"] = {column: as_verification(found) for column, found in plain["observed"].items()}
-        values["wider"] = {
-            column: {laws: float(loss) for laws, loss in found.items()}
-            for column, found in plain.get("wider", {}).items()
-        }
-        values |= {name: tuple(plain.get(name, ())) for name in ("given", "warnings")}
-        values["strata"] = tuple(
-            {"given": tuple(found["given"])}
-            | {
-                name: {column: None if number is None else float(number) for column, number in found[name].items()}
-                for name in ("scales", "caps")
-                if name in found
-            }
-            for found in plain.get("strata", ())
-        )
-        values["refines"] = tuple(
-            {
-                "fingerprint": found["fingerprint"],
-                "epsilon": float(found["epsilon"]),
-                "scales": {column: float(scale) for column, scale in found["scales"].items()},
-            }
-            for found in plain.get("refines", ())
-        )
-        values["processed"] = {
-            column: {"round": found["round"], "clip": found["clip"] and tuple(float(end) for end in found["clip"])}
-            for column, found in plain.get("processed", {}).items()
-        }
-        values["channels"] = {column: dict(found) for column, found in plain.get("channels", {}).items()}
-        values["estimated"] = {
-            column: Usefulness(
-                spread=float(found["spread"]),
-                spread_is_bound=found["spread_is_bound"],
-                constant_error=float(found["constant_error"]),
-                constant_error_is_bound=found["constant_error_is_bound"],
-            )
-            for column, found in plain["estimated"].items()
-        }
-        values["statements"] = tuple(as_statement(statement) for statement in plain["statements"])
-        values["extra"] = {name: value for name, value in plain.items() if name not in _names()}
-        return cls(**values)
+        values = {name: form.read(plain[name]) for name, form in FORMS.items() if name in plain}
+        extra = {name: entry for name, entry in plain.items() if name not in FORMS}
+        found = cls(**values, extra=extra)
+        if has_facts(found.schema):
+            return found
+        return replace(found, facts=facts_of(found.statements, columns=found.public))
 
     def save(self, path: str | Path, /) -> None:
         """Write the certificate as JSON, for releases in formats that hold no metadata (CSV)."""
@@ -315,7 +218,7 @@ class Certificate(Published):
         clipped or rounded after the noise, or have noise of several scales.
         """
         estimated: dict[str, Usefulness] = {}
-        if not self.strata and not any(statement.key in ("after", "remap") for statement in self.statements):
+        if not (self.strata or self.facts.processed or self.facts.replaced):
             noises = {noise.title: noise for noise in WORDS.values()}
             for name, values in sample.items():
                 if self.noise in noises and self.scales[name]:
@@ -339,7 +242,3 @@ class Certificate(Published):
 
     def _repr_html_(self) -> str:
         return as_html(certificate_title(self), certificate_rows(self), pictures=certificate_pictures(self))
-
-
-def _names() -> list[str]:
-    return [each.name for each in fields(Certificate) if each.name != "extra"]

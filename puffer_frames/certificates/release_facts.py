@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
-from puffer_frames.errors import PufferWarning
+from puffer_frames.certificates.facts import Facts, Joint, RowsOfUnit
+from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning
+from puffer_frames.loss.outcome import excess_text
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.postprocessing import Bounds
@@ -116,3 +119,59 @@ class ReleaseFacts:
     def noisy(self) -> bool:
         """Whether any column has noise."""
         return any(choice.scale for choice in self.choices.values())
+
+    @property
+    def coarse(self) -> bool:
+        """Whether values that take the place of noisy ones are centres of cells."""
+        return any(prior.radius for name in self.remapped for prior in self.choices[name].empirical.values())
+
+    @property
+    def ranged(self) -> list[str]:
+        """Columns that were clipped to the range of the table of the plan."""
+        return [name for name, choice in self.choices.items() if choice.clips and name not in self.domain]
+
+    @property
+    def exceeding(self) -> Mapping[str, str]:
+        """Columns that are not known to be within what was asked for under the observed frequencies, in words.
+
+        Only side knowledge alone can lead to that: every other belief is held to what was asked for.
+        """
+        if self.batch is not None:
+            return self.batch.exceeded
+        found, target = {}, self.repeats.asked(self.target, noise=self.noise, columns=len(self.choices))
+        for name, choice in self.choices.items():
+            bounded = self.several and not self.joint
+            if bounded or "empirical" in choice.verified or choice.observed is None:
+                continue
+            if not choice.observed.confirms(target):
+                found[name] = excess_text(choice.observed, target)
+            if self.joint:  # one loss of all columns
+                break
+        return found
+
+    @property
+    def stated(self) -> Facts:
+        """What the certificate states as fields."""
+        by_delta = any("by delta" in choice.remarks for choice in self.choices.values())
+        whole: Joint = "coupled" if self.coupled else "delta" if by_delta else "exact"
+        return Facts(
+            seeded=self.seeded and self.noisy,
+            clipped={**self.domain, **dict.fromkeys(self.ranged)},
+            replaced=("cells" if self.coarse else "values") if self.remapped else None,
+            processed=bool(self.done),
+            joint=whole if self.joint else "rule" if self.several else None,
+            other_rows=self.batch is not None,
+            exceeds=bool(self.exceeding),
+            unmeasured=self.batch is None and any(choice.observed is None for choice in self.choices.values()),
+            rows_of_unit=cast(RowsOfUnit, self.repeats.assumed) if self.unit else None,
+            sampled=self.sampled,
+            shuffled=self.shuffled,
+            order_tells=is_warned(self.warnings, RowOrderWarning),
+            kept_tells=is_warned(self.warnings, KeptColumnWarning),
+            order_assumed=bool(self.refines) and not self.order_noted,
+        )
+
+
+def is_warned(warnings: Sequence[PufferWarning], kind: type[PufferWarning], /) -> bool:
+    """Whether there is a warning of this kind."""
+    return any(isinstance(warning, kind) for warning in warnings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from puffer_frames.certificates.channel_sentences import CHANNEL_SENTENCES
-from puffer_frames.certificates.statement import Kind, Statement
+from puffer_frames.certificates.statement import Kind, Statement, of_keys
 
 SENTENCES: Mapping[str, tuple[Kind, str]] = {
     # what is assumed
@@ -345,7 +345,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "integer-noise": ("technical", "Discrete Laplace noise, drawn exactly, with AES-256 for its random bits."),
     **CHANNEL_SENTENCES,
 }
-"""Kind and text per sentence; braces are filled in by `say`."""
+"""Kind and text per sentence; braces are filled in by `say`. The words of "clipped", "clipped-to-range" and "remap"
+count, too: `facts.py` holds them against the fields."""
 
 
 WARNINGS = (
@@ -357,7 +358,7 @@ WARNINGS = (
 
 def warnings_of(statements: Iterable[Statement], /) -> tuple[str, ...]:
     """Keys of the statements that warn."""
-    found = {statement.key for statement in statements}
+    found = {statement.key for statement in of_keys(statements, WARNINGS)}
     return tuple(key for key in WARNINGS if key in found)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias
 
 Kind: TypeAlias = Literal["proved", "measured", "assumed", "not covered", "done", "technical"]
 
@@ -21,6 +21,11 @@ class Statement:
     """The sentence."""
 
 
-def as_statement(plain: Mapping[str, str], /) -> Statement:
-    """The statement that a certificate's record holds, also one that this version does not know."""
-    return Statement(key=plain["key"], kind=cast(Kind, plain["kind"]), text=plain["text"])
+def of_keys(statements: Iterable[Statement], keys: Collection[str], /) -> list[Statement]:
+    """Those to print in one place, in the order in which they stand. What is true of a release is in its facts."""
+    return [one for one in statements if one.key in keys]
+
+
+def of_kind(statements: Iterable[Statement], kind: str, /) -> list[str]:
+    """The sentences of one kind, to print them."""
+    return [one.text for one in statements if one.kind == kind]

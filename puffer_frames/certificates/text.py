@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.sentences import warnings_of
+from puffer_frames.certificates.statement import of_keys, of_kind
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.noise.families import WORDS
@@ -56,8 +57,8 @@ def headline(certificate: Fields, /) -> Headline:
     Losses of one of several rows of a unit add; of several columns that were measured one by one no bound is known.
     """
     epsilon, delta = certificate.epsilon, certificate.delta
-    exceeds = any(statement.key == "observed-exceeds" for statement in certificate.statements)
-    alone = len(certificate.public) > 1 and not (_is_of_rows(certificate) or certificate.theorem == "channel")
+    exceeds = certificate.facts.exceeds
+    alone = len(certificate.public) > 1 and not (certificate.facts.whole_rows or certificate.theorem == "channel")
     known = not (exceeds and (alone or not certificate.observed))
     for found in certificate.observed.values():
         loss, most = (found.hockey_stick, delta) if delta else (found.pure_loss, epsilon)
@@ -88,19 +89,19 @@ def certificate_title(certificate: Fields, /) -> str:
 
 def _beside(certificate: Fields) -> list[str]:
     """What tells more than the title says, whatever the noise."""
+    facts = certificate.facts
     texts = {
-        "warning-seed": "NOT private: the noise came from a seed",
-        "order-tells": "NOT of the order of the rows, which tells more",
-        "kept-tells": "NOT beside kept columns that tell more",
+        "NOT private: the noise came from a seed": facts.seeded,
+        "NOT of the order of the rows, which tells more": facts.order_tells,
+        "NOT beside kept columns that tell more": facts.kept_tells,
     }
-    found = {statement.key for statement in certificate.statements}
-    return [text for key, text in texts.items() if key in found]
+    return [text for text, holds in texts.items() if holds]
 
 
 def warning_texts(certificate: Fields, /) -> list[str]:
     """The sentences that warn, also of a record of an earlier version."""
     keys = tuple(dict.fromkeys((*certificate.warnings, *warnings_of(certificate.statements))))
-    return [statement.text for key in keys for statement in certificate.statements if statement.key == key]
+    return [one.text for key in keys for one in of_keys(certificate.statements, (key,))]
 
 
 def certificate_rows(certificate: Fields, /) -> Rows:
@@ -123,7 +124,7 @@ def certificate_rows(certificate: Fields, /) -> Rows:
         ]
     rows += _measured_rows(certificate)
     for kind, label in _LABELS.items():
-        texts = [s.text for s in certificate.statements if s.kind == kind and s.text not in warned]
+        texts = [text for text in of_kind(certificate.statements, kind) if text not in warned]
         rows += [(label if k == 0 else "", text) for k, text in enumerate(texts)]
     if certificate.derived:
         rows.append(("derived", "the frame or file with this record was changed after the release"))
@@ -166,9 +167,8 @@ def _one_release(certificate: Fields) -> str:
 
 def _scope(certificate: Fields) -> str:
     given = f", beyond what {shown_names(certificate.given)} tells" if certificate.given else ""
-    order = any(statement.key == "order-tells" for statement in certificate.statements)
     kept = "; this holds of the noisy values alone, not beside kept columns" if _has_kept(certificate) else ""
-    return given + kept + "; this holds of the values, not of the order of the rows" * order
+    return given + kept + "; this holds of the values, not of the order of the rows" * certificate.facts.order_tells
 
 
 def _has_kept(certificate: Fields) -> bool:
@@ -194,7 +194,7 @@ def _noise_text(certificate: Fields) -> str:
     symbol = _SYMBOLS.get(certificate.noise, "scale gamma" if certificate.noise.endswith("-stable") else "scale")
     scales = ", ".join(f"{shown(name)}: {symbol} = {scale_text(certificate, name)}" for name in certificate.scales)
     errors = ", ".join(f"{shown(name)} {error:.4g}" for name, error in certificate.expected_error.items())
-    of = "noise" if any(statement.key == "remap" for statement in certificate.statements) else "error"
+    of = "noise" if certificate.facts.replaced else "error"
     return f"{certificate.noise}, {scales}; mean absolute {of} {errors}"
 
 
@@ -277,9 +277,9 @@ def _calibration_text(certificate: Fields) -> str:
         printed = ", ".join(f"{scale:.6g}" for scale in asked.values())
         return f"{used}; as printed it asks for {printed}; {_smaller(ratio)}" if ratio > _EQUAL else used
     exact = "exact: the smallest scale that the engine confirms"
-    if _is_of_rows(certificate) and certificate.calibration == "theorem":
+    if certificate.facts.whole_rows and certificate.calibration == "theorem":
         return f"{theorem}: of the proportions that were tried, those with the smallest sum of scale / spread"
-    if _is_of_rows(certificate):
+    if certificate.facts.whole_rows:
         return "exact: of the scales that the engine confirms, those found with the smallest sum of scale / spread"
     if certificate.given:
         return f"{exact if certificate.calibration == 'exact' else theorem}, in each stratum"
@@ -291,11 +291,6 @@ def _calibration_text(certificate: Fields) -> str:
         return f"{numbers}; {'raised to what the exact engine confirms' if raised else used}"
     ratio = _ratio(certificate, asked)
     return f"{exact}; {numbers}" + (f"; {_smaller(ratio)}" if _EQUAL < ratio < math.inf else "")
-
-
-def _is_of_rows(certificate: Fields) -> bool:
-    """Whether the scales of several columns were found together, for whole rows."""
-    return any(statement.key in ("joint-exact", "joint-delta", "joint-coupled") for statement in certificate.statements)
 
 
 def _ratio(certificate: Fields, asked: dict[str, float]) -> float:
@@ -313,7 +308,7 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
     rows = []
     several = len(certificate.scales) > 1
     channel = certificate.theorem == "channel"
-    joint = _is_of_rows(certificate) or (channel and len(certificate.channels) > 1)
+    joint = certificate.facts.whole_rows or (channel and len(certificate.channels) > 1)
     label = "proved" if certificate.calibration == "mechanism" or channel else "measured"
     of_rows = " of the columns of a row together"
     for column, beliefs in list(certificate.verified.items())[: 1 if joint else None]:

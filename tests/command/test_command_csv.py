@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from command_line import run
+from conftest import few
 
 import puffer_frames
 from puffer_frames.frames.csv_texts import TextRoles, what_is_wrong
@@ -46,6 +47,7 @@ def texts(name):
     return pd.read_csv(name, dtype=str, keep_default_na=False)
 
 
+@few(17, rest="apart")
 @pytest.mark.parametrize(
     "column",
     [

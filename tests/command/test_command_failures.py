@@ -204,12 +204,14 @@ def call(*words, **more):
     return subprocess.run([*COMMAND, *words], capture_output=True, text=True, **more)
 
 
+@pytest.mark.apart
 def test_as_a_process(folder):
     done = call(*RELEASE, *ASKED, "--json")
     assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "released")
     assert call("release", "no.csv", "out.csv", *ASKED).returncode == 3
 
 
+@pytest.mark.apart
 def test_a_trace_of_polars_is_not_shown(folder):
     far = pl.Series([9 * 10**18, *[0] * 239], dtype=pl.Datetime("us"))
     people().with_columns(seen=far).write_parquet("far.parquet")
@@ -219,6 +221,7 @@ def test_a_trace_of_polars_is_not_shown(folder):
     assert done.stderr.startswith("puffer: input or output: the column 'seen' must be")
 
 
+@pytest.mark.apart
 @few(1)
 @pytest.mark.parametrize("target", ["full.parquet", "full.csv", "full.arrow"])
 def test_no_space_is_left(folder, target):
@@ -247,6 +250,7 @@ def files_of(target):
     return [path for path in (Path(target), Path(f"{target}.certificate.json")) if path.exists()]
 
 
+@few(5, rest="apart")
 @pytest.mark.parametrize("step", ["fsync", "link", "rename"])
 @pytest.mark.parametrize("target", PLACES)
 def test_a_write_that_fails_at_any_step_spends_nothing(folder, monkeypatch, target, step):
@@ -321,6 +325,7 @@ def test_an_interrupted_release_counts_until_it_is_withdrawn(folder, monkeypatch
 KILLED = "import os, signal\nos.link = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
 
 
+@pytest.mark.apart
 def test_a_killed_release_is_not_finished(folder):
     code = KILLED + "import sys\nfrom puffer_frames.doors.command.main import main\nmain(sys.argv[1:])"
     words = ["release", "in.csv", "out.csv", *ASKED, *SPENDING]
@@ -349,7 +354,7 @@ def at_once(target, *, new, writers=4):
 
 @pytest.mark.parametrize("target", PLACES)
 def test_of_several_writers_of_a_new_file_one_writes_it_and_the_others_err(folder, target):
-    for k in range(5):
+    for k in range(2):
         place = target.replace("out", f"out{k}")
         found = at_once(place, new=True)
         written = [one for one in found if isinstance(one, puffer_frames.Certificate)]

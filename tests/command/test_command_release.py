@@ -5,6 +5,7 @@ import json
 import polars as pl
 import pytest
 from command_line import ASKED, people, run
+from conftest import few
 
 import puffer_frames
 from puffer_frames.doors.command.options import GROUPS, LAID_OUT, NOT_OPTIONS, OPTIONS, PLANNED, WITH_PLAN
@@ -31,6 +32,7 @@ def test_every_argument_of_python_is_an_option_or_left_out_with_a_reason():
     assert set(OPTIONS) == {*PLANNED, *LAID_OUT, *WITH_PLAN}
 
 
+@few(7, rest="apart")
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("source", SOURCES)
 def test_formats(folder, source, target):

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from cases import CASES
+from conftest import few
 
 import puffer_frames
 from puffer_frames import PufferError, certificate_of, verify
@@ -32,6 +33,7 @@ def first_in_polars(frames):
 IN_POLARS = [name for name, (make, _) in CASES.items() if first_in_polars(make()) is not None]
 
 
+@few(22, rest="apart")
 @pytest.mark.filterwarnings("ignore::puffer_frames.RowOrderWarning", "ignore::puffer_frames.KeptColumnWarning")
 @pytest.mark.parametrize("case", IN_POLARS)
 def test_every_table_has_the_same_answer(case):

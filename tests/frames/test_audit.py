@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import LOCAL_KINDS, build_frame
+from conftest import LOCAL_KINDS, build_frame, thinned
 
 import puffer_frames
 
@@ -34,7 +34,7 @@ def released(data):
     return frame, frame.puffer.privatize(**ASKED, rng=1)
 
 
-@pytest.mark.parametrize("kind", IN_MEMORY)
+@pytest.mark.parametrize("kind", thinned(IN_MEMORY, few=("pandas", "polars")))
 def test_every_kind_gives_the_same_report(kind, data, released):
     frame = build_frame(kind, data)
     mine = puffer_frames.privatize(frame, **ASKED, rng=1)

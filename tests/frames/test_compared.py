@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
-from conftest import thinned
+from conftest import few, thinned
 from polars.io.plugins import register_io_source
 
 from puffer_frames.errors import ArgumentError, CalibrationError
@@ -72,6 +72,7 @@ REQUESTS = {
 }
 
 
+@few(5, rest="apart")
 @pytest.mark.parametrize(("name", "request_name", "row_id"), thinned(OTHERS, REQUESTS, [None, "id"]))
 def test_a_run_of_other_rows_is_an_error_whichever_it_is(table, monkeypatch, name, request_name, row_id):
     """Otherwise the release is that of the table, to the last bit."""

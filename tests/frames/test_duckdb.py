@@ -71,6 +71,7 @@ def test_every_table_has_the_same_answer_as_in_arrow(connection, case):
     assert answer_of(puffer_frames.calibrate, relation, planned) == answer_of(puffer_frames.calibrate, table, planned)
 
 
+@few(1, rest="apart")
 @pytest.mark.parametrize("domain", [None, {"value": (-1.0, 2.0)}])
 def test_many_values_are_counted_in_the_same_cells(connection, domain):
     rng = np.random.default_rng(0)
@@ -85,6 +86,7 @@ def test_many_values_are_counted_in_the_same_cells(connection, domain):
     assert plans[0].beliefs["empirical"][0].radius > 0
 
 
+@few(1, rest="apart")
 @pytest.mark.parametrize("factor", [1e300, 1e-300])
 def test_cells_of_very_large_and_small_values(connection, monkeypatch, factor):
     few_cells(monkeypatch)
@@ -277,6 +279,7 @@ def test_plans_are_kept_and_applied(relation):
         plan.release(relation.limit(100))
 
 
+@pytest.mark.apart
 def test_duckdb_is_not_imported_for_others():
     code = (
         "import sys, numpy as np, pandas as pd, puffer_frames\n"

@@ -161,7 +161,7 @@ def test_refused(options, error, match):
         plan(frame, **options)
 
 
-@pytest.mark.parametrize("kind", thinned(LOCAL_KINDS, few=("polars-lazy",)), indirect=True)
+@pytest.mark.parametrize("kind", thinned(LOCAL_KINDS, few=("pandas",)), indirect=True)
 def test_what_is_not_joint(make_frame, monkeypatch):
     frame = make_frame(COLUMNS | {"a": GRADE % 3, "b": GRADE % 2})
     assert plan(frame, theorem="bounded").theorem == "bounded"

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import LOCAL_KINDS, build_frame, table, thinned, without_spark
+from conftest import LOCAL_KINDS, build_frame, few, table, thinned, without_spark
 
 import puffer_frames
 from puffer_frames import KeptColumnWarning
@@ -355,6 +355,7 @@ def people():
     return frame.set_axis(names.split(), axis=1)
 
 
+@few(5, rest="apart")
 @pytest.mark.parametrize("make", [lambda f: f, pl.from_pandas, lambda f: pl.from_pandas(f).lazy()])
 @pytest.mark.parametrize(
     ("keep", "public", "expected"),
@@ -428,7 +429,7 @@ def test_kept_columns_at_random_are_not_warned_about():
         looks = rng.choice(kinds, rows, p=shares), rng.permutation(rows), rng.integers(0, max(2, rows // 2), rows)
         return looks[rng.integers(3)]
 
-    for _ in range(150):
+    for _ in range(60):
         rows = int(math.exp(rng.uniform(math.log(5), math.log(5000))))
         columns = [drawn(rows) for _ in range(int(rng.integers(2, 6)))]
         looks = {

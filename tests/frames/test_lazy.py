@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import polars as pl
 import pytest
-from conftest import run
+from conftest import few, run
 from polars.io.plugins import register_io_source
 from spark_rows import few_cells
 
@@ -139,6 +139,7 @@ class Changing:
         yield found if with_columns is None else found.select(with_columns)
 
 
+@few(7, rest="apart")
 @pytest.mark.parametrize(
     ("name", "row_id"),
     [*((name, None) for name in CHANGES), *((name, "id") for name in CHANGES if name not in ORDERS)],

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import build_frame, run, thinned, without_spark
+from conftest import build_frame, few, run, thinned, without_spark
 from kinds import entries
 
 import puffer_frames
@@ -90,6 +90,7 @@ def released(plan, batch, **allowed):
     return True
 
 
+@few(20, rest="apart")
 @pytest.mark.parametrize(("name", "batch"), thinned(ASKED, BATCHES, often=3))
 def test_the_verdict_is_what_a_release_does(name, batch):
     plan, frame = PLANS[name], pl.DataFrame(BATCHES[batch])

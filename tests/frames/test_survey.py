@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
+from conftest import few
 
 from puffer_frames.errors import FaultError
 from puffer_frames.frames import cells, summary, tally
@@ -199,6 +200,7 @@ def test_no_rows():
     assert look(make(NORMAL).head(0)) is None
 
 
+@few(16, rest="apart")
 @pytest.mark.filterwarnings("ignore::puffer_frames.SuspectValuesWarning")
 @pytest.mark.parametrize("name", WHOLE | WIDE)
 @pytest.mark.parametrize("domain", [None, (-1e10, 1e10), (0.0, 4.0)])

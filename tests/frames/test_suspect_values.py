@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import build_frame, run
+from conftest import build_frame, few, run
 
 import puffer_frames
 from puffer_frames import SuspectValuesWarning
@@ -48,6 +48,7 @@ LABELS = {
 }
 
 
+@few(4, rest="apart")
 @pytest.mark.parametrize("texts", MARKED.values(), ids=MARKED)
 def test_text_that_looks_like_numbers(texts):
     assert are_written_numbers(dict.fromkeys(texts))
@@ -114,6 +115,7 @@ NEAR = {
 }
 
 
+@few(7, rest="apart")
 @pytest.mark.parametrize("values", FAR.values(), ids=FAR)
 @pytest.mark.parametrize("mechanism", ["noise", "channel"])
 def test_codes_among_numbers(values, mechanism):

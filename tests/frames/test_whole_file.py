@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import build_frame, thinned
+from conftest import build_frame, few, thinned
 
 import puffer_frames
 from puffer_frames import read_certificate, write_parquet
@@ -69,6 +69,7 @@ def test_a_new_file(released, tmp_path):
     assert names(tmp_path) == ["new.parquet"]
 
 
+@few(8, rest="apart")
 @pytest.mark.parametrize("mode", [0o600, 0o664, 0o777])
 def test_the_mode_of_a_file_is_kept(released, tmp_path, mode):
     path = tmp_path / "old.parquet"
@@ -79,6 +80,7 @@ def test_the_mode_of_a_file_is_kept(released, tmp_path, mode):
     assert stat.S_IMODE(path.stat().st_mode) == mode
 
 
+@few(5, rest="apart")
 @pytest.mark.parametrize("dangling", [False, True])
 def test_a_link_is_followed(released, tmp_path, dangling):
     (tmp_path / "elsewhere").mkdir()
@@ -206,6 +208,7 @@ released.puffer.sink_parquet(sys.argv[1])
 """
 
 
+@pytest.mark.apart
 @linux
 @pytest.mark.parametrize("how", thinned([signal.SIGTERM, signal.SIGKILL], few=[signal.SIGKILL]))
 @pytest.mark.parametrize("old", thinned([b"old", None], few=[b"old"]))
@@ -220,6 +223,7 @@ def test_nothing_is_left_of_a_run_that_is_killed(tmp_path, how, old):
     assert [entry.read_bytes() for entry in tmp_path.iterdir()] == ([old] if old else [])
 
 
+@pytest.mark.apart
 def test_nothing_is_left_at_the_end_of_python(tmp_path):
     """Of a block that never ended, where a file has a hidden name."""
     code = (

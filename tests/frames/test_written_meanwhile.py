@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import build_frame, thinned
+from conftest import build_frame, few, thinned
 from kinds import opened
 
 import puffer_frames
@@ -110,6 +110,7 @@ SHARED += [
 ]  # in Arrow eight are a byte
 
 
+@few(16, rest="apart")
 @pytest.mark.parametrize(("shared", "change"), thinned(SHARED, CHANGES))
 def test_memory_that_is_written_to(monkeypatch, shared, change):
     kind, name = shared

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import few
 
 from puffer_frames import MarkovChain, Stable, binary_class
 from puffer_frames.core import Prior, w_infinity
@@ -128,6 +129,7 @@ def test_the_binary_class_is_stood_for_by_its_corners(low):
     assert both[0] == pytest.approx(both[1], rel=1e-9)
 
 
+@few(15)
 @pytest.mark.parametrize("initial", ["stationary", "any", [0.5, 0.5]])
 @pytest.mark.parametrize(("stay", "epsilon", "sigma"), rows(TWICE))
 def test_a_certificate_quotes_the_scale_as_printed(stay, epsilon, sigma, initial):

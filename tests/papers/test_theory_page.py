@@ -271,6 +271,7 @@ def test_stable_noise():
     assert int(said(11, r"at most ([\d,]+); 5,000 normal").replace(",", "")) == stable_noise.MOST_NODES
 
 
+@few(2)
 @pytest.mark.parametrize("alpha", [1.0, 1.05, 1.3, 1.7, 1.995])
 def test_the_slope_of_stable_noise_has_one_peak(alpha):
     """What the rule for several coordinates rests on: seen on a grid, as the page says."""

@@ -218,6 +218,7 @@ def test_a_delta_and_no_bound_are_drawn():
     assert pictures.curve(channel, epsilons=[0.5, 1]).lines
 
 
+@pytest.mark.apart
 def test_matplotlib_is_imported_when_a_picture_is_drawn(monkeypatch, plan):
     code = "import sys, puffer_frames; puffer_frames.pictures; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

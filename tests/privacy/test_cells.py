@@ -186,6 +186,7 @@ def standardised(seed):
     return pl.DataFrame({"group": rng.choice(["a", "b"], ROWS), "value": (value - value.mean()) / value.std()})
 
 
+@few(1)
 @pytest.mark.parametrize("seed", [3, 5, 8])
 def test_the_last_digits_of_a_standard_deviation_do_not_decide(seed):
     """Of a standardised column every engine finds 1, up to rounding."""
@@ -245,6 +246,7 @@ def test_clusters_far_apart_stop_at_the_narrowest_cells():
     assert found.radius >= 0.5 * cells.least_width(0.0, 1e300)
 
 
+@few(5)
 @pytest.mark.parametrize("shape", ["normal", "lognormal", "Cauchy", "clusters", "an outlier"])
 @pytest.mark.parametrize("small", [True, False])
 def test_noise_narrower_than_cells_is_counted_again(monkeypatch, shape, small):

@@ -122,7 +122,7 @@ def check_least(found, task, seed):
         assert found.lower_bound <= found.expected_error + 1e-12, seed
 
 
-@sweep(25, 300)
+@sweep(12, 300)
 def test_random_tables(count):
     for seed in range(count):
         counts, asked = random_request(seed)
@@ -136,7 +136,7 @@ def test_random_tables(count):
 
 
 @pytest.mark.parametrize("preserve", ["mean", "marginal"])
-@sweep(8, 60)
+@sweep(4, 60)
 def test_what_is_kept(preserve, count):
     """The mean or the share of each level is kept, the constraints hold exactly, and the error is the least."""
     for seed in range(count):

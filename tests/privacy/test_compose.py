@@ -78,8 +78,7 @@ def test_coupled_releases_of_one_column_add():
 def translated(**options):
     """Without what was measured of its rows, for which it would be refused."""
     found = certificate_of(release(theorem="translation", beliefs="fitted", **options))
-    said = tuple(one for one in found.statements if one.key != "observed-exceeds")
-    return replace(found, observed={}, statements=said)
+    return replace(found, observed={}, facts=replace(found.facts, exceeds=False))
 
 
 def test_laws_of_clipped_values_are_others():

@@ -110,6 +110,7 @@ def test_many_rows_against_random_draws(rows, name):
     assert upper.bracket.upper <= mean + 4 * error + 0.002 * mean
 
 
+@few(6)
 @pytest.mark.parametrize("rows", [2, 7, 100, 12_345])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_shifts_by_gaussian_noise_in_closed_form(rows, epsilon):

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import sweep
+from conftest import few, sweep
 from sequence_oracle import count_loss as brute_count_loss
 from sequence_oracle import random_chain, stationary
 
@@ -16,7 +16,7 @@ from puffer_frames.scales.search import smallest_scale_of
 from puffer_frames.scales.series import loss_in_windows
 
 
-@sweep(20, 600)
+@sweep(10, 600)
 def test_small_windows_bound_the_loss_of_all_sequences(count, monkeypatch):
     monkeypatch.setattr(count_windows, "_SETTLED", 0.5)
     rng, compared = np.random.default_rng(31), 0
@@ -39,6 +39,7 @@ def test_small_windows_bound_the_loss_of_all_sequences(count, monkeypatch):
     assert compared > count
 
 
+@few(2)
 @pytest.mark.parametrize(
     ("transition", "initial"),
     [([[0.9, 0.1], [0.1, 0.9]], "stationary"), ([[0.5, 0.3, 0.2], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]], [0.0, 0.4, 0.6])],

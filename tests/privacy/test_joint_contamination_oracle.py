@@ -54,7 +54,7 @@ def test_the_largest_loss_is_at_no_coordinate():
     assert forth == pytest.approx(1.4792, abs=2e-4)
 
 
-@sweep(6, 100)
+@sweep(3, 100)
 def test_brackets_hold_dense_grids(count):
     rng = np.random.default_rng(8)
     for _ in range(count):

@@ -171,7 +171,7 @@ def test_brackets_contain_the_loss_at_any_scales(count):
             assert not wrong, (table, scales, wrong)
 
 
-@sweep(2, 7)
+@sweep(1, 7)
 def test_brackets_of_large_tables(count):
     """No local maximum is above the bracket, and one of many is as high as its lower end."""
     for seed in range(count):
@@ -345,7 +345,7 @@ def test_sweeps_and_products_of_matrices_give_the_same_sums(monkeypatch):
         monkeypatch.undo()
 
 
-@sweep(12, 200)
+@sweep(6, 200)
 def test_proportions_found_on_few_lines_are_those_of_the_whole_grid(count):
     for seed in range(count):
         rng = np.random.default_rng([19, seed])

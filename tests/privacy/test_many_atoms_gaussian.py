@@ -64,7 +64,7 @@ def test_brackets_are_those_of_all_atoms(shape, seed, monkeypatch):
             assert found.width <= exact.width + 1e-8 * found.upper + 1e-13 + 1e-14 * np.ptp(priors[0].means) / scales[0]
 
 
-@few(2)
+@few(1)
 @pytest.mark.parametrize("seed", range(20))
 def test_brackets_hold_an_integral_over_a_grid(as_of_many, seed):
     priors = priors_of("normal", seed, count=60)
@@ -78,7 +78,7 @@ def test_brackets_hold_an_integral_over_a_grid(as_of_many, seed):
         assert found.lower - 1e-6 <= max(both) <= found.upper + 1e-6
 
 
-@few(2)
+@few(1)
 @pytest.mark.parametrize("seed", range(30))
 def test_the_distance_bounds_what_a_set_can_tell(seed):
     rng = np.random.default_rng(seed)

@@ -314,7 +314,7 @@ def quilts_of(table, node, length):
     yield from ((a + b - 1, (table.left[a - 1] + table.right[b - 1]).max()) for a in left for b in right)
 
 
-@few(10)
+@few(5)
 @pytest.mark.parametrize("stay", [0.8, 0.999, 1e-9])
 @pytest.mark.parametrize("initial", [[0.5, 0.5], [1.0, 0.0], "estimated", "stationary", "any"])
 @pytest.mark.parametrize("mechanism", ["quilt", "quilt-approx"])

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import sweep
+from conftest import few, sweep
 
 from puffer_frames.core import Prior
 from puffer_frames.loss.mixtures import mixture
@@ -55,6 +55,7 @@ def _orders(p, q):
     return (p, q), (q, p)
 
 
+@few(4)
 @pytest.mark.parametrize(("scale", "epsilon"), [(0.0, 0.5), (0.0, 3.0), (0.2, 0.5), (2.0, 0.1)])
 @pytest.mark.parametrize("atoms", [False, True])
 def test_the_worst_pair_is_that_of_all_pairs(monkeypatch, scale, epsilon, atoms):

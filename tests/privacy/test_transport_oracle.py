@@ -79,7 +79,7 @@ def beyond(count, *, seed):
     return found
 
 
-@few(2)
+@few(1)
 @pytest.mark.parametrize("seed", range(8))
 def test_no_release_loses_more_than_the_bound(seed):
     assert beyond(100, seed=seed) == 0
@@ -123,7 +123,7 @@ def test_it_is_below_quilts(states):
         assert found < 0.9 * 2 * quilt_scale(chain, length=200, epsilon=1.0)
 
 
-@few(3)
+@few(1)
 @pytest.mark.parametrize("rows", [STAY, [[0.97, 0.03], [0.01, 0.99]], 0.9 * np.eye(3) + 0.1 / 3], ids=str)
 @pytest.mark.parametrize("initial", ["stationary", "given"])
 def test_limits_are_those_of_many_steps(monkeypatch, rows, initial):

@@ -166,7 +166,7 @@ def check_many(count):
         check(seed)
 
 
-@sweep(25, 300)
+@sweep(12, 300)
 def test_linear_programs_and_drawn_laws_agree(count):
     check_many(count)
 

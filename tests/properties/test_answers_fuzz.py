@@ -148,12 +148,12 @@ def check_all(function, strategy, count):
     holds()
 
 
-@sweep(25, 150)
+@sweep(15, 150)
 def test_aggregates(count):
     check_all(aggregate, aggregates, count)
 
 
-@sweep(50, 150)
+@sweep(25, 150)
 def test_histograms(count):
     check_all(histogram, histograms, count)
 

@@ -6,7 +6,7 @@ from odd_requests import cases
 from release_property import check
 
 
-@sweep(40, 300)
+@sweep(25, 300)
 def test_a_private_release_or_a_documented_error(count):
     @settings(
         max_examples=count,

@@ -104,7 +104,7 @@ def outcome(path, name):
     return "released"
 
 
-@sweep(60, 400)
+@sweep(30, 400)
 def test_a_changed_file_is_refused_or_has_no_less_noise(count, tmp_path):
     """With a digest of its own, so that the parts alone must tell."""
     path, found = tmp_path / "plan", Counter()
@@ -136,7 +136,7 @@ def test_the_digest_finds_every_change(count, tmp_path):
             load_plan(path)
 
 
-@sweep(60, 400)
+@sweep(30, 400)
 def test_changed_bytes(count, tmp_path):
     """A file whose bytes are changed anywhere is the same plan, or no plan."""
     path = tmp_path / "plan"

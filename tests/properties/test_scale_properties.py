@@ -18,7 +18,7 @@ epsilons = st.floats(0.05, 3)
 deltas = st.sampled_from([0.0, 1e-6, 1e-3, 0.05])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(priors, priors, epsilons, deltas)
 def test_at_most_the_published_scale_and_monotone(p, q, epsilon, delta):
     pair = {0: p, 1: q}
@@ -28,7 +28,7 @@ def test_at_most_the_published_scale_and_monotone(p, q, epsilon, delta):
     assert smallest_scale(pair, epsilon=epsilon, delta=2 * delta) <= scale * (1 + CLOSE)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(priors, priors, epsilons, deltas, st.integers(-1000, 1000), st.sampled_from([2.0**-10, 0.5, 1024.0]))
 def test_shift_invariant_and_unit_equivariant(p, q, epsilon, delta, shift, unit):
     def moved(prior):

@@ -203,6 +203,8 @@ CASES = {
     "labels, nothing but side knowledge": LABELS | {"beliefs": ("only", LEVELS), "pairs": [("a", "b")]},
     "labels, published": LABELS | {"publish": ("expected_error", "lower_bound", "levels")},
     "labels, matrix": LABELS | {"mechanism": Channel(publish_matrix=True)},
+    "labels, secret seen": LABELS | {"mechanism": Channel(sees="secret")},
+    "labels, secret seen, no cap": LABELS | {"mechanism": Channel(sees="secret", reader_cap=None)},
     "labels, kept": LABELS | {"keep": "town"},
     "labels, sorted": LABELS | {"frame": PEOPLE.sort_values("hobby", ignore_index=True)},
     "labels, kept copy": LABELS | {"frame": PEOPLE.assign(copy=PEOPLE["hobby"].str.upper()), "keep": "copy"},

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from conftest import few
 from scipy import stats
 
 from puffer_frames.noise.laplace import Laplace
@@ -67,6 +68,7 @@ def test_labels_are_uniform():
         assert (p_of_law(uniform_noise(ends, rng)) > 1e-3) is passes
 
 
+@few(2)
 @pytest.mark.parametrize("law", ["laplace", "normal"])
 @pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
 def test_streams_of_numpy_are_known(law, make):

@@ -38,7 +38,7 @@ def labelled():
 
 def test_a_record_of_a_channel_and_back(labelled, tmp_path):
     certificate = labelled.puffer.certificate
-    assert certificate.schema == "1.5"
+    assert certificate.schema == "1.6"
     names = {"cost", "radius", "cap", "preserve", "levels", "inputs", "matrix", "expected_error", "lower_bound"}
     assert set(certificate.channels["hobby"]) == names
     assert (certificate.scales, certificate.published_scales, certificate.expected_error) == ({}, {}, {})

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from puffer_frames import Certificate
+from puffer_frames.certificates.facts import Facts
 from puffer_frames.errors import ArgumentTypeError
 
 KEY, OTHER_KEY = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
@@ -60,7 +61,7 @@ def test_an_edit_of_any_field_is_found(released, name):
         "published_scales": {"score": None}, "expected_error": {"score": 0.0}, "secret_count": 9, "signature": "AAAA",
         "wider": {"score": {"population": 0.1}}, "channels": {"score": {"cost": "change"}},
         "strata": ({"given": ("x",), "scales": {"score": 1.0}},), "unit_rows": 2, "releases": 2,
-        "processed": {"score": {"round": True, "clip": None}},
+        "processed": {"score": {"round": True, "clip": None}}, "facts": Facts(seeded=True),
         "refines": ({"fingerprint": "0" * 64, "epsilon": 0.1, "scales": {"score": 9.0}},),
     }  # fmt: skip
     value = edits.get(name, ("x",) if isinstance(getattr(signed, name), tuple) else "changed")

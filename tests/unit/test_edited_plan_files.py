@@ -121,7 +121,7 @@ def check_edit(name, found, way, new, path):
     assert changed <= TRUE_ALL_THE_SAME.get(named, set()), (name, way, old, new, changed)
 
 
-@few(14)
+@few(7)
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("name", [name for name in CASES if name not in SLOW] + [slowly(name) for name in SLOW])
 def test_no_edited_field_makes_a_release_state_what_is_false(name, part, tmp_path):

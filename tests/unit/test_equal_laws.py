@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import few
 
 from puffer_frames.loss.atoms.rows import RowsLoss
 from puffer_frames.loss.presence import PresenceLoss
@@ -96,6 +97,7 @@ def test_quantile_of_stable_noise_scales():
 NOISES = {"laplace": {}, "laplace with delta": {"delta": 1e-3}, "gaussian": {"noise": "gaussian", "delta": 1e-5}}
 
 
+@few(5, rest="apart")
 @pytest.mark.parametrize("protect", ["presence", "replacement"])
 @pytest.mark.parametrize("noise", [*NOISES, "stable"])
 def test_many_users_need_the_noise_of_their_different_laws(protect, noise):

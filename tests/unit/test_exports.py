@@ -8,6 +8,7 @@ import jsonschema
 import pandas as pd
 import pytest
 from certificate_cases import ABOUT, PEOPLE, certificate_of_case, said_of
+from conftest import few
 
 from puffer_frames import privatize
 from puffer_frames.certificates.exports.yaml_text import yaml_text
@@ -104,6 +105,7 @@ def registry_of(name, **more):
     return read_yaml(certificate_of_case(name).to_registry(**{"published": "2026-01-31"} | more))
 
 
+@few(8, rest="apart")
 @pytest.mark.parametrize("name", NAMES)
 def test_the_record_has_the_fields_of_the_registry(name):
     found = registry_of(name)

@@ -44,7 +44,7 @@ def test_no_pair_is_left_out_that_has_the_largest_hockey_stick(monkeypatch, most
     priors = {k: random_prior(rng) for k in range(5)}
     loss = GaussianNoiseLoss(priors, pairs="all")
     pairs = [(a, b) for a in priors for b in priors if a < b]
-    for scale, epsilon in [(0.5, 1.0), (2.0, 1.0), (2.0, 0.3), (7.0, 0.3), (7.0, 2.0), (1.0, 0.1), (40.0, 0.01)]:
+    for scale, epsilon in [(0.5, 1.0), (2.0, 0.3), (7.0, 2.0), (40.0, 0.01)]:
         found = loss.hockey_stick(scale, epsilon=epsilon).bracket
         alone = [
             GaussianNoiseLoss(priors, pairs=(pair,)).hockey_stick(scale, epsilon=epsilon).bracket for pair in pairs
@@ -54,7 +54,7 @@ def test_no_pair_is_left_out_that_has_the_largest_hockey_stick(monkeypatch, most
         assert found.upper <= max(each.upper for each in alone) * (1 + 1e-6)
 
 
-@pytest.mark.parametrize(("atoms", "looks"), [(3, 0), (40, 0), (40, 2), (5000, 0)])
+@pytest.mark.parametrize(("atoms", "looks"), [(3, 0), (40, 2), (5000, 0)])
 def test_pairs_are_sifted_on_shared_cells_without_losing_the_largest(monkeypatch, atoms, looks):
     """Some of the laws have few atoms, some many, and some so many that fewer stand for them."""
     monkeypatch.setattr(gaussian_noise, "_FEW_LOOKS", looks)
@@ -64,7 +64,7 @@ def test_pairs_are_sifted_on_shared_cells_without_losing_the_largest(monkeypatch
     pairs = [(a, b) for a in priors for b in priors if a < b]
     loss = GaussianNoiseLoss(priors, pairs="all")
     cases = [(0.3, 1.0), (3.0, 1.0), (1.0, 1.0), (3.0, 0.1), (20.0, 0.1), (60.0, 0.1), (60.0, 3.0)]
-    for scale, epsilon in cases if atoms < 1000 else cases[1:2]:
+    for scale, epsilon in cases[::2] if atoms < 1000 else cases[1:2]:
         found = loss.hockey_stick(scale, epsilon=epsilon)
         alone = {pair: loss.only(pair).hockey_stick(scale, epsilon=epsilon).bracket for pair in pairs}
         assert max(each.lower for each in alone.values()) <= found.bracket.upper

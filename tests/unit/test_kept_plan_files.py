@@ -25,6 +25,7 @@ def without_sentence(plain, key):
     return plain | {"statements": [one for one in plain["statements"] if one["key"] != key]}
 
 
+@few(18, rest="apart")
 @pytest.mark.parametrize("name", CASES)
 def test_a_kept_file_is_read(name):
     """Its scales are those that it says, and it releases the table that it was made from."""
@@ -42,7 +43,7 @@ def test_every_kept_file_is_that_of_a_case():
     assert {path.name for path in FOLDER.iterdir()} == {file_of(name).name for name in CASES}
 
 
-@few(27)
+@few(9, rest="apart")
 @pytest.mark.parametrize(("name", "library"), thinned(list(CASES), ["pandas", "polars"]))
 def test_a_file_gives_back_its_plan(name, library, tmp_path):
     """For a seed the release is the same bit for bit, and so are its certificate and the text of the plan."""

@@ -350,9 +350,7 @@ def test_what_releases_add_to_a_scale_is_on_plan_and_certificate():
         assert "times that of" not in str(one)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "limit", "times"), [(0.1, 0.3, 3), (0.2, 0.6, 3), (0.1, 1.0, 10), (0.7, 2.1, 3), (1 / 3, 1.0, 3)]
-)
+@pytest.mark.parametrize(("epsilon", "limit", "times"), [(0.1, 0.3, 3), (0.7, 2.1, 3), (1 / 3, 1.0, 3)])
 def test_a_limit_that_is_shared_out_can_be_used_up_and_not_passed(path, epsilon, limit, times):
     book = Ledger(path, limit=limit)
     for _ in range(times):

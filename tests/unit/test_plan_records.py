@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
+from conftest import few
 from plan_cases import CASES, planned
 
 from puffer_frames import Plan
@@ -85,6 +86,7 @@ def test_families_of_noise_and_beliefs_are_known():
     assert {kind for kind in (*below(Noise), *below(LearnedBelief)) if is_dataclass(kind)} <= KNOWN
 
 
+@few(18, rest="apart")
 @pytest.mark.parametrize("name", CASES)
 def test_every_record_in_plans_is_known(name):
     assert set(inside(planned(name))) <= KNOWN | OF_THEIR_OWN

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from puffer_frames.errors import PlanFileError
@@ -59,6 +59,7 @@ def types(value):
     return type(value).__name__, value.hex() if isinstance(value, float) else value
 
 
+@settings(deadline=None, max_examples=40)
 @given(VALUES)
 def test_every_value_comes_back_with_its_type(value):
     assert types(there_and_back(value)) == types(value)

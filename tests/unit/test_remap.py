@@ -156,6 +156,7 @@ def test_many_atoms_against_direct_sums(family, scale):
     assert remap.expected_error == pytest.approx(error, rel=1e-10 if family is Laplace else 1e-5)
 
 
+@few(2)
 @pytest.mark.parametrize("scale", [0.003, 0.1, 1.0, 30.0])
 def test_close_atoms_under_gaussian_noise_cost_little(monkeypatch, scale):
     rng = np.random.default_rng(5)

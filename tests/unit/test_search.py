@@ -25,7 +25,7 @@ def laws(seed):
     return {k: Prior.empirical(s * rng.normal(size=6), rng.integers(1, 9, 6)) for k, s in enumerate(size)}
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_it_finds_the_same_scale_from_wherever_it_begins(seed, delta):
     target, loss = Target.of(0.7, delta), privacy_loss(laws(seed), pairs="all")

@@ -261,6 +261,7 @@ frame.puffer.privatize(secret="b", public="a", epsilon=1.0)
 """
 
 
+@pytest.mark.apart
 def test_what_python_shows():
     found = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, cwd=Path(__file__).parents[2]

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from puffer_frames.certificates.fields import Fields
-from puffer_frames.certificates.report.words import NOT_SAID, claim, of_kind, stated
+from puffer_frames.certificates.report.words import NOT_SAID, claim, stated
+from puffer_frames.certificates.statement import of_kind
 from puffer_frames.certificates.text import certificate_rows, certificate_title, meaning_text
 from puffer_frames.errors import ArgumentError, UncoveredFrameError
 from puffer_frames.frames.files import format_of, level_kinds, read_rows
@@ -97,7 +98,7 @@ def croissant_record(certificate: Fields, path: Path, /, *, url: str | None, lic
         "isLiveDataset": False,
         "distribution": [_file(path, _FORMATS[kind])],
         "recordSet": [_rows(certificate, path.name, level_kinds(rows.lazy()))],
-        "rai:dataLimitations": of_kind(certificate, "not covered"),
+        "rai:dataLimitations": of_kind(certificate.statements, "not covered"),
         "rai:dataBiases": [one.text for one in stated(certificate, _BIASING)] or [claim("small-groups").text],
         "rai:personalSensitiveInformation": [f"Protected: {certificate.subject}."],
         "rai:dataPreprocessingProtocol": [text for label, text in certificate_rows(certificate) if label in _DONE],

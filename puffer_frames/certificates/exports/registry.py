@@ -10,7 +10,8 @@ from datetime import date
 from puffer_frames.certificates.exports.yaml_text import Node
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.checklist import COMPOSING
-from puffer_frames.certificates.report.words import NOT_SAID, claim, of_kind, stated
+from puffer_frames.certificates.report.words import NOT_SAID, claim, stated
+from puffer_frames.certificates.statement import of_kind
 from puffer_frames.certificates.text import Headline, certificate_rows, headline, what_text
 from puffer_frames.errors import ArgumentError
 from puffer_frames.numbers.presentation import pairs_text, plain, shown, shown_names
@@ -58,7 +59,7 @@ def registry_record(
             "dp_variant": {
                 "variant_name": "Custom",
                 "data_domain": _domain(certificate),
-                "unprotected_quantities": _lines(of_kind(certificate, "not covered")),
+                "unprotected_quantities": _lines(of_kind(certificate.statements, "not covered")),
             },
             "privacy_loss": {
                 "privacy_unit": _unit(certificate),
@@ -110,7 +111,7 @@ def _description(certificate: Fields) -> str:
 
 def _domain(certificate: Fields) -> str:
     if certificate.answers:
-        return _lines(of_kind(certificate, "assumed"))
+        return _lines(of_kind(certificate.statements, "assumed"))
     return (
         f"Tables of records with the secret {shown_names(certificate.secret)} and the columns "
         f"{shown_names(certificate.public)}, whose laws given each secret are those of a belief named here."
@@ -158,7 +159,7 @@ def _relation(certificate: Fields) -> str:
 
 
 def _before(certificate: Fields) -> list[str]:
-    found = of_kind(certificate, "done") or [claim("nothing-before").text]
+    found = of_kind(certificate.statements, "done") or [claim("nothing-before").text]
     return [*found, *(one.text for one in stated(certificate, ("learned", "channel-learned")))]
 
 

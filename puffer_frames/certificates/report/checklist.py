@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.columns import channel_groups
-from puffer_frames.certificates.report.words import Claim, claim, of_kind, stated
+from puffer_frames.certificates.report.words import Claim, claim, stated
+from puffer_frames.certificates.statement import of_kind
 from puffer_frames.certificates.text import scale_text
 from puffer_frames.numbers.presentation import pairs_text, plain, rounded_up, shown, shown_names
 
@@ -139,7 +140,7 @@ def _unprotected(certificate: Fields) -> list[Claim]:
 
 
 def _side_channels(certificate: Fields) -> list[Claim]:
-    drawn = [Claim(ground="technical", text=text) for text in of_kind(certificate, "technical")]
+    drawn = [Claim(ground="technical", text=text) for text in of_kind(certificate.statements, "technical")]
     return [*drawn, claim("machine")]
 
 

@@ -44,8 +44,7 @@ def channel_groups(certificate: Fields, /) -> list[tuple[str, ...]]:
 def _noisy(certificate: Fields, name: str) -> tuple[str, ...]:
     scale = certificate.scales[name]
     found = certificate.estimated.get(name)
-    remapped = any(one.key == "remap" for one in certificate.statements)
-    error = f"{certificate.expected_error[name]:.4g}" + " (of the noise)" * remapped
+    error = f"{certificate.expected_error[name]:.4g}" + " (of the noise)" * bool(certificate.facts.replaced)
     spread = constant = EMPTY
     if found is not None:
         spread = f"{'below' if found.spread_is_bound else 'about'} {found.spread:.2g}"

@@ -17,10 +17,11 @@ from puffer_frames.certificates.report.columns import (
 )
 from puffer_frames.certificates.report.markup import items, named_rows, page, paragraph, section, table
 from puffer_frames.certificates.report.odds import BEFORE, Example, example, in_100
-from puffer_frames.certificates.report.others import Releases, audit_claim, releases_of
+from puffer_frames.certificates.report.others import Releases, Test, audit_claim, releases_of
 from puffer_frames.certificates.report.pictures import Bar, aside, bars, beside
 from puffer_frames.certificates.report.references import references
-from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, of_kind, stated
+from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, stated
+from puffer_frames.certificates.statement import of_kind
 from puffer_frames.certificates.text import (
     certificate_rows,
     certificate_title,
@@ -34,7 +35,15 @@ from puffer_frames.numbers.presentation import shown, shown_names
 
 _ANNEX = ("noise", "beside it", "channel", "calibration", "measured", "proved", "assumes", "done", "technical")
 _ROBUST = (
-    *("joint-any-law", "joint-rule", "channel-radius", "observed-exceeds", "observed-unknown", "unit-any"),
+    *(
+        "joint-any-law",
+        "joint-rule",
+        "channel-radius",
+        "channel-reader-cap",
+        "observed-exceeds",
+        "observed-unknown",
+        "unit-any",
+    ),
     *("population", "population-chain", "population-units", "channel-population"),
     *("measured-of-one", "measured-of-unit", "measured-of-all"),
 )
@@ -66,8 +75,8 @@ def certificate_page(
     _check_text(justification)
     tested = audit_claim(audit)
     others = None if ledger is None else releases_of(certificate, ledger)
-    notice = next((s.text for s in certificate.statements if s.key == "warning-seed"), "")
-    audit_notice = tested.text if tested.text == claim("audit-failed", kind=type(audit).__name__).text else ""
+    notice = " ".join(one.text for one in stated(certificate, ("warning-seed",)))
+    audit_notice = tested.text if isinstance(audit, Test) and not audit.passed else ""
     questions = checklist(certificate, justification=justification, audit=tested)
     return page(
         certificate_title(certificate) + ": NOT PRIVATE" * certificate.reproducible,
@@ -76,7 +85,7 @@ def certificate_page(
         _promise(certificate),
         _columns(certificate),
         _robust(certificate),
-        section("open", "What is NOT protected", items(of_kind(certificate, "not covered")), kind="box"),
+        section("open", "What is NOT protected", items(of_kind(certificate.statements, "not covered")), kind="box"),
         section("others", "Releases so far", _releases(others)),
         section("audit", "Test of the release", paragraph(tested.text)),
         section("signature", "Signature", *_signature(certificate, digest), kind="keep"),

@@ -24,6 +24,5 @@ _ALWAYS = (
 
 def references(certificate: Fields, /) -> list[str]:
     """The definition, the papers that the certificate names, and the standards of the checklist."""
-    said = " ".join([certificate.source, *certificate.assumptions])
     first, *standards = _ALWAYS
-    return [first, *(f"{key} {text}" for key, text in _PAPERS.items() if key in said), *standards]
+    return [first, *(f"{key} {text}" for key, text in _PAPERS.items() if key in certificate.source), *standards]

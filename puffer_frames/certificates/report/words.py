@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from puffer_frames.certificates.fields import Fields
+from puffer_frames.certificates.statement import of_keys
 
 Ground: TypeAlias = Literal["proved", "measured", "assumed", "not covered", "done", "technical", "said"]
 """As the kinds of a certificate's sentences; "said" is what the issuer says, which nothing here checks."""
@@ -169,10 +170,4 @@ def claim(key: str, /, **parts: object) -> Claim:
 
 def stated(certificate: Fields, keys: Iterable[str], /) -> list[Claim]:
     """The sentences of the certificate with these keys, in its order."""
-    known = frozenset(keys)
-    return [Claim(ground=one.kind, text=one.text) for one in certificate.statements if one.key in known]
-
-
-def of_kind(certificate: Fields, kind: str, /) -> list[str]:
-    """The sentences of one kind."""
-    return [one.text for one in certificate.statements if one.kind == kind]
+    return [Claim(ground=one.kind, text=one.text) for one in of_keys(certificate.statements, frozenset(keys))]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from puffer_frames.certificates.plain import number_plain
+from puffer_frames.certificates.forms import number_plain
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.text import certificate_title, headline
 from puffer_frames.doors.command.logs import LOG

@@ -53,6 +53,11 @@ OPTIONS: Mapping[str, Option] = {
     "channel_preserve": Option("WORD", "of a channel: mean or marginal"),
     "channel_cells": Option("N", "of a channel: cells of a column of numbers", values.whole),
     "channel_outputs": Option("N", "of a channel: most outputs", values.whole),
+    "channel_sees": Option("WORD", "of a channel: value (the default) or secret"),
+    "channel_reader_cap": Option(
+        "LOSS", "of one that sees the secret: most that readers of the value learn, or none", values.number_or_word
+    ),
+    "channel_weights": Option("WORD", "of one that sees the secret: mean error over rows or secrets"),
     "channel_publish_matrix": Option(_FLAG, "of a channel: put its table into the certificate"),
     "theorem": Option("WORD", "auto, translation, gaussian, gmm, kantorovich, bernoulli or bounded"),
     "calibration": Option("WORD", "exact or theorem"),

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from puffer_frames.certificates.facts import Facts, Prepared
 from puffer_frames.certificates.of_release import absent_secrets, left_out, odds_of, seen, weak
+from puffer_frames.certificates.release_facts import is_warned
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
-from puffer_frames.errors import PufferWarning
+from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.channel.best import FoundChannel
@@ -72,6 +74,25 @@ class ChannelFacts:
     """What was measured on other rows than those that the plan was made from."""
 
     @property
+    def stated(self) -> Facts:
+        """What the certificate states as fields."""
+        done: dict[Prepared, bool] = {"merged": self.merged, "cells": self.in_cells, "clipped": self.clipped}
+        return Facts(
+            seeded=self.seeded,
+            prepared=tuple(word for word, holds in done.items() if holds),
+            other_rows=self.batch is not None,
+            exceeds=self.batch is not None and bool(self.batch.exceeded),
+            shuffled=self.shuffled,
+            order_tells=is_warned(self.warnings, RowOrderWarning),
+            kept_tells=is_warned(self.warnings, KeptColumnWarning),
+        )
+
+    @property
+    def reader_cap(self) -> float | None:
+        """What a reader who knows the value learns at most, where the channel sees the secret; None for no bound."""
+        return self.options.reader_cap_at(self.target.epsilon)
+
+    @property
     def cost(self) -> str:
         """One of "absolute", "change", "share" and "given"."""
         if not isinstance(self.options.cost, str):
@@ -107,6 +128,8 @@ def _proved(facts: ChannelFacts) -> Iterator[Statement]:
         yield say("channel-radius", radius=facts.radius)
     if facts.options.cap is not None:
         yield say("channel-cap", cap=plain(facts.options.cap))
+    if facts.options.sees_secret and facts.reader_cap is not None:
+        yield say("channel-reader-cap", cap=plain(facts.reader_cap))
     yield say("wider", losses=_wider_text(facts))
     if facts.batch is not None:
         for found in facts.batch.exceeded.values():
@@ -134,6 +157,8 @@ def _wider_text(facts: ChannelFacts) -> str:
 
 
 def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:
+    if facts.options.sees_secret and facts.reader_cap is None:
+        yield say("channel-reader-open")
     if facts.brittle:
         yield say("channel-brittle")
     yield say("channel-again" if facts.options.cap is None else "channel-again-capped")
@@ -166,12 +191,7 @@ def _done(facts: ChannelFacts) -> Iterator[Statement]:
     )
     if facts.nulls == "level":
         yield say("channel-missing")
-    if facts.merged:
-        yield say("channel-merged")
-    if facts.in_cells:
-        yield say("channel-cells")
-    if facts.clipped:
-        yield say("channel-clipped")
+    yield from (say(f"channel-{word}") for word in facts.stated.prepared)
     if facts.shuffled:
         yield say("shuffled")
     yield say("channel-draw")
@@ -207,6 +227,8 @@ def channel_record(facts: ChannelFacts, /) -> dict[str, Any]:
         "cap": options.cap,
         "preserve": options.preserve,
     }
+    if options.sees_secret:
+        record |= {"sees": "secret", "reader_cap": facts.reader_cap}
     if len(facts.columns) > 1:
         record["columns"] = list(facts.columns)
     if facts.public_levels or "levels" in facts.publish or options.publish_matrix:

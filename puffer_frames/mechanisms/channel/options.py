@@ -163,7 +163,7 @@ class Channel(Options):
 
     def reader_cap_at(self, epsilon: float, /) -> float | None:
         """The bound for readers who know the value, at an epsilon; None for none."""
-        return max(epsilon, 1.0) if self.reader_cap == "auto" else cast(float | None, self.reader_cap)
+        return max(epsilon, 1.0) if isinstance(self.reader_cap, str) else self.reader_cap
 
     def radius_of(self, secret: Secret, rows: int, /) -> float:
         """The share of the rows of a secret that may be anything."""

@@ -83,6 +83,7 @@ def channel_certificate(plan: ChannelFit, release: Release, /) -> Certificate:
         observed=exceeded,
         adds_up=False,
         statements=statements,
+        facts=facts.stated,
         warnings=warnings_of(statements),
         wider=dict.fromkeys(request.public, wider_losses(facts)),
         reproducible=facts.seeded,

@@ -48,6 +48,7 @@ def release_certificate(plan: NoiseFit, release: Release, /, **refined: Any) -> 
         beliefs=tuple(dict.fromkeys(belief for choice in plan.choices.values() for belief in choice.beliefs)),
         observed=plan.observed if batch is None else batch.observed,
         statements=statements,
+        facts=facts.stated,
         warnings=warnings_of(statements),
         rows=release.rows,
         fingerprint="",

@@ -143,7 +143,8 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
     warn_of_weakness(request.target, rows=rows.count, of="units")
     choices = _choices(request, rows)
     noises = {name: _noise(request, choice.scale) for name, choice in choices.items()}
-    statements = aggregate_statements(_facts(request, choices))
+    facts = _facts(request, choices)
+    statements = aggregate_statements(facts)
     certificate = Certificate(
         **of_table(request.by, ("query", *COLUMNS), table.names),
         **of_choices(
@@ -168,6 +169,7 @@ def aggregate(frame: NativeFrame, arguments: AggregateArguments, /) -> NativeFra
         pairs=tuple((plain_label(one), plain_label(other)) for one, other in request.listed) or "all",
         beliefs=(request.belief,),
         statements=statements,
+        facts=facts.stated,
         warnings=warnings_of(statements),
         rows=len(rows.groups) * len(request.queries),
         fingerprint="",

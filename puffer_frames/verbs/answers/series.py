@@ -202,6 +202,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
         pairs="all",
         beliefs=(request.belief,),
         statements=statements,
+        facts=facts.stated,
         warnings=warnings_of(statements),
         rows=len(owners) * max(1, len(released.released)),
         fingerprint="",

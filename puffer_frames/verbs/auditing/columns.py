@@ -17,13 +17,10 @@ from puffer_frames.noise.family import Noise
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.randomised import changed_share
 from puffer_frames.noise.stable import Stable
-from puffer_frames.numbers.presentation import shown
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.scales.remap import Remap
 from puffer_frames.verbs.auditing.noise_tests import label_ends, noise_ends
 from puffer_frames.verbs.auditing.released_column import ReleasedColumn
-
-_NUMBER = r"(-?(?:[\d.]+(?:e[+-]?\d+)?|inf))"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -82,24 +79,20 @@ def _scales(certificate: Certificate, name: str, strata: RowStrata, /, *, field:
     return found
 
 
-def _texts(certificate: Certificate, key: str, /) -> str:
-    return " ".join(statement.text for statement in certificate.statements if statement.key == key)
-
-
 def _clipped(certificate: Certificate, name: str, values: FloatArray, /) -> FloatArray | None:
     """The values as they were before the noise; None where they were clipped to the range of another table."""
-    found = re.search(rf"(?:: |; ){re.escape(shown(name))} to \[{_NUMBER}, {_NUMBER}\]", _texts(certificate, "clipped"))
-    if found:
-        return values.clip(float(found[1]), float(found[2]))
-    elsewhere = any(statement.key == "other-rows" for statement in certificate.statements)
-    return None if elsewhere and shown(name) in _texts(certificate, "clipped-to-range") else values
+    facts = certificate.facts
+    bounds = facts.clipped.get(name)
+    if bounds is not None:
+        return values.clip(*bounds)
+    return None if facts.other_rows and name in facts.clipped else values
 
 
 def _noise_between(
     certificate: Certificate, name: str, values: FloatArray, after: FloatArray, family: Noise, scale: FloatArray, /
 ) -> tuple[FloatArray | None, FloatArray | None, bool]:
     """Two ends of the noise of each row, and whether they are the noise itself."""
-    if _texts(certificate, "remap"):
+    if certificate.facts.replaced:
         low, high = _before_remap(certificate, values, after, family, scale)
         return low, high, False
     processed = _after(certificate, name)
@@ -122,7 +115,7 @@ def _noise_between(
 def _after(certificate: Certificate, name: str, /) -> tuple[bool, Bounds | None] | None:
     """Whether values were rounded, and to what they were clipped; None where an older certificate says it in words."""
     if not certificate.processed:
-        return None if _texts(certificate, "after") else (False, None)
+        return None if certificate.facts.processed else (False, None)
     found = certificate.processed.get(name, {"round": False, "clip": None})
     bounds = found["clip"]
     return bool(found["round"]), None if bounds is None else (float(bounds[0]), float(bounds[1]))
@@ -132,8 +125,8 @@ def _before_remap(
     certificate: Certificate, values: FloatArray, after: FloatArray, family: Noise, scale: FloatArray, /
 ) -> tuple[FloatArray | None, FloatArray | None]:
     """The noise of which the remap made the released values; None where it was made from another table, or cells."""
-    text = _texts(certificate, "remap")
-    if "of the plan" in text or "centre of a cell" in text or np.ptp(scale) > 0 or _texts(certificate, "after"):
+    facts = certificate.facts
+    if facts.other_rows or facts.replaced == "cells" or facts.processed or np.ptp(scale) > 0:
         return None, None
     try:
         remap = Remap.of(values, np.ones(values.size), family.at(float(scale[0])))

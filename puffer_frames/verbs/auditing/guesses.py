@@ -146,11 +146,11 @@ def claimed(certificate: Certificate, /) -> tuple[float, float] | None:
     The guarantee is under its beliefs. Where the observed law of these rows is none of them, what was measured of it
     counts.
     """
-    keys = {statement.key for statement in certificate.statements}
-    other = bool(keys & {"other-rows", "channel-other-rows", "observed-exceeds", "observed-unknown"})
-    if "joint-rule" in keys or ("empirical" in certificate.beliefs and not other):
+    facts = certificate.facts
+    other = facts.other_rows or facts.exceeds or facts.unmeasured
+    if facts.joint == "rule" or ("empirical" in certificate.beliefs and not other):
         return certificate.epsilon, certificate.delta
-    if not certificate.observed or set(certificate.observed) < set(certificate.scales) or "observed-unknown" in keys:
+    if not certificate.observed or set(certificate.observed) < set(certificate.scales) or facts.unmeasured:
         return None
     found = list(certificate.observed.values())
     if certificate.delta:

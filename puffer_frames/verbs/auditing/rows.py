@@ -54,11 +54,6 @@ class AuditRows:
     """Whether the rows were put into a random order: they cannot be compared one by one."""
     rows: int
 
-    @property
-    def sentences(self) -> set[str]:
-        """The keys of the certificate's sentences."""
-        return {statement.key for statement in self.certificate.statements}
-
 
 def rows_of(
     original: NativeFrame, released: NativeFrame, certificate: Certificate, /, *, secret: Sequence[str] | None
@@ -85,7 +80,6 @@ def rows_of(
     if not rows:
         raise ArgumentError("released", rule="a release with rows", got="0 rows", hint="Give the whole release.")
     before = _complete(before, [*names, *certificate.public, *certificate.given], rows)
-    keys = {statement.key for statement in certificate.statements}
     strata = _strata(certificate, after, rows)
     columns = tuple(
         column_of(certificate, name, before[name], after[name], strata)
@@ -105,7 +99,7 @@ def rows_of(
         columns=columns,
         secrets=tuple(groups),
         strata=strata,
-        shuffled="shuffled" in keys,
+        shuffled=certificate.facts.shuffled,
         rows=rows,
     )
 

@@ -251,17 +251,17 @@ def _behind_responses(columns: ReleasedColumns, name: str, *, population: bool) 
 
 def _is_the_plans(columns: ReleasedColumns) -> bool:
     """Whether the rows are those that the channel was made for, all of them."""
-    return not columns.derived and "channel-other-rows" not in columns.noted
+    return not columns.derived and not columns.certificate.facts.other_rows
 
 
 def _said(columns: ReleasedColumns) -> tuple[str, ...]:
     """What was done to the levels before the release."""
     done = {
-        "channel-merged": "rare levels were merged into one before the release",
-        "channel-cells": "values were put into cells before the release; a level is the median of its cell",
-        "channel-clipped": "values beyond the domain were moved to its ends before the release",
+        "merged": "rare levels were merged into one before the release",
+        "cells": "values were put into cells before the release; a level is the median of its cell",
+        "clipped": "values beyond the domain were moved to its ends before the release",
     }
-    return tuple(text for key, text in done.items() if key in columns.noted)
+    return tuple(text for word, text in done.items() if word in columns.certificate.facts.prepared)
 
 
 def _unknown(name: str) -> ArgumentError:

@@ -51,11 +51,6 @@ class ReleasedColumns:
         return self.certificate.kept + self.certificate.given
 
     @property
-    def noted(self) -> frozenset[str]:
-        """Keys of the certificate's sentences."""
-        return frozenset(statement.key for statement in self.certificate.statements)
-
-    @property
     def rows(self) -> int:
         """Rows that there are."""
         return len(self.table.opened())
@@ -65,7 +60,7 @@ class ReleasedColumns:
         found = []
         if self.rows < self.certificate.rows:
             found.append("rows were left out since the release; the estimate is of those that are there")
-        if set(names) & set(self.certificate.scales) and self.noted & {"clipped", "clipped-to-range"}:
+        if set(names) & set(self.certificate.scales) and self.certificate.facts.clipped:
             found.append("values were clipped before the noise; the estimate is of the clipped ones")
         return tuple(found)
 
@@ -111,7 +106,7 @@ class ReleasedColumns:
             )
         if name not in certificate.scales:
             return NoisyColumn.exact(values)
-        if "remap" in self.noted and certificate.scales[name]:
+        if certificate.facts.replaced and certificate.scales[name]:
             raise ArgumentError(
                 f"the column {name!r}",
                 rule="released with its noise",
@@ -126,11 +121,11 @@ class ReleasedColumns:
     def check_rows(self) -> None:
         """Raise UncoveredFrameError for rows that are there twice, which the values of any column of noise tell."""
         certificate = self.certificate
-        if self.noted & {"remap"} or not set(certificate.given) <= set(self.table.names):
+        if certificate.facts.replaced or not set(certificate.given) <= set(self.table.names):
             return
         for name in set(certificate.scales) & set(self.table.names):
             values = self.table.values(name) if self.table.kind_of(name) != "labels" else np.array([np.nan])
-            if not np.isfinite(values).all() or ("after" in self.noted and not certificate.processed):
+            if not np.isfinite(values).all() or (certificate.facts.processed and not certificate.processed):
                 continue
             column = self._with_noise(name, values)
             for place, noise in enumerate(column.noises):
@@ -200,7 +195,7 @@ class ReleasedColumns:
     def _with_noise(self, name: str, values: FloatArray) -> NoisyColumn:
         certificate = self.certificate
         done = certificate.processed.get(name, {"round": False, "clip": None})
-        if "after" in self.noted and not certificate.processed:
+        if certificate.facts.processed and not certificate.processed:
             raise ArgumentError(
                 "the certificate",
                 rule="of schema 1.4 or later, where values were clipped or rounded after the noise",

@@ -33,7 +33,6 @@ _OF_CAPS = 1 + Fraction(1, 2**48)
 _ROUNDING = 1 + 1e-6
 """What rounding may change of a loss."""
 _CHAIN = "each release was refined by the next one: together they guarantee what the last one does"
-_OF_UNITS = ("unit-independent", "unit-repeated", "unit-any")
 Release: TypeAlias = Certificate | NativeFrame
 """A certificate, or a released frame with one."""
 _Column: TypeAlias = tuple[str, str]
@@ -182,7 +181,7 @@ def _check_alike(certificates: Sequence[Certificate]) -> None:
             raise _refused(f"different {words}", hint="Compose releases that protect the same.")
     if len({_units(each) for each in certificates}) > 1:
         raise _refused("different units, or different assumptions about their rows", hint="Compose alike releases.")
-    if any(_has(each, "unit-sampled") for each in certificates) and not all(map(_has_noise_for_ranges, certificates)):
+    if any(each.facts.sampled for each in certificates) and not all(map(_has_noise_for_ranges, certificates)):
         raise _refused(
             "a release that used some rows of each unit, which another one may not have used",
             hint='Draw these rows once, keep that table, and release it with Unit(..., over="raise") and releases=.',
@@ -209,16 +208,11 @@ def _check_alike(certificates: Sequence[Certificate]) -> None:
 
 def _units(certificate: Certificate) -> tuple[object, ...]:
     """Whose rows are protected together, and what is assumed of them."""
-    assumed = [statement.key for statement in certificate.statements if statement.key in _OF_UNITS]
-    return (certificate.unit, certificate.unit_rows, *assumed)
-
-
-def _has(certificate: Certificate, key: str) -> bool:
-    return any(statement.key == key for statement in certificate.statements)
+    return (certificate.unit, certificate.unit_rows, certificate.facts.rows_of_unit)
 
 
 def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
-    if any(_has(each, key) for each in certificates for key in ("other-rows", "channel-other-rows")):
+    if any(each.facts.other_rows for each in certificates):
         raise _refused("a release by a plan of other rows", hint="Calibrate these rows, and release them again.")
     planned = _planned(certificates)
     if planned is not None:
@@ -242,7 +236,7 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
         rule += f", the others have {ranges}" * bool(local)
         under = "the observed frequencies" if local else "the beliefs that all name"
         rule += f": epsilons and deltas add, under {under}"
-    elif len({_clipped(each) for each in others}) > 1:
+    elif any(each.facts.clipped != others[0].facts.clipped for each in others):
         raise _refused(
             "values that were clipped in some of them, or to other ends",
             hint='Release with the same domain= each time, or with theorem="bounded".',
@@ -290,7 +284,7 @@ def _has_room(base: Certificate, planned: Sequence[Certificate]) -> bool:
         return False
     if any(set(_all_scales(one)) - set(scales) for one in planned):
         return False
-    if any(one.noise != base.noise or _clipped(one) != _clipped(base) for one in planned):
+    if any(one.noise != base.noise or one.facts.clipped != base.facts.clipped for one in planned):
         return False
     power = 1 if base.noise == PUBLISHED_FOR.title else 2
     return all(_used(planned, column, scale, power) <= base.releases for column, scale in scales.items())
@@ -317,10 +311,6 @@ def _all_scales(certificate: Certificate) -> dict[_Column, float]:
     return {**numbers, **{column: 1 / cap if cap else 0.0 for column, cap in labels.items()}}
 
 
-def _clipped(certificate: Certificate) -> tuple[str, ...]:
-    return tuple(s.text for s in certificate.statements if s.key in ("clipped", "clipped-to-range"))
-
-
 def _beside_a_coupling(certificates: Sequence[Certificate]) -> Composition | None:
     """One release whose coupling of rows, each pair within epsilon, bounds all other releases of its columns too.
 
@@ -343,8 +333,8 @@ def _beside_a_coupling(certificates: Sequence[Certificate]) -> Composition | Non
 
 def _has_coupling(certificate: Certificate) -> bool:
     """Whether a release of several columns rests on a coupling of the table's own rows."""
-    clipped = any(_has(certificate, key) for key in ("clipped", "clipped-to-range"))
-    return _has(certificate, "joint-coupled") and set(certificate.beliefs) == {EMPIRICAL} and not clipped
+    facts = certificate.facts
+    return facts.joint == "coupled" and set(certificate.beliefs) == {EMPIRICAL} and not facts.clipped
 
 
 def _total(base: Certificate, certificates: Sequence[Certificate]) -> Fraction | None:
@@ -376,10 +366,11 @@ def _has_noise_for_ranges(certificate: Certificate) -> bool:
 def _are_coupled(certificates: Sequence[Certificate]) -> bool:
     """Whether all are of one column of the same rows, of the table's own laws, and say that they add."""
     # the laws of clipped values have the names of the laws of all values
-    same = {(each.public, each.beliefs, each.theorem, each.rows, _clipped(each)) for each in certificates}
-    public, beliefs, *_ = next(iter(same))
+    kinds = [(each.public, each.beliefs, each.theorem, each.rows, each.facts.clipped) for each in certificates]
+    public, beliefs, *_ = kinds[0]
     of_table = set(beliefs) <= {"fitted", "empirical"}  # other beliefs may be different ones of one name
-    return len(same) == 1 and len(public) == 1 and of_table and all(each.adds_up for each in certificates)
+    same = all(kind == kinds[0] for kind in kinds)
+    return same and len(public) == 1 and of_table and all(each.adds_up for each in certificates)
 
 
 def _check_table(certificate: Certificate, joint: JointCounts, pairs: Pairs) -> None:
@@ -387,8 +378,7 @@ def _check_table(certificate: Certificate, joint: JointCounts, pairs: Pairs) -> 
 
     The brackets of one loss meet. Those of another table with as many rows may meet, too.
     """
-    whole = any(_has(certificate, key) for key in ("joint-exact", "joint-coupled", "joint-delta"))
-    for names in [certificate.public] if whole else [(name,) for name in certificate.public]:
+    for names in [certificate.public] if certificate.facts.whole_rows else [(name,) for name in certificate.public]:
         stored, places = certificate.observed.get(names[0]), [joint.columns.index(name) for name in names]
         if stored is None:
             continue
@@ -414,7 +404,7 @@ def _of_table(certificates: Sequence[Certificate], frame: NativeFrame) -> Compos
         raise _refused("units, or given columns, of which the table says nothing here", hint="Leave the table out.")
     if len(columns) > MOST_COLUMNS:
         raise _refused(f"{len(columns)} columns", hint=f"At most {MOST_COLUMNS} are composed from the table.")
-    if any(_has(each, key) for each in certificates for key in ("clipped", "clipped-to-range")):
+    if any(each.facts.clipped for each in certificates):
         raise _refused("values that were clipped before the noise", hint="Leave the table out.")
     scaled = [(name, scale) for each in certificates for name, scale in each.scales.items()]
     if any(not scale for _, scale in scaled):

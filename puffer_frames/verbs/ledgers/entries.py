@@ -78,14 +78,13 @@ class Entry:
 
 def guarantee_of(certificate: Certificate, /) -> str:
     """What kind of guarantee a release has, which decides what it guarantees with others."""
-    keys = {statement.key for statement in certificate.statements}
     if certificate.answers:
         return "of answers"
     if certificate.noise == "channel":
         return "of a channel"
     if certificate.theorem == BOUNDED.name and certificate.calibration == "theorem":
         return "by the ranges of the columns"
-    if "joint-coupled" in keys:
+    if certificate.facts.joint == "coupled":
         return "by a coupling of rows"
     if certificate.releases > 1:
         return f"planned for {certificate.releases:,} releases"

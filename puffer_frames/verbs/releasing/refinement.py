@@ -42,11 +42,11 @@ _RARE = 1e-9
 """Noise less probable than this is not that of a release of these rows, in this order."""
 _CHANGED = {
     "shuffled": "rows in a random order",
-    "after": "values that were clipped or rounded",
-    "remap": "values of the column in place of noisy ones",
-    "other-rows": "other rows than those of the plan",
+    "processed": "values that were clipped or rounded",
+    "replaced": "values of the column in place of noisy ones",
+    "other_rows": "other rows than those of the plan",
 }
-"""What a release may not have gone through, by the sentences of its certificate."""
+"""What a release may not have gone through, by the facts of its certificate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +76,8 @@ class Chain:
             raise _wrong("the release", "one of this plan", "one of another plan")
         if one.derived or not one.verify(released).startswith(("intact", "unsigned")):
             raise _wrong("the release", "as it was released", "one with other values, rows or order")
-        for key, words in _CHANGED.items():
-            if any(statement.key == key for statement in one.statements):
+        for name, words in _CHANGED.items():
+            if getattr(one.facts, name):
                 raise _wrong("the release", "one of noisy values in the order of the frame", words)
         if one.reproducible:
             raise _wrong("the release", "private", "one with noise that came from a seed")
@@ -334,7 +334,7 @@ def _certificate(
 ) -> Certificate:
     """What is guaranteed of the later release, its values not known yet."""
     counts, earlier = seen.rows_of_secrets(len(later.request.secret), given=False), chain.certificate
-    noted = noted and not any(statement.key == "refined-order" for statement in earlier.statements)
+    noted = noted and not earlier.facts.order_assumed
     release = Release(
         asked=asked,
         columns=rows.names,
