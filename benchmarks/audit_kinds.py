@@ -187,7 +187,7 @@ def _edited_throughout(frame, _):
     certificate = released.puffer.certificate
     found = {
         name: {
-            belief: replace(one, epsilon=0.5, pure_loss=pf.Bracket(lower=0.49, upper=0.5))
+            belief: replace(one, epsilon=0.5, pure_loss=pf.core.Bracket(lower=0.49, upper=0.5))
             for belief, one in beliefs.items()
         }
         for name, beliefs in certificate.verified.items()

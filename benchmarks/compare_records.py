@@ -65,8 +65,9 @@ def as_called(options):
 
 
 def formula(pf, name):
-    """A published condition, wherever the checkout has it."""
-    return getattr(pf, name, None) or getattr(pf.papers, name)
+    """A function or class of the numeric core or of a paper, wherever the checkout has it."""
+    places = [pf, *(getattr(pf, place) for place in ("core", "papers") if hasattr(pf, place))]
+    return next(getattr(place, name) for place in places if hasattr(place, name))
 
 
 def digest(frame):

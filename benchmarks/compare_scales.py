@@ -127,7 +127,7 @@ def of_theorems(pf):
 def believer(pf):
     """From a mapping to a belief in it alone, in the words of the checkout."""
     table = pd.DataFrame({"group": list("aabb"), "x": [1, 2, 2, 4]})
-    priors = {"a": pf.Prior.bernoulli(0.2), "b": pf.Prior.bernoulli(0.5)}
+    priors = {"a": formula(pf, "Prior").bernoulli(0.2), "b": formula(pf, "Prior").bernoulli(0.5)}
     if isinstance(attempt(plan_of, pf, table, beliefs=("only", priors)), str):  # an error: the word is not known
         return lambda mapping: mapping
     return lambda mapping: ("only", mapping)
@@ -136,8 +136,8 @@ def believer(pf):
 def of_beliefs(pf):
     """Beliefs by name and by prior."""
     only = believer(pf)
-    discrete = {s: pf.Prior.empirical([0, 1, 5 + k], [3, 2, 1 + k]) for k, s in enumerate("abc")}
-    smooth = {s: pf.Prior.gaussian(float(k), 1.0 + k) for k, s in enumerate("abc")}
+    discrete = {s: formula(pf, "Prior").empirical([0, 1, 5 + k], [3, 2, 1 + k]) for k, s in enumerate("abc")}
+    smooth = {s: formula(pf, "Prior").gaussian(float(k), 1.0 + k) for k, s in enumerate("abc")}
     for theorem, frame, options in synthetic_tables():
         beliefs = {"fitted": "fitted", "empirical": "empirical", "discrete": only(discrete), "smooth": only(smooth)}
         if theorem in ("bernoulli", "kantorovich"):
@@ -174,7 +174,7 @@ def of_large_tables(pf):
 
 def of_priors(pf):
     """Scales and losses of priors, without a frame."""
-    make = pf.Prior
+    make = formula(pf, "Prior")
     pairs = {
         "bernoulli": (make.bernoulli(0.2), make.bernoulli(0.9)),
         "atoms": (make.empirical([0, 1, 4, 9], [4, 3, 2, 1]), make.empirical([0, 2, 4, 7], [1, 5, 3, 1])),
@@ -200,14 +200,14 @@ def of_priors(pf):
     for (name, (p, q)), (noise, options) in itertools.product(pairs.items(), (LAPLACE | OTHERS).items()):
         for epsilon in EPSILONS:
             key = f"smallest_scale {name}, {noise}, {epsilon}"
-            yield key, attempt(pf.smallest_scale, {"s": p, "t": q}, epsilon=epsilon, **options)
+            yield key, attempt(formula(pf, "smallest_scale"), {"s": p, "t": q}, epsilon=epsilon, **options)
         law = {key: value for key, value in options.items() if key != "delta"}
         for scale, order in itertools.product((0.5, 1.0, 30.0), ((p, q), (q, p))):
             key = f"{name}, {noise}, {scale}, {'there' if order[0] is p else 'back'}"
-            yield f"pure_loss {key}", attempt(pf.pure_loss, *order, scale=scale, **law)
-            yield f"hockey_stick {key}", attempt(pf.hockey_stick, *order, scale=scale, epsilon=0.5, **law)
+            yield f"pure_loss {key}", attempt(formula(pf, "pure_loss"), *order, scale=scale, **law)
+            yield f"hockey_stick {key}", attempt(formula(pf, "hockey_stick"), *order, scale=scale, epsilon=0.5, **law)
     for name, (p, q) in pairs.items():
-        yield f"w_infinity {name}", attempt(pf.w_infinity, p, q)
+        yield f"w_infinity {name}", attempt(formula(pf, "w_infinity"), p, q)
         for (theorem, options), epsilon in itertools.product(theorems, EPSILONS):
             call = formula(pf, f"{theorem}_scale")
             key = f"{theorem}_scale {name}, {options}, {epsilon}"

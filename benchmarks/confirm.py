@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 import puffer_frames  # noqa: F401
-from puffer_frames import Prior
+from puffer_frames.core import Prior
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 
 SECRETS = "abcde"

@@ -19,7 +19,8 @@ import pandas as pd
 import polars as pl
 
 import puffer_frames  # noqa: F401
-from puffer_frames import Prior, Stable, WeakGuaranteeWarning, smallest_scale
+from puffer_frames import Stable, WeakGuaranteeWarning
+from puffer_frames.core import Prior, smallest_scale
 from puffer_frames.frames import summary
 from puffer_frames.loss.noises import stable_noise
 

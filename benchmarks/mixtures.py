@@ -15,7 +15,7 @@ import pandas as pd
 from sklearn.mixture import GaussianMixture
 
 import puffer_frames
-from puffer_frames import Prior, fit_mixture, smallest_scale
+from puffer_frames.core import Prior, fit_mixture, smallest_scale
 
 
 def seconds(call):

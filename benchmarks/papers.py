@@ -21,7 +21,8 @@ from papers_stable import STABLE
 from papers_users import MARITAL, USERS_SECTION
 from scipy.optimize import brentq
 
-from puffer_frames import Prior, kantorovich_scale, smallest_scale
+from puffer_frames.core import Prior, smallest_scale
+from puffer_frames.papers import kantorovich_scale
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 HEAD = """\

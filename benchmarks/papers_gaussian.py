@@ -9,18 +9,17 @@ import numpy as np
 import pandas as pd
 from papers_rows import NOT_SOUND, Row, Section
 
-from puffer_frames import (
-    Gaussian,
-    Prior,
-    UnsoundTheoremWarning,
-    fit_mixture,
+from puffer_frames import Gaussian, UnsoundTheoremWarning
+from puffer_frames.core import Prior, fit_mixture, pure_loss, smallest_scale
+from puffer_frames.papers import (
+    gaussian_presence_scale,
     gaussian_scale,
     mixture_scale,
-    pure_loss,
-    smallest_scale,
+    tau_star,
+    tau_star_bound,
     translation_scale,
+    ubm_scale,
 )
-from puffer_frames.papers import gaussian_presence_scale, tau_star, tau_star_bound, ubm_scale
 
 
 def gaussians(mean_i: float, std_i: float, mean_j: float, std_j: float) -> dict[str, Prior]:

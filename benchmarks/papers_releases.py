@@ -10,7 +10,9 @@ from papers_rows import NOT_SOUND, Row, Section, asked
 from papers_series import LENGTH, chain_of, laws_of_count, matrix
 from papers_users import PAIRS
 
-from puffer_frames import Prior, compose, gaussian_scale, kantorovich_scale, pure_loss, quilt_scale, smallest_scale
+from puffer_frames import compose
+from puffer_frames.core import Prior, pure_loss, smallest_scale
+from puffer_frames.papers import gaussian_scale, kantorovich_scale, quilt_scale
 
 
 def same_quilts() -> Iterator[Row]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from puffer_frames import Prior
+from puffer_frames.core import Prior
 
 NOBODY = Prior.gaussian(0, 0)
 """What a user adds who is absent."""

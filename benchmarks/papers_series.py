@@ -12,17 +12,9 @@ from numpy.typing import NDArray
 from papers_rows import NOT_SOUND, Row, Section, asked
 from scipy.optimize import brentq
 
-from puffer_frames import (
-    BayesianNetwork,
-    MarkovChain,
-    Prior,
-    binary_class,
-    kantorovich_scale,
-    network_quilt_scale,
-    network_scale,
-    quilt_approx_scale,
-    quilt_scale,
-)
+from puffer_frames import MarkovChain, binary_class
+from puffer_frames.core import BayesianNetwork, Prior, network_scale
+from puffer_frames.papers import kantorovich_scale, network_quilt_scale, quilt_approx_scale, quilt_scale
 
 LENGTH = 100
 CHAINS = ((0.5, 0.5), (0.7, 0.7), (0.9, 0.9), (0.9, 0.6), (0.99, 0.9))

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from papers_rows import Row, Section, small_table
 from scipy.integrate import quad
 
-from puffer_frames import Laplace, Prior, Stable, smallest_scale
+from puffer_frames import Laplace, Stable
+from puffer_frames.core import Prior, smallest_scale
 
 POINT = {"i": Prior.empirical([0.0]), "j": Prior.empirical([1.0])}
 ALPHAS = (1.0, 1.2, 1.5, 1.8, 1.95)

@@ -7,21 +7,16 @@ import numpy as np
 import pandas as pd
 from papers_rows import NOBODY, NOT_SOUND, Row, Section, asked, small_table
 
-from puffer_frames import (
-    Prior,
-    bernoulli_scale,
-    kantorovich_scale,
-    presence_scale,
-    smallest_scale,
-    transport_plan,
-    value_scale,
-    w_infinity,
-)
+from puffer_frames.core import Prior, smallest_scale, transport_plan, w_infinity
 from puffer_frames.papers import (
     bernoulli_exact_scale,
     bernoulli_neighbour_scale,
     bernoulli_presence_scale,
+    bernoulli_scale,
+    kantorovich_scale,
     presence_bound_scale,
+    presence_scale,
+    value_scale,
 )
 
 MARITAL = {"divorced": 1, "married": 2, "single": 3}

@@ -15,7 +15,7 @@ import time
 import numpy as np
 from scipy.stats import lognorm, norm
 
-from puffer_frames import Prior
+from puffer_frames.core import Prior
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.sets.laplace_sets import LaplaceSetsLoss
 from puffer_frames.numbers.target import Target

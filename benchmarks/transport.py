@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from puffer_frames import Prior
+from puffer_frames.core import Prior
 from puffer_frames.priors.transport import w_infinity_diameter
 
 try:

@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from puffer_frames import Plan, Prior, UnsoundTheoremWarning, WeakGuaranteeWarning, hockey_stick
+from puffer_frames import Plan, UnsoundTheoremWarning, WeakGuaranteeWarning
+from puffer_frames.core import Prior, hockey_stick
 
 EPSILON = 1.0
 # A scale of 0 (no noise needed) is a CalibrationError in exact mode, unless it is allowed: here, to print it.

@@ -18,7 +18,8 @@ import numpy as np
 import pandas as pd
 
 import puffer_frames
-from puffer_frames import MarkovChain, binary_class, quilt_approx_scale
+from puffer_frames import MarkovChain, binary_class
+from puffer_frames.papers import quilt_approx_scale
 
 LENGTH = 100
 LOWS = np.linspace(0.1, 0.4, 7)
@@ -85,7 +86,7 @@ def side_by_side(frame: pd.DataFrame, **asked: str) -> pd.DataFrame:
             try:
                 released = frame.puffer.histogram(epsilon=epsilon, mechanism=name, counts=False, rng=1, **asked)
                 row[name] = released["expected_error"].sum()
-            except puffer_frames.ArgumentError:  # the exact loss is that of one count
+            except puffer_frames.errors.ArgumentError:  # the exact loss is that of one count
                 row[name] = float("nan")
     return pd.DataFrame(table).T
 

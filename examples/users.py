@@ -16,8 +16,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from puffer_frames import Prior, bernoulli_scale, kantorovich_scale, presence_scale, smallest_scale, value_scale
-from puffer_frames.papers import bernoulli_exact_scale, bernoulli_neighbour_scale, presence_bound_scale
+from puffer_frames.core import Prior, smallest_scale
+from puffer_frames.papers import (
+    bernoulli_exact_scale,
+    bernoulli_neighbour_scale,
+    bernoulli_scale,
+    kantorovich_scale,
+    presence_bound_scale,
+    presence_scale,
+    value_scale,
+)
 
 EPSILONS = np.geomspace(0.05, 2, 25)
 SHOWN = 0.1, 0.5, 1.0

@@ -6,81 +6,48 @@
 >>> released = people.puffer.privatize(secret="group", public="score", epsilon=0.1)
 >>> released.puffer.verify()
 'unsigned: cannot be trusted'
+
+Here are the verbs and what they take. `puffer_frames.core` has the numeric core, `puffer_frames.papers` the published
+conditions, `puffer_frames.errors` every error and warning.
 """
 
+import sys
 from typing import TYPE_CHECKING, Any
 
+from puffer_frames import core, errors, papers
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.version import __version__
 from puffer_frames.doors.accessor import of, register
 from puffer_frames.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    CalibrationError,
-    CallError,
-    ColumnNotFoundError,
-    FaultError,
     FewRowsWarning,
-    ForkedProcessError,
     KeptColumnWarning,
-    LedgerError,
     LedgerNoiseWarning,
     LedgerWarning,
-    MissingPackageError,
-    NoNoiseNeededError,
-    PlanFileError,
-    PriorError,
     PufferError,
     PufferWarning,
     RareLevelsWarning,
     RowOrderWarning,
     SuspectValuesWarning,
-    UncoveredFrameError,
     UnsoundTheoremWarning,
     WeakGuaranteeWarning,
     WideNoiseWarning,
 )
-from puffer_frames.loss.bracket import Bracket
-from puffer_frames.loss.engine import hockey_stick, pure_loss
-from puffer_frames.mechanisms.batch_report import BatchReport
-from puffer_frames.mechanisms.channel.best import FoundChannel, best_channel
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stable import Stable
-from puffer_frames.papers.bernoulli import bernoulli_scale
-from puffer_frames.papers.bounded import bounded_scales
-from puffer_frames.papers.gaussian import gaussian_scale, translation_scale
-from puffer_frames.papers.kantorovich import kantorovich_scale
-from puffer_frames.papers.mixture import mixture_scale
-from puffer_frames.papers.quilt.networks import network_quilt_scale
-from puffer_frames.papers.quilt.scales import quilt_approx_scale, quilt_scale
-from puffer_frames.papers.users import (
-    presence_scale,
-    value_scale,
-)
-from puffer_frames.priors.fitting import fit_gaussian, fit_mixture
 from puffer_frames.priors.markov import MarkovChain, binary_class
-from puffer_frames.priors.network import BayesianNetwork
-from puffer_frames.priors.prior import Prior
-from puffer_frames.priors.transport import transport_plan, w_infinity
 from puffer_frames.scales.learned import Bootstrap, Contamination, Population
-from puffer_frames.scales.networks import network_scale
-from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.repeats import Unit
-from puffer_frames.scales.search import smallest_scale
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs import pictures as pictures
 from puffer_frames.verbs.answers.aggregates import aggregate
 from puffer_frames.verbs.answers.series import histogram
 from puffer_frames.verbs.attached import certificate_of, read_certificate, verify, write_parquet
 from puffer_frames.verbs.auditing.audited import audit
-from puffer_frames.verbs.auditing.report import AuditCheck, AuditedPair, AuditReport
 from puffer_frames.verbs.comparing.comparison import compare
-from puffer_frames.verbs.estimating.estimated import Estimate
 from puffer_frames.verbs.estimating.estimation import estimate
-from puffer_frames.verbs.estimating.estimator import Estimator
-from puffer_frames.verbs.ledgers.composition import Composition, compose
+from puffer_frames.verbs.ledgers.composition import compose
 from puffer_frames.verbs.ledgers.release_ledger import Ledger, ledger
 from puffer_frames.verbs.plans.plan import Plan, load_plan
 from puffer_frames.verbs.release import calibrate, privatize
@@ -92,62 +59,45 @@ register()
 
 
 def __getattr__(name: str) -> Any:
-    """The transformer is imported when it is asked for: scikit-learn takes a second."""
+    """The transformer, imported when it is asked for: scikit-learn takes a second. Where a name is that has moved."""
     if name == "PufferTransformer":
         from puffer_frames.doors.transformer import PufferTransformer
 
         return PufferTransformer
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    kinds = [each for each in vars(errors) if each.endswith(("Error", "Warning"))]
+    homes = {"core": core.__all__, "papers": papers.__all__, "errors": kinds}
+    home = next((home for home, names in homes.items() if name in names), None)
+    said = f"module {__name__!r} has no attribute {name!r}"
+    if home is None:
+        raise AttributeError(said)
+    # `from puffer_frames import name` would replace the message of an AttributeError, but not that of an ImportError
+    imported = sys._getframe(1).f_code.co_name == "_handle_fromlist"
+    raise (ImportError if imported else AttributeError)(f"{said}. Write {__name__}.{home}.{name}")
 
 
 __all__ = [
-    "ArgumentError",
-    "ArgumentTypeError",
-    "AuditCheck",
-    "AuditReport",
-    "AuditedPair",
-    "BatchReport",
-    "BayesianNetwork",
     "Bootstrap",
-    "Bracket",
-    "CalibrationError",
-    "CallError",
     "Certificate",
     "Channel",
-    "ColumnNotFoundError",
-    "Composition",
     "Contamination",
-    "Estimate",
-    "Estimator",
-    "FaultError",
     "FewRowsWarning",
-    "ForkedProcessError",
-    "FoundChannel",
     "Gaussian",
     "KeptColumnWarning",
     "Laplace",
     "Ledger",
-    "LedgerError",
     "LedgerNoiseWarning",
     "LedgerWarning",
     "MarkovChain",
-    "MissingPackageError",
-    "NoNoiseNeededError",
     "Plan",
-    "PlanFileError",
     "Population",
-    "Prior",
-    "PriorError",
     "PufferError",
     "PufferTransformer",
     "PufferWarning",
     "RareLevelsWarning",
-    "Remap",
     "RowOrderWarning",
     "Stable",
     "Strata",
     "SuspectValuesWarning",
-    "UncoveredFrameError",
     "Unit",
     "UnsoundTheoremWarning",
     "WeakGuaranteeWarning",
@@ -155,38 +105,18 @@ __all__ = [
     "__version__",
     "aggregate",
     "audit",
-    "bernoulli_scale",
-    "best_channel",
     "binary_class",
-    "bounded_scales",
     "calibrate",
     "certificate_of",
     "compare",
     "compose",
     "estimate",
-    "fit_gaussian",
-    "fit_mixture",
-    "gaussian_scale",
     "histogram",
-    "hockey_stick",
-    "kantorovich_scale",
     "ledger",
     "load_plan",
-    "mixture_scale",
-    "network_quilt_scale",
-    "network_scale",
     "of",
-    "presence_scale",
     "privatize",
-    "pure_loss",
-    "quilt_approx_scale",
-    "quilt_scale",
     "read_certificate",
-    "smallest_scale",
-    "translation_scale",
-    "transport_plan",
-    "value_scale",
     "verify",
-    "w_infinity",
     "write_parquet",
 ]

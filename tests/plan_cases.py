@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from puffer_frames import Bootstrap, Channel, Contamination, Population, Prior, Stable, Strata, Unit, calibrate
+from puffer_frames import Bootstrap, Channel, Contamination, Population, Stable, Strata, Unit, calibrate
+from puffer_frames.core import Prior
 
 FOLDER = Path(__file__).with_name("plan_files")
 ROWS = 180

@@ -23,14 +23,14 @@ LAYERS = [
     {"certificates"},
     {"mechanisms"},
     {"verbs"},
-    {"doors"},
+    {"doors", "core"},
     {"__init__", "__main__"},
 ]
 """A module may import what lies in its own folder or in a layer before it."""
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 MOST_ENTRIES = 11
-DOORS = {"doors", "__main__"}
-"""The accessor, the transformer and the command line: each hands on to the verbs."""
+DOORS = {"doors", "core", "__main__"}
+"""The accessor, the transformer, the command line and the names of the core: each hands on what is elsewhere."""
 
 FRAME_LIBRARIES = {"pandas", "polars", "narwhals", "pyarrow", "pyspark", "duckdb"}
 

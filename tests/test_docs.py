@@ -12,6 +12,7 @@ import pytest
 from conftest import few
 
 import puffer_frames
+from puffer_frames import core, errors, papers
 
 ROOT = Path(__file__).parents[1]
 NAMES = [
@@ -80,8 +81,16 @@ def test_cells_of_the_tutorial_run():
 
 def test_the_reference_lists_every_public_name():
     text = (ROOT / "docs/reference.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^   (\w+)$", text, flags=re.MULTILINE)
-    assert sorted(listed) == sorted(set(puffer_frames.__all__) - {"__version__"})
+    listed = {}
+    for module, names in re.findall(r"currentmodule:: ([\w.]+)\n(.*?)```", text, flags=re.DOTALL):
+        listed.setdefault(module, set()).update(re.findall(r"^   (\w+)$", names, flags=re.MULTILINE))
+    kinds = {name for name in vars(errors) if name.endswith(("Error", "Warning"))}
+    assert listed == {
+        "puffer_frames": set(puffer_frames.__all__) - {"__version__"},
+        "puffer_frames.core": set(core.__all__),
+        "puffer_frames.papers": set(papers.__all__),
+        "puffer_frames.errors": kinds - set(puffer_frames.__all__),
+    }
 
 
 def test_every_page_is_in_a_table_of_contents():
@@ -95,10 +104,11 @@ def test_every_page_is_in_a_table_of_contents():
 
 
 def test_public_functions_document_their_parts():
-    for name in puffer_frames.__all__:
-        documented = getattr(puffer_frames, name).__doc__
+    public = [(name, getattr(module, name)) for module in (puffer_frames, core, papers) for name in module.__all__]
+    for name, entry in public:
+        documented = entry.__doc__
         assert documented, name
-        if callable(getattr(puffer_frames, name)) and name.islower():
+        if callable(entry) and name.islower():
             for part in ("Returns", "Raises"):
                 assert part in documented, f"{name} lacks {part}"
 

@@ -44,8 +44,9 @@ from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument
 from puffer_frames.verbs.once import ReleasedRows
 from puffer_frames.verbs.release import calibrate
-from puffer_frames.verbs.requests.arguments import DrawArguments, ReleaseArguments
+from puffer_frames.verbs.requests.arguments import DrawArguments, PrivatizeArguments, ReleaseArguments
 from puffer_frames.verbs.requests.drawing import Drawing
+from puffer_frames.verbs.requests.selections import with_names
 
 _COMPLEX = "Complex data not supported"
 MOST_CERTIFICATES = 1000
@@ -127,7 +128,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         secret: Name | Iterable[Name],
-        public: Name | Iterable[Name],
+        public: Name | Iterable[Name] = "rest",
         epsilon: float,
         delta: float = 0.0,
         secrets: SecretsWord = "joint",
@@ -184,7 +185,10 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._require_all_rows()
         frame = self._frame(X, reset=True)
         check_flag(self.allow_drift, "allow_drift")
-        plan = calibrate(frame, **{name: getattr(self, name) for name in _PLANNED})
+        arguments = PrivatizeArguments(**{name: getattr(self, name) for name in (*_PLANNED, *_DRAWN)})
+        found = with_names(arguments, frame, open_table(frame).labels)
+        self._keep = found.keep
+        plan = calibrate(frame, **{name: getattr(found, name) for name in _PLANNED})
         table, asked = self._asked(frame, plan)
         out = {*plan.public, *as_names(asked.roles.keep, table.names, role="keep")}
         self.calibration_ = plan
@@ -321,13 +325,17 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _asked(self, frame: NativeFrame, plan: Any) -> tuple[LocalTable, RowsRequest]:
         """The frame in memory, and how its release is to look."""
         table = open_table(frame).in_memory()
-        arguments = ReleaseArguments(**{name: getattr(self, name) for name in _DRAWN})
+        arguments = ReleaseArguments(**self._layout())
         seeded = Drawing.of(arguments).seeded
         return table, RowsRequest.of(arguments, table.labels, plan.fitted.request, seeded=seeded)
 
     def _draw(self, frame: NativeFrame, **drawing: Any) -> NativeFrame:
-        options = {name: getattr(self, name) for name in _DRAWN} | drawing
+        options = self._layout() | drawing
         return self.calibration_.release(frame, **options, allow_other_frame=True, allow_drift=self.allow_drift)
+
+    def _layout(self) -> dict[str, Any]:
+        """How a release is to look, with the names of the kept columns of the fitted frame."""
+        return {name: getattr(self, name) for name in _DRAWN} | {"keep": self._keep}
 
     def _container(self) -> str:
         """What `set_output` or the configuration of scikit-learn asks for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import polars as pl
 from puffer_frames.errors import ArgumentError, SuspectValuesWarning, TableFileError, warn
 from puffer_frames.frames.columns import not_found, rows_text
 from puffer_frames.frames.hints import MISSING
+from puffer_frames.frames.selection import REST
 
 _FIRST = 1000
 """Rows that mostly say whether a column holds numbers."""
@@ -29,7 +30,8 @@ class TextRoles:
     alike: tuple[str, ...] = ()
     """Those of them that say which rows belong together: a number that is written in two ways is warned about."""
     public: tuple[str, ...] = ()
-    """They become numbers, however these are written, where all texts but those for missing values are numbers."""
+    """They become numbers, however these are written, where all texts but those for missing values are numbers. "rest"
+    alone is every column without another role."""
     plain: tuple[str, ...] = ()
     """Columns of numbers that are used and not released."""
     text: tuple[str, ...] = ()
@@ -69,6 +71,8 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles) -> pl
             raise not_found("schema", name, names)
     if not len(table):
         raise _refused(path, "a table with rows", "a first line with names alone", "See whether the file is whole.")
+    if roles.public == (REST,) and REST not in names:
+        roles = replace(roles, public=tuple(name for name in names if name not in {*roles.exact, *roles.plain}))
     wanted = {*roles.exact, *roles.public, *roles.plain}
     kept = [name for name in names if name in wanted] if roles.alone and wanted <= set(names) else names
     columns = {}

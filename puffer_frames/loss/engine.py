@@ -12,20 +12,17 @@ from puffer_frames.loss.atoms.cell_means import CellMeansLoss, in_cells_of_one_w
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.displaced import DisplacedLoss
-from puffer_frames.loss.largest import LargestLoss
+from puffer_frames.loss.loss_law import UnitLoss
 from puffer_frames.loss.mixtures.many_gaussians import FEWEST_BANDED, ManyGaussiansLoss
 from puffer_frames.loss.mixtures.mixture import MixtureLoss
-from puffer_frames.loss.noises.cell_means_gaussian import GaussianCellMeansLoss
-from puffer_frames.loss.noises.cell_means_stable import StableCellMeansLoss
 from puffer_frames.loss.noises.coupled import CoupledLoss
-from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss
-from puffer_frames.loss.noises.many_widened import ManyWidenedLoss
+from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss, ManyWidenedLoss
+from puffer_frames.loss.noises.narrow_cells import GaussianCellMeansLoss, StableCellMeansLoss
 from puffer_frames.loss.noises.stable_noise import StableNoiseLoss
-from puffer_frames.loss.outcome import Loss
+from puffer_frames.loss.outcome import Loss, WorstCase
 from puffer_frames.loss.sets.coupled_sets import CoupledSetsLoss
 from puffer_frames.loss.sets.gaussian_sets import GaussianSetsLoss
 from puffer_frames.loss.sets.laplace_sets import LaplaceSetsLoss, check_pairs_of_sets
-from puffer_frames.loss.units.unit_loss import UnitLoss
 from puffer_frames.noise.families import LAPLACE, NoiseArgument, noise_family
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.gaussian import Gaussian
@@ -34,8 +31,36 @@ from puffer_frames.noise.stable import Stable
 from puffer_frames.noise.stable_shape import stable_shape
 from puffer_frames.numbers.arguments import check_epsilon, check_scale
 from puffer_frames.priors.law_set import LawSet
-from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import Prior, Secret, all_at_middles, check_priors
+
+
+class LargestLoss:
+    """The largest of several losses of the same pairs."""
+
+    def __init__(self, losses: Sequence[Loss], /) -> None:
+        self._losses = losses
+        self.span = max(loss.span for loss in losses)
+        self.resolution = min(loss.resolution for loss in losses)
+
+    def only(self, pair: Pair, /) -> LargestLoss:
+        """The same for one of the pairs."""
+        return LargestLoss([loss.only(pair) for loss in self._losses])
+
+    def pure(self, scale: float, /) -> WorstCase:
+        """Largest pure loss over the pairs."""
+        return _largest([loss.pure(scale) for loss in self._losses])
+
+    def hockey_stick(self, scale: float, /, *, epsilon: float) -> WorstCase:
+        """Largest hockey stick over the pairs."""
+        return _largest([loss.hockey_stick(scale, epsilon=epsilon) for loss in self._losses])
+
+
+def _largest(found: Sequence[WorstCase]) -> WorstCase:
+    worst = max(found, key=lambda each: each.bracket.upper)
+    lower = max(each.bracket.lower for each in found)
+    return WorstCase(bracket=Bracket(lower=lower, upper=worst.bracket.upper), pair=worst.pair)
+
 
 MOST_PAIRS_OF_SETS = 300
 """Of secrets with sets of laws under other noise than Laplace's, which takes milliseconds per pair and scale."""
@@ -224,7 +249,7 @@ def pure_loss(p: Prior, q: Prior, /, *, scale: float, noise: NoiseArgument = "la
 
     Examples
     --------
-    >>> from puffer_frames import Prior
+    >>> from puffer_frames.core import Prior
     >>> loss = pure_loss(Prior.bernoulli(0.2), Prior.bernoulli(0.9), scale=1.0)
     >>> round(loss.upper, 6)
     0.706275
@@ -275,7 +300,7 @@ def hockey_stick(p: Prior, q: Prior, /, *, epsilon: float, scale: float, noise: 
 
     Examples
     --------
-    >>> from puffer_frames import Prior
+    >>> from puffer_frames.core import Prior
     >>> hockey_stick(Prior.bernoulli(0.2), Prior.bernoulli(0.9), epsilon=0.5, scale=1.0).lower > 0
     True
     """

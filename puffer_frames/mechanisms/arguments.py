@@ -65,7 +65,7 @@ class CalibrateArguments(GuaranteeArguments):
     """The arguments of `calibrate`."""
 
     secret: Name | Iterable[Name]
-    public: Name | Iterable[Name]
+    public: Name | Iterable[Name] = "rest"
     secrets: SecretsWord = "joint"
     given: Name | Iterable[Name] | Strata = ()
     unit: Unit | None = None

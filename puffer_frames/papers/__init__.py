@@ -1,10 +1,11 @@
-"""The published conditions, by paper: pure functions from priors to a scale. Those that no verb uses are here alone."""
+"""The published conditions, by paper: pure functions from priors to a scale."""
 
 from puffer_frames.papers.bernoulli import bernoulli_exact_scale, bernoulli_scale
 from puffer_frames.papers.bounded import bounded_scales
 from puffer_frames.papers.gaussian import gaussian_scale, tau_star, tau_star_bound, translation_scale
 from puffer_frames.papers.kantorovich import kantorovich_scale
 from puffer_frames.papers.mixture import mixture_scale, ubm_scale
+from puffer_frames.papers.quilt.networks import network_quilt_scale
 from puffer_frames.papers.quilt.scales import quilt_approx_scale, quilt_scale
 from puffer_frames.papers.users import (
     bernoulli_neighbour_scale,
@@ -25,6 +26,7 @@ __all__ = [
     "gaussian_scale",
     "kantorovich_scale",
     "mixture_scale",
+    "network_quilt_scale",
     "presence_bound_scale",
     "presence_scale",
     "quilt_approx_scale",

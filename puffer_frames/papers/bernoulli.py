@@ -54,7 +54,7 @@ def bernoulli_scale(
 
     Examples
     --------
-    >>> from puffer_frames import Prior
+    >>> from puffer_frames.core import Prior
     >>> bernoulli_scale({"s": Prior.bernoulli(0.2), "t": Prior.bernoulli(0.9)}, epsilon=0.1)
     10.0
     """
@@ -64,6 +64,7 @@ def bernoulli_scale(
     return check_found(divide_up(subtract_up(high, low), epsilon))
 
 
+@short_traceback
 def bernoulli_exact_scale(
     priors: Mapping[Secret, Prior], /, *, epsilon: float, pairs: str | Iterable[Sequence[Secret]] = "all"
 ) -> float:
@@ -108,7 +109,7 @@ def bernoulli_exact_scale(
 
     Examples
     --------
-    >>> from puffer_frames import Prior
+    >>> from puffer_frames.core import Prior
     >>> priors = {"s": Prior.bernoulli(0.2), "t": Prior.bernoulli(0.9)}
     >>> round(bernoulli_exact_scale(priors, epsilon=1.0), 4)
     0.6908

@@ -22,6 +22,7 @@ _SMALL = 1e-12
 """An epsilon below is within some rounding errors of the numbers that it is compared with."""
 
 
+@short_traceback
 def tau_star(delta: float, /) -> float:
     r"""Quantile of |Z|, Z standard normal, that is exceeded with probability delta.
 
@@ -56,6 +57,7 @@ def tau_star(delta: float, /) -> float:
     return -float(ndtri(half)) * _ROUND_UP if half else tau_star_bound(delta)
 
 
+@short_traceback
 def tau_star_bound(delta: float, /) -> float:
     r"""Upper bound of `tau_star` by the Lambert W function.
 

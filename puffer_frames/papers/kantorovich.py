@@ -52,7 +52,7 @@ def kantorovich_scale(
 
     Examples
     --------
-    >>> from puffer_frames import Prior
+    >>> from puffer_frames.core import Prior
     >>> kantorovich_scale({"a": Prior.empirical([1, 2]), "b": Prior.empirical([2, 4])}, epsilon=0.5)
     4.0
     """

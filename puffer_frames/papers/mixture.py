@@ -59,8 +59,8 @@ def mixture_scale(
     -----
     **Guarantee**: none. For the priors N(0,1)/2 + N(100,1)/2 and N(0,1)/2 + N(200,1)/2 it gives 50 at epsilon 1 and
     every delta, where delta* is 0.184: the proof treats factors as equal that the adversary can choose. Check it with
-    `puffer_frames.hockey_stick`; `privatize` always does. **Cost**: a linear programme for each pair whose bound is
-    beyond what the pairs before it ask for, mostly a few.
+    `hockey_stick`; `privatize` always does. **Cost**: a linear programme for each pair whose bound is beyond what the
+    pairs before it ask for, mostly a few.
 
     References
     ----------
@@ -136,6 +136,7 @@ def component_plan(p: Prior, q: Prior, /) -> FloatArray:
     return plan
 
 
+@short_traceback
 def ubm_scale(
     priors: Mapping[Secret, Prior], /, *, epsilon: float, pairs: str | Iterable[Sequence[Secret]] = "all"
 ) -> float:

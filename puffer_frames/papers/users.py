@@ -113,7 +113,7 @@ def presence_scale(laws: Mapping[Secret, Prior] | UnitLaws, /, *, epsilon: float
 
     Examples
     --------
-    >>> from puffer_frames import Prior
+    >>> from puffer_frames.core import Prior
     >>> round(presence_scale({4: Prior.empirical([1, 2, 4, 5], [4, 1, 1, 4])}, epsilon=0.5), 6)
     6.515437
     """
@@ -187,6 +187,7 @@ def _root(alone: UnitLaws, largest: float, *, epsilon: float) -> float:
     return root
 
 
+@short_traceback
 def presence_bound_scale(laws: Mapping[Secret, Prior], /, *, epsilon: float) -> float:
     r"""Laplace scale that hides whether a user is present, from the largest contribution alone.
 
@@ -221,7 +222,7 @@ def presence_bound_scale(laws: Mapping[Secret, Prior], /, *, epsilon: float) -> 
 
     Examples
     --------
-    >>> from puffer_frames import Prior
+    >>> from puffer_frames.core import Prior
     >>> presence_bound_scale({4: Prior.empirical([1, 5])}, epsilon=0.5)
     10.0
     """
@@ -237,6 +238,7 @@ def presence_bound_scale(laws: Mapping[Secret, Prior], /, *, epsilon: float) -> 
     return divide_up(largest, epsilon)
 
 
+@short_traceback
 def gaussian_presence_scale(laws: Mapping[Secret, Prior], /, *, epsilon: float, delta: float) -> float:
     r"""Published Laplace scale that hides whether a user is present in a sum of Gaussian contributions.
 
@@ -277,7 +279,7 @@ def gaussian_presence_scale(laws: Mapping[Secret, Prior], /, *, epsilon: float, 
 
     Examples
     --------
-    >>> from puffer_frames import Prior
+    >>> from puffer_frames.core import Prior
     >>> users = {k: Prior.gaussian(1, 2) for k in range(5)}
     >>> round(gaussian_presence_scale(users, epsilon=1.0, delta=0.3), 4)
     1.4893
@@ -299,6 +301,7 @@ def gaussian_presence_scale(laws: Mapping[Secret, Prior], /, *, epsilon: float, 
     return scale * (1 + (len(laws) + 64) * UNIT_ROUNDOFF)
 
 
+@short_traceback
 def bernoulli_presence_scale(p: float, /, *, epsilon: float) -> float:
     r"""Laplace scale that hides the presence of a user who reports 1 with probability p, else 0.
 
@@ -342,6 +345,7 @@ def bernoulli_presence_scale(p: float, /, *, epsilon: float) -> float:
         return up(1 / ((Decimal(epsilon).exp() - (1 - one)) / one).ln())
 
 
+@short_traceback
 def bernoulli_neighbour_scale(p: float, q: float, /, *, epsilon: float) -> float:
     r"""Laplace scale that hides which of two probabilities of reporting 1 a user has, as published and corrected.
 

@@ -11,7 +11,7 @@ from puffer_frames.priors.prior import FloatArray
 
 
 def group_moments(groups: Sequence[tuple[FloatArray, NDArray[np.int64]]], /) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of each group, as `puffer_frames.fit_gaussian` has them.
+    """Mean and standard deviation of each group, as `puffer_frames.core.fit_gaussian` has them.
 
     Parameters
     ----------

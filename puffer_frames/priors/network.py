@@ -58,7 +58,7 @@ class BayesianNetwork:
         >>> home = BayesianNetwork.of(
         ...     {"ann": [0.9, 0.1], "ben": [[0.8, 0.2], [0.3, 0.7]]}, parents={"ben": ["ann"]}
         ... )
-        >>> home.law_of("ben").round(3).tolist()
+        >>> home.joint([1]).round(3).tolist()
         [0.75, 0.25]
         """
         if not isinstance(tables, Mapping) or not isinstance(parents, Mapping | None):
@@ -103,12 +103,6 @@ class BayesianNetwork:
         """Relative error of a probability at the most: products of all tables, and sums of positive terms."""
         n = len(self) + 2
         return 4.0 * UNIT_ROUNDOFF * n * (n * n + max(self.states) + 8)
-
-    def law_of(self, name: Hashable, /) -> FloatArray:
-        """Probability of each state of a node, shape (states,); raises ArgumentError for one that is not there."""
-        if name not in self.names:
-            raise ArgumentError("the node", rule="one of the network", got=repr(name), hint="Name another one.")
-        return self.joint([self.names.index(name)])
 
     def joint(self, nodes: Sequence[int], /) -> FloatArray:
         """Joint law of different nodes, by their numbers, shape (states of each...); raises as `counts`."""
@@ -238,4 +232,4 @@ def _numbers(table: ArrayLike) -> FloatArray:
 
 
 def _not(what: str, rule: str, got: str) -> PriorError:
-    return PriorError(what, rule=rule, got=got, hint="See puffer_frames.BayesianNetwork.of.")
+    return PriorError(what, rule=rule, got=got, hint="See puffer_frames.core.BayesianNetwork.of.")

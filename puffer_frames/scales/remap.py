@@ -15,8 +15,7 @@ from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.postprocessing import Replacement
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.medians.gaussian_medians import GaussianMedians
-from puffer_frames.scales.medians.laplace_medians import LaplaceMedians
+from puffer_frames.scales.medians import GaussianMedians, LaplaceMedians
 
 
 class Medians(Protocol):

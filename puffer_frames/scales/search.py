@@ -100,7 +100,7 @@ def smallest_scale(
 
     Examples
     --------
-    >>> from puffer_frames import Prior
+    >>> from puffer_frames.core import Prior
     >>> b = smallest_scale({"s": Prior.bernoulli(0.2), "t": Prior.bernoulli(0.9)}, epsilon=1.0)
     >>> round(b, 6)
     0.690757

@@ -10,6 +10,7 @@ from puffer_frames.verbs.plans.plan import Plan, read
 from puffer_frames.verbs.releasing.release import release_rows
 from puffer_frames.verbs.requests.arguments import PrivatizeArguments, takes
 from puffer_frames.verbs.requests.drawing import Drawing
+from puffer_frames.verbs.requests.selections import with_names
 
 
 @takes(PrivatizeArguments)
@@ -27,9 +28,11 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         Of pandas, Polars, PyArrow, DuckDB or Spark. Never changed. Lazy Polars and Spark frames are never collected.
     secret : column name or several
         Column to protect: strings, categories, booleans, integers, whole floats. Of several columns `secrets` says what
-        is protected.
-    public : column name or several
-        Column of numbers, booleans or labels (strings, categories) to release. Several columns of numbers are released
+        is protected. This column, the public, the given and the kept ones may also be selected: by a selector of Polars
+        (`polars.selectors`), or by a function of a pandas frame that returns labels, as in `frame.loc[:, function]`.
+    public : column name or several, optional
+        Column of numbers, booleans or labels (strings, categories) to release; by default "rest", every column but the
+        secret, given, kept, unit and row_id ones, which a printed plan lists. Several columns of numbers are released
         jointly, with scales that protect whole rows. A column of labels of 2 to 256 levels is released through a
         channel; beside others a label stays as it is, or any other level takes its place, all as likely.
     epsilon : float
@@ -230,6 +233,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     (True, 'channel')
     """
     labels, drawing = open_table(frame).labels, Drawing.of(arguments)
+    arguments = with_names(arguments, frame, labels)
     request = Request.of(arguments, labels)
     asked = RowsRequest.of(arguments, labels, request, seeded=drawing.seeded)
     mechanism, found = read(frame, request, asked)
@@ -271,4 +275,5 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Plan:
     >>> plan.theorem, plan.published_scale, round(plan.scale, 3)
     ('kantorovich', 10.0, 2.205)
     """
-    return Plan.of(frame, Request.of(arguments, open_table(frame).labels))
+    labels = open_table(frame).labels
+    return Plan.of(frame, Request.of(with_names(arguments, frame, labels), labels))

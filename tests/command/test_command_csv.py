@@ -315,3 +315,20 @@ def test_hints_that_mend_numbers_with_marks():
         found = pd.to_numeric(marked.str.replace(r"[^0-9.eE-]", "", regex=True), errors="coerce")
         assert found.tolist() == values.tolist()
     assert pd.read_csv(io.StringIO("x\n" + '"1,5"\n'), decimal=",").x.tolist() == [1.5]
+
+
+@pytest.mark.parametrize("left_out", [(), ("--public", "rest")])
+def test_without_public_every_other_column_is_released(left_out):
+    """As if they were named: texts of numbers are numbers, however they are written, and kept ones stay texts."""
+    write("in.csv", wage=["1e3", "2000.0"] * (ROWS // 2), code=["01", "2"] * (ROWS // 2))
+    asked = ("--secret", "sex", "--epsilon", "0.05", "--keep", "code")
+    assert run("release", "in.csv", "named.csv", *asked, "--public", "age,wage").code == 0
+    done = run("release", "in.csv", "rest.csv", *asked, *left_out)
+    assert done.code == 0, done.err
+    assert "age, wage" in done.out
+    assert texts("rest.csv")["code"].equals(texts("in.csv")["code"])
+    certificates = [puffer_frames.Certificate.load(f"{name}.csv.certificate.json") for name in ("rest", "named")]
+    assert certificates[0].scales == certificates[1].scales
+    assert run("plan", "in.csv", "plan.json", "--secret", "sex", "--epsilon", "0.05").code == 0
+    assert run("compare", "in.csv", "--secret", "sex", "--epsilon", "0.05", "--beliefs", "empirical").code == 0
+    assert puffer_frames.load_plan("plan.json").public == ("age", "wage", "code")

@@ -20,9 +20,10 @@ from command_line import ASKED, people, run
 from conftest import few
 
 import puffer_frames
-from puffer_frames import ArgumentError, Ledger
+from puffer_frames import Ledger
 from puffer_frames.doors.command import jobs
-from puffer_frames.doors.command.writing import write
+from puffer_frames.doors.command.jobs import write
+from puffer_frames.errors import ArgumentError
 from puffer_frames.frames import files
 
 COMMAND = [sys.executable, "-m", "puffer_frames"]
@@ -36,7 +37,7 @@ FAILURES = [
     (["publish"], 2, "ArgumentError", "invalid choice"),
     (["release"], 2, "ArgumentError", "no input"),
     (["release", "in.parquet"], 2, "ArgumentError", "no output"),
-    ([*RELEASE], 2, "ArgumentError", "--secret, --public, --epsilon"),
+    ([*RELEASE], 2, "ArgumentError", "--secret, --epsilon"),
     ([*RELEASE, *ASKED, "--epsilom", "1"], 2, "ArgumentError", "Did you mean --epsilon?"),
     ([*RELEASE, *ASKED, "--epsilon", "2"], 2, "ArgumentError", "given once"),
     ([*RELEASE, *ASKED[:-1], "one"], 2, "ArgumentError", "a number"),

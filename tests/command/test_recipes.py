@@ -40,7 +40,7 @@ def test_the_task_of_a_scheduler_releases_once(folder):
     assert (folder / "out.parquet").read_bytes() == first
     assert len(puffer_frames.ledger("l.jsonl")) == 1
     pl.read_parquet("out.parquet").head(3).write_parquet("other.parquet")
-    with pytest.raises(puffer_frames.UncoveredFrameError):
+    with pytest.raises(puffer_frames.errors.UncoveredFrameError):
         task.release("in.parquet", "other.parquet", *asked[2:])
 
 

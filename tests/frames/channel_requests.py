@@ -6,13 +6,8 @@ import numpy as np
 from conftest import build_frame, run
 
 import puffer_frames
-from puffer_frames import (
-    Bootstrap,
-    Channel,
-    Contamination,
-    Population,
-    Prior,
-)
+from puffer_frames import Bootstrap, Channel, Contamination, Population
+from puffer_frames.core import Prior
 
 ROWS = 1200
 RNG = np.random.default_rng(21)

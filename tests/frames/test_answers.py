@@ -10,7 +10,9 @@ from conftest import FRAME_KINDS, build_frame, thinned, without_spark
 from kinds import entries, other_kind
 
 import puffer_frames
-from puffer_frames import ArgumentError, Certificate, MarkovChain, Prior, Stable, certificate_of, verify
+from puffer_frames import Certificate, MarkovChain, Stable, certificate_of, verify
+from puffer_frames.core import Prior
+from puffer_frames.errors import ArgumentError
 
 VISITS = {
     "patient": ["a", "a", "b", "c", "c", "c", "d", "e"],

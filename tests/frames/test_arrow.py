@@ -8,7 +8,8 @@ from cases import CASES
 from conftest import few
 
 import puffer_frames
-from puffer_frames import ArgumentError, PufferError, UncoveredFrameError, certificate_of, verify
+from puffer_frames import PufferError, certificate_of, verify
+from puffer_frames.errors import ArgumentError, UncoveredFrameError
 
 OLDEST = pl.CompatLevel.oldest()
 

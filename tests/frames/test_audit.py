@@ -48,9 +48,9 @@ def test_every_kind_gives_the_same_report(kind, data, released):
 @pytest.mark.parametrize("kind", ["polars-lazy", "duckdb"])
 def test_rows_must_be_in_memory(kind, data, released):
     frame, certificate = build_frame(kind, data), unseeded(released[1])
-    with pytest.raises(puffer_frames.ArgumentTypeError, match="original must be a frame in memory"):
+    with pytest.raises(puffer_frames.errors.ArgumentTypeError, match="original must be a frame in memory"):
         puffer_frames.audit(frame, released[1])
-    with pytest.raises(puffer_frames.ArgumentTypeError, match="released must be a frame in memory"):
+    with pytest.raises(puffer_frames.errors.ArgumentTypeError, match="released must be a frame in memory"):
         puffer_frames.audit(released[0], frame, certificate=certificate)
 
 
@@ -69,14 +69,14 @@ def test_rows_must_be_in_memory(kind, data, released):
     ],
 )
 def test_what_is_refused(released, change, options, error, words):
-    with pytest.raises(getattr(puffer_frames, error), match=words):
+    with pytest.raises(getattr(puffer_frames.errors, error), match=words):
         puffer_frames.audit(*change(*released), **options)
 
 
 def test_answers_have_no_rows(data):
     frame = pd.DataFrame(data).assign(person=range(300))
     asked = {"unit": "person", "value": "score", "query": "sum", "protect": "presence", "epsilon": 1.0}
-    with pytest.raises(puffer_frames.ArgumentError, match="answers about all rows"):
+    with pytest.raises(puffer_frames.errors.ArgumentError, match="answers about all rows"):
         puffer_frames.audit(frame, frame.puffer.aggregate(**asked, rng=1))
 
 

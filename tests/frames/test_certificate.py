@@ -15,7 +15,8 @@ import pytest
 from conftest import build_frame, run
 from kinds import entries
 
-from puffer_frames import Certificate, UncoveredFrameError, certificate_of, privatize, verify
+from puffer_frames import Certificate, certificate_of, privatize, verify
+from puffer_frames.errors import UncoveredFrameError
 from puffer_frames.frames.stamps import fingerprint
 
 

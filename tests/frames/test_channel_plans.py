@@ -23,19 +23,9 @@ from channel_requests import (
 from conftest import LOCAL_KINDS, build_frame, run, thinned, without_spark
 from kinds import entries, other_kind
 
-from puffer_frames import (
-    ArgumentError,
-    ArgumentTypeError,
-    Bootstrap,
-    CalibrationError,
-    Channel,
-    Contamination,
-    Prior,
-    PriorError,
-    RowOrderWarning,
-    calibrate,
-    certificate_of,
-)
+from puffer_frames import Bootstrap, Channel, Contamination, RowOrderWarning, calibrate, certificate_of
+from puffer_frames.core import Prior
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,8 @@ import pytest
 from conftest import build_frame, run
 from kinds import entries, other_kind
 
-from puffer_frames import (
-    ArgumentError,
-    CalibrationError,
-    Certificate,
-    Channel,
-    calibrate,
-    certificate_of,
-    load_plan,
-    privatize,
-)
+from puffer_frames import Certificate, Channel, calibrate, certificate_of, load_plan, privatize
+from puffer_frames.errors import ArgumentError, CalibrationError
 
 pytestmark = pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
 

@@ -27,13 +27,8 @@ from channel_requests import (
 from conftest import FRAME_KINDS, LOCAL_KINDS, few, run, thinned, without_spark
 from kinds import entries, other_kind
 
-from puffer_frames import (
-    ArgumentError,
-    Channel,
-    PriorError,
-    RareLevelsWarning,
-    certificate_of,
-)
+from puffer_frames import Channel, RareLevelsWarning, certificate_of
+from puffer_frames.errors import ArgumentError, PriorError
 
 IN_SPARK = ("text", "missing level", "cells")
 CASES = thinned(LOCAL_KINDS, REQUESTS) + [pytest.param("spark", name) for name in IN_SPARK]

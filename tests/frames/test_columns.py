@@ -13,15 +13,10 @@ from conftest import LOCAL_KINDS, run
 from kinds import column, names
 
 import puffer_frames
-from puffer_frames import (
-    ArgumentError,
-    CalibrationError,
-    Prior,
-    RowOrderWarning,
-    bounded_scales,
-    certificate_of,
-    verify,
-)
+from puffer_frames import RowOrderWarning, certificate_of, verify
+from puffer_frames.core import Prior
+from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.papers import bounded_scales
 
 ROWS = 400
 

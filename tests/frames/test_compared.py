@@ -6,7 +6,7 @@ import pytest
 from conftest import few, thinned
 from polars.io.plugins import register_io_source
 
-from puffer_frames import ArgumentError, CalibrationError
+from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames import cells, summary
 from puffer_frames.frames.plans import blocks
 from puffer_frames.frames.plans.compared import Compared

@@ -8,7 +8,7 @@ from conftest import build_frame
 from kinds import entries
 from small_draw import OUTPUTS, SECRETS, TOWNS, SmallDraw
 
-from puffer_frames import CalibrationError
+from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.plans.source import collect_plan, sink_plan
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import open_table

@@ -16,18 +16,8 @@ from test_own import ASKED, KEPT, MARKS, bare, memory
 from test_own import people as people_to_drop
 
 import puffer_frames
-from puffer_frames import (
-    ArgumentError,
-    ArgumentTypeError,
-    CalibrationError,
-    KeptColumnWarning,
-    PriorError,
-    PufferError,
-    RowOrderWarning,
-    UncoveredFrameError,
-    certificate_of,
-    verify,
-)
+from puffer_frames import KeptColumnWarning, PufferError, RowOrderWarning, certificate_of, verify
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError, UncoveredFrameError
 from puffer_frames.frames import kept
 from puffer_frames.frames.duckdb import sql
 from puffer_frames.frames.duckdb import table as tables

@@ -9,7 +9,7 @@ import pytest
 from kinds import opened
 from summaries import summary_of
 
-from puffer_frames import PriorError
+from puffer_frames.errors import PriorError
 from puffer_frames.frames.local.engine import LocalSecrets, LocalValues
 
 ROWS = 2000

@@ -7,7 +7,8 @@ from conftest import LOCAL_KINDS
 from kinds import entries
 
 import puffer_frames
-from puffer_frames import ArgumentError, ArgumentTypeError, CalibrationError, UncoveredFrameError, certificate_of
+from puffer_frames import certificate_of
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, UncoveredFrameError
 from puffer_frames.noise.stream import ReleaseKey
 
 EPSILONS = [0.2, 1.0, 3.0]
@@ -60,7 +61,7 @@ def test_nothing_is_drawn(nothing_drawn):
     curve = frame.puffer.aggregate(epsilon=EPSILONS, **SUMS)
     assert curve["scale"].is_monotonic_decreasing
     pd.DataFrame(DAYS).puffer.histogram(epsilon=EPSILONS, **STATES)
-    with pytest.raises(puffer_frames.FaultError, match="AssertionError"):
+    with pytest.raises(puffer_frames.errors.FaultError, match="AssertionError"):
         frame.puffer.aggregate(epsilon=1.0, **SUMS)
     with pytest.raises(UncoveredFrameError):
         certificate_of(curve)

@@ -18,7 +18,6 @@ from puffer_frames import (
     PufferError,
     Stable,
     Strata,
-    UncoveredFrameError,
     Unit,
     calibrate,
     certificate_of,
@@ -27,6 +26,7 @@ from puffer_frames import (
     read_certificate,
     write_parquet,
 )
+from puffer_frames.errors import UncoveredFrameError
 from puffer_frames.verbs.estimating.estimated import Estimate
 from puffer_frames.verbs.estimating.laws import Unfolding, quantiles_of
 from puffer_frames.verbs.estimating.noisy import NoisyColumn

@@ -13,7 +13,8 @@ from kinds import ROWS, entries, make_columns
 from kinds import release as released_of
 from spark_rows import without_looks
 
-from puffer_frames import ArgumentError, certificate_of, privatize
+from puffer_frames import certificate_of, privatize
+from puffer_frames.errors import ArgumentError
 
 NAMES = ("group", "score", "note")
 PEOPLE = {"group": list("aabb") * 5, "score": [1, 2, 2, 4] * 5, "note": ["u"] * 8 + ["v"] * 8 + [None] * 4}

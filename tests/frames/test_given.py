@@ -9,16 +9,8 @@ from conftest import LOCAL_KINDS, build_frame, run, thinned
 from kinds import entries, other_kind
 
 import puffer_frames
-from puffer_frames import (
-    ArgumentError,
-    CalibrationError,
-    Certificate,
-    ColumnNotFoundError,
-    Contamination,
-    PriorError,
-    Strata,
-    certificate_of,
-)
+from puffer_frames import Certificate, Contamination, Strata, certificate_of
+from puffer_frames.errors import ArgumentError, CalibrationError, ColumnNotFoundError, PriorError
 
 ROWS = 1_200
 RNG = np.random.default_rng(40)

@@ -7,7 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import build_frame
 
-from puffer_frames import ArgumentError, UncoveredFrameError, certificate_of, privatize, read_certificate
+from puffer_frames import certificate_of, privatize, read_certificate
+from puffer_frames.errors import ArgumentError, UncoveredFrameError
 from puffer_frames.frames.table import open_table
 
 ROWS = 200

@@ -12,14 +12,8 @@ from conftest import LOCAL_KINDS, build_frame, run, thinned
 from kinds import entries, other_kind
 
 import puffer_frames
-from puffer_frames import (
-    ArgumentError,
-    ArgumentTypeError,
-    Bootstrap,
-    CalibrationError,
-    PriorError,
-    certificate_of,
-)
+from puffer_frames import Bootstrap, certificate_of
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError
 from puffer_frames.mechanisms.noise import rows_seen
 
 ROWS = 900

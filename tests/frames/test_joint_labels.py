@@ -9,7 +9,8 @@ from conftest import LOCAL_KINDS, build_frame, run, thinned
 from kinds import entries, other_kind
 
 import puffer_frames
-from puffer_frames import ArgumentError, CalibrationError, Certificate, Unit, certificate_of
+from puffer_frames import Certificate, Unit, certificate_of
+from puffer_frames.errors import ArgumentError, CalibrationError
 
 ROWS = 1_000
 RNG = np.random.default_rng(41)

@@ -9,7 +9,8 @@ from conftest import FRAME_KINDS, build_frame, run, thinned
 from kinds import ROWS, entries, make_columns, other_kind, release
 
 import puffer_frames
-from puffer_frames import CalibrationError, Stable, certificate_of
+from puffer_frames import Stable, certificate_of
+from puffer_frames.errors import CalibrationError
 
 REQUESTS = {
     "one column": {},

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from label_requests import channel, opened, released
 
-from puffer_frames import ArgumentTypeError, PriorError
+from puffer_frames.errors import ArgumentTypeError, PriorError
 from puffer_frames.frames.table import open_table
 
 TEXT = ["low", "middle", "high", "low"] * 60

@@ -9,7 +9,8 @@ from conftest import FRAME_KINDS, build_frame, thinned
 from kinds import entries, fingerprint, other_kind
 from label_requests import COLUMNS, ROWS, channel, opened, released
 
-from puffer_frames import ArgumentError, CalibrationError, KeptColumnWarning, PriorError
+from puffer_frames import KeptColumnWarning
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
 from puffer_frames.frames.plans.source import collect_plan
 from puffer_frames.frames.roles import Layout
 from puffer_frames.frames.table import open_table

@@ -10,7 +10,8 @@ from polars.io.plugins import register_io_source
 from spark_rows import few_cells
 
 import puffer_frames
-from puffer_frames import ArgumentError, CalibrationError, PriorError, RowOrderWarning, UncoveredFrameError, verify
+from puffer_frames import RowOrderWarning, verify
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, UncoveredFrameError
 from puffer_frames.frames.plans import blocks
 
 ROWS = 1000

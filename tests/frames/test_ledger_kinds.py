@@ -4,7 +4,8 @@ import pytest
 from conftest import run
 
 import puffer_frames
-from puffer_frames import Ledger, LedgerError, certificate_of
+from puffer_frames import Ledger, certificate_of
+from puffer_frames.errors import LedgerError
 
 NAMED = {"dataset": "people"}
 

@@ -8,7 +8,8 @@ import pytest
 from conftest import build_frame
 from kinds import entries
 
-from puffer_frames import ArgumentError, CalibrationError, ColumnNotFoundError, Strata, calibrate
+from puffer_frames import Strata, calibrate
+from puffer_frames.errors import ArgumentError, CalibrationError, ColumnNotFoundError
 
 pytestmark = pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
 

@@ -6,7 +6,8 @@ import pytest
 from conftest import LOCAL_KINDS, build_frame, run, thinned
 
 import puffer_frames
-from puffer_frames import ArgumentError, ArgumentTypeError, CalibrationError, Strata, certificate_of
+from puffer_frames import Strata, certificate_of
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
 
 RNG = np.random.default_rng(21)
 ROWS = 1_200

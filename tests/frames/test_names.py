@@ -5,7 +5,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from puffer_frames import ArgumentError, aggregate, calibrate, histogram, privatize
+from puffer_frames import aggregate, calibrate, histogram, privatize
+from puffer_frames.errors import ArgumentError
 
 DATA = {"group": ["a", "b", "b", "a"] * 30, "x": [1, 2, 3, 5] * 30, "t": list(range(120))}
 KINDS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "lazy": pl.LazyFrame, "pyarrow": pa.table}

@@ -11,7 +11,8 @@ import pytest
 from conftest import LOCAL_KINDS, build_frame, run, thinned
 
 import puffer_frames
-from puffer_frames import ArgumentError, RowOrderWarning
+from puffer_frames import RowOrderWarning
+from puffer_frames.errors import ArgumentError
 from puffer_frames.frames import order
 from puffer_frames.frames.order import (
     FEWER,

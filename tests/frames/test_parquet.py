@@ -8,14 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import run, without_spark
 
-from puffer_frames import (
-    UncoveredFrameError,
-    certificate_of,
-    privatize,
-    read_certificate,
-    verify,
-    write_parquet,
-)
+from puffer_frames import certificate_of, privatize, read_certificate, verify, write_parquet
+from puffer_frames.errors import UncoveredFrameError
 
 ORDER = np.random.default_rng(1).permutation(20)
 PEOPLE = {"group": np.array(list("aabb") * 5)[ORDER].tolist(), "score": np.array([1, 2, 2, 4] * 5)[ORDER].tolist()}

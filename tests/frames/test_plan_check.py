@@ -11,18 +11,9 @@ from conftest import build_frame, few, run, thinned, without_spark
 from kinds import entries
 
 import puffer_frames
-from puffer_frames import (
-    ArgumentTypeError,
-    BatchReport,
-    CalibrationError,
-    Channel,
-    ColumnNotFoundError,
-    Prior,
-    PufferError,
-    Strata,
-    Unit,
-    load_plan,
-)
+from puffer_frames import Channel, PufferError, Strata, Unit, load_plan
+from puffer_frames.core import BatchReport, Prior
+from puffer_frames.errors import ArgumentTypeError, CalibrationError, ColumnNotFoundError
 
 ROWS = 900
 MARK = "level-8675309"

@@ -8,18 +8,8 @@ import pytest
 from conftest import build_frame, few
 
 import puffer_frames
-from puffer_frames import (
-    ArgumentError,
-    ArgumentTypeError,
-    CalibrationError,
-    Strata,
-    UncoveredFrameError,
-    Unit,
-    calibrate,
-    certificate_of,
-    compose,
-    verify,
-)
+from puffer_frames import Strata, Unit, calibrate, certificate_of, compose, verify
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, UncoveredFrameError
 
 ROWS = 600
 RNG = np.random.default_rng(7)

@@ -7,14 +7,8 @@ import pytest
 from conftest import FRAME_KINDS, build_frame, thinned
 from kinds import ROWS, make_columns, other_kind, release
 
-from puffer_frames import (
-    ArgumentError,
-    ArgumentTypeError,
-    CalibrationError,
-    ColumnNotFoundError,
-    PriorError,
-    PufferError,
-)
+from puffer_frames import PufferError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnNotFoundError, PriorError
 
 MARK = 8_675_309
 """A public value that no message may show."""

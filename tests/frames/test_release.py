@@ -13,7 +13,8 @@ from conftest import LOCAL_KINDS, run
 from kinds import column, entries, names
 
 import puffer_frames
-from puffer_frames import Certificate, UncoveredFrameError, certificate_of
+from puffer_frames import Certificate, certificate_of
+from puffer_frames.errors import UncoveredFrameError
 
 ASKED = {"secret": "group", "public": "score", "epsilon": 0.05}
 
@@ -99,7 +100,7 @@ def test_a_plan_releases_the_same_rows_in_any_order_and_no_other(people):
     plan = frame.puffer.calibrate(secret="group", public="score", epsilon=0.05)
     assert len(plan.release(frame.sample(frac=1, random_state=1), index="drop")) == 200
     assert len(plan.release(pl.DataFrame(people))) == 200
-    with pytest.raises(puffer_frames.CalibrationError, match="other rows"):
+    with pytest.raises(puffer_frames.errors.CalibrationError, match="other rows"):
         plan.release(frame.head(100))
     assert len(plan.release(frame.head(100), allow_other_frame=True, allow_drift=True)) == 100
 

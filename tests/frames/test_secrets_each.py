@@ -9,7 +9,8 @@ import pytest
 from conftest import LOCAL_KINDS, run, thinned
 
 import puffer_frames
-from puffer_frames import ArgumentError, CalibrationError, Strata, Unit, certificate_of, compose
+from puffer_frames import Strata, Unit, certificate_of, compose
+from puffer_frames.errors import ArgumentError, CalibrationError
 
 RNG = np.random.default_rng(11)
 ROWS = 1_500

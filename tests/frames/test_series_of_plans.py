@@ -9,7 +9,8 @@ from conftest import build_frame, few, sweep
 from kinds import entries
 
 import puffer_frames
-from puffer_frames import CalibrationError, PufferError, certificate_of
+from puffer_frames import PufferError, certificate_of
+from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.plans import series as plan_series
 from puffer_frames.frames.plans import units
 from puffer_frames.frames.series import timeline

@@ -9,7 +9,8 @@ from kinds import release
 from spark_rows import few_cells, make_frame, make_table
 
 import puffer_frames
-from puffer_frames import ArgumentError, ArgumentTypeError, PriorError, PufferError, certificate_of
+from puffer_frames import PufferError, certificate_of
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
 from puffer_frames.frames.summary import EXACT_ROWS
 from puffer_frames.mechanisms.noise import rows_seen
 

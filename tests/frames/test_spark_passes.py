@@ -6,7 +6,7 @@ from conftest import build_frame, few
 from spark_rows import make_frame, make_table
 
 import puffer_frames
-from puffer_frames import ArgumentError, CalibrationError
+from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.noisy import TOGETHER, gathered
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import open_table

@@ -7,7 +7,7 @@ from kinds import release
 from spark_rows import few_cells, make_frame, make_table, released_rows
 
 import puffer_frames
-from puffer_frames import ArgumentError, CalibrationError
+from puffer_frames.errors import ArgumentError, CalibrationError
 
 plans = pytest.importorskip(
     "puffer_frames.frames.spark.table", reason="the extra spark is not installed", exc_type=ImportError

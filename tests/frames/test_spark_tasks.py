@@ -14,12 +14,8 @@ from kinds import ROWS, fingerprint, release
 from spark_rows import few_cells, make_frame, make_table, released_rows, without_looks
 
 import puffer_frames
-from puffer_frames import (
-    CalibrationError,
-    Certificate,
-    UncoveredFrameError,
-    certificate_of,
-)
+from puffer_frames import Certificate, certificate_of
+from puffer_frames.errors import CalibrationError, UncoveredFrameError
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 
 

@@ -6,7 +6,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from puffer_frames import ArgumentError, certificate_of, histogram
+from puffer_frames import certificate_of, histogram
+from puffer_frames.errors import ArgumentError
 
 
 def test_a_mean_is_the_sum_over_the_values():

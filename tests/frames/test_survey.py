@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from conftest import few
 
-from puffer_frames import FaultError
+from puffer_frames.errors import FaultError
 from puffer_frames.frames import cells, summary, tally
 from puffer_frames.frames.plans import blocks, lazy
 from puffer_frames.frames.plans.survey import survey

@@ -82,7 +82,7 @@ def test_on_every_kind_of_frame(kind):
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
 def test_too_many_texts_are_numbers(kind):
     frame = build_frame(kind, {"sex": SEX.tolist(), "x": [f"{k:,}" for k in range(1000, 1000 + ROWS)]})
-    with pytest.raises(puffer_frames.ArgumentError, match=r"(?s)at most 256.*numbers first"):
+    with pytest.raises(puffer_frames.errors.ArgumentError, match=r"(?s)at most 256.*numbers first"):
         puffer_frames.privatize(frame, secret="sex", public="x", epsilon=1)
 
 

@@ -11,7 +11,7 @@ import pytest
 from conftest import LOCAL_KINDS, build_frame
 
 import puffer_frames
-from puffer_frames import ArgumentTypeError
+from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.frames import table
 from puffer_frames.frames.table import KINDS, Kind, open_table
 

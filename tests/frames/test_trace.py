@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from puffer_frames import CalibrationError
+from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.plans import blocks
 from puffer_frames.frames.plans.trace import Guard, Marker, Marking, Trace
 

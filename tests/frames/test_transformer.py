@@ -9,24 +9,16 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from conftest import build_frame
+from polars import selectors
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
-from puffer_frames import (
-    ArgumentError,
-    ArgumentTypeError,
-    CalibrationError,
-    Ledger,
-    LedgerError,
-    PufferTransformer,
-    Strata,
-    Unit,
-    verify,
-)
+from puffer_frames import Ledger, PufferTransformer, Strata, Unit, verify
 from puffer_frames.doors import transformer as module
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, LedgerError
 from puffer_frames.verbs.requests.arguments import PrivatizeArguments
 
 KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "pyarrow")
@@ -199,3 +191,18 @@ def test_a_ledger_has_each_release_once(people, tmp_path):
         clone(transformer).set_params(epsilon=0.8).fit_transform(numbered)
     with pytest.raises(ArgumentError, match="about"):
         clone(transformer).set_params(about=None).fit(numbered)
+
+
+def test_columns_by_a_selection(people):
+    """The rest leaves out the kept columns; later frames have those of the fitted one."""
+    few = {name: people[name] for name in ("group", "score", "note")}
+    step = PufferTransformer(secret="group", keep=lambda frame: ["note"], epsilon=0.1, rng=1)
+    first = step.fit_transform(pd.DataFrame(few))
+    assert list(first) == ["score", "note"]
+    assert step.get_feature_names_out().tolist() == ["score", "note"]
+    named = PufferTransformer(secret="group", public="score", keep="note", epsilon=0.1, rng=1)
+    pd.testing.assert_frame_equal(named.fit_transform(pd.DataFrame(few)), first)
+    frame = pl.DataFrame(few)
+    step = PufferTransformer(secret=selectors.first(), public=selectors.numeric(), keep=selectors.last(), epsilon=0.1)
+    assert step.fit_transform(frame).columns == ["score", "note"]
+    assert clone(step).fit_transform(frame).columns == ["score", "note"]

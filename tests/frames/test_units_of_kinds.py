@@ -5,16 +5,8 @@ import pytest
 from conftest import build_frame, run
 from kinds import other_kind
 
-from puffer_frames import (
-    ArgumentError,
-    ArgumentTypeError,
-    ColumnNotFoundError,
-    PriorError,
-    Unit,
-    calibrate,
-    certificate_of,
-    privatize,
-)
+from puffer_frames import Unit, calibrate, certificate_of, privatize
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError
 
 pytestmark = pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
 

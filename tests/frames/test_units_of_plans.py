@@ -10,7 +10,8 @@ from conftest import build_frame, sweep
 from kinds import entries
 
 import puffer_frames
-from puffer_frames import ArgumentError, ArgumentTypeError, CalibrationError, PriorError, PufferError, certificate_of
+from puffer_frames import PufferError, certificate_of
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError
 from puffer_frames.frames.counted_units import Tallies
 from puffer_frames.frames.plans import units
 from puffer_frames.noise.totals import exact_sum
@@ -114,7 +115,7 @@ def test_units_by_name_have_the_rows_of_their_own(plan, monkeypatch):
             ask(build_frame(k, data), **asked, pairs=pairs, allow_zero_noise=True) for k in (plan, "polars")
         )
         assert found == expected
-    laws = {name: puffer_frames.Prior.empirical([0.0, 1.0]) for name in "abc"}
+    laws = {name: puffer_frames.core.Prior.empirical([0.0, 1.0]) for name in "abc"}
     found, expected = (
         ask(build_frame(k, data), unit="who", value="what", laws=laws, contribution="draw", domain=(0, 9))
         for k in (plan, "polars")
@@ -208,7 +209,7 @@ def test_rows_as_units_have_no_names_in_a_plan(plan):
     """Rows of a plan have no numbers, by which laws and pairs could be theirs."""
     frame = MADE[plan]({"what": [3.0, 1.0, 3.0, 2.0, 3.0]})
     asked = {"value": "what", "protect": "replacement"}
-    laws = {0: puffer_frames.Prior.empirical([0.0, 1.0])}
+    laws = {0: puffer_frames.core.Prior.empirical([0.0, 1.0])}
     for options in ({"pairs": [(0, 1)]}, {"laws": laws}, {"laws": "population", "domain": (0, 9)}):
         assert ask(frame, **asked, **options)[0] is ArgumentTypeError
     assert dict(ask(frame, **asked)[0])["scale"] == pytest.approx([2.0])

@@ -6,7 +6,8 @@ import pytest
 from conftest import build_frame, run, thinned
 
 import puffer_frames
-from puffer_frames import ArgumentError, Unit, certificate_of
+from puffer_frames import Unit, certificate_of
+from puffer_frames.errors import ArgumentError
 
 KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "pyarrow")
 RNG = np.random.default_rng(5)
@@ -67,7 +68,7 @@ def test_releases_of_other_rows_of_a_unit_do_not_add_up():
     orders = [frame, frame.sample(frac=1.0, random_state=0, ignore_index=True)]
     drawn = [puffer_frames.privatize(each, **OPTIONS, theorem="kantorovich", calibration="theorem") for each in orders]
     assert not certificate_of(drawn[0]).adds_up
-    with pytest.raises(puffer_frames.CalibrationError, match="used some rows of each unit"):
+    with pytest.raises(puffer_frames.errors.CalibrationError, match="used some rows of each unit"):
         puffer_frames.compose(drawn)
     options = OPTIONS | {"unit": Unit("who", "any", 3, "sample")}
     any_rows = [puffer_frames.privatize(each, **options) for each in orders]  # noise for ranges, whichever rows

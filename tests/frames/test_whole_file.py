@@ -17,7 +17,8 @@ import pytest
 from conftest import build_frame, few, thinned
 
 import puffer_frames
-from puffer_frames import ArgumentError, CalibrationError, FaultError, read_certificate, write_parquet
+from puffer_frames import read_certificate, write_parquet
+from puffer_frames.errors import ArgumentError, CalibrationError, FaultError
 from puffer_frames.frames.stamps import whole_file as target
 
 PEOPLE = {"group": list("aabb") * 5, "score": [1, 2, 2, 4] * 5}

@@ -9,14 +9,9 @@ import pytest
 from conftest import few, run
 
 from puffer_frames import (
-    ArgumentError,
-    ArgumentTypeError,
     Bootstrap,
-    CalibrationError,
-    ColumnNotFoundError,
     Contamination,
     Population,
-    Prior,
     Stable,
     aggregate,
     calibrate,
@@ -24,6 +19,8 @@ from puffer_frames import (
     histogram,
     privatize,
 )
+from puffer_frames.core import Prior
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnNotFoundError
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.scales.search import RELATIVE_TOLERANCE
 

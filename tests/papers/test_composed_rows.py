@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from puffer_frames import Prior, Unit, calibrate
+from puffer_frames import Unit, calibrate
+from puffer_frames.core import Prior
 from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.loss.units.unit_loss import UnitLoss
+from puffer_frames.loss.loss_law import UnitLoss
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.numbers.target import Target
 from puffer_frames.scales.search import smallest_scale_of

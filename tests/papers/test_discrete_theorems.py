@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import puffer_frames  # noqa: F401
-from puffer_frames import Prior, bernoulli_scale, kantorovich_scale, pure_loss, smallest_scale, w_infinity
-from puffer_frames.papers import bernoulli_exact_scale
+from puffer_frames.core import Prior, pure_loss, smallest_scale, w_infinity
+from puffer_frames.papers import bernoulli_exact_scale, bernoulli_scale, kantorovich_scale
 
 ABOVE = 1e-6
 """A scale may be this fraction above the minimum, never below it."""

@@ -10,19 +10,18 @@ import pytest
 from conftest import few
 
 import puffer_frames
-from puffer_frames import (
-    ArgumentError,
-    Prior,
-    PriorError,
-    UnsoundTheoremWarning,
+from puffer_frames import UnsoundTheoremWarning
+from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale
+from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.papers import (
     gaussian_scale,
-    hockey_stick,
+    mixture,
     mixture_scale,
-    pure_loss,
-    smallest_scale,
+    tau_star,
+    tau_star_bound,
     translation_scale,
+    ubm_scale,
 )
-from puffer_frames.papers import mixture, tau_star, tau_star_bound, ubm_scale
 
 EDUCATION = 9.486236, 2.297525, 10.960539, 2.810228
 CHOLESTEROL = 247.675676, 61.774242, 252.040609, 69.535430
@@ -149,7 +148,7 @@ def test_release_with_priors_given_by_hand(counterexample_rows):
 def test_mixture_theorem_has_no_pure_form(counterexample_rows):
     options = {"secret": "s", "public": "x", "epsilon": 1.0, "theorem": "gmm", "components": 2}
     assert counterexample_rows.puffer.calibrate(**options).published_scale is None
-    with pytest.raises(puffer_frames.CalibrationError, match="delta above 0"):
+    with pytest.raises(puffer_frames.errors.CalibrationError, match="delta above 0"):
         counterexample_rows.puffer.calibrate(calibration="theorem", **options)
 
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from conftest import few, sweep, table
 from scipy.integrate import dblquad, quad
-from scipy.stats import norm
 
-from puffer_frames import Prior, calibrate, pure_loss
-from puffer_frames.loss.joint.gaussian_stick import gaussian_stick
+from puffer_frames import calibrate
+from puffer_frames.core import Prior, pure_loss
 from puffer_frames.loss.joint.joint_loss import JointLoss
 from puffer_frames.loss.joint.joint_stick import JointStick
 from puffer_frames.loss.joint.lines import JointLaw
@@ -45,47 +44,6 @@ def test_hockey_stick_of_students(public, low, high):
     assert found.width < 0.004 * found.upper
     assert found.lower <= high
     assert low <= found.upper
-
-
-def test_hockey_stick_of_students_with_gaussian_noise():
-    """Trapezoid rule: .00252460."""
-    of = of_students(["G1", "G2"])
-    found = gaussian_stick(of["F"], of["M"], [2.0, 2.0], epsilon=0.3, cells=500)
-    assert 0.00252460 in found
-    assert found.upper < 0.00253229
-    assert found.width < 5e-6
-
-
-@pytest.mark.parametrize("columns", [1, 2])
-def test_gaussian_noise_on_points_in_closed_form(columns):
-    """Two points are a shift along their line, whatever the number of columns."""
-    ends = [JointLaw(points=np.full((1, columns), x), weights=np.ones(1)) for x in (0.0, 1.5)]
-    shift, epsilon = 1.5 * math.sqrt(columns) / 2, 0.4
-    exact = norm.cdf(shift / 2 - epsilon / shift) - math.exp(epsilon) * norm.cdf(-shift / 2 - epsilon / shift)
-    found = gaussian_stick(*ends, [2.0] * columns, epsilon=epsilon, cells=400)
-    assert exact in found
-    assert found.width < 2e-3 * exact
-    far = gaussian_stick(*ends, [0.01] * columns, epsilon=epsilon)
-    assert (far.lower, far.upper) == (0.0, 1.0)
-
-
-@pytest.mark.parametrize("noise_over_step", [0.8, 2.0])
-def test_gaussian_noise_against_a_fine_grid(noise_over_step):
-    rng = np.random.default_rng(6)
-    of = [
-        JointLaw(points=np.unique(rng.integers(0, 4, (6, 2)), axis=0).astype(float), weights=np.ones(1)) for _ in "st"
-    ]
-    of = [JointLaw(points=law.points, weights=np.full(len(law.points), 1 / len(law.points))) for law in of]
-    y = np.linspace(-8 * noise_over_step, 3 + 8 * noise_over_step, 1501)
-    parts = []
-    for law in of:
-        kernels = [np.exp(-0.5 * ((y[:, None] - law.points[:, k]) / noise_over_step) ** 2) for k in (0, 1)]
-        parts.append(np.einsum("i,ai,bi->ab", law.weights, *kernels) / (2 * math.pi * noise_over_step**2))
-    trapezoid = float(np.maximum(parts[0] - math.exp(0.2) * parts[1], 0.0).sum()) * (y[1] - y[0]) ** 2
-    found = gaussian_stick(*of, [noise_over_step] * 2, epsilon=0.2, cells=400)
-    assert found.lower <= trapezoid * (1 + 1e-4)
-    assert found.upper >= trapezoid * (1 - 1e-4)
-    assert found.width < 0.01 * trapezoid
 
 
 @few(2)

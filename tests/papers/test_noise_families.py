@@ -7,16 +7,9 @@ import pandas as pd
 import pytest
 from conftest import few, table, thinned
 
-from puffer_frames import (
-    ArgumentError,
-    CalibrationError,
-    Prior,
-    calibrate,
-    hockey_stick,
-    privatize,
-    pure_loss,
-    smallest_scale,
-)
+from puffer_frames import calibrate, privatize
+from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale
+from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.noise import gaussian, stable
 from puffer_frames.noise.stable import Stable, shift_loss, unit_scale
 

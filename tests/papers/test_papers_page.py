@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from puffer_frames import quilt_approx_scale, quilt_scale
+from puffer_frames.papers import quilt_approx_scale, quilt_scale
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks"

@@ -10,22 +10,8 @@ import pandas as pd
 import pytest
 from conftest import few, table
 
-from puffer_frames import (
-    MarkovChain,
-    Prior,
-    bernoulli_scale,
-    fit_mixture,
-    gaussian_scale,
-    hockey_stick,
-    kantorovich_scale,
-    mixture_scale,
-    presence_scale,
-    pure_loss,
-    quilt_approx_scale,
-    quilt_scale,
-    smallest_scale,
-    w_infinity,
-)
+from puffer_frames import MarkovChain
+from puffer_frames.core import Prior, fit_mixture, hockey_stick, pure_loss, smallest_scale, w_infinity
 from puffer_frames.loss.atoms.counts import count_loss
 from puffer_frames.loss.noises import gaussian_noise, stable_noise
 from puffer_frames.noise.stable import Stable, unit_scale
@@ -34,7 +20,14 @@ from puffer_frames.papers import (
     bernoulli_exact_scale,
     bernoulli_neighbour_scale,
     bernoulli_presence_scale,
+    bernoulli_scale,
+    gaussian_scale,
+    kantorovich_scale,
+    mixture_scale,
     presence_bound_scale,
+    presence_scale,
+    quilt_approx_scale,
+    quilt_scale,
     ubm_scale,
 )
 from puffer_frames.papers.gaussian import log_moment

@@ -7,24 +7,19 @@ import pandas as pd
 import pytest
 from conftest import table
 
-from puffer_frames import (
-    ArgumentError,
-    ArgumentTypeError,
-    Prior,
-    bernoulli_scale,
-    kantorovich_scale,
-    presence_scale,
-    pure_loss,
-    smallest_scale,
-    value_scale,
-)
+from puffer_frames.core import Prior, pure_loss, smallest_scale
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.papers import (
     bernoulli_exact_scale,
     bernoulli_neighbour_scale,
     bernoulli_presence_scale,
+    bernoulli_scale,
     gaussian_presence_scale,
+    kantorovich_scale,
     presence_bound_scale,
+    presence_scale,
     tau_star,
+    value_scale,
 )
 
 ABSENT = Prior.gaussian(0, 0)
@@ -138,7 +133,7 @@ def test_gaussian_users_are_figure_2():
 
 def test_gaussian_presence_holds_for_the_sum():
     """The condition spends the randomness of all users: the laws of the sums with and without one are compared."""
-    from puffer_frames import hockey_stick
+    from puffer_frames.core import hockey_stick
 
     laws = {k: Prior.gaussian(1, 2) for k in range(5)}
     scale = gaussian_presence_scale(laws, epsilon=1.0, delta=1e-3)

@@ -3,7 +3,8 @@
 import pytest
 from conftest import table
 
-from puffer_frames import Contamination, Population, Prior, calibrate
+from puffer_frames import Contamination, Population, calibrate
+from puffer_frames.core import Prior
 from puffer_frames.loss.engine import privacy_loss
 
 NAMES = {0: "age", 4: "education_num", 8: "race", 9: "sex", 12: "hours", 14: "income"}

@@ -22,7 +22,8 @@ mpl.use("Agg")
 from matplotlib import pyplot
 from PIL import Image
 
-from puffer_frames import MarkovChain, pictures, pure_loss, quilt_scale
+from puffer_frames import MarkovChain, pictures
+from puffer_frames.core import pure_loss
 from puffer_frames.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -31,6 +32,7 @@ from puffer_frames.errors import (
     UncoveredFrameError,
 )
 from puffer_frames.mechanisms.noise.drawn import coupling
+from puffer_frames.papers import quilt_scale
 
 FOLDER = Path(__file__).parent
 TOLERANCE = 1.5

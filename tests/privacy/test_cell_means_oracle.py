@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 from conftest import few
 
-from puffer_frames import (
-    Prior,
-    Stable,
-)
+from puffer_frames import Stable
+from puffer_frames.core import Prior
 from puffer_frames.loss.atoms import cell_means
 from puffer_frames.loss.atoms.cell_means import CellMeansLoss
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.loss.noises import cell_means_stable
-from puffer_frames.loss.noises.cell_means_gaussian import GaussianCellMeansLoss
+from puffer_frames.loss.noises import narrow_cells
+from puffer_frames.loss.noises.narrow_cells import GaussianCellMeansLoss
 from puffer_frames.noise.families import GAUSSIAN
 from puffer_frames.priors.prior import observed_priors
 from puffer_frames.priors.summary import in_wider_cells
@@ -112,7 +110,7 @@ def test_under_stable_noise_the_loss_is_within_what_the_means_of_cells_tell(seed
 
 def test_a_planted_fault_of_stable_means_is_found(monkeypatch):
     """As if all values were at the means of their cells."""
-    monkeypatch.setattr(cell_means_stable, "cost_of_means", lambda *_, **__: (0.0, 0.0))
+    monkeypatch.setattr(narrow_cells, "cost_of_means", lambda *_, **__: (0.0, 0.0))
     assert outside_stable(12, seed=0)[0] > 2
 
 

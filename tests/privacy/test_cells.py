@@ -9,21 +9,14 @@ import pytest
 from conftest import few, thinned
 from summaries import summary_of
 
-from puffer_frames import (
-    Prior,
-    PriorError,
-    Stable,
-    WeakGuaranteeWarning,
-    hockey_stick,
-    kantorovich_scale,
-    pure_loss,
-    smallest_scale,
-    w_infinity,
-)
+from puffer_frames import Stable, WeakGuaranteeWarning
+from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale, w_infinity
+from puffer_frames.errors import PriorError
 from puffer_frames.frames import cells, summary
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.mechanisms.noise import column_choices, rows_seen
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE
+from puffer_frames.papers import kantorovich_scale
 from puffer_frames.priors.prior import MEANS_ERROR, middles
 from puffer_frames.scales import observed
 from puffer_frames.scales.beliefs import learn

@@ -81,8 +81,8 @@ def test_the_measured_loss_of_other_rows_holds_the_exact_one(far):
 def test_beliefs_about_numbers_that_the_column_does_not_have():
     frame = pl.DataFrame({"s": ["a", "b"] * 300, "x": [0.0, 0.1, 0.2, 0.3, 0.4, 0.2] * 100})
     asked = {"secret": "s", "public": "x", "epsilon": 1.0, "mechanism": "channel"}
-    with pytest.raises(puffer_frames.CalibrationError, match="others in 600 rows"):
+    with pytest.raises(puffer_frames.errors.CalibrationError, match="others in 600 rows"):
         puffer_frames.calibrate(frame, beliefs=[frame.with_columns(pl.col("x") + 0.05)], **asked)
-    prior = puffer_frames.Prior.empirical([0.1, 0.30000000000000004], [1, 1])
-    with pytest.raises(puffer_frames.ArgumentTypeError, match="a level that the column does not have"):
+    prior = puffer_frames.core.Prior.empirical([0.1, 0.30000000000000004], [1, 1])
+    with pytest.raises(puffer_frames.errors.ArgumentTypeError, match="a level that the column does not have"):
         puffer_frames.calibrate(frame, beliefs=[{"a": prior, "b": prior}], **asked)

@@ -8,18 +8,9 @@ import polars as pl
 import pytest
 from conftest import table
 
-from puffer_frames import (
-    ArgumentError,
-    ArgumentTypeError,
-    CalibrationError,
-    Certificate,
-    ColumnNotFoundError,
-    Prior,
-    aggregate,
-    certificate_of,
-    compose,
-    privatize,
-)
+from puffer_frames import Certificate, aggregate, certificate_of, compose, privatize
+from puffer_frames.core import Prior
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnNotFoundError
 
 ROWS = 1200
 RNG = np.random.default_rng(8)

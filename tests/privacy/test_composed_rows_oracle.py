@@ -13,9 +13,10 @@ from conftest import few, sweep
 from scipy.stats import laplace, norm
 
 import puffer_frames
-from puffer_frames import Prior, Unit
+from puffer_frames import Unit
+from puffer_frames.core import Prior
 from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.loss.units.unit_loss import UnitLoss
+from puffer_frames.loss.loss_law import UnitLoss
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 

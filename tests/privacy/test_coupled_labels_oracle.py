@@ -10,7 +10,8 @@ from conftest import few, run, sweep, thinned
 from scipy.optimize import linprog
 
 import puffer_frames
-from puffer_frames import CalibrationError, Unit, certificate_of, compose
+from puffer_frames import Unit, certificate_of, compose
+from puffer_frames.errors import CalibrationError
 from puffer_frames.priors.row_boxes import RowBoxes
 from puffer_frames.priors.row_coupling import coupling_distance
 

@@ -264,7 +264,7 @@ def test_compose_refuses_values_that_were_clipped_for_the_coupling_only():
     wide = released(table, ["x0", "x1"], **options)
     clipped = released(table, ["x0", "x1"], domain=narrow, **options)
     alone = [released(table, "x0", epsilon=0.3, domain=domain) for domain in ({}, narrow)]
-    with pytest.raises(puffer_frames.CalibrationError):
+    with pytest.raises(puffer_frames.errors.CalibrationError):
         compose([clipped, alone[0]])
     rates = [1 / wide.scales["x0"], 1 / alone[1].scales["x0"]]
     laws = {  # the clipped value is a column of its own

@@ -8,7 +8,7 @@ from conftest import sweep
 from oracle import hockey_stick as oracle_hockey_stick
 from oracle import pure_loss as oracle_pure_loss
 
-from puffer_frames import Prior, hockey_stick, pure_loss, smallest_scale
+from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.atoms.positive_part import positive_part
 from puffer_frames.loss.atoms.recursion import log_densities

@@ -15,7 +15,7 @@ from sequence_oracle import (
     stationary,
 )
 
-from puffer_frames import ArgumentError, CalibrationError, PriorError
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
 
 MECHANISMS = ("quilt", "quilt-approx", "exact", "group")
 STARTS = ("stationary", "law", "point", "any", "estimated")

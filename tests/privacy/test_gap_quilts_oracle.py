@@ -8,7 +8,8 @@ import pytest
 from conftest import sweep
 from sequence_oracle import gapped_count_loss, stationary
 
-from puffer_frames import MarkovChain, quilt_scale
+from puffer_frames import MarkovChain
+from puffer_frames.papers import quilt_scale
 from puffer_frames.papers.quilt import gaps
 from puffer_frames.papers.quilt.gaps import Windows
 from puffer_frames.papers.quilt.nodes import Quilt

@@ -10,7 +10,8 @@ from conftest import sweep
 from sequence_oracle import random_chain, stationary
 
 import puffer_frames
-from puffer_frames import ArgumentError, MarkovChain
+from puffer_frames import MarkovChain
+from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.atoms import counts
 
 WORST = 1 + 1e-9

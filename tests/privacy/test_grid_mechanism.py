@@ -5,7 +5,7 @@ import pytest
 from conftest import few
 from scipy.stats import laplace, norm
 
-from puffer_frames import Prior, hockey_stick, pure_loss
+from puffer_frames.core import Prior, hockey_stick, pure_loss
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE
 from puffer_frames.noise.grid import grid_of
 

@@ -9,7 +9,8 @@ import pytest
 from conftest import sweep
 
 import puffer_frames
-from puffer_frames import ArgumentError, Bootstrap, Contamination, certificate_of
+from puffer_frames import Bootstrap, Contamination, certificate_of
+from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.joint.joint_loss import JointLoss, WrongRows
 from puffer_frames.loss.joint.lines import JointLaw
 

@@ -23,7 +23,7 @@ from joint_oracle import (
 )
 
 import puffer_frames
-from puffer_frames import Bracket
+from puffer_frames.core import Bracket
 from puffer_frames.loss.joint.joint_loss import JointLoss
 from puffer_frames.loss.joint.lines import JointLaw
 

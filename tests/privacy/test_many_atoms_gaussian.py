@@ -7,12 +7,11 @@ import pytest
 from conftest import few
 from scipy.stats import norm
 
-from puffer_frames import Prior, smallest_scale
-from puffer_frames.loss.mixtures import fewer_atoms as module
+from puffer_frames.core import Prior, smallest_scale
 from puffer_frames.loss.mixtures import shared_width
-from puffer_frames.loss.mixtures.fewer_atoms import fewer_atoms
 from puffer_frames.loss.noises import gaussian_noise
-from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss
+from puffer_frames.loss.noises import gaussian_noise as module
+from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss, fewer_atoms
 
 SHAPES = {
     "normal": lambda rng, n: rng.normal(size=n),

@@ -11,10 +11,10 @@ from noise_oracle import hockey_stick as oracle_gaussian_noise
 from oracle import hockey_stick as oracle_hockey_stick
 from oracle import pure_loss as oracle_pure_loss
 
-from puffer_frames import Prior
+from puffer_frames.core import Prior
 from puffer_frames.loss.mixtures import many_gaussians
 from puffer_frames.loss.mixtures.many_gaussians import ManyGaussiansLoss
-from puffer_frames.loss.noises.many_widened import ManyWidenedLoss
+from puffer_frames.loss.noises.gaussian_noise import ManyWidenedLoss
 from puffer_frames.priors.bands import Bands
 
 SETS = [

@@ -6,7 +6,7 @@ from conftest import few, sweep
 from oracle import hockey_stick as oracle_hockey_stick
 from oracle import pure_loss as oracle_pure_loss
 
-from puffer_frames import Prior, hockey_stick, pure_loss, smallest_scale
+from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale
 from puffer_frames.loss.mixtures import refine
 
 PAIRS = 200

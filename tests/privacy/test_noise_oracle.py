@@ -9,7 +9,8 @@ import pytest
 from conftest import few, sweep, thinned
 from mpmath import mp, mpf
 
-from puffer_frames import Prior, Stable, hockey_stick, pure_loss, smallest_scale
+from puffer_frames import Stable
+from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale
 
 FLOATS = 1e-15  # weights are normalised in floats by the library and exactly by the oracle
 GRID = 1e-7  # stable noise is measured on atoms rounded to 2^-30 of the scale

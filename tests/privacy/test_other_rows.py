@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from conftest import table
 
-from puffer_frames import CalibrationError
+from puffer_frames.errors import CalibrationError
 
 COLUMNS = ["age", "race", "education_num"]
 ASK = {"secret": "race", "public": "education_num", "epsilon": 1.0}

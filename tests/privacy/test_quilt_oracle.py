@@ -17,9 +17,11 @@ from sequence_oracle import (
     weighted_sum_loss,
 )
 
-from puffer_frames import ArgumentError, MarkovChain, quilt_approx_scale, quilt_scale
+from puffer_frames import MarkovChain
+from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.atoms.counts import count_loss
 from puffer_frames.numbers.target import Target
+from puffer_frames.papers import quilt_approx_scale, quilt_scale
 from puffer_frames.papers.quilt.influence import any_start_influence, distances, pair_influence, stationary_influence
 from puffer_frames.papers.quilt.nodes import Nodes
 from puffer_frames.scales.search import smallest_scale_of

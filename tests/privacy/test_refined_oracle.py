@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import puffer_frames
-from puffer_frames import Prior, pure_loss
+from puffer_frames.core import Prior, pure_loss
 from puffer_frames.noise.adding import noise_on_grid
 from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.refining import branches

@@ -11,7 +11,8 @@ from coupling_oracle import loss_of_copies
 from joint_oracle import floors_of, laws_of, loss_at, worst_node
 
 import puffer_frames
-from puffer_frames import ArgumentError, CalibrationError, Strata, Unit, certificate_of, compose
+from puffer_frames import Strata, Unit, certificate_of, compose
+from puffer_frames.errors import ArgumentError, CalibrationError
 
 pytestmark = [
     pytest.mark.filterwarnings(f"ignore::puffer_frames.errors.{name}")

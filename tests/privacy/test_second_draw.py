@@ -9,7 +9,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from puffer_frames import ArgumentError, CalibrationError, PufferTransformer
+from puffer_frames import PufferTransformer
+from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.local.identity import FEWEST
 
 RNG = np.random.default_rng(5)

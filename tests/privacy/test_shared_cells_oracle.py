@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import few, sweep
 
-from puffer_frames import Prior
+from puffer_frames.core import Prior
 from puffer_frames.loss.mixtures import mixture
 from puffer_frames.loss.mixtures.curve import Curve
 from puffer_frames.loss.mixtures.mixture import MixtureLoss

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from conftest import sweep
 
-from puffer_frames import Prior
-from puffer_frames.loss.atoms import sparse
-from puffer_frames.loss.atoms.discrete import DiscreteLoss
-from puffer_frames.loss.atoms.sparse import SparseAtoms
+from puffer_frames.core import Prior
+from puffer_frames.loss.atoms import discrete
+from puffer_frames.loss.atoms.discrete import DiscreteLoss, SparseAtoms
 
 
 def random_priors(rng):
@@ -35,9 +34,9 @@ def random_priors(rng):
 
 @pytest.fixture
 def few_looks(monkeypatch):
-    monkeypatch.setattr(sparse, "_LOOKS", 3)
-    monkeypatch.setattr(sparse, "_LEAST_TABLE", 0)
-    monkeypatch.setattr(sparse, "_FEW", 0)
+    monkeypatch.setattr(discrete, "_LOOKS", 3)
+    monkeypatch.setattr(discrete, "_LEAST_TABLE", 0)
+    monkeypatch.setattr(discrete, "_FEW", 0)
 
 
 def both(priors, scale):

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from puffer_frames import ArgumentError, CalibrationError, Contamination, Unit, calibrate, compose, privatize
+from puffer_frames import Contamination, Unit, calibrate, compose, privatize
+from puffer_frames.errors import ArgumentError, CalibrationError
 
 pytestmark = pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
 RNG = np.random.default_rng(50)

@@ -10,12 +10,13 @@ import pytest
 from conftest import sweep
 from scipy import stats
 
-from puffer_frames import CalibrationError, Prior, Stable, smallest_scale, w_infinity
+from puffer_frames import Stable
+from puffer_frames.core import Prior, smallest_scale, w_infinity
+from puffer_frames.errors import CalibrationError
+from puffer_frames.loss import presence
 from puffer_frames.loss.displaced import DisplacedLoss
 from puffer_frames.loss.engine import privacy_loss
-from puffer_frames.loss.presence import NOTHING, PresenceLoss
-from puffer_frames.loss.units import sum_law
-from puffer_frames.loss.units.sum_law import SumLaw
+from puffer_frames.loss.presence import NOTHING, PresenceLoss, SumLaw
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.numbers.target import Target
@@ -62,7 +63,7 @@ def test_the_mean_lies_between_its_bounds(count):
 
 def test_on_a_coarse_grid_the_bound_is_needed(monkeypatch):
     """Without it the sums that were moved would be too near to 0 for some rows."""
-    monkeypatch.setattr(sum_law, "MOST_PLACES", 64)
+    monkeypatch.setattr(presence, "MOST_PLACES", 64)
     rng = np.random.default_rng(2)
     too_high = 0
     for case in range(40):

@@ -8,7 +8,8 @@ import pytest
 from conftest import few
 from mpmath import mp, mpf
 
-from puffer_frames import MarkovChain, Prior, Stable
+from puffer_frames import MarkovChain, Stable
+from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.atoms.counts import count_loss
 from puffer_frames.loss.atoms.discrete import DiscreteLoss

@@ -7,11 +7,13 @@ import pandas as pd
 import pytest
 from conftest import few
 
-from puffer_frames import ArgumentError, CalibrationError, MarkovChain, histogram, quilt_scale
-from puffer_frames.loss import transport_step, transported
+from puffer_frames import MarkovChain, histogram
+from puffer_frames.errors import ArgumentError, CalibrationError
+from puffer_frames.loss import transported
 from puffer_frames.loss.atoms.counts import count_loss
 from puffer_frames.loss.transported import TransportedLoss
 from puffer_frames.numbers.target import Target
+from puffer_frames.papers import quilt_scale
 from puffer_frames.scales.search import smallest_scale_of
 
 ONE = Target.of(1.0, 0.0)
@@ -98,8 +100,8 @@ def test_the_limit_of_long_series_holds_for_short_ones(monkeypatch):
 
 def test_a_planted_fault_is_found(monkeypatch):
     """The oracle can fail: the places where mass is missing take in a little more than there is room for."""
-    room = transport_step.TransportStep.room
-    monkeypatch.setattr(transport_step.TransportStep, "room", lambda *given: 1.1 * room(*given))
+    room = transported.TransportStep.room
+    monkeypatch.setattr(transported.TransportStep, "room", lambda *given: 1.1 * room(*given))
     assert beyond(100, seed=0) > 5
 
 

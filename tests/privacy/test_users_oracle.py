@@ -8,7 +8,7 @@ import pytest
 from conftest import few, thinned
 from oracle import pure_loss as oracle_loss
 
-from puffer_frames import Prior, smallest_scale
+from puffer_frames.core import Prior, smallest_scale
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.atoms.rows import RowsLoss
 from puffer_frames.loss.engine import privacy_loss

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from odd_columns import holds_labels, rarely
 from odd_tables import Table, tables
 
-from puffer_frames import Bootstrap, Channel, Contamination, Laplace, Population, Prior, Stable
+from puffer_frames import Bootstrap, Channel, Contamination, Laplace, Population, Stable
+from puffer_frames.core import Prior
 
 WIDER = ("population", Population(0.5), Contamination(), Contamination(0.3), Bootstrap(2))
 FEW_SECRETS = 4

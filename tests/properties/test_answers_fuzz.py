@@ -16,13 +16,13 @@ from puffer_frames import (
     Certificate,
     Contamination,
     Population,
-    Prior,
     PufferError,
     PufferWarning,
     Stable,
     aggregate,
     histogram,
 )
+from puffer_frames.core import Prior
 
 SECONDS = 60
 NOISES = (

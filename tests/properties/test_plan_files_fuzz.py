@@ -12,7 +12,8 @@ import pytest
 from conftest import sweep
 from plan_cases import CASES, file_of, table_of
 
-from puffer_frames import PlanFileError, PufferError, load_plan
+from puffer_frames import PufferError, load_plan
+from puffer_frames.errors import PlanFileError
 from puffer_frames.verbs.plans.file import digest_of
 
 ENTRIES = [

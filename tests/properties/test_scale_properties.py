@@ -6,7 +6,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from puffer_frames import Prior, kantorovich_scale, pure_loss, smallest_scale, w_infinity
+from puffer_frames.core import Prior, pure_loss, smallest_scale, w_infinity
+from puffer_frames.papers import kantorovich_scale
 from puffer_frames.scales.search import RELATIVE_TOLERANCE
 
 CLOSE = 4 * RELATIVE_TOLERANCE

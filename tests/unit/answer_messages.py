@@ -3,20 +3,17 @@
 import numpy as np
 import pandas as pd
 
-from puffer_frames import (
-    MarkovChain,
-    Prior,
-    aggregate,
-    binary_class,
-    histogram,
+from puffer_frames import MarkovChain, aggregate, binary_class, histogram
+from puffer_frames.core import Prior, smallest_scale, transport_plan
+from puffer_frames.papers import (
+    bernoulli_presence_scale,
+    gaussian_presence_scale,
+    presence_bound_scale,
     presence_scale,
     quilt_approx_scale,
     quilt_scale,
-    smallest_scale,
-    transport_plan,
     value_scale,
 )
-from puffer_frames.papers import bernoulli_presence_scale, gaussian_presence_scale, presence_bound_scale
 
 VISITS = pd.DataFrame(
     {

@@ -14,7 +14,6 @@ from puffer_frames import (
     Contamination,
     MarkovChain,
     Population,
-    Prior,
     Stable,
     Strata,
     Unit,
@@ -24,6 +23,7 @@ from puffer_frames import (
     histogram,
     privatize,
 )
+from puffer_frames.core import Prior
 
 ROWS = 400
 RNG = np.random.default_rng(3)

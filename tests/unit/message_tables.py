@@ -4,10 +4,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from puffer_frames import (
-    Channel,
-    Prior,
-)
+from puffer_frames import Channel
+from puffer_frames.core import Prior
 
 MARK = 8_675_309
 """A public value that no message may show."""

@@ -23,34 +23,33 @@ from message_tables import FLOATS, FRAME, PEAKED, RARE, TOWNS
 from puffer_frames import (
     Certificate,
     Channel,
-    FaultError,
     Laplace,
     MarkovChain,
-    Prior,
     PufferError,
     PufferWarning,
     Stable,
     WideNoiseWarning,
-    bernoulli_scale,
-    bounded_scales,
     calibrate,
     compare,
-    fit_mixture,
-    gaussian_scale,
-    hockey_stick,
-    kantorovich_scale,
     load_plan,
-    mixture_scale,
     privatize,
-    pure_loss,
     read_certificate,
-    smallest_scale,
-    translation_scale,
     verify,
     write_parquet,
 )
+from puffer_frames.core import Prior, fit_mixture, hockey_stick, pure_loss, smallest_scale
+from puffer_frames.errors import FaultError
 from puffer_frames.frames.files import read_rows
-from puffer_frames.papers import tau_star_bound, ubm_scale
+from puffer_frames.papers import (
+    bernoulli_scale,
+    bounded_scales,
+    gaussian_scale,
+    kantorovich_scale,
+    mixture_scale,
+    tau_star_bound,
+    translation_scale,
+    ubm_scale,
+)
 from puffer_frames.verbs.pictures import quilt
 
 NARROW, WIDE = Prior.gaussian(0, 1), Prior.gaussian(5, 2)

@@ -37,12 +37,8 @@ from message_tables import (
     TWO_CODES,
 )
 
-from puffer_frames import (
-    Channel,
-    Laplace,
-    Prior,
-    Stable,
-)
+from puffer_frames import Channel, Laplace, Stable
+from puffer_frames.core import Prior
 
 # name: (frame and options that meet the message, frame and options that follow its hint)
 REQUESTS = {

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from conftest import few, run
 
-from puffer_frames import CalibrationError
+from puffer_frames.errors import CalibrationError
 from puffer_frames.noise import adding
 from puffer_frames.noise.adding import add_noise, grid_noise
 from puffer_frames.noise.cells import Cells

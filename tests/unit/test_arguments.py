@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import puffer_frames
+from puffer_frames.errors import CallError
 from puffer_frames.noise.families import WORDS, NoiseArgument
 from puffer_frames.papers.catalogue import MECHANISMS, THEOREMS
 from puffer_frames.verbs.requests import arguments
@@ -27,7 +28,7 @@ def test_a_verb_has_the_arguments_of_its_record(verb):
         defaults = {field.name: field.default for field in fields(VERBS[verb])}
         assert set(defaults) == {p.name for p in keywords}
         assert all(p.default == defaults[p.name] for p in keywords if p.default is not p.empty)
-        required = [p.default is p.empty for p in keywords]
+        required = [p.default is p.empty or p.name == "public" for p in keywords]
         assert required == sorted(required, reverse=True)
 
 
@@ -66,6 +67,29 @@ def test_a_call_that_does_not_fit_is_a_type_error(call, message):
         TypeError, match=r"^release\(\) got an unexpected keyword argument 'shufle'; did you mean 'shuffle'"
     ):
         plan.release(frame, shufle=True)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("seed", "rng"),
+        ("random_state", "rng"),
+        ("eps", "epsilon"),
+        ("sensitive", "secret"),
+        ("protected", "secret"),
+        ("columns", "public"),
+    ],
+)
+def test_the_words_of_other_packages_are_errors_that_say_ours(word, meant):
+    frame = pd.DataFrame({"s": ["a", "b"], "x": [1, 2]})
+    for verb in (puffer_frames.privatize, frame.puffer.privatize):
+        with pytest.raises(CallError, match=rf"unexpected keyword argument {word!r}; did you mean {meant!r}"):
+            verb(*([frame] if verb is puffer_frames.privatize else []), **{word: 1})
+
+
+def test_a_word_is_meant_only_where_the_verb_has_it():
+    with pytest.raises(CallError, match=r"unexpected keyword argument 'sensitive'$"):
+        puffer_frames.aggregate(pd.DataFrame({"x": [1, 2]}), sensitive="x", epsilon=1.0)
 
 
 def test_words_are_those_of_the_registries():

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from puffer_frames import ArgumentError, ArgumentTypeError, Prior
+from puffer_frames.core import Prior
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
 
 ROWS = 4000
 

@@ -10,13 +10,8 @@ import pytest
 from certificate_cases import HOBBIES, PEOPLE, said_of, set_in
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from puffer_frames import (
-    ArgumentError,
-    Certificate,
-    Channel,
-    privatize,
-    read_certificate,
-)
+from puffer_frames import Certificate, Channel, privatize, read_certificate
+from puffer_frames.errors import ArgumentError
 
 KEY = Ed25519PrivateKey.generate()
 

@@ -11,14 +11,8 @@ import jsonschema
 import pytest
 from certificate_cases import PEOPLE, certificate_of_case, said_of, set_in
 
-from puffer_frames import (
-    ArgumentError,
-    ArgumentTypeError,
-    Certificate,
-    aggregate,
-    histogram,
-    privatize,
-)
+from puffer_frames import Certificate, aggregate, histogram, privatize
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
 

@@ -9,11 +9,9 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from puffer_frames import (
-    ArgumentTypeError,
-    Certificate,
-)
+from puffer_frames import Certificate
 from puffer_frames.certificates.facts import Facts
+from puffer_frames.errors import ArgumentTypeError
 
 KEY, OTHER_KEY = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
 

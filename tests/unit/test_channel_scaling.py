@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from puffer_frames import ArgumentError, Channel, WeakGuaranteeWarning, calibrate
+from puffer_frames import Channel, WeakGuaranteeWarning, calibrate
+from puffer_frames.errors import ArgumentError
 from puffer_frames.mechanisms.channel.best import best_channel
 
 COUNTS = {"a": [60, 40, 3], "b": [20, 80, 0]}

@@ -97,13 +97,13 @@ def test_a_warning_of_rare_levels_names_none():
 def test_a_column_that_needs_no_channel(values):
     frame = pd.DataFrame({"s": ["a", "b"] * 400, "x": np.repeat(values, 200)})
     asked = {"secret": "s", "public": "x", "epsilon": 1.0, "mechanism": Channel(radius=0, cap=None)}
-    with pytest.raises(puffer_frames.CalibrationError, match="already private"):
+    with pytest.raises(puffer_frames.errors.CalibrationError, match="already private"):
         puffer_frames.calibrate(frame, **asked)
     assert puffer_frames.calibrate(frame, allow_zero_noise=True, **asked).observed["x"].pure_loss.upper < 1e-9
 
 
 def test_a_cost_of_nothing():
-    with pytest.raises(puffer_frames.ArgumentError, match="cost must be positive for some change"):
+    with pytest.raises(puffer_frames.errors.ArgumentError, match="cost must be positive for some change"):
         released(mechanism=Channel(cost=np.zeros((3, 3))))
 
 
@@ -117,7 +117,7 @@ def test_levels_of_numpy(levels):
 def test_levels_of_another_type():
     frame = some_rows()
     frame["x"] = frame["x"] == "p"
-    with pytest.raises(puffer_frames.ArgumentError, match="domain must be all levels of the column"):
+    with pytest.raises(puffer_frames.errors.ArgumentError, match="domain must be all levels of the column"):
         released(frame, domain={"x": [0, 1, 2]})
 
 

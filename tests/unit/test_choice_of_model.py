@@ -6,7 +6,7 @@ from conftest import few
 from fitted_columns import COLUMNS, counted, scikit_learn
 from scipy.stats import norm
 
-from puffer_frames import Prior
+from puffer_frames.core import Prior
 from puffer_frames.errors import PriorError
 from puffer_frames.priors import fitting
 from puffer_frames.priors.fitting import common_variance_preferred, fit_best, fit_mixture

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 import puffer_frames
-from puffer_frames import Channel, Contamination, Gaussian, Population, Prior, Stable, Strata, Unit
+from puffer_frames import Channel, Contamination, Gaussian, Population, Stable, Strata, Unit
+from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, CalibrationError, ColumnNotFoundError, FewRowsWarning
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.verbs.comparing.compared_rows import NAMES, ComparedRow
-from puffer_frames.verbs.comparing.comparison import compare
+from puffer_frames.verbs.comparing.comparison import NAMES, ComparedRow, compare
 
 ASKED = {"secret": "group", "public": "score"}
 ENTRIES = {"fitted": "fitted", "empirical": "empirical", "contaminated": Contamination(), "population": "population"}

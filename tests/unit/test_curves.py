@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from conftest import few
 
-from puffer_frames import Channel, Plan, Prior, Unit, hockey_stick
+from puffer_frames import Channel, Plan, Unit
+from puffer_frames.core import Prior, hockey_stick
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
 
 ASKED = {"secret": "group", "public": "score"}

@@ -5,7 +5,8 @@ import pytest
 from mpmath import exp, log, mp, mpf
 from scipy.special import logsumexp
 
-from puffer_frames import ArgumentError, Prior, hockey_stick, pure_loss
+from puffer_frames.core import Prior, hockey_stick, pure_loss
+from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.atoms import discrete
 from puffer_frames.loss.atoms.discrete import DiscreteLoss, on_one_grid
 from puffer_frames.loss.atoms.recursion import log_at_atoms, log_densities

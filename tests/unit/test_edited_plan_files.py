@@ -16,7 +16,8 @@ import pytest
 from conftest import few
 from plan_cases import CASES, PEOPLE, file_of, planned, table_of
 
-from puffer_frames import CalibrationError, PlanFileError, PufferError, Strata, Unit, certificate_of, load_plan
+from puffer_frames import PufferError, Strata, Unit, certificate_of, load_plan
+from puffer_frames.errors import CalibrationError, PlanFileError
 from puffer_frames.verbs.plans.file import digest_of
 
 WORDS = (

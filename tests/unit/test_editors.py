@@ -17,8 +17,9 @@ import pytest
 from conftest import build_frame, thinned
 
 import puffer_frames
-from puffer_frames import ArgumentTypeError, verify
+from puffer_frames import verify
 from puffer_frames.doors import accessor
+from puffer_frames.errors import ArgumentTypeError
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = Path(__file__).with_name("typed_sample.py")

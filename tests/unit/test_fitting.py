@@ -7,11 +7,10 @@ from conftest import few, thinned
 from fitted_columns import COLUMNS, N, counted, scikit_learn
 from scipy.stats import norm
 
-from puffer_frames import Prior
+from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.priors import fitting
-from puffer_frames.priors.expectation import em_step
-from puffer_frames.priors.fitting import common_variance_preferred, fit_best, fit_gaussian, fit_mixture
+from puffer_frames.priors.fitting import common_variance_preferred, em_step, fit_best, fit_gaussian, fit_mixture
 
 
 def shape(prior):

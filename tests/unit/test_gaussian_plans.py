@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from puffer_frames import Prior, smallest_scale, w_infinity
+from puffer_frames.core import Prior, smallest_scale, w_infinity
 from puffer_frames.loss.mixtures.shared_cells import SharedCells
 from puffer_frames.loss.noises import gaussian_noise
 from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from puffer_frames import Prior, hockey_stick, smallest_scale
+from puffer_frames.core import Prior, hockey_stick, smallest_scale
 from puffer_frames.loss.atoms.positive_part import raw_of_integers
 
 ZEROS = Prior.empirical([0] * 1000)

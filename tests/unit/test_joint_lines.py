@@ -10,7 +10,7 @@ from mpmath import exp, mp, mpf
 from puffer_frames.loss.joint import joint_loss
 from puffer_frames.loss.joint.joint_loss import JointLoss
 from puffer_frames.loss.joint.lines import JointLaw, PlacedLaws
-from puffer_frames.scales.joint.ray import on_ray
+from puffer_frames.scales.joint.exchange import on_ray
 
 
 def direct(law, point, scales):

@@ -8,7 +8,8 @@ import pytest
 from conftest import few, thinned
 from plan_cases import CASES, FOLDER, file_of, planned, table_of
 
-from puffer_frames import CalibrationError, Plan, certificate_of, load_plan
+from puffer_frames import Plan, certificate_of, load_plan
+from puffer_frames.errors import CalibrationError
 from puffer_frames.verbs.plans.file import SCHEMA
 
 

@@ -11,17 +11,8 @@ import polars as pl
 import pytest
 
 import puffer_frames
-from puffer_frames import (
-    ArgumentError,
-    CalibrationError,
-    Certificate,
-    Ledger,
-    LedgerError,
-    LedgerNoiseWarning,
-    LedgerWarning,
-    compose,
-    ledger,
-)
+from puffer_frames import Certificate, Ledger, LedgerNoiseWarning, LedgerWarning, compose, ledger
+from puffer_frames.errors import ArgumentError, CalibrationError, LedgerError
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.numbers.rounding import as_written, sum_as_written, up_as_written
 from puffer_frames.verbs import attached

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from puffer_frames import Ledger, LedgerError, ledger
+from puffer_frames import Ledger, ledger
+from puffer_frames.errors import LedgerError
 from puffer_frames.verbs.ledgers import locked_lines
 
 PREPARED = """
@@ -32,7 +33,7 @@ for path, limit in zip(sys.argv[1::2], map(float, sys.argv[2::2])):
     for _ in range(8):
         try:
             release(puffer_frames.Ledger(path, limit=limit))
-        except puffer_frames.LedgerError:
+        except puffer_frames.errors.LedgerError:
             print("refused", path)
         else:
             print("released", path)

@@ -9,13 +9,12 @@ import pytest
 from conftest import few, sweep, thinned
 
 import puffer_frames.priors.bands
-from puffer_frames import Prior, fit_gaussian, smallest_scale
+from puffer_frames.core import Prior, fit_gaussian, smallest_scale
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.engine import MOST_SECRETS, privacy_loss
 from puffer_frames.loss.mixtures.many_gaussians import FEWEST_BANDED, ManyGaussiansLoss
 from puffer_frames.loss.mixtures.mixture import MixtureLoss
-from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss
-from puffer_frames.loss.noises.many_widened import ManyWidenedLoss
+from puffer_frames.loss.noises.gaussian_noise import GaussianNoiseLoss, ManyWidenedLoss
 from puffer_frames.noise.families import GAUSSIAN
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.gaussian import gaussian_scale

@@ -6,7 +6,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from puffer_frames import CalibrationError, Prior, PriorError, calibrate
+from puffer_frames import calibrate
+from puffer_frames.core import Prior
+from puffer_frames.errors import CalibrationError, PriorError
 from puffer_frames.frames import summary
 from puffer_frames.frames.cells import cell_of, place_of
 from puffer_frames.frames.local import engine, sorted_cells

@@ -130,10 +130,12 @@ def hints():
 
 def public_names():
     """Names of the package, of the methods of its classes and of the accessors, and of all their arguments."""
-    names, words = set(dir(puffer_frames)) | set(dir(puffer_frames.pictures)), set()
-    kinds = [kind for kind in vars(puffer_frames).values() if inspect.isclass(kind)]
+    modules = [puffer_frames, puffer_frames.core, puffer_frames.papers, puffer_frames.errors]
+    names, words = set().union(*map(dir, modules)) | set(dir(puffer_frames.pictures)), set()
+    public = [entry for module in modules for entry in vars(module).values()]
+    kinds = [kind for kind in public if inspect.isclass(kind)]
     kinds += [accessor.PufferAccessor, accessor.LazyPufferAccessor]
-    functions = [call for call in vars(puffer_frames).values() if inspect.isfunction(call)] + kinds
+    functions = [call for call in public if inspect.isfunction(call)] + kinds
     for kind in kinds:
         names |= set(dir(kind))
         functions += [getattr(kind, name) for name in dir(kind) if callable(getattr(kind, name)) and name[0] != "_"]

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from puffer_frames import Prior, hockey_stick, pure_loss, smallest_scale
+from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.mixtures import shared_width
 from puffer_frames.loss.mixtures.curve import Curve, parabola, wedge

@@ -14,8 +14,9 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from puffer_frames import Prior, aggregate, certificate_of, histogram, privatize, pure_loss, smallest_scale
+from puffer_frames import aggregate, certificate_of, histogram, privatize
 from puffer_frames.certificates import text
+from puffer_frames.core import Prior, pure_loss, smallest_scale
 from puffer_frames.noise.adding import grid_noise
 from puffer_frames.noise.families import WORDS
 from puffer_frames.noise.stream import Purpose, ReleaseKey

@@ -6,7 +6,7 @@ from conftest import few
 from scipy import stats
 from scipy.special import log_ndtr
 
-from puffer_frames import ArgumentError, ArgumentTypeError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.noise.families import GAUSSIAN, LAPLACE, noise_family
 from puffer_frames.noise.gaussian import Gaussian, shift_hockey_stick, unit_scale
 from puffer_frames.noise.laplace import Laplace

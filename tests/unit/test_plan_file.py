@@ -10,7 +10,8 @@ import pytest
 from conftest import few
 from plan_cases import file_of, planned
 
-from puffer_frames import ArgumentError, ArgumentTypeError, Plan, PlanFileError, load_plan
+from puffer_frames import Plan, load_plan
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, PlanFileError
 from puffer_frames.scales import search
 from puffer_frames.verbs.plans import file as plan_file
 from puffer_frames.verbs.plans.file import digest_of

@@ -10,11 +10,12 @@ import pytest
 from conftest import few
 from plan_cases import CASES, planned
 
-from puffer_frames import Plan, PlanFileError
+from puffer_frames import Plan
+from puffer_frames.errors import PlanFileError
 from puffer_frames.mechanisms.registry import MECHANISMS
 from puffer_frames.noise.family import Noise
 from puffer_frames.noise.laplace import Laplace
-from puffer_frames.numbers.field_types import type_hints
+from puffer_frames.numbers.records import type_hints
 from puffer_frames.papers.catalogue import Theorem
 from puffer_frames.priors.prior import Prior
 from puffer_frames.scales.learned import LearnedBelief

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from puffer_frames import Prior, PriorError
+from puffer_frames.core import Prior
+from puffer_frames.errors import PriorError
 
 
 def test_empirical_prior_merges_and_sorts():

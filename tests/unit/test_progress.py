@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from puffer_frames import Prior, smallest_scale
+from puffer_frames.core import Prior, smallest_scale
 from puffer_frames.numbers import progress
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from puffer_frames import PlanFileError
+from puffer_frames.errors import PlanFileError
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.numbers.json_text import WIDTH, readable
 from puffer_frames.numbers.records import Codec

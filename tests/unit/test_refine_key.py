@@ -11,17 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from puffer_frames import (
-    ArgumentError,
-    ArgumentTypeError,
-    CalibrationError,
-    Ledger,
-    LedgerError,
-    Prior,
-    calibrate,
-    compose,
-    pure_loss,
-)
+from puffer_frames import Ledger, calibrate, compose
+from puffer_frames.core import Prior, pure_loss
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, LedgerError
 from puffer_frames.verbs.ledgers.refine_key import opened
 
 PREPARED = """

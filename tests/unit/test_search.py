@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from puffer_frames import ArgumentTypeError, Bracket, Prior, hockey_stick, smallest_scale
+from puffer_frames.core import Bracket, Prior, hockey_stick, smallest_scale
+from puffer_frames.errors import ArgumentTypeError
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.numbers.target import Target

@@ -17,15 +17,9 @@ import pandas as pd
 import pytest
 
 import puffer_frames
-from puffer_frames import (
-    CalibrationError,
-    Prior,
-    PriorError,
-    UnsoundTheoremWarning,
-    calibrate,
-    certificate_of,
-    pure_loss,
-)
+from puffer_frames import UnsoundTheoremWarning, calibrate, certificate_of
+from puffer_frames.core import Prior, pure_loss
+from puffer_frames.errors import CalibrationError, PriorError
 from puffer_frames.papers import catalogue
 from puffer_frames.papers.catalogue import THEOREMS
 

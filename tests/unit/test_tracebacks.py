@@ -16,19 +16,10 @@ import polars as pl
 import pytest
 
 import puffer_frames
-from puffer_frames import (
-    CallError,
-    Certificate,
-    Channel,
-    FaultError,
-    Prior,
-    PufferError,
-    PufferTransformer,
-    Stable,
-    Unit,
-)
+from puffer_frames import Certificate, Channel, PufferError, PufferTransformer, Stable, Unit, core, papers
+from puffer_frames.core import Prior
 from puffer_frames.doors import accessor
-from puffer_frames.errors import FULL_TRACEBACK, short_traceback
+from puffer_frames.errors import FULL_TRACEBACK, CallError, FaultError, short_traceback
 from puffer_frames.verbs import release
 
 RNG = np.random.default_rng(3)
@@ -59,7 +50,7 @@ OTHERS = {
     "a unit of odd rows": lambda: Unit("patient", rows="odd"),
     "a noise of odd shape": lambda: Stable(alpha=3),
     "a prior of odd width": lambda: Prior.gaussian(0, -1),
-    "a scale for no priors": lambda: puffer_frames.smallest_scale({}, epsilon=1.0),
+    "a scale for no priors": lambda: puffer_frames.core.smallest_scale({}, epsilon=1.0),
     "a certificate of nothing": lambda: Certificate.from_dict({}),
     "no release in a composition": lambda: puffer_frames.compose([]),
     "other rows": lambda: PLAN.release(KINDS["pandas"].iloc[:30]),
@@ -216,7 +207,7 @@ def decorated(function):
 
 
 def test_every_public_function_is_short():
-    public = [getattr(puffer_frames, name) for name in puffer_frames.__all__]
+    public = [getattr(module, name) for module in (puffer_frames, core, papers) for name in module.__all__]
     for function in filter(inspect.isfunction, public):
         assert decorated(function), function.__name__
     for kind in (accessor.PufferAccessor, accessor.LazyPufferAccessor):
@@ -224,7 +215,8 @@ def test_every_public_function_is_short():
             assert name.startswith("_") or decorated(getattr(method, "fget", method)), name
     for kind, names in METHODS.items():
         for name in names.split():
-            method = inspect.getattr_static(getattr(puffer_frames, kind), name)
+            home = core if kind in core.__all__ else puffer_frames
+            method = inspect.getattr_static(getattr(home, kind), name)
             assert decorated(getattr(method, "__func__", method)), f"{kind}.{name}"
 
 

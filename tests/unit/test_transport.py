@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from puffer_frames import Prior, PriorError, transport_plan, w_infinity
+from puffer_frames.core import Prior, transport_plan, w_infinity
+from puffer_frames.errors import PriorError
 from puffer_frames.priors.transport import w_infinity_diameter
 
 

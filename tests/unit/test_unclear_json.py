@@ -9,8 +9,9 @@ import pytest
 from pyarrow import parquet as pq
 
 import puffer_frames
-from puffer_frames import ArgumentError, Certificate, Ledger, LedgerError, PlanFileError, UncoveredFrameError
+from puffer_frames import Certificate, Ledger
 from puffer_frames.doors.command.main import main
+from puffer_frames.errors import ArgumentError, LedgerError, PlanFileError, UncoveredFrameError
 from puffer_frames.numbers.json_text import UnclearJsonError, parsed
 
 RNG = np.random.default_rng(0)

@@ -9,10 +9,17 @@ from scipy import stats
 
 from puffer_frames import Gaussian, Laplace, Stable
 from puffer_frames.noise.postprocessing import postprocess
-from puffer_frames.verbs.estimating.bins import MOST_BINS, MOST_POINTS, BinnedColumn, even_support
+from puffer_frames.verbs.estimating.laws import (
+    MOST_BINS,
+    MOST_POINTS,
+    BinnedColumn,
+    best_steps,
+    even_support,
+    law_of_rows,
+    unfold,
+)
+from puffer_frames.verbs.estimating.levels import is_unmixable, response_shares, unmixed, unmixed_response
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
-from puffer_frames.verbs.estimating.unfolding import best_steps, law_of_rows, unfold
-from puffer_frames.verbs.estimating.unmixing import is_unmixable, response_shares, unmixed, unmixed_response
 
 POINTS = np.arange(1.0, 7.0)
 SHARES = np.array([0.3, 0.05, 0.05, 0.2, 0.0, 0.4])

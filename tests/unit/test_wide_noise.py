@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import kstest
 
 import puffer_frames
-from puffer_frames import Channel, Prior, Unit, WideNoiseWarning, certificate_of, load_plan
+from puffer_frames import Channel, Unit, WideNoiseWarning, certificate_of, load_plan
+from puffer_frames.core import Prior
 from puffer_frames.mechanisms.noise import rows_seen
 from puffer_frames.priors.rank_band import is_refuted
 from puffer_frames.scales import columns
@@ -112,7 +113,7 @@ def test_too_many_different_rows_are_warned_of(monkeypatch):
     assert wide.theorem == "bounded"
     assert exact.theorem != "bounded"
     assert found["rows"].columns == ("score", "far")
-    with pytest.raises(puffer_frames.CalibrationError, match="Round or bin"):
+    with pytest.raises(puffer_frames.errors.CalibrationError, match="Round or bin"):
         PEOPLE.puffer.calibrate(theorem="kantorovich", **options)
 
 

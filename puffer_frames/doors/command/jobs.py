@@ -5,42 +5,241 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from puffer_frames.certificates.forms import number_plain
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.certificates.text import certificate_title, headline
-from puffer_frames.doors.command.certificates_of import certificate_of_file, is_whole
 from puffer_frames.doors.command.logs import LOG
 from puffer_frames.doors.command.options import PLANNED, WITH_PLAN, as_arguments, spelled
 from puffer_frames.doors.command.outcome import DONE, REFUSED, Outcome
 from puffer_frames.doors.command.parser import Request
-from puffer_frames.doors.command.places import BESIDE, check_places, is_folder, written
-from puffer_frames.doors.command.tables import in_columns
+from puffer_frames.doors.command.places import BESIDE, beside, check_places, is_folder, new_folder, written
 from puffer_frames.doors.command.values import as_listed, number, with_levels
-from puffer_frames.doors.command.writing import FileLedger, released_roles, say_types, write
-from puffer_frames.errors import ArgumentError
+from puffer_frames.errors import ArgumentError, UncoveredFrameError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, TextRoles
-from puffer_frames.frames.files import check_writable, format_of, level_kinds, read_rows, row_count
-from puffer_frames.frames.table import small_rows
+from puffer_frames.frames.files import (
+    check_writable,
+    format_of,
+    level_kinds,
+    metadata_in,
+    read_rows,
+    row_count,
+    schema_of,
+    write_arrow,
+    write_csv,
+)
+from puffer_frames.frames.selection import REST
+from puffer_frames.frames.table import open_table, small_rows
 from puffer_frames.scales.repeats import Unit
+from puffer_frames.verbs.attached import certificate_of, collect, write_release
 from puffer_frames.verbs.auditing.audited import audit
 from puffer_frames.verbs.comparing.comparison import compare
-from puffer_frames.verbs.ledgers.release_ledger import ledger
+from puffer_frames.verbs.ledgers.release_ledger import Ledger, ledger
+from puffer_frames.verbs.ledgers.reserved import LedgerArgument
 from puffer_frames.verbs.plans.file import FORMAT
 from puffer_frames.verbs.plans.plan import Plan, load_plan
 from puffer_frames.verbs.release import calibrate, privatize
+
+
+@dataclass(frozen=True, repr=False)
+class FileLedger(Ledger):
+    """A ledger of releases to files: one is finished when its file has its name, not when it is drawn."""
+
+    reserved: list[str] = field(default_factory=list)
+    """Names of the entries of this run."""
+    drawn: dict[str, Certificate] = field(default_factory=dict)
+    """Certificates of those that were drawn."""
+
+    @classmethod
+    def of(cls, ledger: LedgerArgument, /) -> FileLedger | None:
+        """For the argument `ledger`; raises ArgumentError, ArgumentTypeError."""
+        if ledger is None:
+            return None
+        if isinstance(ledger, Ledger):
+            return cls(ledger.path, ledger.limit, ledger.delta)
+        return cls(ledger)  # type: ignore[arg-type]
+
+    def reserve(self, certificate: Certificate, frame: NativeFrame, /, *, known: str = "") -> str:
+        """As a ledger does."""
+        self.reserved.append(super().reserve(certificate, frame, known=known))
+        return self.reserved[-1]
+
+    def finish(self, entry: str, certificate: Certificate, /, *, out: bool = False) -> None:
+        """Wait for the file."""
+        del out
+        self.drawn[entry] = certificate
+
+    @contextmanager
+    def of_files(self) -> Iterator[Callable[[], None]]:
+        """Finish the entries at the end of the block.
+
+        Yields what is to be called when a file has its name. Where the block fails before, nobody has seen the noise:
+        the entries are withdrawn. They are not where that is not certain: a file may have its name, or somebody
+        interrupted the run.
+        """
+        named: list[bool] = []
+        try:
+            yield lambda: named.append(True)
+            for entry, certificate in self.drawn.items():
+                super().finish(entry, certificate, out=True)
+        except BaseException as error:
+            certain = not named and not isinstance(error, (KeyboardInterrupt, SystemExit))
+            for entry in self.reserved:
+                self._give_up(entry, certain=certain)
+            raise
+
+    def _give_up(self, entry: str, /, *, certain: bool) -> None:
+        with suppress(Exception):  # the error that is being raised says more
+            if certain:
+                self.withdraw(entry)
+                LOG.info("nothing was written: the entry %s of the ledger is withdrawn", entry)
+                return
+        LOG.warning("the entry %s of the ledger counts until it is finished or withdrawn", entry)
+
+
+def write(released: NativeFrame, path: Path, /, *, folder: bool, new: bool, named: Callable[[], object]) -> Certificate:
+    """Write a release, and return the certificate that lies in the file or beside it.
+
+    A plan goes to Parquet batch by batch; for other formats its rows are collected. The certificate beside a CSV file
+    has its name first: a run that is stopped in between leaves no table without one.
+
+    Parameters
+    ----------
+    released : frame or plan
+    path : Path
+    folder : bool
+        Whether it is that of a folder.
+    new : bool
+        Whether nothing that is there may be replaced, also what somebody else writes meanwhile.
+    named : callable
+        Called when a file has its name.
+
+    Raises
+    ------
+    ArgumentError
+        For a file, or a folder, that is there.
+    CalibrationError, LedgerError
+        As `puffer_frames.privatize` for a plan, when it is run.
+    OSError
+        Where a file cannot be written.
+    """
+    kind = "folder" if folder else format_of(path)
+    if kind == "folder":
+        with new_folder(path) as part:
+            certificate = write_release(released, part, durable=True)
+    elif kind == "parquet":
+        certificate = write_release(released, path, durable=True, new=new)
+    else:
+        rows = collect(released) if open_table(released).is_plan else released
+        certificate = certificate_of(rows)
+        if kind == "arrow":
+            write_arrow(rows, path, certificate.to_dict(), new=new)
+        else:
+            text = json.dumps(certificate.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+            write_csv(rows, path, beside(path), text + "\n", new=new, named=named)
+    named()
+    return certificate
+
+
+def released_roles(certificate: Certificate, /) -> TextRoles:
+    """How the columns of a released CSV file are read: kept texts and labels as they are written."""
+    return TextRoles(exact=(*certificate.kept, *certificate.given, *certificate.channels))
+
+
+def say_types(released: NativeFrame, path: Path, certificate: Certificate, /) -> None:
+    """CSV holds no types: say which ones `verify` must be told."""
+    found = certificate.verify(read_rows(path, schema={}, streaming=False, roles=released_roles(certificate)))
+    if found == "derived":
+        types = schema_of(released, certificate.public + certificate.kept + certificate.given)
+        LOG.warning(
+            "a CSV file holds no types: verify it with --schema %s", ",".join(f"{k}={v}" for k, v in types.items())
+        )
+
+
+def certificate_of_file(path: Path, /, *, given: Path | None) -> Certificate:
+    """That of a file of its own, where one is given; else of the metadata; else of the file beside the table.
+
+    Raises
+    ------
+    UncoveredFrameError
+        Where there is none, and where it is not what a certificate is.
+    ArgumentError, TableFileError, OSError
+        For a table that cannot be read.
+    """
+    if given is not None:
+        return _loaded(given)
+    plain = metadata_in(path)
+    if plain is not None:
+        try:
+            return Certificate.from_dict(plain)
+        except ArgumentError as error:
+            raise _broken(error) from None
+    if beside(path).is_file():
+        return _loaded(beside(path))
+    raise UncoveredFrameError(
+        "the table",
+        rule="one with a certificate in its metadata, or beside it",
+        got="one without",
+        hint=f"Name it: --certificate FILE. Beside a table it is {beside(path).name!r}.",
+    )
+
+
+def is_whole(verdict: str, /) -> bool:
+    """Whether this verdict means that nothing was changed."""
+    return verdict.startswith(("intact", "unsigned"))
+
+
+def _loaded(path: Path) -> Certificate:
+    try:
+        return Certificate.load(path)
+    except ArgumentError as error:
+        raise _broken(error) from None
+
+
+def _broken(error: ArgumentError) -> UncoveredFrameError:
+    return UncoveredFrameError(error.what, rule=error.rule, got=error.got, hint=error.hint)
+
+
+_SHOWN = {
+    "epsilon": "epsilon",
+    "belief": "belief",
+    "mechanism": "mechanism",
+    "noise": "noise",
+    "theorem": "theorem",
+    "column": "column",
+    "published_scale": "published",
+    "verdict": "verdict",
+    "scale": "scale",
+    "error": "error",
+    "error_constant": "/ constant",
+    "bound": "bound",
+    "reason": "",
+}
+"""The fields that are printed, and their heads; `--json` has all."""
+
+
+def in_columns(rows: Sequence[Mapping[str, Any]], /) -> str:
+    """A line per row, under a line of heads; fields in columns, numbers to five digits."""
+    lines = [list(_SHOWN.values()), *([_text(row[name]) for name in _SHOWN] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(text.ljust(w) for text, w in zip(line, widths, strict=True)).rstrip() for line in lines)
+
+
+def _text(entry: Any) -> str:
+    return "" if entry is None else f"{entry:.5g}" if isinstance(entry, float) else str(entry)
+
 
 AnyPlan: TypeAlias = Plan
 
 PASSWORD = "PUFFER_PASSWORD"  # noqa: S105 - the name of a variable
 """Variable of the environment with the password of plans."""
-_NEEDED = ("secret", "public", "epsilon")
+_NEEDED = ("secret", "epsilon")
 
 
 def plan(request: Request, /) -> Outcome:
@@ -64,7 +263,7 @@ def plan(request: Request, /) -> Outcome:
 def compared(request: Request, /) -> Outcome:
     """Set the ways to release columns side by side."""
     source = request.path("input")
-    _check_needed(request.arguments, ("secret", "public"))
+    _check_needed(request.arguments, ("secret",))
     frame, arguments = _opened(request, source)
     rows = small_rows(compare(frame, **arguments))
     LOG.info("the comparison holds exact statistics of the table: keep it private")
@@ -276,7 +475,7 @@ def _roles(arguments: Mapping[str, Any], kept: AnyPlan | None) -> TextRoles:
     return TextRoles(
         exact=(*alike, *named["keep"]),
         alike=alike,
-        public=tuple(named["public"]),
+        public=tuple(named["public"]) or (REST,),
         plain=tuple(named["row_id"]),
         text=() if kept is None else tuple(name for name, kind in kept.kinds.items() if kind == "labels"),
         alone=True,
@@ -319,7 +518,7 @@ def _check_needed(arguments: Mapping[str, Any], names: tuple[str, ...]) -> None:
             "the request",
             rule=f"one with {spelled(names)}",
             got=f"none of {spelled(missing)}" if len(missing) > 1 else f"no {spelled(missing)}",
-            hint="Write --secret race --public age --epsilon 1, or name a plan: --plan plan.json.",
+            hint="Write --secret race --epsilon 1, or name a plan: --plan plan.json.",
         )
 
 

@@ -30,7 +30,7 @@ class Option:
 _FLAG = ""
 OPTIONS: Mapping[str, Option] = {
     "secret": Option("COLUMN[,...]", "column to keep secret, or several", values.names),
-    "public": Option("COLUMN[,...]", "columns to release with noise", values.names),
+    "public": Option("COLUMN[,...]", "columns to release with noise; every other one if left out", values.names),
     "epsilon": Option("NUMBER", "the privacy parameter, greater than 0", values.number),
     "delta": Option("NUMBER", "0 (the default), or far below 1 / rows", values.number),
     "secrets": Option("WORD", "of several secret columns: joint or each"),

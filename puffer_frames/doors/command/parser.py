@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, NoReturn
 
 from puffer_frames.certificates.version import __version__
 from puffer_frames.doors.command import values
-from puffer_frames.doors.command.config import read_config
 from puffer_frames.doors.command.options import (
     COMPARED,
     COMPARING,
+    GROUPS,
     LAID_OUT,
     OPTIONS,
     PLANNED,
@@ -24,6 +26,57 @@ from puffer_frames.doors.command.options import (
     read_entry,
 )
 from puffer_frames.errors import ArgumentError
+from puffer_frames.numbers.json_text import UnclearJsonError, parsed
+
+_MOST_BYTES = 1 << 24
+
+
+def read_config(path: Path, /, *, known: Collection[str]) -> dict[str, Any]:
+    """The entries of the file, by the names of options with "_"; those of a table `unit`, `given` or `channel` too.
+
+    Raises
+    ------
+    OSError
+        Where the file cannot be read.
+    ArgumentError
+        For a file of another form, and for an entry that is no option of the subcommand.
+    """
+    if path.suffix.lower() not in (".toml", ".json"):
+        raise _refused("a file that ends in .toml or .json", "another one")
+    with path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    try:
+        text = content.decode("utf-8-sig")
+        found = tomllib.loads(text) if path.suffix.lower() == ".toml" else parsed(text)
+    except UnclearJsonError as error:
+        raise _refused("JSON that every program reads alike", f"one with {error}") from None
+    except (ValueError, RecursionError):  # errors of both formats and of the encoding are values
+        raise _refused(f"a whole {path.suffix[1:].upper()} file", "one that cannot be read as that") from None
+    if not isinstance(found, dict):
+        raise _refused("an object with the names of options", f"a {type(found).__name__}")
+    entries: dict[str, Any] = {}
+    for key, value in found.items():
+        name = key.replace("-", "_")
+        table = [(name, value)]
+        if name in GROUPS and isinstance(value, dict):
+            main = GROUPS[name][1]
+            table = [(name if part == main else f"{name}_{part.replace('-', '_')}", x) for part, x in value.items()]
+        for entry, content_of in table:
+            if entry not in known:
+                near = get_close_matches(entry, known, n=1)
+                hint = (
+                    f"Did you mean {near[0]!r}?" if near else "See the help of the subcommand: puffer release --help."
+                )
+                raise _refused("one with names of options of this subcommand", repr(entry), hint)
+            if entry in entries:
+                raise _refused("one that names an option once", f"{entry!r} twice")
+            entries[entry] = content_of
+    return entries
+
+
+def _refused(rule: str, got: str, hint: str = "See docs/command.md.") -> ArgumentError:
+    return ArgumentError("the config file", rule=rule, got=got, hint=hint)
+
 
 _EXITS = (
     "exit codes: 0 done or intact, 1 refused for privacy, 2 a request that cannot be, 3 a file that cannot be read or "
@@ -87,7 +140,7 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
     "compare": Subcommand(
         help="print what every mechanism, noise, theorem and belief would cost; nothing is released",
         places=("input",),
-        usage="puffer compare INPUT --secret COLUMN --public COLUMN[,...] [--epsilon NUMBER[,...]] [option ...]",
+        usage="puffer compare INPUT --secret COLUMN [--public COLUMN[,...]] [--epsilon NUMBER[,...]] [option ...]",
         own=("config", "schema", "json"),
         arguments=COMPARING,
         read_otherwise=COMPARED,
@@ -95,14 +148,14 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
     "plan": Subcommand(
         help="find how much noise a release needs, and keep the plan in a private file",
         places=("input", "kept_plan"),
-        usage="puffer plan INPUT PLAN --secret COLUMN --public COLUMN[,...] --epsilon NUMBER [option ...]",
+        usage="puffer plan INPUT PLAN --secret COLUMN [--public COLUMN[,...]] --epsilon NUMBER [option ...]",
         own=("config", "schema", _KEY, "overwrite", "figures", "json"),
         arguments=PLANNED,
     ),
     "release": Subcommand(
         help="write a table with noise, and its certificate",
         places=("input", "output"),
-        usage="puffer release INPUT OUTPUT --secret COLUMN --public COLUMN[,...] --epsilon NUMBER [option ...]\n"
+        usage="puffer release INPUT OUTPUT --secret COLUMN [--public COLUMN[,...]] --epsilon NUMBER [option ...]\n"
         "       puffer release INPUT OUTPUT --plan FILE [option ...]",
         own=("config", "schema", "plan", _KEY, "overwrite", "json"),
         arguments=list(dict.fromkeys([*PLANNED, *LAID_OUT, *WITH_PLAN])),

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from types import MappingProxyType
 
 import numpy as np
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.atoms.positive_part import positive_part, raw_of_integers, raw_positive_part
-from puffer_frames.loss.atoms.ratio import ratio_cells
 from puffer_frames.loss.atoms.recursion import AtomDensities, LogError, in_one_block, log_at_atoms, log_densities
 from puffer_frames.loss.atoms.scaled import LEAST, NOTHING, filled, fits_floats, scaled_weights
-from puffer_frames.loss.atoms.sparse import SparseAtoms
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.loss.ratio_cells import RatioCells
@@ -22,6 +21,243 @@ from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, IndexArray, Prior, Secret
+
+_LOOKS = 256
+"""Places at which all laws are evaluated together."""
+_FEW = 8
+"""Laws are sparse where the table of their own atoms is so many times smaller than that of all positions."""
+_LEAST_TABLE = 1 << 18
+"""Entries of a table that is filled faster than it is avoided."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SparseAtoms:
+    r"""Laws f_i of few atoms each, and the largest :math:`\log f_i(y)/f_j(y)` over all pairs and all y.
+
+    Between atoms the ratio is monotone, and at an atom of f_j alone its slope jumps up: it is largest at an atom of
+    f_i, or constant up to one. There f_i is known. The least log f_j(y) of all laws is 1/b-Lipschitz in y: where it is
+    known at some places, it is bounded between them. Places whose bound is above the largest ratio found are looked at
+    next.
+    """
+
+    positions: FloatArray
+    """All positions, ascending, shape (n,)."""
+    places: IndexArray
+    """Number of the position of each atom, law after law, ascending within one, shape (atoms,)."""
+    weights: FloatArray
+    """Weights of the atoms, each at least 2**-900."""
+    starts: IndexArray
+    """Where the atoms of each law begin, and the end of the last."""
+
+    @property
+    def pays(self) -> bool:
+        """Whether the laws are many, and their atoms few."""
+        laws, n = self.starts.size - 1, self.positions.size
+        return laws * n >= _LEAST_TABLE and _FEW * laws * int(np.diff(self.starts).max()) <= laws * n
+
+    def largest(self, scale: float, /) -> tuple[float, float, int, int]:
+        """The largest log-ratio, a bound of its rounding error, and the numbers of the two laws.
+
+        Notes
+        -----
+        **Cost**: O(atoms) and O(laws) times the places that are looked at: some hundreds, seldom all. **Rounding**: a
+        sum of k positive terms, one after the other, each with an exponential of a distance d of relative error
+        2 d u: d e^-d is below 1/2; so at most 8 u per term. A logarithm v adds at most 4 |v| u, for |v| is at least the
+        distance that counts.
+        """
+        sides = _Sides.of(self._padded, scale)
+        law, place = self._law, self.places
+        own = sides.at_atoms[law, np.arange(law.size) - self.starts[law]]
+        fresh = self._spread()
+        looked, least, lowest = fresh[:0], np.zeros(0), fresh[:0]
+        while True:
+            found, laws = self._least(sides, fresh, scale)
+            order = np.argsort(np.append(looked, fresh))
+            looked = np.append(looked, fresh)[order]
+            least, lowest = np.append(least, found)[order], np.append(lowest, laws)[order]
+            after = np.minimum(np.searchsorted(looked, place), looked.size - 1)
+            known = looked[after] == place
+            bound = own - np.maximum(
+                self._below(place, looked[after], least[after], scale),
+                self._below(place, looked[after - 1], least[after - 1], scale),
+            )
+            ratios = own[known] - least[after[known]]
+            best = int(ratios.argmax())
+            fresh = np.unique(place[~known & (bound > ratios[best])])
+            if not fresh.size:
+                break
+            fresh = fresh[:: -(-fresh.size // _LOOKS)]
+        at = np.flatnonzero(known)[best]
+        farthest = max(float(np.abs(own).max()), float(np.abs(least).max()))
+        error = UNIT_ROUNDOFF * (16.0 * (sides.at_atoms.shape[1] + 4.0) + 8.0 * farthest)
+        return float(ratios[best]), 2.0 * error, int(law[at]), int(lowest[after[at]])
+
+    def _below(self, place: IndexArray, known: IndexArray, least: FloatArray, scale: float) -> FloatArray:
+        """Lower bounds of the least logarithm at places, from known ones."""
+        with np.errstate(over="ignore"):
+            bound: FloatArray = least - np.abs(self.positions[place] - self.positions[known]) / scale
+        return bound
+
+    @cached_property
+    def _law(self) -> IndexArray:
+        """Number of the law of each atom."""
+        return np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
+
+    @cached_property
+    def _padded(self) -> tuple[FloatArray, FloatArray]:
+        """Positions and weights of the atoms, shape (laws, most atoms); behind the last one it again with weight 0."""
+        sizes = np.diff(self.starts)[:, None]
+        column = np.arange(sizes.max())
+        held = self.starts[:-1, None] + np.minimum(column, sizes - 1)
+        return self.positions[self.places[held]], np.where(column < sizes, self.weights[held], 0.0)
+
+    def _spread(self) -> IndexArray:
+        """Places that lie evenly between the others, in number and in distance; the outermost ones among them."""
+        n = self.positions.size
+        by_number = np.linspace(0, n - 1, _LOOKS).astype(np.intp)
+        ends = 0.5 * self.positions[0], 0.5 * self.positions[-1]
+        evenly = 2.0 * np.linspace(*ends, _LOOKS)  # halved, so that no distance is beyond the floats
+        by_distance = np.minimum(np.searchsorted(self.positions, evenly), n - 1)
+        return np.unique(np.concatenate([by_number, by_distance]))
+
+    def _least(self, sides: _Sides, places: IndexArray, scale: float) -> tuple[FloatArray, IndexArray]:
+        """The least log f of all laws at places, and whose it is."""
+        laws, n = self.starts.size - 1, self.positions.size
+        keys = self._law * n + self.places  # ascending
+        asked = np.arange(laws)[:, None] * n + places
+        left = np.searchsorted(keys, asked.ravel(), side="right").reshape(asked.shape) - 1 - self.starts[:-1, None]
+        logs = sides.at(left, self.positions[places], scale)
+        lowest = logs.argmin(axis=0)
+        return logs[lowest, np.arange(places.size)], lowest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Sides:
+    """What the atoms to the left and to the right of each atom add to 2b f there, the atom itself among both."""
+
+    positions: FloatArray
+    log_a: FloatArray
+    log_b: FloatArray
+    at_atoms: FloatArray
+    """Log 2b f at the atoms."""
+
+    @classmethod
+    def of(cls, padded: tuple[FloatArray, FloatArray], scale: float, /) -> _Sides:
+        positions, weights = padded
+        with np.errstate(divide="ignore", under="ignore", over="ignore"):
+            decay = np.exp(-np.diff(positions, axis=1) / scale)
+            a, b = weights.copy(), weights.copy()
+            for k in range(1, weights.shape[1]):
+                a[:, k] += decay[:, k - 1] * a[:, k - 1]
+            for k in range(weights.shape[1] - 2, -1, -1):
+                b[:, k] += decay[:, k] * b[:, k + 1]
+            both = a.copy()
+            both[:, :-1] += decay * b[:, 1:]
+            return cls(positions=positions, log_a=np.log(a), log_b=np.log(b), at_atoms=np.log(both))
+
+    def at(self, left: IndexArray, points: FloatArray, scale: float, /) -> FloatArray:
+        """Log 2b f at points, of which so many atoms less one are to the left or there, shape (laws, points)."""
+        laws, most = self.positions.shape
+        row = np.arange(laws)[:, None]
+        before, after = np.maximum(left, 0), np.minimum(left + 1, most - 1)
+        with np.errstate(invalid="ignore", over="ignore"):
+            to_left, to_right = points - self.positions[row, before], self.positions[row, after] - points
+            ours = self.log_a[row, before] - to_left / scale
+            theirs = self.log_b[row, after] - to_right / scale
+        ours[left < 0] = -np.inf
+        theirs[(left == most - 1) | (to_right < 0)] = -np.inf  # none is there, or only what fills the row
+        logs: FloatArray = np.logaddexp(ours, theirs)
+        return logs
+
+
+_STEPS = 96.0
+"""Cells are cut until the ratio changes by at most this part of its standard deviation."""
+_MOST_PIECES = 192
+"""Of the interval between two atoms."""
+_LEAST = -60.0
+"""Log of a density so small that an interval with it is not cut."""
+
+
+def ratio_cells(tables: AtomDensities, i: int, j: int, /) -> RatioCells:
+    r"""The cells for the prior i against the prior j.
+
+    At a distance s, in units of the scale, from the left one of two neighbouring atoms, which are g apart, 2b times a
+    density is :math:`A e^{-s} + B e^{s - g}`. So the ratio of two densities is monotone between two atoms, and its
+    bounds are its values at the ends. Beyond the outermost atoms it is constant.
+
+    Notes
+    -----
+    **Rounding**: probabilities and bounds are moved to the private side by the errors of the tables. The logs of A and
+    B have errors of u R (\|log\| + 10), and under the shares that both have in a density at a distance s the mean of
+    \|log\| is at most \|log f\| + g + log 2.
+    """
+    pieces = _pieces(tables, i, j)
+    gap = np.repeat(np.arange(tables.gaps.size), pieces)
+    number = np.arange(gap.size) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    g, count = tables.gaps[gap], pieces[gap]
+    starts, stops = g * (number / count), g * ((number + 1) / count)
+    first, second = (_Side(tables, k, gap, starts, stops, g / count) for k in (i, j))
+    at_start, at_end = first.start - second.start, first.end - second.end
+    error = first.error + second.error + UNIT_ROUNDOFF * (np.abs(at_start) + np.abs(at_end))
+    with np.errstate(invalid="ignore"):
+        low, high = np.minimum(at_start, at_end) - error, np.maximum(at_start, at_end) + error
+    ends = [_tail(tables, tables.log_b[:, 0], i, j), _tail(tables, tables.log_a[:, -1], i, j)]
+    tails = np.array(ends).T
+    masses = [np.append(side.mass, tails[k]) for k, side in enumerate((first, second))]
+    errors = [np.append(side.relative, tails[2 + k]) for k, side in enumerate((first, second))]
+    low, high = np.append(low, tails[4] - tails[5]), np.append(high, tails[4] + tails[5])
+    known = np.isfinite(low) & np.isfinite(high)  # the rest is left to what lies beyond
+    mass = masses[0] * (1 + errors[0])
+    return RatioCells(
+        mass=mass[known],
+        mass_low=np.maximum(masses[0] * (1 - errors[0]), 0.0)[known],
+        other=np.maximum(masses[1] * (1 - errors[1]), 0.0)[known],
+        other_high=(masses[1] * (1 + errors[1]))[known],
+        low=low[known],
+        high=high[known],
+        beyond=float(mass[~known].sum()) * (1 + UNIT_ROUNDOFF * mass.size),
+    )
+
+
+class _Side:
+    """One of the two laws on pieces of intervals."""
+
+    def __init__(
+        self, tables: AtomDensities, k: int, gap: IndexArray, starts: FloatArray, ends: FloatArray, width: FloatArray
+    ) -> None:
+        a, b, g = tables.log_a[k][gap], tables.log_b[k][gap + 1], tables.gaps[gap]
+        self.start, self.end = np.logaddexp(a - starts, b - (g - starts)), np.logaddexp(a - ends, b - (g - ends))
+        """Log of 2b times the density at both ends."""
+        farthest = np.maximum(np.abs(self.start), np.abs(self.end))
+        self.error = UNIT_ROUNDOFF * (tables.roundoffs + 8) * (farthest + 2 * g + 12) + tables.weights_error
+        self.relative = 2 * self.error + UNIT_ROUNDOFF * (64 + 8 * g)
+        self.mass = -0.5 * np.expm1(-width) * (np.exp(a - starts) + np.exp(b - (g - ends)))
+        """The probability: half the integral over s."""
+
+
+def _tail(tables: AtomDensities, logs: FloatArray, i: int, j: int) -> list[float]:
+    """Probabilities beyond an outermost atom and their relative errors, the log-ratio there and its error."""
+    errors = [float(tables.error(logs[[k]])[0]) + 8 * UNIT_ROUNDOFF for k in (i, j)]
+    masses = [0.5 * math.exp(logs[k]) for k in (i, j)]
+    return [*masses, *(2 * error for error in errors), float(logs[i] - logs[j]), sum(errors)]
+
+
+def _pieces(tables: AtomDensities, i: int, j: int) -> IndexArray:
+    """Into how many pieces each interval is cut."""
+    logs = tables.log_f[i]
+    with np.errstate(invalid="ignore"):
+        ratio = np.nan_to_num(logs - tables.log_f[j], posinf=0.0, neginf=0.0)
+    mass = 0.5 * -np.expm1(-tables.gaps) * np.exp(np.maximum(logs[1:], logs[:-1]))
+    weights = np.concatenate([[0.5 * math.exp(logs[0])], mass, [0.5 * math.exp(logs[-1])]])
+    middles = np.concatenate([ratio[:1], 0.5 * (ratio[1:] + ratio[:-1]), ratio[-1:]])
+    weights = weights / weights.sum()
+    spread = math.sqrt(float(weights @ (middles - weights @ middles) ** 2))
+    change = np.where(np.maximum(logs[1:], logs[:-1]) > _LEAST, np.abs(np.diff(ratio)), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wanted = np.nan_to_num(np.ceil(change * _STEPS / spread), posinf=_MOST_PIECES)
+    found: IndexArray = np.clip(wanted, 1, _MOST_PIECES).astype(np.intp)
+    return found
+
 
 _CHUNK = 1 << 21
 """Entries of the largest temporary table."""

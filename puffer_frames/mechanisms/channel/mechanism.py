@@ -174,9 +174,10 @@ class ChannelMechanism(Mechanism[Seen]):
 
     def takes(self, request: Request, table: Table, /) -> Request | None:
         """A request for a channel, and by default that of one column of labels."""
-        asked, several = request.mechanism, len(request.public) > 1
+        asked, one = request.mechanism, len(request.public) == 1
         if asked == "auto":
-            return None if several or table.kind_of(request.public[0]) != "labels" else self._checked(request, table)
+            labels = one and table.kind_of(request.public[0]) == "labels"
+            return self._checked(request, table) if labels else None
         if asked == "channel":
             return self._checked(replace(request, mechanism=Channel()), table)
         return self._checked(request, table) if isinstance(asked, Channel) else None

@@ -3,27 +3,166 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.joint.joint_loss import LARGEST_REACH, JointLoss, JointWorst, WrongRows
 from puffer_frames.loss.joint.joint_stick import JointStick
 from puffer_frames.loss.joint.lines import JointLaw
+from puffer_frames.noise.randomised import changed_share
 from puffer_frames.numbers.arguments import check_epsilon
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.choice import require_finite
-from puffer_frames.scales.joint.costs import Costs
-from puffer_frames.scales.joint.ray import NEAR, on_ray
-from puffer_frames.scales.joint.shrink import shrunk
 from puffer_frames.scales.search import smallest_scale_of
+
+_FIRST_STEP, _GROWTH = 0.02, 3.0
+"""In logs of the scales."""
+_NEAR = 5e-4
+"""Relative accuracy of the result."""
+_MOST_STEPS, _MOST_TRIALS = 12, 16
+_FAR = 30.0
+"""Stands for the log of a ratio that is 0 or infinite."""
+
+
+def shrunk(
+    loss_of: Callable[[FloatArray], float], scales: FloatArray, least: FloatArray, /, *, most: float
+) -> FloatArray:
+    """The smallest scales found on the ray of the given ones, none below its least one, whose loss is at most `most`.
+
+    Parameters
+    ----------
+    loss_of : function of scales
+        An upper bound of the loss, or any larger number than `most` where it is more.
+    scales : array, shape (columns,)
+        Known to be private.
+    least : array, shape (columns,)
+        No scale is below its own.
+
+    Notes
+    -----
+    **Guarantee**: the loss at the result was bounded, or it is the given one. **Cost**: at most 30 bounds.
+    """
+    private = {0.0: scales}
+
+    @cache
+    def excess(log: float) -> float:
+        """Log of the loss relative to what it may be."""
+        if log == 0:
+            return -_FAR
+        tried = np.maximum(scales * math.exp(log), least)
+        found = loss_of(tried)
+        if found <= most:
+            private[log] = tried
+        return max(-_FAR, math.log(found / most)) if found else -_FAR
+
+    high, step = 0.0, _FIRST_STEP
+    for _ in range(_MOST_STEPS):
+        low = high - step
+        if excess(low) > 0:
+            root = float(brentq(excess, low, high, xtol=_NEAR / 2, maxiter=_MOST_TRIALS, disp=False))
+            if min(private) > root + _NEAR:
+                excess(root + _NEAR / 2)
+            break
+        high, step = low, _GROWTH * step
+        if (private[high] <= least).all():
+            break
+    return private[min(private)]
+
+
+NEAR = 1e-5
+"""Relative accuracy of a scale."""
+_LEAST_LOSS = 2.0**-10
+"""Part of epsilon, whose inverse is the largest: losses beyond say no more of where the loss is epsilon."""
+_FARTHEST = 4.0
+"""A step goes no farther, in logs of the scales."""
+
+
+def on_ray(
+    loss: JointLoss,
+    scales: FloatArray,
+    epsilon: float,
+    least: FloatArray,
+    *,
+    most: FloatArray | None = None,
+    near: float = NEAR,
+) -> FloatArray:
+    """Scales in the same proportions, none below its least one, at which the loss at the nodes is about epsilon."""
+
+    def at(log: float) -> FloatArray:
+        return np.maximum(scales * math.exp(log), least)
+
+    def excess(log: float) -> float:
+        """Log of the loss in epsilons, not far from 0: it falls about as fast as the scales grow."""
+        ratio = loss.worst(at(log)).loss / epsilon
+        return math.log(min(max(_LEAST_LOSS, ratio), 1 / _LEAST_LOSS))
+
+    low = high = step = 0.0
+    first = last = excess(0.0)
+    while last > 0:
+        step = _beyond(last, step, near)
+        low, first, high = high, last, high + step
+        last = excess(high)
+        if last > 0 and most is not None and (at(high) >= most).all():
+            return most
+    while first <= 0:
+        if (at(low) <= least).all():
+            return at(low)
+        step = _beyond(first, step, near)
+        high, last, low = low, first, low - step
+        first = excess(low)
+    found: float = brentq(excess, low, high, xtol=near, rtol=near)
+    return at(found + near)
+
+
+def _beyond(excess: float, before: float, near: float) -> float:
+    """A step to where a loss that falls as fast as the scales grow is on the other side; twice the one before at least,
+    for it may fall slowly.
+    """
+    return min(max(1.25 * abs(excess) + near, 2 * before), _FARTHEST)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """What scales cost."""
+
+    weights: FloatArray
+    """What a unit of the cost of a column counts."""
+    levels: Mapping[int, int]
+    """Numbers of levels of the columns of labels."""
+
+    def of(self, scales: FloatArray, /) -> float:
+        """The weighted sum of the scales, and of the shares of changed labels."""
+        costs = np.array(scales, dtype=np.float64)
+        for k, count in self.levels.items():
+            costs[k] = changed_share(count, float(costs[k]))
+        return float(self.weights @ costs)
+
+    def scaled(self, scales: FloatArray, cost: float, /) -> FloatArray:
+        """Scales that cost about so much: those of numbers in these proportions, those of labels as they are."""
+        numbers = [k for k in range(scales.size) if k not in self.levels]
+        own = float(self.weights[numbers] @ scales[numbers])
+        found = scales.copy()
+        found[numbers] *= max(cost - self.of(scales) + own, 0.0) / own
+        return found
+
+    def slope(self, rates: FloatArray, /) -> FloatArray:
+        """Its derivatives in the logs of 1 / scale."""
+        slopes = -1 / np.asarray(rates, dtype=np.float64)
+        for k, count in self.levels.items():
+            share = changed_share(count, 1 / float(rates[k]))
+            slopes[k] = -share * (1 - share) * float(rates[k])
+        found: FloatArray = self.weights * slopes
+        return found
+
 
 _EXCHANGES = 12
 _STEPS = 60

@@ -140,7 +140,7 @@ def histogram(frame: NativeFrame, arguments: HistogramArguments, /) -> NativeFra
     the smallest. A short series, or an epsilon too small for any quilt, gets the noise of group privacy. A scale of
     quilts or transport for bridged gaps is private for independent pieces too, where the start is stationary or any;
     one of mechanism="exact" is not. **Cost** of transport: .1 s for a few states, seconds for many, for slow chains
-    and for gaps; of quilts: `puffer_frames.quilt_scale`.
+    and for gaps; of quilts: `puffer_frames.papers.quilt_scale`.
 
     References
     ----------

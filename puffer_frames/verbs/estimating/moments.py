@@ -12,9 +12,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
 
 
@@ -95,15 +92,3 @@ def covariance_of(first: NoisyColumn, second: NoisyColumn, /, *, population: boo
         total = max(float((d**2 - v) @ w), 0.0) + max(float((e**2 - w) @ v), 0.0) + known
     error = math.sqrt(total) / (n - ddof) if n > 2 or not population else math.nan
     return Figure(float(d @ e) / (n - ddof), error, n - 1 if population else math.inf)
-
-
-def combined(columns: list[NoisyColumn], weights: FloatArray, /) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The values of a weighted sum of columns, and the second and fourth moments of its noise, per row."""
-    values = np.zeros(columns[0].values.size)
-    second, fourth = values.copy(), values.copy()
-    for column, weight in zip(columns, weights.tolist(), strict=True):
-        values += weight * column.values
-        v = weight**2 * column.variances
-        fourth += weight**4 * column.fourth_moments + 6 * second * v
-        second += v
-    return values, second, fourth

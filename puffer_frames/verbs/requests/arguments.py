@@ -60,7 +60,7 @@ class CompareArguments:
     """The arguments of `compare`."""
 
     secret: Name | Iterable[Name]
-    public: Name | Iterable[Name]
+    public: Name | Iterable[Name] = "rest"
     epsilon: float | Iterable[float] = 1.0
     delta: float = 0.0
     secrets: SecretsWord = "joint"
@@ -177,18 +177,31 @@ def _signature(function: Callable[..., Any], record: Callable[..., Any]) -> insp
     guarantee, draw = ({entry.name for entry in fields(kind)} for kind in (GuaranteeArguments, DrawArguments))
 
     def place(parameter: inspect.Parameter) -> tuple[bool, bool, bool]:
-        name, required = parameter.name, parameter.default is parameter.empty
+        name = parameter.name
+        required = name == "public" or parameter.default is parameter.empty
         return not required, name in draw, (name in guarantee) == required
 
     keywords = sorted(inspect.signature(record).parameters.values(), key=place)
     return own.replace(parameters=[*positional, *keywords])
 
 
+OTHER_WORDS = {
+    "seed": "rng",
+    "random_state": "rng",
+    "eps": "epsilon",
+    "sensitive": "secret",
+    "protected": "secret",
+    "columns": "public",
+}
+"""Keywords as other packages have them, and what they are here."""
+
+
 def _bind(signature: inspect.Signature, name: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
     """Raise CallError as Python raises TypeError, with the name of the function."""
     unknown = next((key for key in kwargs if key not in signature.parameters), None)
     if unknown is not None:
-        near = get_close_matches(unknown, signature.parameters, n=1)
+        meant = OTHER_WORDS.get(unknown)
+        near = [meant] if meant in signature.parameters else get_close_matches(unknown, signature.parameters, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise _miscalled(name, f"got an unexpected keyword argument {unknown!r}{hint}")
     try:

@@ -1,1 +1,0 @@
-"""Posterior medians: which value of a column has the least expected error, given a noisy one."""

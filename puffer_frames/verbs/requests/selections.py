@@ -1,0 +1,57 @@
+"""From selections of columns to names: nothing behind this door knows of selectors, functions or the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.columns import Name, NativeFrame, as_names
+from puffer_frames.frames.selection import REST, selected
+from puffer_frames.mechanisms.arguments import CalibrateArguments
+from puffer_frames.scales.repeats import Unit
+from puffer_frames.scales.strata import Strata
+from puffer_frames.verbs.requests.arguments import CompareArguments
+
+Arguments = TypeVar("Arguments", bound=CalibrateArguments | CompareArguments)
+
+_ROLES = ("secret", "given", "keep", "public")
+
+
+def with_names(arguments: Arguments, frame: NativeFrame, labels: Sequence[Name], /) -> Arguments:
+    """The arguments with names of columns in place of selections, and of the rest.
+
+    Raises
+    ------
+    ColumnNotFoundError, ArgumentError, ArgumentTypeError
+        For what selects no column of this frame, and where there is no rest.
+    """
+    asked = {role: getattr(arguments, role) for role in _ROLES if hasattr(arguments, role)}
+    asked = {role: selected(names, frame, labels, role=role) for role, names in asked.items()}
+    public = asked["public"]
+    if isinstance(public, (str, list)) and public in (REST, [REST]) and REST not in map(str, labels):
+        asked["public"] = _rest(arguments, labels, asked)
+    return replace(arguments, **asked)
+
+
+def _rest(arguments: CalibrateArguments | CompareArguments, labels: Sequence[Name], asked: dict[str, object]) -> object:
+    """The columns without another role, in the frame's order."""
+    given = asked["given"]
+    others = {
+        "secret": asked["secret"],
+        "given": given.columns if isinstance(given, Strata) else given,
+        "keep": asked.get("keep", ()),
+        "unit": arguments.unit.column if isinstance(arguments.unit, Unit) else (),
+        "row_id": () if getattr(arguments, "row_id", None) is None else arguments.row_id,  # type: ignore[union-attr]
+    }
+    taken = {name for role, names in others.items() for name in as_names(names, labels, role=role)}
+    rest = [label for label in labels if str(label) not in taken]
+    if not rest:
+        raise ArgumentError(
+            "public",
+            rule="a column besides the secret, given, kept, unit and row_id ones",
+            got="a frame without another one",
+            hint="Name the columns to release, and leave them out of the other arguments.",
+        )
+    return rest

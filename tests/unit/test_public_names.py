@@ -1,0 +1,35 @@
+"""Where public names are, and what the spelling says that they had before."""
+
+import pytest
+
+import puffer_frames
+from puffer_frames import core, errors, papers
+
+MOVED = [("core", name) for name in core.__all__]
+MOVED += [("papers", name) for name in ("kantorovich_scale", "quilt_scale", "value_scale", "network_quilt_scale")]
+MOVED += [("errors", name) for name in ("ArgumentError", "NoNoiseNeededError", "LedgerError", "PriorError")]
+
+
+@pytest.mark.parametrize(("home", "name"), MOVED)
+def test_the_old_spelling_says_the_new_one(home, name):
+    said = rf"Write puffer_frames\.{home}\.{name}$"
+    with pytest.raises(AttributeError, match=said):
+        getattr(puffer_frames, name)
+    with pytest.raises(ImportError, match=said):
+        exec(f"from puffer_frames import {name}")
+    assert not hasattr(puffer_frames, name)
+    exec(f"from puffer_frames.{home} import {name}")
+
+
+def test_another_name_is_an_ordinary_error():
+    with pytest.raises(AttributeError, match=r"has no attribute 'Path'$"):
+        _ = puffer_frames.Path
+    with pytest.raises(ImportError, match="cannot import name 'nothing'"):
+        exec("from puffer_frames import nothing")
+
+
+def test_no_name_has_two_homes():
+    homes = [set(module.__all__) for module in (puffer_frames, core, papers)]
+    assert len(set().union(*homes)) == sum(map(len, homes))
+    assert puffer_frames.PufferError is errors.PufferError
+    assert len(puffer_frames.__all__) < 45
