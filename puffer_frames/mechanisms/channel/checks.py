@@ -9,6 +9,7 @@ from typing import cast
 
 import numpy as np
 
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.channel.adversaries import Adversary, adversaries
 from puffer_frames.mechanisms.channel.best import kept_statistics
 from puffer_frames.mechanisms.channel.cost import cost_matrix
@@ -112,13 +113,14 @@ def _check_figures(plan: ChannelFit) -> None:
         again = measured_loss(
             counts, found.weights, pairs=plan.pairs, epsilon=plan.request.target.epsilon, confidence=confidence
         )
-        ends = [
-            (getattr(getattr(one, kind), end) for one in (stored, again))
-            for kind in ("pure_loss", "hockey_stick")
-            for end in ("lower", "upper")
-        ]
+        ends = zip(_ends(stored), _ends(again), strict=True)
         same = all(math.isclose(*pair, rel_tol=1e-6, abs_tol=_NEAR) for pair in ends)
         require(same and agree(stored, again), "a loss that is another one")
+
+
+def _ends(found: Verification) -> tuple[float, ...]:
+    """Both ends of both losses."""
+    return tuple(end for loss in (found.pure_loss, found.hockey_stick) for end in (loss.lower, loss.upper))
 
 
 def _same_options(one: Channel, other: Channel) -> bool:

@@ -12,7 +12,7 @@ from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.request import Request, is_coupled
 from puffer_frames.noise.postprocessing import Replacement
-from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT
+from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, KANTOROVICH
 from puffer_frames.scales.beliefs import words_of
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.joint.beliefs import joint_words
@@ -77,6 +77,18 @@ def _check_choice(choice: Choice, plan: NoiseFit) -> None:
     words, learned = _asked(choice, plan)
     require(dict(choice.words) == words and set(choice.beliefs) == set(words), "beliefs that were not asked for")
     require(choice.learned == learned, "beliefs that were not asked for")
+    _check_fit(choice, plan)
+
+
+def _check_fit(choice: Choice, plan: NoiseFit) -> None:
+    """A fitted model that is left out, or that decides the noise, is one that the request can lead to."""
+    request, remarks = plan.request, choice.remarks & {"wide fit", "refuted fit"}
+    fits = len(plan.choices) == 1 and request.calibration == "exact" and "fitted" in request.beliefs
+    if choice.left_out is not None:
+        auto = request.theorem == "auto" and choice.theorem is KANTOROVICH and "empirical" in choice.words
+        require(fits and auto and not remarks and choice.left_out > 0, "a fitted model that is left out where none is")
+    decides = fits and "fitted" in choice.words and not choice.theorem.discrete
+    require(not remarks or (decides and "wide fit" in remarks), "a fitted model that decides where none does")
 
 
 def _asked(choice: Choice, plan: NoiseFit) -> tuple[dict[str, str], tuple[LearnedBelief, ...]]:
