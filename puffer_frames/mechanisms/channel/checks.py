@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.learned import OtherTable
 
+F = TypeVar("F", bound=ChannelFit)
 _NEAR = 1e-9
 """What rounding may change of a number that is computed anew."""
 _MOST_BOUNDED = 32
@@ -64,6 +65,13 @@ def check_channel_plan(plan: ChannelFit, /) -> None:
     _check_problem(plan)
     _check_laws(plan)
     _check_figures(plan)
+
+
+def with_own_words(plan: F, /) -> F:
+    """A plan from a file whose beliefs are called what they are called here, not what the file says."""
+    known, others = _beliefs_of(plan)
+    words = {name: each.words for name, each in known.items()} | others
+    return replace(plan, beliefs={name: replace(each, words=words[name]) for name, each in plan.beliefs.items()})
 
 
 def _check_problem(plan: ChannelFit) -> None:
@@ -132,8 +140,7 @@ def _check_laws(plan: ChannelFit) -> None:
     """The laws of the beliefs, and that the channel meets what it must under them."""
     named, inputs = set(plan.secrets), len(plan.column.levels)
     known, others = _beliefs_of(plan)
-    words = {name: each.words for name, each in known.items()} | others
-    require({name: each.words for name, each in plan.beliefs.items()} == words, "beliefs that were not asked for")
+    require(set(plan.beliefs) == known.keys() | others.keys(), "beliefs that were not asked for")
     for name, one in plan.beliefs.items():
         for laws in one.laws:
             require(set(laws) == named, "laws of other secrets")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.strata import StrataChoices, largest
 
+F = TypeVar("F", bound=NoiseFit)
 _RANGED = ("any prior on the domain", "any prior within the observed range", "any prior on the levels of the table")
 """The beliefs of columns with noise for their ranges."""
 _NEAR = 1e-9
@@ -56,6 +59,12 @@ def check_plan(plan: NoiseFit, /) -> None:
         _check_strata(plan, plan.strata)
 
 
+def with_own_words(plan: F, /) -> F:
+    """A plan from a file whose beliefs are called what they are called here, not what the file says."""
+    choices = {name: replace(choice, words=_asked(choice, plan)[0]) for name, choice in plan.choices.items()}
+    return replace(plan, choices=choices)
+
+
 def _check_choice(choice: Choice, plan: NoiseFit) -> None:
     """A scale, what was measured at it, and the beliefs that were asked for."""
     needs, asked, delta = choice.scale_per_belief, target_of(plan), plan.request.target.delta
@@ -75,7 +84,7 @@ def _check_choice(choice: Choice, plan: NoiseFit) -> None:
     require(choice.none_needed or choice.scale > 0, "no noise where some is needed")
     require(all(secret in plan.rows_per_secret for secret in choice.worst_pair), "a pair of other secrets")
     words, learned = _asked(choice, plan)
-    require(dict(choice.words) == words and set(choice.beliefs) == set(words), "beliefs that were not asked for")
+    require(set(choice.words) == set(choice.beliefs) == set(words), "beliefs that were not asked for")
     require(choice.learned == learned, "beliefs that were not asked for")
     _check_fit(choice, plan)
 
