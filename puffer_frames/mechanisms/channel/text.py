@@ -18,9 +18,9 @@ from puffer_frames.numbers.presentation import (
     plain,
     upper_text,
 )
-from puffer_frames.scales.learned import replaced_rows
 from puffer_frames.numbers.svg import bars, matrix
 from puffer_frames.priors.level_counts import Level
+from puffer_frames.scales.learned import replaced_rows
 
 _SHOWN = 12
 
