@@ -165,11 +165,11 @@ class Fields:
     channels: Annotated[Mapping[str, Mapping[str, Any]], by_name(_CHANNEL), Since(minor=2)] = field(
         default_factory=dict
     )
-    """Of columns that were released through a channel, which have no scale: what counts as error ("cost"), which share
-    of wrong rows is covered ("radius"), the loss under any law at all ("cap"), what is kept on average ("preserve");
-    the released levels ("levels") where they are public, and what of the plan the curator chose to print:
-    "expected_error", "lower_bound", and "inputs" with "matrix". Of labels beside other columns also how many levels
-    there are ("count")."""
+    """Of columns that were released through a channel, which have no scale: what counts as error ("cost"), with which
+    probability each row may be replaced by anything ("radius"), the loss under any law at all ("cap"), what is kept on
+    average ("preserve"); the released levels ("levels") where they are public, and what of the plan the curator chose
+    to print: "expected_error", "lower_bound", and "inputs" with "matrix". Of labels beside other columns also how many
+    levels there are ("count")."""
     given: Annotated[tuple[str, ...], Since(minor=3)] = ()
     """Names of columns that were released as they were, and on which the guarantee conditions."""
     strata: Annotated[tuple[Annotated[Mapping[str, Any], _STRATUM], ...], Since(minor=3)] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from puffer_frames.certificates.fields import Fields
+from puffer_frames.certificates.text import is_of_other_rows
 from puffer_frames.numbers.presentation import rounded_up, shown
 from puffer_frames.numbers.svg import bars
 
@@ -36,7 +37,8 @@ def _losses(certificate: Fields, name: str) -> list[tuple[str, float, str]]:
     """Under the observed law, and under wider ones, as the certificate has them."""
     observed = certificate.observed[name]
     upper = (observed.hockey_stick if certificate.delta else observed.pure_loss).upper
-    found = {"observed law": rounded_up(upper, digits=_DIGITS)} | dict(certificate.wider.get(name, {}))
+    wider = {} if is_of_other_rows(certificate) else certificate.wider.get(name, {})  # of the table of the plan
+    found = {"observed law": rounded_up(upper, digits=_DIGITS)} | dict(wider)
     return [(_short(law), loss, f"{loss:.4g}" if math.isfinite(loss) else "no bound") for law, loss in found.items()]
 
 

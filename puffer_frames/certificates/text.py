@@ -51,6 +51,11 @@ class Headline:
     """Whether it is more than was asked for."""
 
 
+def is_of_other_rows(certificate: Fields, /) -> bool:
+    """Whether the released rows are not those that the plan was made from."""
+    return any(statement.key in ("other-rows", "channel-other-rows") for statement in certificate.statements)
+
+
 def headline(certificate: Fields, /) -> Headline:
     """The largest loss measured for the released rows, and at least what was asked for.
 

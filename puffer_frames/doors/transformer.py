@@ -94,12 +94,12 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     **Guarantee**: that of `puffer_frames.privatize`, for one release of each record. The noise is a function of a key,
-    the plan and the rows, so the same rows get the same noise from the transformer and from every copy and pickle of
-    it: there is no second draw to be averaged with the first. With `row_id` each row has one noise, whatever batch it
-    comes in. Without it a batch has one noise in one order, and what cannot be told is an error (`transform`). Not
-    covered: a record in several batches without `row_id`, a record whose values have changed, another transformer, or
-    one that was fitted otherwise. Cross-validation fits a transformer for each part, so each record is released in
-    several of them: release once, then cross-validate a model on the release.
+    the plan and the rows, so the same rows get the same noise from the fitted transformer and from every copy and
+    pickle of it: there is no second draw to be averaged with the first. With `row_id` each row has one noise, whatever
+    batch it comes in. Without it a batch has one noise in one order, and what cannot be told is an error (`transform`).
+    Not covered: a record in several batches without `row_id`, a record whose values have changed, another transformer,
+    a copy that was made before the fit, or one that was fitted otherwise. Cross-validation fits a transformer for each
+    part, so each record is released in several of them: release once, then cross-validate a model on the release.
 
     A clone is unfitted. A copy or a pickle holds the key of the noise, but not `rng`: whoever reads a pickle can
     subtract the noise from every release. Keep it with the raw table.

@@ -6,6 +6,7 @@ import codecs
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -149,17 +150,38 @@ def _exact(name: str, texts: pl.Series, *, alike: bool) -> pl.Series:
         return found
     if alike:
         different = texts.drop_nulls().unique()
-        numbers = different.cast(pl.Float64, strict=False).drop_nulls()
-        if len(numbers) > numbers.n_unique():
+        numbers = different.filter(different.cast(pl.Float64, strict=False).is_not_null())
+        exact = _exact_numbers(numbers)
+        if len(numbers) > len(exact):
+            dtype = _type_of(different, len(exact))
+            mend = f"Say --schema {name}={dtype}" if dtype else "Write each in one way"
             warn(
                 SuspectValuesWarning(
                     f"the column {name!r}",
                     rule="written in one way for each number",
-                    got=f"{len(numbers)} texts for {numbers.n_unique()} numbers (as 1 and 01), each a value of its own",
-                    hint=f"Say --schema {name}=Int64 if they mean the same, and --schema {name}=String if they do not.",
+                    got=f"{len(numbers)} texts for {len(exact)} numbers (as 1 and 01), each a value of its own",
+                    hint=f"{mend} if they mean the same, and --schema {name}=String if they do not.",
                 )
             )
     return texts
+
+
+def _exact_numbers(texts: pl.Series) -> set[Decimal | float]:
+    """The numbers that these texts are; floats alone would make one of two large ones."""
+    near = texts.cast(pl.Float64)
+    doubled = near.is_duplicated()
+    return {*near.filter(~doubled).to_list(), *map(Decimal, texts.filter(doubled).to_list())}
+
+
+def _type_of(texts: pl.Series, numbers: int) -> str | None:
+    """A type for `--schema` with which these texts are so many numbers; None for none."""
+    there = _without_marks(texts).drop_nulls()
+    for word, dtype in (("Int64", pl.Int64), ("Float64", pl.Float64)):
+        found = there.cast(dtype, strict=False)
+        whole = not found.null_count() and bool((found % 1 == 0).all())  # no secret is a fraction
+        if whole and found.n_unique() == numbers:
+            return word
+    return None
 
 
 def _public(name: str, texts: pl.Series) -> pl.Series:

@@ -125,9 +125,11 @@ class Population(LearnedBelief):
 @short_traceback
 @dataclass(frozen=True, slots=True)
 class Contamination(LearnedBelief):
-    r"""The observed frequencies, but for a share of the records that may be anything on the domain.
+    r"""The observed frequencies, where each row is replaced by anything with probability eta, whatever its value.
 
     .. math:: (1 - \eta_s) \hat P_s + \eta_s R_s, \quad R_s \text{ any law on the domain}
+
+    Rows that are chosen by their values are not covered: docs/beliefs.md.
 
     Parameters
     ----------
@@ -162,7 +164,7 @@ class Contamination(LearnedBelief):
                     "share",
                     rule=f'"{ROOT}", or a number from {_LEAST_SHARE:g} to 1, or a mapping of secret to such numbers',
                     got=repr(share) if isinstance(share, (str, int, float)) else f"a {type(share).__name__}",
-                    hint="0.01 lets one record in a hundred be anything.",
+                    hint="0.01 replaces one record in a hundred by anything, whatever its value.",
                 )
 
     def laws(
@@ -184,7 +186,7 @@ class Contamination(LearnedBelief):
         return found
 
     def share_of(self, secret: Secret, rows: int, /) -> float:
-        """The share of a secret of so many rows."""
+        """The probability for a secret of so many rows."""
         if isinstance(self.share, Mapping):
             if secret not in self.share:
                 raise ArgumentError(
@@ -199,9 +201,12 @@ class Contamination(LearnedBelief):
     @property
     def words(self) -> str:
         """What it is, in a sentence."""
-        share = "a share" if isinstance(self.share, Mapping) else f"{self.share}"
-        of = " of the n records of each secret" if isinstance(self.share, str) else " of the records of each secret"
-        return f"the observed frequencies, where {share}{of} may have any other value"
+        share = f"{self.share}"
+        if isinstance(self.share, Mapping):
+            share = "as given for its secret"
+        elif isinstance(self.share, str):
+            share = "min(1/2, 2/sqrt(n)) for n rows of its secret"
+        return f"the observed frequencies, where {replaced_rows(share)}"
 
 
 @short_traceback
@@ -300,6 +305,11 @@ class OtherTable(LearnedBelief):
     def words(self) -> str:
         """What it is, in a sentence."""
         return "the frequencies of another table"
+
+
+def replaced_rows(probability: str, /) -> str:
+    """What contamination is, in words: not rows that somebody chooses by their values."""
+    return f"each row is replaced by anything with probability {probability}, whatever its value"
 
 
 def _is_share(share: object) -> bool:

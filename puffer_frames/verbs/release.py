@@ -62,10 +62,10 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
           error. Released values are biased, and means of many are better without it. The release shows which values
           occur.
         - "channel": a random level of the column in place of each value, with the least expected error that the
-          guarantee allows; by default also where min(1/2, 2 / sqrt(n)) of the n rows of each secret are anything at
-          all, and with a loss of at most 8 under any law of the levels. `Channel` has the options. Columns of more than
-          256 different numbers are released as medians of cells. `noise`, `theorem`, `calibration`, `clip` and `round`
-          are for noise.
+          guarantee allows; by default also where each row is replaced by anything with probability min(1/2, 2 /
+          sqrt(n)), for n rows of its secret, whatever its value, and with a loss of at most 8 under any law of the
+          levels. `Channel` has the options. Columns of more than 256 different numbers are released as medians of
+          cells. `noise`, `theorem`, `calibration`, `clip` and `round` are for noise.
     theorem : str
         "auto", "translation", "gaussian", "gmm", "kantorovich" or "bernoulli": the published condition, and with it
         the model of the public column given the secret. "auto" takes no model for up to 256 distinct values, or more
@@ -87,7 +87,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     beliefs : "fitted", "empirical", "population", Population(), Contamination(), Bootstrap(), mapping of secret to \
     Prior, frame, or several of these
         The adversaries: the fitted model, the observed frequencies, every law that the table does not refute, the
-        frequencies with a share of wrong records, resamples, side knowledge, another table with the same columns. The
+        frequencies where each row may be replaced, resamples, side knowledge, another table with the same columns. The
         scale satisfies all. A mapping or a frame adds to the first two words; otherwise what is named is all, and
         ("only", mapping) is nothing but the mapping. For labels a mapping is one of secret to {level: weight}, and
         "population" needs declared levels. With "population" and Contamination values are clipped to the

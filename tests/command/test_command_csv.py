@@ -114,6 +114,33 @@ def test_the_type_of_the_schema_decides():
     assert "3 texts for 2 numbers" in run("release", "in.csv", "third.csv", *CODED).err
 
 
+@pytest.mark.parametrize(
+    ("texts", "said", "hint"),
+    [
+        (["123456789012345678901234567890", "123456789012345678901234567891"], "", ""),
+        (["9007199254740993", "9007199254740992", "+9007199254740992"], "3 texts for 2 numbers", "code=Int64"),
+        (["1", "1.0", "2"], "3 texts for 2 numbers", "code=Float64"),
+        (["1", "1.0", "2.5"], "3 texts for 2 numbers", "Write each in one way"),
+        (
+            ["9007199254740993.0", "9007199254740992", "+9007199254740992"],
+            "3 texts for 2 numbers",
+            "Write each in one way",
+        ),
+        (["1", "01", "x"], "2 texts for 1 numbers", "Write each in one way"),
+    ],
+)
+def test_numbers_that_are_written_in_two_ways(texts, said, hint):
+    """Numbers beyond 2^53 are compared as they are written, and the type of the hint reads them."""
+    write("in.csv", code=draws().choice(texts, ROWS))
+    done = run("release", "in.csv", "out.csv", *CODED)
+    assert done.code == 0
+    assert said in done.err and hint in done.err
+    assert said or "texts for" not in done.err
+    if hint.startswith("code="):
+        typed = run("release", "in.csv", "typed.csv", *CODED, "--schema", hint, "--json")
+        assert (typed.code, len(typed.found["certificate"]["secret_values"])) == (0, 2)
+
+
 def test_a_column_of_the_schema_that_is_not_there():
     write("in.csv")
     done = run("release", "in.csv", "out.csv", *ASKED, "--schema", "aeg=Int64")

@@ -23,6 +23,7 @@ import puffer_frames
 from puffer_frames import Ledger
 from puffer_frames.doors.command import jobs
 from puffer_frames.doors.command.jobs import write
+from puffer_frames.doors.command.outcome import failed
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames import files
 
@@ -393,3 +394,11 @@ def test_plans_and_reports_replace_nothing_that_somebody_else_wrote_meanwhile(fo
     assert Path(words[2]).read_text() == "of somebody else"
     assert run(*words, "--overwrite").code == 0
     assert Path(words[2]).read_text() != "of somebody else"
+
+
+@pytest.mark.parametrize("number", [None, 28])
+def test_a_full_disk_is_named(number):
+    """Polars tells of it in an OSError without a number."""
+    full = "No space left on device"
+    error = OSError(f"{full} (os error 28)") if number is None else OSError(number, full)
+    assert failed(error).text == full

@@ -8,7 +8,16 @@ import polars as pl
 import pytest
 from conftest import table
 
-from puffer_frames import Certificate, aggregate, certificate_of, compose, privatize
+from puffer_frames import (
+    Bootstrap,
+    Certificate,
+    Contamination,
+    Population,
+    aggregate,
+    certificate_of,
+    compose,
+    privatize,
+)
 from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnNotFoundError
 
@@ -77,7 +86,10 @@ def test_coupled_releases_of_one_column_add():
 
 def translated(**options):
     """Without what was measured of its rows, for which it would be refused."""
-    found = certificate_of(release(theorem="translation", beliefs="fitted", **options))
+    return without_losses(certificate_of(release(theorem="translation", beliefs="fitted", **options)))
+
+
+def without_losses(found):
     return replace(found, observed={}, facts=replace(found.facts, exceeds=False))
 
 
@@ -91,6 +103,60 @@ def test_laws_of_clipped_values_are_others():
     ):
         with pytest.raises(CalibrationError, match="clipped in some of them"):
             compose(others)
+
+
+def law_at(x):
+    return {s: Prior.empirical([k, x]) for k, s in enumerate("abc")}
+
+
+PLANNED = {
+    "contamination": (Contamination(0.01), Contamination(0.2)),
+    "population": (Population(0.5), Population(0.99)),
+    "bootstrap": (Bootstrap(2, seed=1), Bootstrap(2, seed=2)),
+    "mappings": (law_at(1), law_at(10)),
+    "frames": (APART, PEOPLE),
+}
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_planned_releases_under_two_beliefs_of_one_name(name):
+    """Epsilon 1 under "contaminated" for shares of 0.01 and 0.2: under the second the two lose 1.80 together."""
+    alone = name in ("contamination", "population", "bootstrap")  # the others add to the observed frequencies
+    pair = [release(beliefs=entry, releases=2) for entry in PLANNED[name]]
+    if alone:
+        with pytest.raises(CalibrationError, match="different ones of one name"):
+            compose(pair)
+        pair = [release(beliefs=(entry, "empirical"), releases=2) for entry in PLANNED[name]]
+    assert all(len(certificate_of(one).beliefs) > 1 for one in pair)
+    assert compose(pair).beliefs == ("empirical",)
+
+
+def test_planned_releases_under_laws_of_side_knowledge_alone():
+    """What was measured of the rows is left out, for which they would be refused."""
+    pair = [certificate_of(release(beliefs=("only", law_at(x)), releases=2)) for x in (1, 10)]
+    with pytest.raises(CalibrationError, match="different ones of one name"):
+        compose([without_losses(one) for one in pair])
+
+
+def test_planned_releases_of_fitted_models():
+    """The model of a theorem is one; mixtures of more or fewer components are several."""
+    frame = PEOPLE.assign(score=PEOPLE["score"] + RNG.normal(0, 0.3, ROWS))
+    models = {"translation": {}, "gmm": {"components": 1}}
+    fitted = {name: release(frame=frame, theorem=name, releases=2, **options) for name, options in models.items()}
+    other = release(frame=frame, theorem="gmm", components=2, releases=2)
+    for pair, beliefs in (
+        ([fitted["translation"]] * 2, ("fitted", "empirical")),
+        ([fitted["gmm"], other], ("empirical",)),
+        ([fitted["translation"], other], ("empirical",)),
+    ):
+        assert compose([replace(certificate_of(one), fingerprint="") for one in pair]).beliefs == beliefs
+
+
+def test_noise_for_ranges_is_for_any_law():
+    """Whatever the first release calls it: a domain that the others do not have."""
+    asked = {"noise": "gaussian", "delta": 1e-6, "theorem": "bounded", "allow_zero_noise": True}
+    pair = [release(["score", "still"], domain={"score": (0, 9)}, **asked), release(["visits", "still"], **asked)]
+    assert compose(pair).beliefs == compose([*pair, bounded()]).beliefs == ()
 
 
 def test_a_column_of_labels_is_another_than_one_of_numbers():

@@ -245,6 +245,38 @@ def test_labels_of_a_channel_that_are_counted_elsewhere(tmp_path):
         load_plan(written(found, tmp_path / "plan")).release(table_of("channel of labels"), rng=1)
 
 
+@pytest.mark.parametrize("end", ["lower", "upper"])
+@pytest.mark.parametrize("loss", ["pure_loss", "hockey_stick"])
+@pytest.mark.parametrize("laws", ["observed", "population"])
+def test_every_end_of_the_losses_of_a_channel_is_computed_anew(laws, loss, end, tmp_path):
+    found = document("channel of labels")
+    measured = found["plan"]["plan"][laws][loss]
+    assert load_plan(written(found, tmp_path / "plan"))
+    measured[end] = measured[end] * 0.99 + 1e-6
+    refused(found, tmp_path / "plan", "a loss that is another one|a Bracket that cannot be")
+
+
+FITS = ({"left_out": 1.0}, *({"remarks": {"is": "set", "entries": each}} for each in (["wide fit"], ["refuted fit"])))
+
+
+@pytest.mark.parametrize("change", FITS, ids=["left out", "wide", "refuted"])
+def test_a_fitted_model_where_none_can_be(change, tmp_path):
+    """Its sentences are of one column of numbers: of no other does a certificate say that a table refutes a model."""
+    names = ["columns together", "coupled columns", "bounded columns", "columns with labels", "columns together, remap"]
+    names += ["strata of columns together", "strata of labels", "published scale", "side knowledge"]
+    for name in names:
+        found = document(name)
+        plan = found["plan"]["plan"]
+        for column in plan["choices"]:
+            edited = copy.deepcopy(found)["plan"]["plan"]
+            strata = edited["strata"]["choices"]["entries"] if edited["strata"] else []
+            for choices in (edited["choices"], *(choices for _, choices in strata)):
+                choices[column].update(change)
+            with pytest.raises(PlanFileError):
+                load_plan(written(found | {"plan": found["plan"] | {"plan": edited}}, tmp_path / "plan"))
+        assert load_plan(written(found, tmp_path / "plan"))
+
+
 # What a file cannot show
 
 

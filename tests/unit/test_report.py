@@ -14,6 +14,7 @@ from html_page import Page
 
 import puffer_frames
 from puffer_frames.certificates.report.odds import example
+from puffer_frames.certificates.small_pictures import certificate_pictures
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 
 CASES = (
@@ -150,6 +151,23 @@ def test_the_three_figures_of_robustness_are_those_of_the_certificate(tmp_path):
     assert page.row("any law of these levels (pure loss)") == ["at most 0.43"]  # of this channel, without a cap
     page, _ = page_of(certificate_of_case("rows"), tmp_path)
     assert page.row("every law that the table does not refute at 95 %") == ["not computed"]
+
+
+def test_figures_of_the_table_of_the_plan_are_called_so(tmp_path):
+    """Of rows up to 500 and a plan up to 10 the page said 'any law on the range' of the plan's figure."""
+    frame = pd.DataFrame({"s": ["a", "b"] * 100, "x": [float(k % 14 + k % 2) for k in range(200)]})
+    frame = frame.sample(frac=1, random_state=0, ignore_index=True)
+    plan = frame.puffer.calibrate(secret="s", public="x", epsilon=1.0)
+    other = frame.assign(x=[500.0 * (k % 6 < 2) for k in range(200)])
+    for rows in (frame, other):
+        found = puffer_frames.certificate_of(plan.release(rows, allow_other_frame=True, allow_drift=True))
+        page, _ = page_of(found, tmp_path)
+        of_plan = " of the plan" * (rows is other)
+        assert page.row(f"every law that the table{of_plan} does not refute at 95 %")
+        ranges = "domain, or the range of the table of the plan" if rows is other else "range or domain"
+        assert page.row(f"any law on the {ranges}")
+        pictures = "".join(certificate_pictures(found))
+        assert ("any law" in pictures) == (rows is frame)
 
 
 def test_delta_is_held_against_the_rows(tmp_path):

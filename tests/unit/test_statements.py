@@ -151,9 +151,9 @@ def test_releases_add_only_where_the_scale_covers_a_coupling(name):
             ["the table of probabilities is in the record", "counts of every secret"],
             ["expected error"],
         ),
-        ("labels, radius of a number", ["where 0.05 of the rows of each secret are wrong"], ["sqrt"]),
-        ("labels, radius of a mapping", ["a share of the rows of each secret that was given"], ["0.05"]),
-        ("labels, brittle", ["may have no bound"], ["wrong in any way", "any law of these levels at all"]),
+        ("labels, radius of a number", ["with probability 0.05, whatever its value"], ["sqrt"]),
+        ("labels, radius of a mapping", ["with probability as given for its secret, whatever its value"], ["0.05"]),
+        ("labels, brittle", ["may have no bound"], ["whatever its value", "any law of these levels at all"]),
         ("labels, shares kept", ["Their shares are kept on average."], ["Their mean"]),
         (
             "numbers, channel, mean kept",

@@ -8,7 +8,7 @@ from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.markup import EMPTY
 from puffer_frames.certificates.report.pictures import Bar, bars
 from puffer_frames.certificates.report.words import Claim, claim
-from puffer_frames.certificates.text import channel_texts, headline, scale_text
+from puffer_frames.certificates.text import channel_texts, headline, is_of_other_rows, scale_text
 from puffer_frames.numbers.presentation import at_most, plain, shown, shown_names
 
 HEADS = ("Column", "What was done", "Scale", "Mean error", "Spread", "Error of a constant")
@@ -106,9 +106,13 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
     if most.exceeds:
         rows.insert(0, (_OF_ROWS, *at_most(math.inf if math.isinf(most.epsilon) else most.delta or most.epsilon)))
     channel = certificate.theorem == "channel"
+    of_plan = " of the plan" * is_of_other_rows(certificate)  # whose figures these are, not those of the rows
+    ranges = (
+        f"any law on the domain, or the range of the table{of_plan}" if of_plan else "any law on the range or domain"
+    )
     named = {
-        "population": "every law that the table does not refute at 95 %",
-        "any law": _ANY_LEVELS if channel else "any law on the range or domain",
+        "population": f"every law that the table{of_plan} does not refute at 95 %",
+        "any law": _ANY_LEVELS if channel else ranges,
     }
     for word, laws in named.items():
         losses = [found[word] for found in certificate.wider.values() if word in found]

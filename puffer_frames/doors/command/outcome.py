@@ -55,7 +55,8 @@ def failed(error: BaseException, /) -> Outcome:
     Errors of this package say what was wrong. Of an OSError the file and the system's words are shown, of any other
     error its kind alone: its text could quote the table.
     """
-    error = error if isinstance(error, (PufferError, OSError)) else as_system_error(error) or error
+    if not (isinstance(error, PufferError) or getattr(error, "errno", None)):  # Polars raises an OSError without it
+        error = as_system_error(error) or error
     kind = error.kind if isinstance(error, FaultError) else type(error).__name__
     if isinstance(error, PufferError):
         code = WRONG if isinstance(error, _WRONG) else FILES if isinstance(error, _FILES) else REFUSED

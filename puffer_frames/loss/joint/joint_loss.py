@@ -52,7 +52,7 @@ class JointWorst:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrongRows:
-    """Rows that may be anything on a domain, as a share of the rows of each secret."""
+    """Rows that are replaced by anything on a domain, each with a probability that depends on its secret alone."""
 
     shares: Mapping[Secret, float]
     domain: Mapping[int, tuple[float, float]]
@@ -102,14 +102,14 @@ class JointLoss:
     labels : numbers of columns
         Whose values are numbers of levels. For these the distance is 1 for another level.
     wrong : WrongRows, optional
-        A share of the rows of each secret that may be anything.
+        With which probability each row is replaced by anything, whatever its value.
     most_nodes : int
         Of a larger grid of all coordinates some lines are chosen.
 
     Notes
     -----
     The supremum is at a node of the product grid of all coordinates. On fewer lines the values at nodes are exact too,
-    and in every cell a bound follows from those at its corners; so it is of wrong rows, whatever the lines.
+    and in every cell a bound follows from those at its corners; so it is of replaced rows, whatever the lines.
     **Rounding**: counted, in both ends.
 
     References
@@ -270,14 +270,14 @@ class JointLoss:
         return found
 
     def _at_most(self, secret: Secret, densities: FloatArray, factor: FloatArray | float = 1.0) -> FloatArray:
-        """The densities where the wrong rows of a secret are at the node itself; times a factor within a cell."""
+        """The densities where the replaced rows of a secret are at the node itself; times a factor within a cell."""
         if self.wrong is None:
             return densities
         share = self.wrong.shares[secret]
         return (1 - share) * densities + share * factor
 
     def _at_least(self, secret: Secret, densities: FloatArray, scales: Scales) -> FloatArray:
-        """The densities at nodes where the wrong rows of a secret are in the farthest corner of the domain."""
+        """The densities at nodes where the replaced rows of a secret are in the farthest corner of the domain."""
         if self.wrong is None:
             return densities
         assert self._lines is not None

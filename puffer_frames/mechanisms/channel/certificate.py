@@ -48,7 +48,7 @@ class ChannelFacts:
     merged: bool
     """Whether rare levels were merged."""
     radius: str | None
-    """The share of wrong rows that is covered; None for none."""
+    """With which probability each row is replaced, in words; None for never."""
     brittle: bool
     """Whether under some law of the levels the loss may have no bound."""
     clipped: bool
@@ -198,12 +198,12 @@ def _done(facts: ChannelFacts) -> Iterator[Statement]:
 
 
 def radius_words(options: Channel, secrets: Sequence[Secret], /) -> str | None:
-    """The share of wrong rows of these secrets that is covered, without a count of the table; None for none."""
+    """With which probability a row of these secrets is replaced, without a count of the table; None for never."""
     if options.radius == "auto":
-        return "min(1/2, 2/sqrt(n)) of the n rows of each secret"
+        return "min(1/2, 2/sqrt(n)) for n rows of its secret"
     if isinstance(options.radius, Mapping):
-        return "a share of the rows of each secret that was given" if any(map(options.radius.get, secrets)) else None
-    return f"{float(options.radius):g} of the rows of each secret" if options.radius else None
+        return "as given for its secret" if any(map(options.radius.get, secrets)) else None
+    return f"{float(options.radius)!r}" if options.radius else None
 
 
 def proved_loss(facts: ChannelFacts, /) -> Verification:

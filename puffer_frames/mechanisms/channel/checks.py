@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 
+from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.channel.adversaries import Adversary, adversaries
 from puffer_frames.mechanisms.channel.best import kept_statistics, placed_laws, seeing
 from puffer_frames.mechanisms.channel.cost import cost_matrix
@@ -24,6 +25,7 @@ from puffer_frames.priors.level_counts import Level, LevelCounts
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.learned import OtherTable
 
+F = TypeVar("F", bound=ChannelFit)
 _NEAR = 1e-9
 """What rounding may change of a number that is computed anew."""
 _MOST_BOUNDED = 32
@@ -64,6 +66,13 @@ def check_channel_plan(plan: ChannelFit, /) -> None:
     _check_problem(plan)
     _check_laws(plan)
     _check_figures(plan)
+
+
+def with_own_words(plan: F, /) -> F:
+    """A plan from a file whose beliefs are called what they are called here, not what the file says."""
+    known, others = _beliefs_of(plan)
+    words = {name: each.words for name, each in known.items()} | others
+    return replace(plan, beliefs={name: replace(each, words=words[name]) for name, each in plan.beliefs.items()})
 
 
 def _check_problem(plan: ChannelFit) -> None:
@@ -116,13 +125,14 @@ def _check_figures(plan: ChannelFit) -> None:
         again = loss_of_channel(
             counts, found, pairs=plan.pairs, epsilon=plan.request.target.epsilon, confidence=confidence
         )
-        ends = [
-            (getattr(getattr(one, kind), end) for one in (stored, again))
-            for kind in ("pure_loss", "hockey_stick")
-            for end in ("lower", "upper")
-        ]
+        ends = zip(_ends(stored), _ends(again), strict=True)
         same = all(math.isclose(*pair, rel_tol=1e-6, abs_tol=_NEAR) for pair in ends)
         require(same and agree(stored, again), "a loss that is another one")
+
+
+def _ends(found: Verification) -> tuple[float, ...]:
+    """Both ends of both losses."""
+    return tuple(end for loss in (found.pure_loss, found.hockey_stick) for end in (loss.lower, loss.upper))
 
 
 def _same_options(one: Channel, other: Channel) -> bool:
@@ -134,8 +144,7 @@ def _check_laws(plan: ChannelFit) -> None:
     """The laws of the beliefs, and that the channel meets what it must under them."""
     named, inputs = set(plan.secrets), len(plan.column.levels)
     known, others = _beliefs_of(plan)
-    words = {name: each.words for name, each in known.items()} | others
-    require({name: each.words for name, each in plan.beliefs.items()} == words, "beliefs that were not asked for")
+    require(set(plan.beliefs) == known.keys() | others.keys(), "beliefs that were not asked for")
     for name, one in plan.beliefs.items():
         for laws in one.laws:
             require(set(laws) == named, "laws of other secrets")

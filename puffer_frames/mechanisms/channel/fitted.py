@@ -243,7 +243,7 @@ class ChannelFit(SecretsOfPairs):
 
     @property
     def radius(self) -> str | None:
-        """The share of wrong rows that is covered, in words: of the observed frequencies, where they are a belief."""
+        """With which probability each row is replaced, in words; None where the observed frequencies are no belief."""
         return radius_words(self.options, self.secrets) if "empirical" in self.beliefs else None
 
     @property

@@ -16,7 +16,7 @@ from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.channel.adversaries import Adversary
 from puffer_frames.mechanisms.channel.best import FoundChannel
 from puffer_frames.mechanisms.channel.checked_levels import check_own_levels, findings_of_levels, measure_levels
-from puffer_frames.mechanisms.channel.checks import check_channel_plan
+from puffer_frames.mechanisms.channel.checks import check_channel_plan, with_own_words
 from puffer_frames.mechanisms.channel.column import InputColumn
 from puffer_frames.mechanisms.channel.curves import channel_curve_of, channel_profile_of
 from puffer_frames.mechanisms.channel.fitted import ChannelFit, Seen, roles_of
@@ -147,7 +147,7 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
         """From a file: with what follows from its parts, which agree."""
         found = whole_channel(self)
         check_channel_plan(found)
-        return found
+        return with_own_words(found)
 
     def curve(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
         """The error against epsilon."""

@@ -36,8 +36,8 @@ class Channel(Options):
     Parameters
     ----------
     radius : "auto", float in [0, 1] or mapping of secret to float
-        Contamination: the guarantee holds for every law that is the observed one but for this share of its rows, which
-        may be anything. "auto" is min(1/2, 2 / sqrt(rows of the secret)), rounded up to six digits.
+        Contamination: the guarantee holds also where each row is replaced by anything with this probability, whatever
+        its value. "auto" is min(1/2, 2 / sqrt(rows of the secret)), rounded up to six digits.
     cap : float or None
         The loss under any law at all is at most this; None for no bound. With `radius=0` and no cap the value itself
         is hardly protected: most values are released unchanged.
@@ -166,7 +166,7 @@ class Channel(Options):
         return max(epsilon, 1.0) if isinstance(self.reader_cap, str) else self.reader_cap
 
     def radius_of(self, secret: Secret, rows: int, /) -> float:
-        """The share of the rows of a secret that may be anything."""
+        """The probability with which a row of a secret is replaced by anything."""
         if self.radius == "auto":
             return min(0.5, (math.isqrt(-(-4 * 10**12 // rows) - 1) + 1) / 10**6)
         if not isinstance(self.radius, Mapping):

@@ -23,7 +23,7 @@ class Law:
     counts: tuple[int, ...]
     """In proportion to the probabilities of the inputs."""
     replaced: Fraction = Fraction(0)
-    """The share of the law that any other law may take the place of (contamination)."""
+    """The probability with which a row is replaced by anything, whatever its value (contamination)."""
     moved: Fraction = Fraction(0)
     """How far a law may be in total variation."""
 

@@ -20,6 +20,7 @@ from puffer_frames.numbers.presentation import (
 )
 from puffer_frames.numbers.svg import bars, matrix
 from puffer_frames.priors.level_counts import Level
+from puffer_frames.scales.learned import replaced_rows
 
 _SHOWN = 12
 
@@ -95,7 +96,7 @@ def _mechanism(plan: ChannelFit) -> str:
 
 
 def _withstood(plan: ChannelFit) -> str:
-    parts = [] if plan.radius is None else [f"wrong values in {plan.radius}"]
+    parts = [] if plan.radius is None else [f"that {replaced_rows(plan.radius)}"]
     if plan.options.cap is not None:
         parts.append(f"any law at all, with a loss of at most {plain(plan.options.cap)}")
     if plan.is_brittle:

@@ -16,6 +16,7 @@ from puffer_frames.mechanisms.noise.text import constant_share, spread_of
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.scales.cautions import LARGER, warn_of_useless
 from puffer_frames.scales.columns import ANY_LAW
+from puffer_frames.scales.learned import replaced_rows
 from puffer_frames.scales.strata import StrataChoices
 
 _CELLS = 12
@@ -40,8 +41,8 @@ def warn_of_wide_noise(plan: NoiseFit, /) -> None:
             WideNoiseWarning(
                 plan.request.public,
                 rule="the noise of {columns} must have a smaller error than a channel",
-                got="a larger one: a channel is nearer to the values, has the same epsilon also where a share of 2 / "
-                "sqrt(rows) of the rows is wrong, and loses less under any law",
+                got="a larger one: a channel is nearer to the values, has the same epsilon also where "
+                f"{replaced_rows('min(1/2, 2/sqrt(rows))')}, and loses less under any law",
                 hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
                 reason="mechanism",
             )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.request import Request, is_coupled
 from puffer_frames.noise.postprocessing import Replacement
-from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT
+from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, KANTOROVICH
 from puffer_frames.scales.beliefs import words_of
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.joint.beliefs import joint_words
@@ -20,6 +22,7 @@ from puffer_frames.scales.learned import LearnedBelief
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.strata import StrataChoices, largest
 
+F = TypeVar("F", bound=NoiseFit)
 _RANGED = ("any prior on the domain", "any prior within the observed range", "any prior on the levels of the table")
 """The beliefs of columns with noise for their ranges."""
 _NEAR = 1e-9
@@ -56,6 +59,12 @@ def check_plan(plan: NoiseFit, /) -> None:
         _check_strata(plan, plan.strata)
 
 
+def with_own_words(plan: F, /) -> F:
+    """A plan from a file whose beliefs are called what they are called here, not what the file says."""
+    choices = {name: replace(choice, words=_asked(choice, plan)[0]) for name, choice in plan.choices.items()}
+    return replace(plan, choices=choices)
+
+
 def _check_choice(choice: Choice, plan: NoiseFit) -> None:
     """A scale, what was measured at it, and the beliefs that were asked for."""
     needs, asked, delta = choice.scale_per_belief, target_of(plan), plan.request.target.delta
@@ -75,8 +84,20 @@ def _check_choice(choice: Choice, plan: NoiseFit) -> None:
     require(choice.none_needed or choice.scale > 0, "no noise where some is needed")
     require(all(secret in plan.rows_per_secret for secret in choice.worst_pair), "a pair of other secrets")
     words, learned = _asked(choice, plan)
-    require(dict(choice.words) == words and set(choice.beliefs) == set(words), "beliefs that were not asked for")
+    require(set(choice.words) == set(choice.beliefs) == set(words), "beliefs that were not asked for")
     require(choice.learned == learned, "beliefs that were not asked for")
+    _check_fit(choice, plan)
+
+
+def _check_fit(choice: Choice, plan: NoiseFit) -> None:
+    """A fitted model that is left out, or that decides the noise, is one that the request can lead to."""
+    request, remarks = plan.request, choice.remarks & {"wide fit", "refuted fit"}
+    fits = len(plan.choices) == 1 and request.calibration == "exact" and "fitted" in request.beliefs
+    if choice.left_out is not None:
+        auto = request.theorem == "auto" and choice.theorem is KANTOROVICH and "empirical" in choice.words
+        require(fits and auto and not remarks and choice.left_out > 0, "a fitted model that is left out where none is")
+    decides = fits and "fitted" in choice.words and not choice.theorem.discrete
+    require(not remarks or (decides and "wide fit" in remarks), "a fitted model that decides where none does")
 
 
 def _asked(choice: Choice, plan: NoiseFit) -> tuple[dict[str, str], tuple[LearnedBelief, ...]]:

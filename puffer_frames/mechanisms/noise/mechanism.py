@@ -18,7 +18,7 @@ from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.figures import PlanFigures
 from puffer_frames.mechanisms.noise.cautions import warn_of_wide_noise
 from puffer_frames.mechanisms.noise.checked_rows import findings_of
-from puffer_frames.mechanisms.noise.checks import check_plan
+from puffer_frames.mechanisms.noise.checks import check_plan, with_own_words
 from puffer_frames.mechanisms.noise.column_choices import choices_of
 from puffer_frames.mechanisms.noise.curves import curve_of, profile_of
 from puffer_frames.mechanisms.noise.drift import measure_rows, restated, target_of, unproved_beliefs
@@ -224,7 +224,7 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
     def checked(self) -> Self:
         """From a file: with what follows from its parts, which agree."""
         check_plan(self)
-        return restated(whole(self))
+        return restated(whole(with_own_words(self)))
 
     def curve(self, plan: Owner, epsilons: Iterable[float] | None, /) -> NativeFrame:
         """Scale and error against epsilon."""

@@ -29,7 +29,7 @@ class JointBelief:
     learned: LearnedBelief | None = None
     """The entry that it was learned from, where there is one."""
     shares: Mapping[Secret, float] | None = None
-    """The share of the rows of each secret that may be anything on the domain, where there is one."""
+    """With which probability each row of a secret is replaced by anything on the domain, where there is one."""
 
     def clipped(self, bounds: Mapping[int, Bounds], /) -> JointBelief:
         """With the values of each column within its bounds."""

@@ -146,7 +146,7 @@ def choose_jointly(
 
 
 def _may_vary(joint: JointCounts, column: int, bounds: Mapping[int, Bounds]) -> bool:
-    """Whether wrong rows may have two values of a column."""
+    """Whether replaced rows may have two values of a column."""
     return bounds[column][0] < bounds[column][1] if column in bounds else len(joint.labels[column]) > 1
 
 

@@ -226,7 +226,7 @@ def joint_scales(
     near : sequence of float, shape (columns,), optional
         Good scales of laws like these: the search starts there, and only there.
     wrong : WrongRows, optional
-        A share of the rows of each secret that may be anything.
+        With which probability each row is replaced by anything, whatever its value.
     delta : float
         Above 0 the scales are shrunk until the hockey stick at epsilon is about this, in their proportions or in
         others that cost less.

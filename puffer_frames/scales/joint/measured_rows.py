@@ -103,7 +103,7 @@ def measured(
     enough : float, optional
         An upper bound of the pure loss of this, by default epsilon, is not made less.
     wrong : WrongRows, optional
-        A share of the rows of each secret that may be anything.
+        With which probability each row is replaced by anything, whatever its value.
     levels : mapping of column number to int, optional
         How many levels the columns of labels are released with, where these rows may have fewer.
     rows : int
@@ -156,7 +156,7 @@ def _coupled_bracket(joint: JointCounts, scales: Sequence[float], *, pairs: Pair
 def wrong_rows(
     shares: Mapping[Secret, float], bounds: Mapping[int, Bounds], joint: JointCounts, varies: Sequence[int]
 ) -> WrongRows:
-    """Rows that may be anything within the bounds, of columns that vary."""
+    """Rows that are replaced by anything within the bounds, of columns that vary."""
     domain = {k: bounds[column] for k, column in enumerate(varies) if column in bounds}
     return WrongRows(shares=shares, domain=domain, levels=levels_of(joint, varies))
 

@@ -17,7 +17,7 @@ from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.numbers.presentation import as_html, as_text, odds_text, plain, shown, shown_names
 from puffer_frames.numbers.rounding import as_written, sum_as_written, up, up_as_written
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import BOUNDED, PUBLISHED_FOR
+from puffer_frames.papers.catalogue import BOUNDED, MIXTURE, PUBLISHED_FOR
 from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.pairs import Pairs, check_pairs
@@ -109,12 +109,13 @@ def compose(releases: Iterable[Release], /, *, frame: NativeFrame | None = None)
     **From certificates**: the epsilons and deltas add of releases by the bounded-column rule, of any columns; of
     releases of one and the same column whose certificates say that they add; and, under the observed frequencies, of
     any one release, or such a group, or what was planned with `releases=`, beside others by the bounded-column rule
-    without delta. A release of several columns by theorem="kantorovich" holds a pairing of rows that bounds every other
-    release of Laplace noise of some of these columns: with scales of the same proportions the epsilons add. Other
-    releases are refused: their epsilons may be far too small. Epsilons and deltas are added in decimals, as they were
-    asked for: three of 0.1 are 0.3. **From the table**: releases of a column with Laplace noise of scales b_r tell as
-    much as one release of scale :math:`1 / \sum_r 1/b_r`, so that all are one release of the columns, whose loss is
-    computed.
+    without delta. Planned releases have the guarantee under the beliefs that are the same ones in each: the observed
+    frequencies and models fitted alike; side knowledge, other tables and wider beliefs of one name may differ. A
+    release of several columns by theorem="kantorovich" holds a pairing of rows that bounds every other release of
+    Laplace noise of some of these columns: with scales of the same proportions the epsilons add. Other releases are
+    refused: their epsilons may be far too small. Epsilons and deltas are added in decimals, as they were asked for:
+    three of 0.1 are 0.3. **From the table**: releases of a column with Laplace noise of scales b_r tell as much as one
+    release of scale :math:`1 / \sum_r 1/b_r`, so that all are one release of the columns, whose loss is computed.
 
     References
     ----------
@@ -223,7 +224,8 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
     local = [each for each in certificates if _has_noise_for_ranges(each) and not each.delta]
     others = [each for each in certificates if not (_has_noise_for_ranges(each) and not each.delta)]
     ranges = "noise for the range of their columns"
-    if all(map(_has_noise_for_ranges, others)):
+    ranged = all(map(_has_noise_for_ranges, others))
+    if ranged:
         rule = "each release has noise for the range of its columns: epsilons and deltas add, under any law within them"
     elif local and not all("empirical" in each.beliefs for each in others):  # others may be about values beyond a range
         raise _refused(
@@ -251,7 +253,7 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
         delta=sum_as_written([each.delta for each in certificates]),
         rule=rule,
         releases=len(certificates),
-        beliefs=(EMPIRICAL,) if local and others else others[0].beliefs if others else (),
+        beliefs=() if ranged else (EMPIRICAL,) if local else others[0].beliefs,
     )
 
 
@@ -266,15 +268,37 @@ def _planned(certificates: Sequence[Certificate]) -> Composition | None:
         for beside in ([], local if "empirical" in base.beliefs else []):
             planned = [one for one in certificates if not any(one is other for other in beside)]
             if _has_room(base, planned):
+                beliefs = _certain(base, planned)
+                if not beliefs:
+                    raise _refused(
+                        "planned releases whose beliefs may be different ones of one name",
+                        hint='Name the belief "empirical" too.',
+                    )
                 return Composition(
                     epsilon=sum_as_written([base.epsilon, *(one.epsilon for one in beside)]),
                     delta=base.delta,
                     rule=f"one of them was planned for {base.releases:,} releases, and others add no more than that"
                     + "; the rest have noise for the range of their columns, and their epsilons add" * bool(beside),
                     releases=len(certificates),
-                    beliefs=(EMPIRICAL,) if beside else base.beliefs,
+                    beliefs=(EMPIRICAL,) if beside else beliefs,
                 )
     return None
+
+
+def _certain(base: Certificate, planned: Sequence[Certificate]) -> tuple[str, ...]:
+    """The beliefs of a plan that are the same ones wherever they have this name."""
+    if _has_noise_for_ranges(base):
+        return base.beliefs
+    alike = len({(one.public, one.theorem) for one in planned}) == 1
+    return tuple(name for name in base.beliefs if name == EMPIRICAL or (alike and _is_of_table(name, base)))
+
+
+def _is_of_table(belief: str, certificate: Certificate) -> bool:
+    """Whether a belief follows from the table and the theorem; others may be different ones of one name.
+
+    A fitted mixture depends on how many components were asked for.
+    """
+    return belief == EMPIRICAL or (belief == "fitted" and certificate.theorem != MIXTURE.name)
 
 
 def _has_room(base: Certificate, planned: Sequence[Certificate]) -> bool:
@@ -368,7 +392,7 @@ def _are_coupled(certificates: Sequence[Certificate]) -> bool:
     # the laws of clipped values have the names of the laws of all values
     kinds = [(each.public, each.beliefs, each.theorem, each.rows, each.facts.clipped) for each in certificates]
     public, beliefs, *_ = kinds[0]
-    of_table = set(beliefs) <= {"fitted", "empirical"}  # other beliefs may be different ones of one name
+    of_table = all(_is_of_table(name, certificates[0]) for name in beliefs)
     same = all(kind == kinds[0] for kind in kinds)
     return same and len(public) == 1 and of_table and all(each.adds_up for each in certificates)
 
