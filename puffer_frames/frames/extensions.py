@@ -103,5 +103,5 @@ def stored_pandas(frame: pd.DataFrame, /) -> pd.DataFrame:
         column = readable(found).column(0)
         if not column.type.equals(found.column(0).type):
             frame = frame.copy(deep=False)
-            frame.isetitem(k, pd.Series(pd.arrays.ArrowExtensionArray(column), index=frame.index))
+            frame.isetitem(k, pd.arrays.ArrowExtensionArray(column))
     return frame

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.errors import KeptColumnWarning
+from puffer_frames.errors import KeptColumnWarning, UnreadColumnWarning
 from puffer_frames.frames.guessing import Guess, counted, guess
 from puffer_frames.frames.order import CERTAIN, joined, look_at_runs, ranked, surprise
 from puffer_frames.priors.prior import FloatArray, IndexArray
@@ -161,7 +161,7 @@ def look_at_kept(
     *,
     given: Collection[str] = (),
     ask: Ask | None,
-) -> Iterator[KeptColumnWarning]:
+) -> Iterator[KeptColumnWarning | UnreadColumnWarning]:
     """What a sample of rows tells of kept columns, by their plain names; `ask` is None where it is all rows.
 
     Of those whose name is `given` only what they determine: the guarantee conditions on them. Each is warned of once
@@ -194,6 +194,8 @@ def look_at_kept(
         if found is not None:
             names = list(dict.fromkeys(kept[own].name for own in together))
             yield KeptColumnWarning(names, determines=aim.name, share=found)
+    for name in dict.fromkeys(column.name for column in kept.values() if not column.is_read):
+        yield UnreadColumnWarning(name)
 
 
 _JOINT = "secrets"

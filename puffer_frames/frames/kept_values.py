@@ -141,10 +141,10 @@ def _inner(entries: pl.Series) -> list[pl.Series]:
     if isinstance(entries.dtype, pl.Array):
         entries = entries.arr.to_list()
     elif not isinstance(entries.dtype, pl.List):
-        entries = entries.map.entries()  # type: ignore[attr-defined]  # from Polars 2 on
+        entries = entries.map.entries()  # from Polars 2 on
     lengths = entries.list.len()
-    most = lengths.max() or 0
-    return [lengths, *(entries.list.get(k, null_on_oob=True) for k in range(min(PLACES, int(most))))]  # type: ignore
+    most = int(lengths.to_numpy().max(initial=0)) if not lengths.null_count() else PLACES
+    return [lengths, *(entries.list.get(k, null_on_oob=True) for k in range(min(PLACES, most)))]
 
 
 def _parts_of_objects(entries: Sequence[Any]) -> list[pl.Series | Column]:

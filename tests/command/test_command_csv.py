@@ -146,7 +146,7 @@ def test_numbers_are_those_of_python(tmp_path):
     assert found["x"].to_list() == values
 
 
-@pytest.mark.parametrize("mark", ["NA", "?", ".", "N/A", " ? ", "NaN", "<NA>"])
+@pytest.mark.parametrize("mark", ["NA", "?", ".", "N/A", " ? ", "NaN", "<NA>", "None"])
 @pytest.mark.parametrize("schema", [(), ("--schema", "age=Int64")])
 def test_marks_of_missing_values_among_numbers(mark, schema):
     age = table().age.astype(str).to_numpy(dtype=object)

@@ -165,8 +165,8 @@ class DuckTable:
             named = {*roles.secret, *roles.public, *roles.keep}
             table = self._read([name for name in self.names if name in named])
             return replace(table.complete(roles, nulls=nulls, layout=layout), names=self.names)
-        named = [*roles.secret, *roles.public, *roles.keep, *([] if roles.row_id is None else [roles.row_id])]
-        schema = self._schema(list(dict.fromkeys(named)))
+        read = [*roles.secret, *roles.public, *roles.keep, *([] if roles.row_id is None else [roles.row_id])]
+        schema = self._schema(list(dict.fromkeys(read)))
         roles.check_dtypes(schema)
         rows = selected(self.relation, self._columns(roles, schema))
         if nulls == "drop":
