@@ -8,7 +8,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
-from numpy.typing import NDArray
 
 from puffer_frames.frames.columns import LARGEST_INTEGER
 from puffer_frames.priors.prior import FloatArray, IndexArray

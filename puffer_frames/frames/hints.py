@@ -14,8 +14,8 @@ MISSING = frozenset(
         *("NULL", "Null", "null", "(null)", "(NULL)", "<null>", "<NULL>", r"\N"),
     )
 )
-"""Texts that programs write for a missing value: R, SAS, Stata, Excel, Python, pandas, Julia, Go, JavaScript, databases,
-the tables of UCI. "none" and "unknown" are answers that people write.
+"""Texts that programs write for a missing value: R, SAS, Stata, Excel, Python, pandas, Julia, Go, JavaScript,
+databases, the tables of UCI. "none" and "unknown" are answers that people write.
 """
 _PLAIN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _WRITTEN = re.compile(r"\s*[-+(]?\s*[$€£¥]?\s*([0-9][0-9.,'’\s_]*|[.,][0-9]+)([eE][+-]?[0-9]+)?\s*[%+€$)]*\s*")

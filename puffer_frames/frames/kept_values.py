@@ -22,7 +22,7 @@ from puffer_frames.priors.prior import IndexArray
 
 PLACES = 8
 """So many elements of a list are looked at one by one, and so many frequent words of a text."""
-_MOST_PARTS = 16
+MOST_PARTS = 16
 """Fields and elements of a column, at most; what is beyond is looked at as text."""
 LETTERS = 256
 """Words are looked for in so many letters of a text."""
@@ -43,7 +43,7 @@ def kept_columns(entries: nw.Series[Any], /, *, name: str) -> list[Column]:
     """A kept column, and its fields or elements as columns of their own, under the same name."""
     native = nw.to_native(entries.alias("entries"))
     parts = _parts_of_pandas(native) if isinstance(native, pd.Series) else _parts(native)
-    return [_column(part, name) for part in parts[: _MOST_PARTS + 1]]
+    return [_column(part, name) for part in parts[: MOST_PARTS + 1]]
 
 
 def _column(entries: pl.Series | Column, name: str) -> Column:
@@ -112,7 +112,7 @@ def _parts_of_pandas(entries: pd.Series[Any]) -> list[pl.Series | Column]:
         return [pl.from_pandas(entries.dt.start_time)]
     if isinstance(dtype, np.dtype) and dtype.kind == "c":
         return _parts(pl.DataFrame({"real": entries.to_numpy().real, "imag": entries.to_numpy().imag}).to_struct("e"))
-    if dtype != object:
+    if not isinstance(dtype, np.dtype) or dtype.kind != "O":
         try:
             return _parts(nw.from_native(entries, series_only=True).to_polars())
         except _NOT_OPENED:
@@ -128,7 +128,7 @@ def _parts(entries: pl.Series) -> list[pl.Series | Column]:
         return [entries]
     texts = [None if entry is None else str(entry) for entry in entries.to_list()]
     found, left = list[pl.Series | Column]([pl.Series("entries", texts, dtype=pl.String)]), [entries]
-    while left and len(found) <= _MOST_PARTS:
+    while left and len(found) <= MOST_PARTS:
         for own in _inner(left.pop(0)):
             (left if own.dtype.is_nested() else found).append(own)
     return found

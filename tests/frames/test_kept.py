@@ -164,14 +164,16 @@ IN_SPARK = {
 
 def test_kept_columns_in_spark(spark):
     """There nothing is sorted: numbers are looked at in cells, and for affine copies."""
-    columns = {name: KEPT[name][0]["k"] for name in IN_SPARK} | {"sorted": np.argsort(np.argsort(GROUP))}
+    finer = "a finer code, nearly all different"
+    columns = {name: KEPT[name][0]["k"] for name in (*IN_SPARK, finer)} | {"sorted": np.argsort(np.argsort(GROUP))}
     frame = build_frame(
         "spark", {"group": LETTER, "score": SCORE, "lists": [[int(k)] for k in GROUP], **columns}, spark
     )
-    frame = frame.withColumn("map", maps_of(frame))
-    tells = {**IN_SPARK, "lists": "group", "map": "group", "sorted": "group"}
+    frame = frame.withColumn("map", maps_of(frame)).withColumn("field", fields_of(frame))
+    tells = {**IN_SPARK, "lists": "group", "map": "group", "sorted": "group", "field": "group"}
+    tells[finer] = "group"
     expected = sorted((name, target) for name, target in tells.items() if target)
-    assert found(frame, public="score", keep=[*columns, "lists", "map"]) == expected
+    assert found(frame, public="score", keep=[*columns, "lists", "map", "field"]) == expected
 
 
 def maps_of(frame):
@@ -179,6 +181,13 @@ def maps_of(frame):
     from pyspark.sql import functions
 
     return functions.create_map(functions.lit("a"), frame["group"])
+
+
+def fields_of(frame):
+    """A column of structures, a field of which tells the secret."""
+    from pyspark.sql import functions
+
+    return functions.struct(frame["row numbers"].alias("id"), functions.array(frame["group"]).alias("in"))
 
 
 @pytest.mark.slow
