@@ -175,6 +175,20 @@ class KeptColumnWarning(PufferWarning):
         )
 
 
+class UnreadColumnWarning(PufferWarning):
+    """Nobody looked whether a column that is released as it is tells the secret: its entries have no text."""
+
+    def __init__(self, kept: str, /) -> None:
+        self.kept = kept
+        """Name of the kept column; "the index" for an index."""
+        named = kept if kept == "the index" else repr(kept)
+        super().__init__(
+            "a kept column must hold values that can be compared with the secret; "
+            f"got {named}, whose objects have neither an order nor a text of their own.\n\n"
+            "Hint: Convert them to text, numbers or times first, or leave the column out of keep."
+        )
+
+
 class WeakGuaranteeWarning(PufferWarning):
     """The request is granted, but what it guarantees is next to nothing."""
 

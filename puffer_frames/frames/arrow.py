@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from puffer_frames.frames.extensions import stored_type
+
 _PANDAS = b"pandas"
 _HELD = ("index_columns", "columns", "creator", "pandas_version")
 _HELD_OF_COLUMN = ("name", "field_name", "pandas_type", "numpy_type")
@@ -15,7 +17,7 @@ _HELD_OF_COLUMN = ("name", "field_name", "pandas_type", "numpy_type")
 
 def as_kept(column: Any, own: pa.DataType, /) -> Any:
     """A released column, or a chunked one, in the type of the given column, unless that cannot hold its entries."""
-    column, own = own_entries(column), bare_type(own)
+    column, own = own_entries(column), bare_type(stored_type(own))
     found = column.type
     if pa.types.is_floating(found) and not own.equals(found):
         return column  # noise

@@ -8,8 +8,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
-from numpy.typing import NDArray
 
+from puffer_frames.frames.columns import LARGEST_INTEGER
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 
@@ -60,21 +60,29 @@ def _text_codes(entries: list[Any]) -> IndexArray:
 
 
 def numbers_of(entries: nw.Series[Any], /) -> FloatArray | None:
-    """Numbers and times in their order, NaN where one is missing; None for entries of another kind.
-
-    So are texts that are all numbers. Texts that nearly all differ have an order too: that of the alphabet.
-    """
-    entries, dtype = entries.alias("entries"), entries.dtype
-    if isinstance(dtype, nw.String):
-        texts = entries.to_polars()
-        values = texts.cast(pl.Float64, strict=False)
-        if values.null_count() == texts.null_count() < len(texts):
-            return values.to_numpy()
-        return texts.rank("dense").cast(pl.Float64).to_numpy() if 2 * texts.n_unique() > len(texts) else None
-    temporal = isinstance(dtype, (nw.Date, nw.Datetime, nw.Duration, nw.Time))
-    if not (temporal or dtype.is_numeric() or isinstance(dtype, nw.Boolean)):
+    """Numbers, texts that are all numbers, and times in their order, NaN where one is missing; None for other kinds."""
+    dtype = entries.dtype
+    text, temporal = isinstance(dtype, nw.String), isinstance(dtype, (nw.Date, nw.Datetime, nw.Duration, nw.Time))
+    if not (text or temporal or dtype.is_numeric() or isinstance(dtype, nw.Boolean)):
         return None
-    plain = entries.to_polars()
-    physical = plain.to_physical() if temporal else plain
-    found: NDArray[np.float64] = physical.cast(pl.Float64, strict=False).to_numpy()
+    plain = entries.alias("entries").to_polars()
+    return _parsed(plain) if text else order_of(plain)
+
+
+def order_of(entries: pl.Series, /) -> FloatArray:
+    """Numbers in the order of plain entries, NaN where one is missing; texts that are all numbers in that of these."""
+    dtype = entries.dtype
+    if dtype == pl.String and (parsed := _parsed(entries)) is not None:
+        return parsed
+    exact = dtype.is_float() or dtype == pl.Boolean
+    if not exact and dtype.is_integer():
+        low, high = entries.min(), entries.max()
+        exact = low is None or -LARGEST_INTEGER <= int(low) <= int(high) <= LARGEST_INTEGER  # type: ignore[arg-type]
+    found: FloatArray = (entries if exact else entries.rank("dense")).cast(pl.Float64).to_numpy()
     return found
+
+
+def _parsed(texts: pl.Series) -> FloatArray | None:
+    """Texts that are all numbers as these."""
+    values = texts.cast(pl.Float64, strict=False)
+    return values.to_numpy() if values.null_count() == texts.null_count() < len(texts) else None

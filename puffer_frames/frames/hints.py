@@ -8,9 +8,15 @@ from collections.abc import Iterable
 import narwhals.stable.v2 as nw
 
 MISSING = frozenset(
-    ("", "?", ".", "..", "-", "--", "*", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "Null", "null")
+    (
+        *("", "?", ".", "..", "-", "--", "*", "NA", "na", "N/A", "n/a", "#N/A", "#NA", "<NA>", "n.a.", "N.A."),
+        *("NaN", "nan", "NAN", "-nan", "-NaN", "NaT", "NAT", "None", "NONE", "nil", "undefined", "missing"),
+        *("NULL", "Null", "null", "(null)", "(NULL)", "<null>", "<NULL>", r"\N"),
+    )
 )
-"""Texts that programs write for a missing value: R, SAS, Stata, Excel, pandas, databases, the tables of UCI."""
+"""Texts that programs write for a missing value: R, SAS, Stata, Excel, Python, pandas, Julia, Go, JavaScript,
+databases, the tables of UCI. "none" and "unknown" are answers that people write.
+"""
 _PLAIN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _WRITTEN = re.compile(r"\s*[-+(]?\s*[$€£¥]?\s*([0-9][0-9.,'’\s_]*|[.,][0-9]+)([eE][+-]?[0-9]+)?\s*[%+€$)]*\s*")
 """A number with separators of thousands, a comma for the point, a sign of a currency or of percent, or spaces."""

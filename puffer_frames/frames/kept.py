@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from puffer_frames.errors import KeptColumnWarning
+from puffer_frames.errors import KeptColumnWarning, UnreadColumnWarning
 from puffer_frames.frames.guessing import Guess, counted, guess
 from puffer_frames.frames.order import CERTAIN, joined, look_at_runs, ranked, surprise
 from puffer_frames.priors.prior import FloatArray, IndexArray
@@ -142,9 +142,11 @@ class Column:
     codes: IndexArray
     """Numbers of the entries, from 0."""
     numbers: FloatArray | None
-    """Entries that are numbers or times, in their order."""
-    ends: IndexArray | None = None
-    """Numbers of the last letters or digits of many different texts or whole numbers."""
+    """Entries that have an order, as numbers in it."""
+    looks: tuple[IndexArray, ...] = ()
+    """What is seen in many different entries, as numbers from 0: last letters, lengths, words, how often each comes."""
+    is_read: bool = True
+    """Whether the entries were read: objects without a text of their own are compared as a whole alone."""
 
 
 Ask = Callable[[Sequence[str], str], Evidence | None]
@@ -159,21 +161,23 @@ def look_at_kept(
     *,
     given: Collection[str] = (),
     ask: Ask | None,
-) -> Iterator[KeptColumnWarning]:
+) -> Iterator[KeptColumnWarning | UnreadColumnWarning]:
     """What a sample of rows tells of kept columns, by their plain names; `ask` is None where it is all rows.
 
-    Of `given` ones only what they determine: the guarantee conditions on them.
+    Of those whose name is `given` only what they determine: the guarantee conditions on them. Each is warned of once
+    for a target, whichever of its fields tells it.
     """
     targets = {**secrets, **public}
-    told = guesses({own: column for own, column in kept.items() if own not in given}, secrets)
+    told = guesses({own: column for own, column in kept.items() if column.name not in given}, secrets)
     yield from guessed_warnings(told, kept, secrets)
     seen, repeated = {target for _, target in told}, list[str]()
+    said = {(kept[owns[0]].name, target) for owns, target in told if len(owns) == 1}
     for own, target in product(kept, targets):
         column, aim = kept[own], targets[target]
         evidence = Evidence.of(column.codes, aim.codes)
         if evidence.repeats and own not in repeated:
             repeated.append(own)
-        if ((own,), target) in told:
+        if (column.name, target) in said:
             continue
         found = _determined(evidence, [own], target, ask=ask)
         if found is None and target in public and aim.numbers is not None:
@@ -182,6 +186,7 @@ def look_at_kept(
             found = _sorts(column.numbers, aim.codes)
         if found is not None:
             seen.add(target)
+            said.add((column.name, target))
             yield KeptColumnWarning([column.name], determines=aim.name, share=found)
     together, codes = _together({own: kept[own].codes for own in repeated})
     for target, aim in targets.items() if len(together) > 1 else ():
@@ -189,6 +194,8 @@ def look_at_kept(
         if found is not None:
             names = list(dict.fromkeys(kept[own].name for own in together))
             yield KeptColumnWarning(names, determines=aim.name, share=found)
+    for name in dict.fromkeys(column.name for column in kept.values() if not column.is_read):
+        yield UnreadColumnWarning(name)
 
 
 _JOINT = "secrets"
@@ -208,28 +215,37 @@ def guesses(kept: Mapping[str, Column], secrets: Mapping[str, Column], /) -> dic
     of_groups = {name: _ways(column)[-1:] for name, column in secrets.items() if int(column.codes.max()) >= FEW_VALUES}
     if len(aims) > 1:
         aims[_JOINT] = joined(list(aims.values()))
-    certain = _CHANCE + math.log(8 * (len(kept) + 2) * len(aims))
     ways = {own: _ways(column) for own, column in kept.items()}
+    tries = 2 * (sum(max(4, len(looks)) for looks in ways.values()) + 8)  # 8 of several together
+    certain = _CHANCE + math.log(tries * len(aims))
     together, codes = _together({own: looks[-1] for own, looks in ways.items()}, skip=True)
     seen = set[str]()
     for target, aim in aims.items():
         if target == _JOINT and seen:
             continue
+        best_of = dict[str, str]()
         for own, looks in ways.items():
             aimed = product(looks, [aim, *of_groups.get(target, ())])
             told = [each for look, of in aimed if (each := guess(look, of, tested, certain=certain)) is not None]
             if told:
-                found[(own,), target] = max(told, key=lambda each: (each.right, each.told))
+                best, before = max(told, key=_rank), best_of.get(kept[own].name)
+                if before is None or _rank(best) > _rank(found[(before,), target]):
+                    found.pop(((before or own,), target), None)
+                    found[(own,), target], best_of[kept[own].name] = best, own
                 seen.add(target)
         joint = [(together, codes)] if len(together) > 1 else []
         if target not in seen and len(kept) > 1:
             joint += [(list(kept), votes) for votes in _votes([looks[-1] for looks in ways.values()], aim, tested)]
             guessed = [(names, guess(look, aim, tested, certain=certain)) for names, look in joint]
-            names, best = max(guessed, key=lambda named: 0.0 if named[1] is None else named[1].right)
-            if best is not None:
-                found[_needed(names, best, ways, aim, tested), target] = best
+            names, joint_best = max(guessed, key=lambda named: 0.0 if named[1] is None else named[1].right)
+            if joint_best is not None:
+                found[_needed(names, joint_best, ways, aim, tested), target] = joint_best
                 seen.add(target)
     return found
+
+
+def _rank(found: Guess) -> tuple[float, float]:
+    return found.right, found.told
 
 
 def _needed(
@@ -275,7 +291,7 @@ def guessed_warnings(
 
 def _ways(column: Column) -> list[IndexArray]:
     """A kept column as it is, and numbers of many values in cells; last the one that is looked at with others."""
-    looks = [column.codes] if column.ends is None else [column.ends, column.codes]
+    looks = [*column.looks, column.codes]
     if column.numbers is None or int(column.codes.max()) < FEW_VALUES:
         return looks
     missing = np.isnan(column.numbers)

@@ -170,6 +170,8 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     KeptColumnWarning
         Where the secret is guessed from kept columns (or a kept index), alone or together, far better than by chance,
         or a public column is determined by them in all but 1 % of the rows: a copy, other labels or a finer code of it.
+    UnreadColumnWarning
+        For kept columns of objects that can neither be sorted nor written as text.
     WeakGuaranteeWarning
         For an epsilon above 10, and a delta of 1 / (number of rows) or more.
     FewRowsWarning

@@ -1,5 +1,7 @@
 """What PyArrow tables have of their own: the types of their columns, and the certificate in the schema."""
 
+import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -82,3 +84,108 @@ def test_two_columns_of_one_name(table):
     doubled = table.append_column("score", table["score"])
     with pytest.raises(ArgumentError, match="twice"):
         release(doubled)
+
+
+class Marked(pa.ExtensionType):
+    """A type of Python, which Polars knows by name alone."""
+
+    def __init__(self, stored=None):
+        super().__init__(stored or pa.string(), "puffer_frames.marked")
+
+    def __arrow_ext_serialize__(self):
+        return b"a secret remark"
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage, serialized):
+        return cls(storage)
+
+
+@pytest.fixture
+def marked():
+    """Makes columns of a registered extension type from plain ones."""
+    pa.register_extension_type(Marked())
+    yield lambda entries: pa.ExtensionArray.from_storage(Marked(pa.array(entries).type), pa.array(entries))
+    pa.unregister_extension_type("puffer_frames.marked")
+
+
+OPENINGS = {
+    "pyarrow": lambda table: table,
+    "polars": pl.from_arrow,
+    "polars-lazy": lambda table: pl.from_arrow(table).lazy(),
+    "pandas": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
+}
+RNG = np.random.default_rng(0)
+AGE = RNG.integers(20, 60, 300)
+EXTENSIBLE = pa.table(
+    {
+        "s": np.where(RNG.random(300) < AGE / 80, "f", "m"),
+        "x": AGE + 0.0,
+        "k": RNG.choice(["q", "r"], 300),
+        "n": range(300),
+    }
+)
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.PufferWarning")
+@pytest.mark.parametrize("name", ["s", "x", "k", "n"])
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_extension_types_are_what_they_store(marked, opening, name):
+    """In every role, and in a column that is not named; they used to end the process."""
+    place = EXTENSIBLE.column_names.index(name)
+    table = EXTENSIBLE.set_column(place, name, marked(EXTENSIBLE.column(name).to_pylist()))
+    for keep in ({"keep": "k"}, {"given": "k"}):
+        asked = {"secret": "s", "public": "x", "epsilon": 0.1, "rng": 1} | keep
+        found = puffer_frames.privatize(OPENINGS[opening](table), **asked)
+        found = found.puffer.collect() if opening == "polars-lazy" else found
+        plain = puffer_frames.privatize(EXTENSIBLE, **asked)
+        released = pa.table(found.to_arrow() if opening.startswith("polars") else pa.table(found))
+        assert released.column("k").cast(pa.string()).to_pylist() == plain.column("k").to_pylist()
+        assert released.schema.field("x").type == pa.float64()
+        assert "a secret remark" not in str(released.schema)
+        assert verify(found, certificate_of(found)) == verify(plain, certificate_of(plain))
+
+
+UNREAD = {
+    "an interval": pa.array([(1, 2, 3)] * 300, pa.month_day_nano_interval()),
+    "a union": pa.UnionArray.from_sparse(pa.array([0] * 300, pa.int8()), [pa.array(range(300))]),
+    "a wide decimal": pa.array([1] * 300, pa.decimal256(50, 2)),
+    "a run": pa.RunEndEncodedArray.from_arrays(pa.array([300], pa.int32()), pa.array(["a"])),
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_types_that_polars_lacks_are_errors(name):
+    nested = pa.StructArray.from_arrays([UNREAD[name]], ["inner"]) if name != "a run" else UNREAD[name]
+    for column in (UNREAD[name], nested):
+        for role in ("s", "x", "k"):
+            table = EXTENSIBLE.set_column(EXTENSIBLE.column_names.index(role), role, column)
+            with pytest.raises(
+                puffer_frames.errors.ArgumentTypeError, match=f"the column '{role}' must be of a type that Polars"
+            ):
+                puffer_frames.privatize(table, secret="s", public="x", keep="k", epsilon=0.5)
+
+
+def test_extension_types_in_nested_ones_are_errors(marked):
+    inner = pa.StructArray.from_arrays([marked(["q"] * 300)], ["inner"])
+    table = EXTENSIBLE.set_column(2, "k", inner)
+    for frame in (
+        table,
+        pl.from_arrow(EXTENSIBLE).lazy().with_columns(k=pl.struct(pl.from_arrow(marked(["q"] * 300)))),
+    ):
+        with pytest.raises(
+            puffer_frames.errors.ArgumentTypeError, match="the column 'k' must be of a type that Polars"
+        ):
+            puffer_frames.privatize(frame, secret="s", public="x", keep="k", epsilon=0.5)
+
+
+def test_types_of_duckdb_that_polars_lacks():
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    connection.register("base", EXTENSIBLE)
+    for kept in ("INTERVAL 1 SECOND * n", "union_value(n := n)"):
+        relation = connection.sql(f"SELECT s, x, n, {kept} AS k FROM base")
+        for row_id in (None, "n"):
+            with pytest.raises(
+                puffer_frames.errors.ArgumentTypeError, match="the column 'k' must be of a type that Polars"
+            ):
+                puffer_frames.privatize(relation, secret="s", public="x", keep="k", epsilon=0.5, row_id=row_id)

@@ -1,6 +1,8 @@
 """Kept columns that determine the secret or a public column are warned about, others are not."""
 
 import datetime
+import decimal
+import fractions
 import itertools
 import math
 import warnings
@@ -129,7 +131,7 @@ def found(frame, **options):
     assert {w.category for w in caught} <= {KeptColumnWarning}, [str(w.message) for w in caught]
     for w in caught:
         assert repr(w.message.determines) in str(w.message)
-        assert all(repr(name) in str(w.message) for name in w.message.kept.split(" and "))
+        assert all(name == "the index" or repr(name) in str(w.message) for name in w.message.kept.split(" and "))
     return sorted((w.message.kept, w.message.determines) for w in caught)
 
 
@@ -162,14 +164,16 @@ IN_SPARK = {
 
 def test_kept_columns_in_spark(spark):
     """There nothing is sorted: numbers are looked at in cells, and for affine copies."""
-    columns = {name: KEPT[name][0]["k"] for name in IN_SPARK} | {"sorted": np.argsort(np.argsort(GROUP))}
+    finer = "a finer code, nearly all different"
+    columns = {name: KEPT[name][0]["k"] for name in (*IN_SPARK, finer)} | {"sorted": np.argsort(np.argsort(GROUP))}
     frame = build_frame(
         "spark", {"group": LETTER, "score": SCORE, "lists": [[int(k)] for k in GROUP], **columns}, spark
     )
-    frame = frame.withColumn("map", maps_of(frame))
-    tells = {**IN_SPARK, "lists": "group", "map": "group", "sorted": "group"}
+    frame = frame.withColumn("map", maps_of(frame)).withColumn("field", fields_of(frame))
+    tells = {**IN_SPARK, "lists": "group", "map": "group", "sorted": "group", "field": "group"}
+    tells[finer] = "group"
     expected = sorted((name, target) for name, target in tells.items() if target)
-    assert found(frame, public="score", keep=[*columns, "lists", "map"]) == expected
+    assert found(frame, public="score", keep=[*columns, "lists", "map", "field"]) == expected
 
 
 def maps_of(frame):
@@ -177,6 +181,13 @@ def maps_of(frame):
     from pyspark.sql import functions
 
     return functions.create_map(functions.lit("a"), frame["group"])
+
+
+def fields_of(frame):
+    """A column of structures, a field of which tells the secret."""
+    from pyspark.sql import functions
+
+    return functions.struct(frame["row numbers"].alias("id"), functions.array(frame["group"]).alias("in"))
 
 
 @pytest.mark.slow
@@ -240,7 +251,6 @@ class Odd:
     "entries",
     [
         [1, "1", None, (2,), [3]] * (ROWS // 5),
-        [Odd() for _ in range(ROWS)],
         pd.period_range("2020-01", periods=ROWS, freq="M"),
         pd.interval_range(0, ROWS),
         pd.Series(np.arange(ROWS) % 7 * 1j),
@@ -256,6 +266,106 @@ def test_objects_of_pandas(entries):
     assert found(frame, public="score", keep="k") == []
     if not isinstance(entries, list | pd.arrays.SparseArray) and frame["k"].dtype != "float16":
         assert found(frame.set_index("k"), public="score", index="keep") == []
+
+
+HALVES = GROUP * 5000 + RNG.permutation(ROWS)
+"""Numbers that differ from row to row; their thousands tell the group."""
+DAYS = [DAY + datetime.timedelta(days=int(k)) for k in HALVES]
+CODES = [f"{letter}-{k:05}" for letter, k in zip(LETTER, RNG.permutation(ROWS))]
+
+
+def objects(entries):
+    return pd.Series(list(entries), dtype=object)
+
+
+TELLING = {
+    "ints": objects(map(int, HALVES)),
+    "large ints": objects(int(k) * 10**60 for k in HALVES),
+    "ints and floats": objects(int(k) if k % 2 else float(k) for k in HALVES),
+    "floats": objects(map(float, HALVES)),
+    "dates": objects(DAYS),
+    "times": objects(map(pd.Timestamp, DAYS)),
+    "times of a zone": objects(pd.Timestamp(day, tz="UTC") for day in DAYS),
+    "lengths of time": objects(pd.Timedelta(seconds=int(k)) for k in HALVES),
+    "decimals": objects(decimal.Decimal(int(k)) for k in HALVES),
+    "fractions": objects(fractions.Fraction(int(k), 7) for k in HALVES),
+    "tuples": objects((int(k), "x") for k in HALVES),
+    "dicts": objects({"a": int(k), "b": "x" if k % 2 else 1} for k in HALVES),
+    "bytes": objects(code.encode() for code in CODES),
+    "periods": pd.PeriodIndex(DAYS, freq="D"),
+    "period objects": objects(pd.PeriodIndex(DAYS, freq="D")),
+    "intervals": pd.arrays.IntervalArray.from_arrays(HALVES, HALVES + 1),
+    "complex numbers": HALVES + 1j,
+    "sparse numbers": pd.arrays.SparseArray(HALVES.astype(float)),
+    "categories of text": pd.Categorical(CODES),
+    "categories of ints": pd.Categorical(HALVES),
+    "categories of dates": pd.Categorical(DAYS),
+    "signs of zero": np.where(GROUP == 0, -0.0, 0.0),
+    "words": [
+        f"{k:04}, {title} {k * 7 % 1000:03}" for k, title in zip(HALVES % 5000, np.array(["Mr", "Ms", "Dr"])[GROUP])
+    ],
+}
+"""What tells the group as it does in a column of numbers or text, in every dtype that pandas has for it."""
+
+
+@pytest.mark.parametrize("name", TELLING)
+def test_values_decide_not_dtypes(name):
+    frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": TELLING[name]})
+    assert found(frame, public="score", keep="k") == [("k", "group")]
+    other = frame.assign(k=frame["k"].sample(frac=1, random_state=1).set_axis(frame.index))
+    assert found(other, public="score", keep="k") == []
+
+
+@pytest.mark.parametrize("name", ["ints", "dates", "periods", "categories of ints"])
+def test_an_index_of_any_dtype(name):
+    frame = pd.DataFrame({"group": LETTER, "score": SCORE}, index=pd.Index(TELLING[name]))
+    assert found(frame, public="score", index="keep") == [("the index", "group")]
+
+
+IDS = RNG.permutation(ROWS).tolist()
+NESTED = {
+    "a field": [{"id": k, "group": letter} for k, letter in zip(IDS, LETTER.tolist())],
+    "numbers in a field": [{"id": k, "at": {"day": day}} for k, day in zip(IDS, HALVES.tolist())],
+    "an element": [[f"{k}", letter] for k, letter in zip(IDS, LETTER.tolist())],
+    "an element at any place": [[f"{k}", letter][:: 1 - k % 2 * 2] for k, letter in zip(IDS, LETTER.tolist())],
+    "a length": [[k] * (1 + group) for k, group in zip(IDS, GROUP.tolist())],
+    "two fields together": [
+        {"id": k, "one": one, "two": (one + group) % 3} for k, one, group in zip(IDS, THIRD.tolist(), GROUP.tolist())
+    ],
+    "bytes": [code.encode() for code in CODES],
+}
+
+
+@pytest.mark.parametrize("kind", ["polars", "polars-lazy", "pyarrow", "pandas"], indirect=True)
+@pytest.mark.parametrize("name", NESTED)
+def test_what_is_nested_is_looked_at(make_frame, name):
+    data = {"group": LETTER, "score": SCORE, "k": NESTED[name]}
+    assert found(make_frame(data), public="score", keep="k") == [("k", "group")]
+    data["k"] = [NESTED[name][k] for k in IDS]
+    assert found(make_frame(data), public="score", keep="k") == []
+
+
+def test_a_copy_in_a_field():
+    frame = pl.DataFrame(
+        {"group": LETTER, "real": REAL, "k": [{"id": i, "x": float(x)} for i, x in zip(IDS, 2 * REAL)]}
+    )
+    assert found(frame, public="real", keep="k") == [("k", "group"), ("k", "real")]
+
+
+def test_categories_of_polars():
+    for dtype in (pl.Categorical, pl.Enum(sorted(CODES))):
+        frame = pl.DataFrame({"group": LETTER, "score": SCORE, "k": pl.Series(CODES, dtype=dtype)})
+        assert found(frame, public="score", keep="k") == [("k", "group")]
+
+
+def test_objects_that_cannot_be_read():
+    frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": [Odd() for _ in range(ROWS)]})
+    with pytest.warns(puffer_frames.UnreadColumnWarning, match="got 'k', whose objects have neither") as caught:
+        frame.puffer.privatize(secret="group", public="score", epsilon=0.05, keep="k")
+    assert [w.message.kept for w in caught if w.category is puffer_frames.UnreadColumnWarning] == ["k"]
+    one_in_each = frame.assign(k=np.array([object(), object(), object()], dtype=object)[GROUP])
+    with pytest.warns(KeptColumnWarning), pytest.warns(puffer_frames.UnreadColumnWarning):
+        one_in_each.puffer.privatize(secret="group", public="score", epsilon=0.05, keep="k")
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy"], indirect=True)

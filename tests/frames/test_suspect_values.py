@@ -95,6 +95,14 @@ def test_marks_of_several_secrets():
     assert not met(frame.assign(town=np.where(AGE < 30, "none", "x")), secret="town", public="x")
 
 
+@pytest.mark.parametrize("mark", ["None", "NONE", "NaT", "na", "-nan", "(null)", r"\N", "missing", " NA "])
+def test_marks_that_programs_write(mark):
+    """str(None) and str(NaT), R, C and databases."""
+    (found,) = met(pd.DataFrame({"sex": np.where(AGE < 23, mark, SEX), "x": AGE}), secret="sex", public="x")
+    assert repr(mark) in found
+    assert not met(pd.DataFrame({"sex": np.where(AGE < 23, "unknown", SEX), "x": AGE}), secret="sex", public="x")
+
+
 FAR = {
     "9999 among ages": np.where(AGE < 23, 9999, AGE),
     "-999 among ages": np.where(AGE < 23, -999, AGE),

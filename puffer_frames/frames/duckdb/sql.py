@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 from puffer_frames.frames.cells import PLACES
+from puffer_frames.frames.extensions import readable
 from puffer_frames.frames.found import Cells
 
 BATCH = 1 << 17
@@ -46,7 +47,7 @@ def read_batches(relation: Any, /) -> Generator[pa.RecordBatch, None, None]:
 
 def opened(table: pa.Table, /) -> nw.DataFrame[Any]:
     """An Arrow table as narwhals has it."""
-    frame = pl.from_arrow(table)
+    frame = pl.from_arrow(readable(table))
     assert isinstance(frame, pl.DataFrame)
     return nw.from_native(frame, eager_only=True)
 

@@ -31,6 +31,7 @@ from puffer_frames.frames.duckdb.sql import (
     selected,
 )
 from puffer_frames.frames.duckdb.units import DuckUnits
+from puffer_frames.frames.extensions import readable
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.found import Extent, FoundValues, check_estimate, other_rows
 from puffer_frames.frames.local.of_arrow import ArrowTable
@@ -164,7 +165,8 @@ class DuckTable:
             named = {*roles.secret, *roles.public, *roles.keep}
             table = self._read([name for name in self.names if name in named])
             return replace(table.complete(roles, nulls=nulls, layout=layout), names=self.names)
-        schema = self._schema([*roles.secret, *roles.public, *([] if roles.row_id is None else [roles.row_id])])
+        read = [*roles.secret, *roles.public, *roles.keep, *([] if roles.row_id is None else [roles.row_id])]
+        schema = self._schema(list(dict.fromkeys(read)))
         roles.check_dtypes(schema)
         rows = selected(self.relation, self._columns(roles, schema))
         if nulls == "drop":
@@ -204,8 +206,8 @@ class DuckTable:
     def _schema(self, names: Sequence[str]) -> Mapping[str, nw.dtypes.DType]:
         """Dtypes as Arrow has them."""
         places = {f"c{k}": f"#{self.names.index(name) + 1}" for k, name in enumerate(names)}
-        dtypes = opened(read_table(selected(self.relation, places).limit(0))).schema.dtypes()
-        return dict(zip(names, dtypes, strict=True))
+        table = read_table(selected(self.relation, places).limit(0)).rename_columns(list(names))
+        return dict(zip(names, opened(table).schema.dtypes(), strict=True))
 
     def _columns(self, roles: Roles, schema: Mapping[str, nw.dtypes.DType]) -> dict[str, str]:
         """SQL of the columns of `DuckRows`. Floats are 64-bit ones."""
@@ -329,7 +331,7 @@ class DuckRows:
         names = [name for name in self.names if name in (*self.roles.public, *self.roles.keep)]
         columns = {alias: alias for alias in step.columns} | {CHECK: self._hash()}
         with closing(read_batches(selected(self.rows, columns))) as batches:
-            table = pa.Table.from_batches(step.noise(self._checked(batches))).rename_columns(names)
+            table = readable(pa.Table.from_batches(step.noise(self._checked(batches))).rename_columns(names))
         if self.layout.shuffle:
             order = found.key.permutation(self.found["rows"])
             table = table.take(pa.array(order)).combine_chunks()

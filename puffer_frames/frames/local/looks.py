@@ -15,7 +15,8 @@ from puffer_frames.errors import PufferWarning, RowOrderWarning
 from puffer_frames.frames import kept, order
 from puffer_frames.frames.codes import codes_of, is_plain, is_plain_dtype, numbers_of
 from puffer_frames.frames.columns import Frame
-from puffer_frames.frames.kept import FEW_VALUES, Ask, Column, Evidence, look_at_kept
+from puffer_frames.frames.kept import Ask, Column, Evidence, look_at_kept
+from puffer_frames.frames.kept_values import kept_columns
 from puffer_frames.frames.local.engine import LocalSecrets
 from puffer_frames.frames.order import WINDOW, Sample, look_at_order, share_of_runs, window_places
 from puffer_frames.frames.roles import Roles
@@ -107,25 +108,21 @@ def kept_warnings(
     sample: Entries, roles: Roles, names: Mapping[str, str], /, *, ask: Ask | None
 ) -> list[PufferWarning]:
     """From some rows; `names` are those of the kept columns, and others are of the index."""
-    own = roles.without_given().plain("secret", "public") | dict(names)
-    columns = {
-        plain: _looked_at(entries, name=own.get(plain, "the index"), kept=plain not in own or plain in names)
-        for plain, entries in sample.items()
+    targets = {
+        plain: Column(name=name, codes=codes_of(sample[plain]), numbers=numbers_of(sample[plain]))
+        for plain, name in roles.without_given().plain("secret", "public").items()
     }
     secrets, public = (
-        {name: column for name, column in columns.items() if name.startswith(role)} for role in ("secret_", "public_")
+        {name: column for name, column in targets.items() if name.startswith(role)} for role in ("secret_", "public_")
     )
-    others = {name: column for name, column in columns.items() if name not in secrets and name not in public}
-    given = [alias for alias, name in names.items() if name in roles.given]
-    return list(look_at_kept(others, secrets, public, given=given, ask=ask))
-
-
-def _looked_at(entries: nw.Series[Any], /, *, name: str, kept: bool) -> Column:
-    codes, dtype, ends = codes_of(entries), entries.dtype, None
-    if kept and (isinstance(dtype, nw.String) or dtype.is_integer()) and int(codes.max()) >= FEW_VALUES:
-        texts = entries.alias("entries").to_polars().cast(pl.String)
-        ends = texts.str.slice(-1).rank("dense").fill_null(0).to_numpy().astype(np.int64)
-    return Column(name=name, codes=codes, numbers=numbers_of(entries), ends=ends)
+    own = {
+        plain if k == 0 else f"{plain}_{k}": column
+        for plain, entries in sample.items()
+        if plain not in targets
+        for k, column in enumerate(kept_columns(entries, name=names.get(plain, "the index")))
+    }
+    asked = ask and (lambda kept_, target: ask(kept_, target) if set(kept_) <= set(sample) else None)
+    return list(look_at_kept(own, secrets, public, given=roles.given, ask=asked))
 
 
 def plan_evidence(plan: pl.LazyFrame, own: Sequence[str], target: str, /) -> Evidence | None:

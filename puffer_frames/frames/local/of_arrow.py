@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from puffer_frames.frames.arrow import arrow_family, as_kept, bare_table
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_column_names
+from puffer_frames.frames.extensions import readable, stored_type
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, are_in_place, are_labels, with_ranges
 from puffer_frames.frames.local.table import LocalTable
@@ -35,15 +36,15 @@ class ArrowTable(LocalTable):
 
     def kind_of(self, name: str, /) -> str:
         """By its type in the schema."""
-        own = self.native.schema.field(self.names.index(name)).type  # of two columns of one name the first
+        own = stored_type(self.native.schema.field(self.names.index(name)).type)  # of two of one name the first
         family = "text" if pa.types.is_dictionary(own) else arrow_family(own)
         return {"text": "labels", "bool": "booleans"}.get(family or "", "numbers")
 
     def opened(self) -> Frame:
-        """The columns as a Polars frame."""
+        """The columns as a Polars frame; raises ArgumentTypeError for a type that Polars lacks."""
         check_process()
         check_column_names(self.names)
-        frame = pl.from_arrow(self.native)
+        frame = pl.from_arrow(readable(self.native))
         assert isinstance(frame, pl.DataFrame)
         return nw.from_native(frame, eager_only=True)
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_column_names
+from puffer_frames.frames.extensions import stored_pandas
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import is_trivial, kept_levels, level_names, with_levels
 from puffer_frames.frames.local.table import LocalTable
@@ -33,7 +34,8 @@ class PandasTable(LocalTable):
         check_process()
         check_column_names(self.names)
         plain = all(isinstance(label, str) for label in self.labels)
-        return nw.from_native(self.native if plain else self.native.set_axis(list(self.names), axis=1), eager_only=True)
+        named = self.native if plain else self.native.set_axis(list(self.names), axis=1)
+        return nw.from_native(stored_pandas(named), eager_only=True)
 
     def apart(self) -> PandasTable:
         """Another frame with the same columns."""

@@ -10,6 +10,7 @@ import narwhals.stable.v2 as nw
 import polars as pl
 
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, check_column_names
+from puffer_frames.frames.extensions import stored_plan
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.levels import FIRST, are_in_place, are_labels
 from puffer_frames.frames.local.table import LocalTable
@@ -28,10 +29,10 @@ class PolarsTable(LocalTable):
         return names
 
     def opened(self) -> Frame:
-        """As it is."""
+        """As it is, but for extension types."""
         check_process()
         check_column_names(self.names)
-        return nw.from_native(self.native, eager_only=True)
+        return nw.from_native(stored_plan(self.native), eager_only=True)
 
     def metadata(self) -> dict[str, Any] | None:
         """From the attribute."""

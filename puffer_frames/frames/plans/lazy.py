@@ -16,6 +16,7 @@ from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, 
 from puffer_frames.frames.counted_series import count_series
 from puffer_frames.frames.counted_units import count_units
 from puffer_frames.frames.draws import Draws
+from puffer_frames.frames.extensions import stored_plan
 from puffer_frames.frames.forked import check_process
 from puffer_frames.frames.found import FoundValues
 from puffer_frames.frames.local.looks import order_warnings, warn_of_kept_in_plan
@@ -72,6 +73,7 @@ class LazyTable:
     def of(cls, plan: pl.LazyFrame, /) -> LazyTable:
         """Look at the schema alone."""
         check_process()
+        plan = stored_plan(plan)
         schema = nw.from_native(plan).collect_schema()
         check_column_names(schema.names())
         return cls(plan=plan, names=tuple(schema.names()), schema=dict(schema))

@@ -6,15 +6,28 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import narwhals.stable.v2 as nw
 import numpy as np
+import polars as pl
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
-from pyspark.sql.types import BooleanType, DateType, NumericType, TimestampNTZType, TimestampType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    DateType,
+    IntegerType,
+    NumericType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from puffer_frames.errors import KeptColumnWarning
 from puffer_frames.frames.kept import LEAST_ROWS, RANKS, ROWS, Column, Evidence, guessed_warnings, guesses
+from puffer_frames.frames.kept_values import LETTERS, MOST_PARTS, PLACES, kept_columns
 from puffer_frames.frames.noisy import NUMBER
 from puffer_frames.frames.roles import Roles
-from puffer_frames.priors.prior import FloatArray
 
 SparkFrame: TypeAlias = Any
 _MOST_CELLS, _CELL_ROWS = 1024, 4
@@ -25,7 +38,8 @@ _UNGROUPED = ("map", "variant")
 def warn_of_kept_in_spark(rows: SparkFrame, roles: Roles, /, *, count: int) -> Iterator[KeptColumnWarning]:
     """Of so many rows with columns `number`, `secret_0`, ..., `public_0`, ..., `keep_0`, ...
 
-    The driver gets aggregates, and of a sample of the rows kept numbers and hashes of the rest.
+    The driver gets aggregates, and of a sample of the rows the kept columns, of long texts the beginning, and hashes of
+    the secrets.
     """
     if not roles.keep:
         return
@@ -37,13 +51,14 @@ def warn_of_kept_in_spark(rows: SparkFrame, roles: Roles, /, *, count: int) -> I
     rows = rows.select(*targets, *(_groupable(rows, f"keep_{k}") for k in range(len(roles.keep))))
     sizes, repeated = {name: _sizes_of(rows, name) for name in targets}, dict[int, int]()
     seen = {target for _, target in told}
+    said = {(kept[owns[0]].name, target) for owns, target in told if len(owns) == 1}
     numbers = _look_at_numbers(rows, roles)
     for k, name in enumerate(roles.keep):
         for target, aim in targets.items():
             evidence = _evidence(rows, [k], target, sizes=sizes[target])
             if evidence.repeats:
                 repeated[k] = int(evidence.groups.sum())
-            if ((f"keep_{k}",), target) in told:
+            if (name, target) in said:
                 continue
             share = evidence.share if evidence.determines() else None
             if share is None and f"low_{k}" in numbers:
@@ -63,28 +78,43 @@ def warn_of_kept_in_spark(rows: SparkFrame, roles: Roles, /, *, count: int) -> I
 
 
 def _sample(rows: SparkFrame, roles: Roles, *, step: int) -> tuple[dict[str, Column], dict[str, Column]]:
-    """Kept and secret columns of every so many rows, at random."""
-    names = roles.plain("keep", "secret")
-    numbers = {name: own for name in names if (own := _number(rows, name)) is not None and name.startswith("keep_")}
-    asked = [F.xxhash64(_groupable(rows, name)).alias(name) for name in names]
-    asked += [own.alias(f"number_{name}") for name, own in numbers.items()]
-    some = rows if step == 1 else rows.filter(F.pmod(F.xxhash64(F.col(NUMBER)), F.lit(step)) == 0)
-    table = some.select(*asked).toArrow()
-    found = {
-        name: Column(
-            name=own,
-            codes=np.unique(table[name].to_numpy(), return_inverse=True)[1],
-            numbers=_floats(table[f"number_{name}"]) if name in numbers else None,
-        )
-        for name, own in names.items()
+    """Kept columns, with their fields and elements, and secret ones of every so many rows, at random."""
+    names, secrets = roles.plain("keep"), roles.plain("secret")
+    parts = {
+        f"{name}_{k}" if k else name: part.alias(f"{name}_{k}" if k else name)
+        for name in names
+        for k, part in enumerate(_parts(F.col(name), rows.schema[name].dataType))
     }
-    secrets = roles.plain("secret")
-    return {name: found[name] for name in names if name not in secrets}, {name: found[name] for name in secrets}
+    asked = [*parts.values(), *(F.xxhash64(_groupable(rows, name)).alias(name) for name in secrets)]
+    some = rows if step == 1 else rows.filter(F.pmod(F.xxhash64(F.col(NUMBER)), F.lit(step)) == 0)
+    table: Any = pl.from_arrow(some.select(*asked).toArrow())
+    kept = {
+        part: column
+        for part in parts
+        for column in kept_columns(
+            nw.from_native(table[part], series_only=True), name=names["_".join(part.split("_")[:2])]
+        )
+    }
+    hashes = {name: np.unique(table[name].to_numpy(), return_inverse=True)[1] for name in secrets}
+    return kept, {name: Column(name=own, codes=hashes[name], numbers=None) for name, own in secrets.items()}
 
 
-def _floats(column: Any) -> FloatArray:
-    """NaN for a missing one."""
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+def _parts(column: Any, kind: DataType) -> list[Any]:
+    """Numbers and times as they are; text, of others too, up to a length; fields, and the first elements of arrays."""
+    if isinstance(kind, (NumericType, BooleanType, DateType, TimestampType, TimestampNTZType)):
+        return [column]
+    text = F.hex(column) if isinstance(kind, BinaryType) else column.cast("string")
+    rest = F.hex(F.xxhash64(text))  # what is cut off still differs
+    found = [F.when(F.length(text) <= LETTERS, text).otherwise(F.concat(F.substring(text, 1, LETTERS), rest))]
+    inner = list[tuple[Any, DataType]]()
+    if isinstance(kind, StructType):
+        inner = [(column.getField(field.name), field.dataType) for field in kind.fields]
+    elif isinstance(kind, ArrayType):
+        inner = [(F.get(column, F.lit(k)), kind.elementType) for k in range(PLACES)]
+        inner.append((F.size(column), IntegerType()))
+    for part, of_part in inner:
+        found += _parts(part, of_part)
+    return found[: MOST_PARTS + 1]
 
 
 def _groupable(rows: SparkFrame, name: str) -> Any:
