@@ -351,6 +351,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
 WARNINGS = (
     *("warning-seed", "observed-exceeds", "order-tells", "kept-tells", "few-rows", "rare-levels"),
     *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise"),
+    "channel-reader-any",
 )
 """Sentences that warn of a release, in the order in which they are shown."""
 

@@ -107,6 +107,8 @@ def _proved(facts: ChannelFacts) -> Iterator[Statement]:
         yield say("channel-radius", radius=facts.radius)
     if facts.options.cap is not None:
         yield say("channel-cap", cap=plain(facts.options.cap))
+    if facts.options.sees_secret and (most := facts.options.reader_loss_at(facts.target.epsilon)) is not None:
+        yield say("channel-reader", most=plain(most))
     yield say("wider", losses=_wider_text(facts))
     if facts.batch is not None:
         for found in facts.batch.exceeded.values():
@@ -136,6 +138,10 @@ def _wider_text(facts: ChannelFacts) -> str:
 def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:
     if facts.brittle:
         yield say("channel-brittle")
+    if facts.options.sees_secret:
+        if facts.options.reader_loss_at(facts.target.epsilon) is None:
+            yield say("channel-reader-any")
+        yield say("channel-unlike")
     yield say("channel-again" if facts.options.cap is None else "channel-again-capped")
     yield from (say("other-columns"), say("per-record"), say("channel-learned"))
     if facts.confidences:
@@ -207,6 +213,8 @@ def channel_record(facts: ChannelFacts, /) -> dict[str, Any]:
         "cap": options.cap,
         "preserve": options.preserve,
     }
+    if options.sees_secret:
+        record |= {"sees": "secret", "reader_loss": options.reader_loss_at(facts.target.epsilon)}
     if len(facts.columns) > 1:
         record["columns"] = list(facts.columns)
     if facts.public_levels or "levels" in facts.publish or options.publish_matrix:
