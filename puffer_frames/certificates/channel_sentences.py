@@ -26,16 +26,20 @@ CHANNEL_SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "proved",
         "Under any law of these levels at all, the loss of one release is at most {cap}; the losses of several add.",
     ),
-    "channel-reader-cap": (
+    "channel-reader": (
         "proved",
-        "The random level depends on the secret of the row, too. A reader who knows the value itself has a loss of at "
-        "most {cap}, and any reader at most that much more than publishing the values could cause. The losses of "
-        "several releases add.",
+        "The probabilities depend on the secret of the row too. A reader who knows the value itself: the released one "
+        "changes the log-odds of two secrets by at most {most}. Any reader: by at most this more than the values "
+        "themselves could. The losses of several releases add.",
     ),
-    "channel-reader-open": (
+    "channel-reader-any": (
         "not covered",
-        "Readers who know the value itself: the random level depends on the secret of the row, and nothing bounds what "
-        "it tells them.",
+        "A reader who knows the value itself: the probabilities depend on the secret of the row too, and nothing "
+        "bounds what the released value tells him of it.",
+    ),
+    "channel-unlike": (
+        "not covered",
+        "Equal treatment: equal values of rows with different secrets are released with different probabilities.",
     ),
     "channel-brittle": (
         "not covered",

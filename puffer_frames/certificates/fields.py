@@ -72,14 +72,14 @@ _Measured: TypeAlias = Annotated[Verification, _MEASURED]
 _LEVELS = raw(type="array", items={"type": ["string", "number", "boolean", "null", "array"]})
 _SHARES = {"type": "array", "items": {"type": "number", "minimum": 0, "maximum": 1}}
 _CHANNEL = entries(
-    optional=("columns", "levels", "inputs", "count", "matrix", "expected_error", "lower_bound", "sees", "reader_cap"),
+    optional=("columns", "levels", "inputs", "count", "matrix", "expected_error", "lower_bound", "sees", "reader_loss"),
     closed=False,
     cost=raw(enum=["absolute", "change", "share", "given"]),
     radius=raw(type=["string", "null"]),
     cap=raw(oneOf=[{"type": "null"}, {"type": "number", "exclusiveMinimum": 0}]),
     preserve=raw(enum=["mean", "marginal", None]),
     sees=raw(enum=["value", "secret"]),
-    reader_cap=raw(oneOf=[{"type": "null"}, {"type": "number", "exclusiveMinimum": 0}]),
+    reader_loss=raw(oneOf=[{"type": "null"}, {"type": "number", "exclusiveMinimum": 0}]),
     columns=raw(type="array", items={"type": "string"}),
     levels=_LEVELS,
     inputs=_LEVELS,

@@ -352,6 +352,7 @@ count, too: `facts.py` holds them against the fields."""
 WARNINGS = (
     *("warning-seed", "observed-exceeds", "order-tells", "kept-tells", "few-rows", "rare-levels"),
     *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise"),
+    "channel-reader-any",
 )
 """Sentences that warn of a release, in the order in which they are shown."""
 

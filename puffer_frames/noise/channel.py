@@ -20,6 +20,8 @@ from puffer_frames.priors.prior import FloatArray
 TOTAL_BITS = 62
 """The weights of a row of a channel sum to 2 to the power of this."""
 MOST_LEVELS = 256
+MOST_INPUTS = 1 << 14
+"""Of a channel that sees the secret: pairs of a level and a secret."""
 _GUIDE_BITS = 12
 
 
@@ -30,6 +32,7 @@ class ChannelTable:
     ----------
     weights : array of int, shape (inputs, outputs)
         Not negative; each row sums to 2**62: the probability of output j given input i is weights[i, j] / 2**62.
+        At most 16,384 inputs, and 256 outputs.
 
     Raises
     ------
@@ -47,10 +50,10 @@ class ChannelTable:
     def __init__(self, weights: NDArray[np.int64], /) -> None:
         weights = np.asarray(weights, dtype=np.int64)
         total = 1 << TOTAL_BITS
-        if weights.ndim != 2 or not weights.size or (weights < 0).any() or max(weights.shape) > MOST_LEVELS:
-            raise ValueError(
-                f"the weights of a channel must be a table of at most {MOST_LEVELS} levels, none negative."
-            )
+        if weights.ndim != 2 or not weights.size or (weights < 0).any():
+            raise ValueError("the weights of a channel must be a table, none negative.")
+        if weights.shape[0] > MOST_INPUTS or weights.shape[1] > MOST_LEVELS:
+            raise ValueError(f"a channel must have at most {MOST_INPUTS:,} inputs and {MOST_LEVELS} outputs.")
         if any(sum(row) != total for row in weights.tolist()):
             raise ValueError(f"each row of weights must sum to 2**{TOTAL_BITS}.")
         self.outputs = weights.shape[1]

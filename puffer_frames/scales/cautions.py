@@ -48,6 +48,19 @@ def warn_of_weakness(target: Target, /, *, rows: int, of: str = "rows") -> None:
         )
 
 
+def warn_of_no_reader_cap(cap: float | None, /) -> None:
+    """Warn of a channel that sees the secret, and may tell it to readers who know the value."""
+    most = "nothing bounds what it learns" if cap is None else f"it may come near a loss of {cap:g}"
+    warn(
+        WeakGuaranteeWarning(
+            "reader_cap",
+            rule="a number for the guarantee against a reader who knows the value",
+            got=f"None: {most}",
+            hint="Leave it out for max(epsilon, 1).",
+        )
+    )
+
+
 def few_rows(rows_per_secret: Mapping[Secret, int], /) -> tuple[Secret, ...]:
     """The secrets in few rows."""
     return tuple(secret for secret, rows in rows_per_secret.items() if rows < FEWEST_ROWS)

@@ -267,8 +267,11 @@ TABLE = {
     "channel-draw": lambda c, name: channel(c),
     "channel-radius": lambda c, name: channel(c) and some_radius(c) and believed(c),
     "channel-cap": lambda c, name: channel(c) and options(c).cap is not None,
-    "channel-reader-cap": lambda c, name: channel(c) and options(c).sees_secret and options(c).reader_cap is not None,
-    "channel-reader-open": lambda c, name: channel(c) and options(c).sees_secret and options(c).reader_cap is None,
+    "channel-reader": lambda c, name: (
+        channel(c) and options(c).sees_secret and (options(c).reader_cap is not None or options(c).cap is not None)
+    ),
+    "channel-unlike": lambda c, name: channel(c) and options(c).sees_secret,
+    "channel-reader-any": lambda c, name: name == "labels, secret seen, no caps",
     "channel-again-capped": lambda c, name: channel(c) and options(c).cap is not None,
     "channel-again": lambda c, name: channel(c) and options(c).cap is None,
     "channel-brittle": lambda c, name: channel(c) and options(c).cap is None,

@@ -39,7 +39,7 @@ _ROBUST = (
         "joint-any-law",
         "joint-rule",
         "channel-radius",
-        "channel-reader-cap",
+        "channel-reader",
         "observed-exceeds",
         "observed-unknown",
         "unit-any",

@@ -88,11 +88,6 @@ class ChannelFacts:
         )
 
     @property
-    def reader_cap(self) -> float | None:
-        """What a reader who knows the value learns at most, where the channel sees the secret; None for no bound."""
-        return self.options.reader_cap_at(self.target.epsilon)
-
-    @property
     def cost(self) -> str:
         """One of "absolute", "change", "share" and "given"."""
         if not isinstance(self.options.cost, str):
@@ -128,8 +123,8 @@ def _proved(facts: ChannelFacts) -> Iterator[Statement]:
         yield say("channel-radius", radius=facts.radius)
     if facts.options.cap is not None:
         yield say("channel-cap", cap=plain(facts.options.cap))
-    if facts.options.sees_secret and facts.reader_cap is not None:
-        yield say("channel-reader-cap", cap=plain(facts.reader_cap))
+    if facts.options.sees_secret and (most := facts.options.reader_loss_at(facts.target.epsilon)) is not None:
+        yield say("channel-reader", most=plain(most))
     yield say("wider", losses=_wider_text(facts))
     if facts.batch is not None:
         for found in facts.batch.exceeded.values():
@@ -157,10 +152,12 @@ def _wider_text(facts: ChannelFacts) -> str:
 
 
 def _not_covered(facts: ChannelFacts) -> Iterator[Statement]:
-    if facts.options.sees_secret and facts.reader_cap is None:
-        yield say("channel-reader-open")
     if facts.brittle:
         yield say("channel-brittle")
+    if facts.options.sees_secret:
+        if facts.options.reader_loss_at(facts.target.epsilon) is None:
+            yield say("channel-reader-any")
+        yield say("channel-unlike")
     yield say("channel-again" if facts.options.cap is None else "channel-again-capped")
     yield from (say("other-columns"), say("per-record"), say("channel-learned"))
     if facts.confidences:
@@ -228,7 +225,7 @@ def channel_record(facts: ChannelFacts, /) -> dict[str, Any]:
         "preserve": options.preserve,
     }
     if options.sees_secret:
-        record |= {"sees": "secret", "reader_cap": facts.reader_cap}
+        record |= {"sees": "secret", "reader_loss": options.reader_loss_at(facts.target.epsilon)}
     if len(facts.columns) > 1:
         record["columns"] = list(facts.columns)
     if facts.public_levels or "levels" in facts.publish or options.publish_matrix:

@@ -43,6 +43,7 @@ from puffer_frames.scales.cautions import (
     warn_of_far_values,
     warn_of_few_rows,
     warn_of_marks,
+    warn_of_no_reader_cap,
     warn_of_texts,
     warn_of_weakness,
 )
@@ -215,6 +216,8 @@ class ChannelFit(SecretsOfPairs):
         if column.in_cells or column.is_partial:  # a mechanism with other outputs may do better
             channel = replace(channel, lower_bound=0.0)
         warn_of_weakness(request.target, rows=number)
+        if options.sees_secret and options.reader_cap is None:
+            warn_of_no_reader_cap(options.cap)
         warn_of_few_rows({label: rows[label] for label in named})
         warn_of_marks(rows)
         seen.warn_of_values(request)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, WeakGuaranteeWarning, warn
+from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows, Table, open_table
@@ -72,16 +72,7 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
         return {self.name: self.channel.lower_bound}
 
     def warn(self) -> None:
-        """Warn of labels that are hardly nearer to the values than one constant, and of readers who know the value."""
-        if self.options.sees_secret and self.options.reader_cap is None:
-            warn(
-                WeakGuaranteeWarning(
-                    "reader_cap",
-                    rule="a number for a channel that sees the secret",
-                    got="None: a reader who knows a value may learn the secret of its row from the released one",
-                    hint='Leave it out for "auto": max(epsilon, 1).',
-                )
-            )
+        """Warn of labels that are hardly nearer to the values than one constant."""
         if self.channel.expected_error >= _NEARLY * self.channel.constant_error:
             warn_of_useless(self.request.public, hint=LARGER)
 

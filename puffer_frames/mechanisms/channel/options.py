@@ -165,6 +165,10 @@ class Channel(Options):
         """The bound for readers who know the value, at an epsilon; None for none."""
         return max(epsilon, 1.0) if isinstance(self.reader_cap, str) else self.reader_cap
 
+    def reader_loss_at(self, epsilon: float, /) -> float | None:
+        """The loss to a reader who knows the value: by the reader cap, or by the cap, which covers every reader."""
+        return min((cap for cap in (self.reader_cap_at(epsilon), self.cap) if cap is not None), default=None)
+
     def radius_of(self, secret: Secret, rows: int, /) -> float:
         """The probability with which a row of a secret is replaced by anything."""
         if self.radius == "auto":

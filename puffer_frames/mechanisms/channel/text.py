@@ -61,11 +61,16 @@ def _readers(plan: ChannelFit) -> Rows:
     """What a channel that sees the secret tells to readers who know the value, and its error by secret."""
     if not plan.options.sees_secret:
         return []
-    cap = plan.options.reader_cap_at(plan.request.target.epsilon)
-    most = "NO BOUND" if cap is None else f"a loss of at most {plain(cap)}, and to any reader at most that much more"
+    most = plan.options.reader_loss_at(plan.request.target.epsilon)
+    told = (
+        "NOTHING BOUNDS what a reader learns who knows the value"
+        if most is None
+        else f"to a reader who knows the value a loss of at most {plain(most)}, and to any reader at most that much more "
+        "than publishing the values"
+    )
     errors = ", ".join(f"{secret!r} {error:.4g}" for secret, error in list(plan.channel.errors.items())[:_SHOWN])
     return [
-        ("sees", f"the secret of the row too: to a reader who knows the value {most} than publishing the values"),
+        ("sees", f"the secret of the row too: {told}"),
         ("error by secret", errors),
     ]
 
