@@ -120,7 +120,8 @@ def test_a_reader_cap_of_0_is_a_channel_that_sees_the_value_alone():
         alone = best_channel(counts, **asked, options=Channel(**same))
         seeing = best_channel(counts, **asked, options=Channel(sees="secret", reader_cap=0, **same))
         assert np.array_equal(alone.weights, seeing.weights), seed
-        assert alone.outputs == seeing.outputs and not seeing.matrices
+        assert alone.outputs == seeing.outputs
+        assert not seeing.matrices
 
 
 # --- Numbers of the note ----------------------------------------------------------------------------------------------
@@ -188,7 +189,9 @@ def test_the_closed_form_of_two_values(people):
     rich = {s: counts[s][1] / rows[s] for s in rows}
     most = math.e
     over = rich["Male"] - most * rich["Female"]
-    assert over > 0 and rich["Male"] <= most / (1 + most) and rich["Female"] <= 1 / (1 + most)
+    assert over > 0
+    assert rich["Male"] <= most / (1 + most)
+    assert rich["Female"] <= 1 / (1 + most)
     least = min(share["Male"] * over, share["Female"] * over / most)
     errors = [0.000996886, 0.001258513, 0.001761087, 0.003602240]
     assert least == pytest.approx(errors[0], abs=1e-9)
@@ -369,10 +372,13 @@ def test_plan_and_certificate_say_what_a_reader_learns_who_knows_the_value(optio
     assert any("reader_cap" in str(each.message) for each in caught) == (options.get("reader_cap", 1) is None)
     certificate = certificate_of(quietly(lambda: plan.release(frame)))
     texts, text = {each.key: each.text for each in certificate.statements}, " ".join(str(plan).split())
-    assert "channel-unlike" in texts and certificate.channels["town"]["sees"] == "secret"
+    assert "channel-unlike" in texts
+    assert certificate.channels["town"]["sees"] == "secret"
     if most is None:
-        assert "channel-reader-any" in certificate.warnings and "NOTHING BOUNDS" in text
-        assert "channel-reader" not in texts and certificate.channels["town"]["reader_loss"] is None
+        assert "channel-reader-any" in certificate.warnings
+        assert "NOTHING BOUNDS" in text
+        assert "channel-reader" not in texts
+        assert certificate.channels["town"]["reader_loss"] is None
     else:
         assert f"log-odds of two secrets by at most {most}." in texts["channel-reader"]
         assert f"who knows the value a loss of at most {most}, and" in text
