@@ -21,7 +21,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "beliefs.md"
 
 def channel():
     """Law of the output for each input."""
-    plan = TABLE.puffer.calibrate(secret="s", public="label", epsilon=EPSILON, mechanism=Channel(radius=SHARE, cap=None))
+    options = Channel(radius=SHARE, cap=None)
+    plan = TABLE.puffer.calibrate(secret="s", public="label", epsilon=EPSILON, mechanism=options)
     found = plan.channels["label"]
     assert "".join(found.inputs) == LEVELS
     return np.array(found.matrix)
@@ -59,4 +60,5 @@ def test_rows_that_are_chosen_by_their_values(kernel, loss):
     found = kernel()
     assert largest(found, {s: replaced(s) for s in COUNTS}) <= EPSILON * (1 + 1e-9)
     assert largest(found, {s: chosen(s) for s in COUNTS}) == pytest.approx(loss, abs=0.005)
-    assert f"{loss:.2f}" in PAGE.read_text(encoding="utf-8").split("chosen by their values")[1].split("**Three figures**")[0]
+    page = PAGE.read_text(encoding="utf-8").split("chosen by their values")[1]
+    assert f"{loss:.2f}" in page.split("**Three figures**")[0]

@@ -11,6 +11,7 @@ from pathlib import Path
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.doors.command.logs import LOG
 from puffer_frames.doors.command.places import beside, new_folder
+from puffer_frames.errors import PufferError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.csv_texts import TextRoles
 from puffer_frames.frames.files import format_of, read_rows, schema_of, write_arrow, write_csv
@@ -127,9 +128,19 @@ def released_roles(certificate: Certificate, /) -> TextRoles:
 
 def say_types(released: NativeFrame, path: Path, certificate: Certificate, /) -> None:
     """CSV holds no types: say which ones `verify` must be told."""
-    found = certificate.verify(read_rows(path, schema={}, streaming=False, roles=released_roles(certificate)))
-    if found == "derived":
-        types = schema_of(released, certificate.public + certificate.kept + certificate.given)
+
+    def is_derived(types: dict[str, str]) -> bool:
+        rows = read_rows(path, schema=types, streaming=False, roles=released_roles(certificate))
+        return certificate.verify(rows) == "derived"
+
+    if not is_derived({}):
+        return
+    types, holds = schema_of(released, certificate.public + certificate.kept + certificate.given), False
+    with suppress(PufferError):  # a type that does not read the texts
+        holds = not is_derived(types)
+    if holds:
         LOG.warning(
             "a CSV file holds no types: verify it with --schema %s", ",".join(f"{k}={v}" for k, v in types.items())
         )
+    else:
+        LOG.warning("no --schema brings the values of this CSV file back exactly: write a .parquet file to verify it")

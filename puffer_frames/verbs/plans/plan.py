@@ -373,8 +373,8 @@ class Plan:
         frame
             Of the library of the frame that the plan was made from (of PyArrow for a DuckDB relation, of pandas for a
             Spark frame), a row per column and belief: "column"; "belief", of which "empirical", "population" (95 %),
-            "contaminated" (with probability 2/sqrt(n)) and "any law" are always there, but where there are too many pairs;
-            "covered", whether the guarantee is under it; "scale", the smallest that it confirms; "loss" at the scale
+            "contaminated" (with probability 2/sqrt(n)) and "any law" are always there, but where there are too many
+            pairs; "covered", whether the guarantee is under it; "scale", the smallest that it confirms; "loss" at the scale
             used, the pure one where delta is 0, else the delta at epsilon, of several rows or releases as in the plan;
             "first" and "second", the pair of secrets with the largest loss. Of columns whose scales were found
             together a row per belief about whole rows, where the scale is not a number. Of strata a row per belief: the
