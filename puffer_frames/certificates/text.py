@@ -53,7 +53,7 @@ class Headline:
 
 def is_of_other_rows(certificate: Fields, /) -> bool:
     """Whether the released rows are not those that the plan was made from."""
-    return any(statement.key in ("other-rows", "channel-other-rows") for statement in certificate.statements)
+    return certificate.facts.other_rows
 
 
 def headline(certificate: Fields, /) -> Headline:

@@ -58,7 +58,8 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles) -> pl
         For a given type of a column that the file does not have.
     """
     numeric = {name: dtype for name, dtype in types.items() if dtype.is_numeric()}
-    parsed = {name: dtype for name, dtype in types.items() if name not in numeric}
+    parsed = {name: dtype.base_type() for name, dtype in types.items() if name not in numeric}
+    zoned = [name for name, dtype in types.items() if getattr(dtype, "time_zone", None) is not None]
     try:
         check_names_of(path.name, _names(path))
         table = pl.read_csv(path, infer_schema=False, schema_overrides=parsed)
@@ -81,6 +82,8 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles) -> pl
         texts = table[name].alias("texts")
         if name in numeric:
             columns[name] = _typed(name, texts, numeric[name])
+        elif name in zoned:  # Polars reads such texts as moments in UTC, without saying so
+            columns[name] = texts.dt.replace_time_zone("UTC")
         elif name in parsed or name in roles.text:
             columns[name] = texts
         elif name in roles.exact:
@@ -206,6 +209,9 @@ def _public(name: str, texts: pl.Series) -> pl.Series:
 
 def _typed(name: str, texts: pl.Series, dtype: Any) -> pl.Series:
     """As numbers of a given type, without the texts for missing values."""
+    if dtype == pl.Decimal:
+        places = texts.str.extract(r"\.([0-9]*)$").drop_nulls()
+        dtype = pl.Decimal(38, max(map(len, places), default=0))
     found = texts.cast(dtype, strict=False)
     if found.null_count() > texts.null_count():
         there = _without_marks(texts)

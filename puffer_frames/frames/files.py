@@ -37,9 +37,9 @@ SUFFIXES: Mapping[str, Format] = {
 }
 DTYPES = (
     *("Boolean", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64"),
-    *("String", "Categorical", "Date", "Datetime", "Time"),
+    *("Decimal", "String", "Categorical", "Date", "Datetime", "DatetimeUTC", "Time"),
 )
-"""Types of Polars that a column of a CSV file may be read as."""
+"""Types of Polars that a column of a CSV file may be read as, and moments with a time zone."""
 PART = "part-0.parquet"
 """The file of a folder that is written."""
 
@@ -251,8 +251,10 @@ def write_text(text: str, path: Path, /, *, private: bool = False, new: bool = F
 
 
 def schema_of(frame: NativeFrame, names: Collection[str], /) -> dict[str, str]:
-    """The types of some columns, by the names of Polars."""
-    return {name: str(dtype.base_type()) for name, dtype in frame.collect_schema().items() if name in names}
+    """The types of some columns, by the names of `DTYPES` where it has them."""
+    found = {name: dtype for name, dtype in frame.collect_schema().items() if name in names}
+    zoned = {name for name, dtype in found.items() if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None}
+    return {name: "DatetimeUTC" if name in zoned else str(dtype.base_type()) for name, dtype in found.items()}
 
 
 def _types(schema: Mapping[str, str], kind: Format) -> dict[str, Any]:
@@ -265,7 +267,8 @@ def _types(schema: Mapping[str, str], kind: Format) -> dict[str, Any]:
         raise ArgumentError(
             "schema", rule="of the types " + ", ".join(DTYPES), got=repr(unknown), hint='Write "age=Int64".'
         )
-    return {name: getattr(pl, word) for name, word in schema.items()}
+    moments = {"DatetimeUTC": pl.Datetime("us", "UTC")}
+    return {name: moments.get(word) or getattr(pl, word) for name, word in schema.items()}
 
 
 def _readable(path: Path) -> None:

@@ -121,11 +121,7 @@ def test_the_type_of_the_schema_decides():
         (["9007199254740993", "9007199254740992", "+9007199254740992"], "3 texts for 2 numbers", "code=Int64"),
         (["1", "1.0", "2"], "3 texts for 2 numbers", "code=Float64"),
         (["1", "1.0", "2.5"], "3 texts for 2 numbers", "Write each in one way"),
-        (
-            ["9007199254740993.0", "9007199254740992", "+9007199254740992"],
-            "3 texts for 2 numbers",
-            "Write each in one way",
-        ),
+        (["9007199254740993.0", "9007199254740992", "+9007199254740992"], "3 texts for 2 numbers", "Write each in one"),
         (["1", "01", "x"], "2 texts for 1 numbers", "Write each in one way"),
     ],
 )
@@ -360,3 +356,31 @@ def test_without_public_every_other_column_is_released(left_out):
     assert run("plan", "in.csv", "plan.json", "--secret", "sex", "--epsilon", "0.05").code == 0
     assert run("compare", "in.csv", "--secret", "sex", "--epsilon", "0.05", "--beliefs", "empirical").code == 0
     assert puffer_frames.load_plan("plan.json").public == ("age", "wage", "code")
+
+
+MOMENTS = pl.Series(range(10**15, 10**15 + ROWS))
+
+
+@pytest.mark.parametrize(
+    ("column", "word"),
+    [
+        (pl.Series(range(ROWS)).cast(pl.Decimal(20, 2)), "Decimal"),
+        (MOMENTS.cast(pl.Datetime("us", "Asia/Tokyo")), "DatetimeUTC"),
+        (MOMENTS.cast(pl.Datetime("us")), "Datetime"),
+        ((MOMENTS * 1000 + 7).cast(pl.Datetime("ns", "Asia/Tokyo")), None),
+    ],
+)
+def test_the_schema_of_the_warning_verifies(column, word):
+    frame = pl.DataFrame({"sex": draws().choice(["f", "m"], ROWS), "kept": column})
+    frame.with_columns(age=pl.Series(draws().integers(20, 60, ROWS)) + 5 * (pl.col("sex") == "f")).write_parquet(
+        "in.pq"
+    )
+    done = run("release", "in.pq", "out.csv", "--secret", "sex", "--public", "age", "--epsilon", "1", "--keep", "kept")
+    assert done.code == 0
+    if word is None:
+        assert "no --schema brings the values" in done.err
+        return
+    schema = f"kept={word},age=Float64"
+    assert f"verify it with --schema {schema}\n" in done.err
+    assert run("verify", "out.csv").code == 1
+    assert run("verify", "out.csv", "--schema", schema).code == 0

@@ -204,7 +204,8 @@ CASES = {
     "labels, published": LABELS | {"publish": ("expected_error", "lower_bound", "levels")},
     "labels, matrix": LABELS | {"mechanism": Channel(publish_matrix=True)},
     "labels, secret seen": LABELS | {"mechanism": Channel(sees="secret")},
-    "labels, secret seen, no caps": LABELS | {"mechanism": Channel(sees="secret", reader_cap=None, cap=None), "epsilon": 0.1},
+    "labels, secret seen, no caps": LABELS
+    | {"mechanism": Channel(sees="secret", reader_cap=None, cap=None), "epsilon": 0.1},
     "labels, kept": LABELS | {"keep": "town"},
     "labels, sorted": LABELS | {"frame": PEOPLE.sort_values("hobby", ignore_index=True)},
     "labels, kept copy": LABELS | {"frame": PEOPLE.assign(copy=PEOPLE["hobby"].str.upper()), "keep": "copy"},

@@ -107,12 +107,10 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
         rows.insert(0, (_OF_ROWS, *at_most(math.inf if math.isinf(most.epsilon) else most.delta or most.epsilon)))
     channel = certificate.theorem == "channel"
     of_plan = " of the plan" * is_of_other_rows(certificate)  # whose figures these are, not those of the rows
-    ranges = (
-        f"any law on the domain, or the range of the table{of_plan}" if of_plan else "any law on the range or domain"
-    )
+    ranges = f"domain, or the range of the table{of_plan}" if of_plan else "range or domain"
     named = {
         "population": f"every law that the table{of_plan} does not refute at 95 %",
-        "any law": _ANY_LEVELS if channel else ranges,
+        "any law": _ANY_LEVELS if channel else f"any law on the {ranges}",
     }
     for word, laws in named.items():
         losses = [found[word] for found in certificate.wider.values() if word in found]

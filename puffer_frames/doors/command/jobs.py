@@ -20,7 +20,7 @@ from puffer_frames.doors.command.outcome import DONE, REFUSED, Outcome
 from puffer_frames.doors.command.parser import Request
 from puffer_frames.doors.command.places import BESIDE, beside, check_places, is_folder, new_folder, written
 from puffer_frames.doors.command.values import as_listed, number, with_levels
-from puffer_frames.errors import ArgumentError, UncoveredFrameError
+from puffer_frames.errors import ArgumentError, PufferError, UncoveredFrameError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, TextRoles
 from puffer_frames.frames.files import (
@@ -154,12 +154,22 @@ def released_roles(certificate: Certificate, /) -> TextRoles:
 
 def say_types(released: NativeFrame, path: Path, certificate: Certificate, /) -> None:
     """CSV holds no types: say which ones `verify` must be told."""
-    found = certificate.verify(read_rows(path, schema={}, streaming=False, roles=released_roles(certificate)))
-    if found == "derived":
-        types = schema_of(released, certificate.public + certificate.kept + certificate.given)
+
+    def is_derived(types: dict[str, str]) -> bool:
+        rows = read_rows(path, schema=types, streaming=False, roles=released_roles(certificate))
+        return certificate.verify(rows) == "derived"
+
+    if not is_derived({}):
+        return
+    types, holds = schema_of(released, certificate.public + certificate.kept + certificate.given), False
+    with suppress(PufferError):  # a type that does not read the texts
+        holds = not is_derived(types)
+    if holds:
         LOG.warning(
             "a CSV file holds no types: verify it with --schema %s", ",".join(f"{k}={v}" for k, v in types.items())
         )
+    else:
+        LOG.warning("no --schema brings the values of this CSV file back exactly: write a .parquet file to verify it")
 
 
 def certificate_of_file(path: Path, /, *, given: Path | None) -> Certificate:
