@@ -26,6 +26,8 @@ MOST_PARTS = 16
 """Fields and elements of a column, at most; what is beyond is looked at as text."""
 LETTERS = 256
 """Words are looked for in so many letters of a text."""
+_COUNTED = 1 << 16
+"""Words that are counted, evenly spread, to find the frequent ones."""
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+>")
 """In the text of an object that has no text of its own."""
 _NOT_OPENED = (
@@ -82,13 +84,13 @@ def _words(texts: pl.Series) -> IndexArray:
     words = found.explode().drop_nulls()
     bits = np.zeros(len(texts), dtype=np.int64)
     if len(words):
-        numbers = np.unique(words.hash().to_numpy(), return_inverse=True)[1]
-        counts = np.bincount(numbers)
-        frequent = np.argsort(-counts, kind="stable")[:PLACES]
-        of_word = np.zeros(counts.size, dtype=np.int64)
-        of_word[frequent] = 1 << np.arange(frequent.size)
+        hashes = words.hash().alias("word")
+        counts = hashes.gather_every(-(-len(words) // _COUNTED)).value_counts(name="n")
+        counts = counts.sort("n", "word", descending=True)
         rows = np.repeat(np.arange(len(texts)), found.list.len().fill_null(0).to_numpy())
-        np.bitwise_or.at(bits, rows, of_word[numbers])
+        own = hashes.to_numpy()
+        for k, frequent in enumerate(counts["word"].to_numpy()[:PLACES]):
+            bits[rows[own == frequent]] |= 1 << k
     return bits
 
 
