@@ -16,7 +16,7 @@ from puffer_frames.mechanisms.channel.exact import in_integers
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import Law, Laws, Problem
 from puffer_frames.mechanisms.channel.subsets import WHOLE, best_of_subsets
-from puffer_frames.noise.channel import MOST_LEVELS, TOTAL_BITS
+from puffer_frames.noise.channel import MOST_INPUTS, MOST_LEVELS, TOTAL_BITS
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.pairs import Pairs, check_pairs
@@ -215,6 +215,13 @@ def seeing(problem: Problem, table: Mapping[Secret, NDArray[Any]], options: Chan
             rule=f'"value" for a column of more than {WHOLE} levels',
             got=f"{levels} levels",
             hint="Merge rare levels, or release fewer cells.",
+        )
+    if levels * len(secrets) > MOST_INPUTS:
+        raise ArgumentError(
+            "sees",
+            rule=f'"value" for more than {MOST_INPUTS:,} pairs of a level and a secret',
+            got=f"{levels * len(secrets):,}",
+            hint="Merge rare levels or secrets.",
         )
     rows = np.array(list(table.values()), dtype=np.float64)
     shares = rows / rows.sum()
