@@ -130,11 +130,7 @@ def _pair_faults(ones, others, task, name):
             if sum(max(Fraction(0), p - most * q) for p, q in zip(one, other, strict=True)) > task.delta * TOTAL
         ]
     tops, bottoms = map(max, zip(*ones, strict=True)), map(min, zip(*others, strict=True))
-    return [
-        f"pair {name}, output {y}"
-        for y, (p, q) in enumerate(zip(tops, bottoms, strict=True))
-        if p > most * q
-    ]
+    return [f"pair {name}, output {y}" for y, (p, q) in enumerate(zip(tops, bottoms, strict=True)) if p > most * q]
 
 
 def _cap_faults(ones, others, task, name):
@@ -167,8 +163,7 @@ def errors_of(weights, task):
     costs = [[Fraction(float(c)) for c in row] for row in task.cost]
     return {
         s: sum(
-            p * sum(w * c for w, c in zip(rows[s][x], costs[x], strict=True)) / TOTAL
-            for x, p in enumerate(task.law(s))
+            p * sum(w * c for w, c in zip(rows[s][x], costs[x], strict=True)) / TOTAL for x, p in enumerate(task.law(s))
         )
         for s in rows
     }
@@ -223,8 +218,8 @@ class Program:
 def least_error(task):
     """The least error, and W by secret, shape (levels, levels).
 
-    With delta and a radius the program asks for more than the guarantee: the sum of what each output is over for its own
-    worst point masses; see `least_error_of_all`.
+    With delta and a radius the program asks for more than the guarantee: the sum of what each output is over for its
+    own worst point masses; see `least_error_of_all`.
     """
     program, at = _basic(task)
     tops, bottoms = _extremes(program, at, task)

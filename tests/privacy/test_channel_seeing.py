@@ -120,7 +120,8 @@ def test_a_reader_cap_of_0_is_a_channel_that_sees_the_value_alone():
         alone = best_channel(counts, **asked, options=Channel(**same))
         seeing = best_channel(counts, **asked, options=Channel(sees="secret", reader_cap=0, **same))
         assert np.array_equal(alone.weights, seeing.weights), seed
-        assert alone.outputs == seeing.outputs and not seeing.matrices
+        assert alone.outputs == seeing.outputs
+        assert not seeing.matrices
 
 
 def test_what_does_not_go_together_is_refused():
@@ -196,7 +197,9 @@ def test_the_closed_form_of_two_values(people):
     rich = {s: counts[s][1] / rows[s] for s in rows}
     most = math.e
     over = rich["Male"] - most * rich["Female"]
-    assert over > 0 and rich["Male"] <= most / (1 + most) and rich["Female"] <= 1 / (1 + most)
+    assert over > 0
+    assert rich["Male"] <= most / (1 + most)
+    assert rich["Female"] <= 1 / (1 + most)
     least = min(share["Male"] * over, share["Female"] * over / most)
     errors = [0.000996886, 0.001258513, 0.001761087, 0.003602240]
     assert least == pytest.approx(errors[0], abs=1e-9)
@@ -377,10 +380,13 @@ def test_plan_and_certificate_say_what_a_reader_learns_who_knows_the_value(optio
     assert any("reader_cap" in str(each.message) for each in caught) == (options.get("reader_cap", 1) is None)
     certificate = certificate_of(quietly(lambda: plan.release(frame)))
     texts, text = {each.key: each.text for each in certificate.statements}, " ".join(str(plan).split())
-    assert "channel-unlike" in texts and certificate.channels["town"]["sees"] == "secret"
+    assert "channel-unlike" in texts
+    assert certificate.channels["town"]["sees"] == "secret"
     if most is None:
-        assert "channel-reader-any" in certificate.warnings and "NOTHING BOUNDS" in text
-        assert "channel-reader" not in texts and certificate.channels["town"]["reader_loss"] is None
+        assert "channel-reader-any" in certificate.warnings
+        assert "NOTHING BOUNDS" in text
+        assert "channel-reader" not in texts
+        assert certificate.channels["town"]["reader_loss"] is None
     else:
         assert f"log-odds of two secrets by at most {most}." in texts["channel-reader"]
         assert f"who knows the value a loss of at most {most}, and" in text
@@ -405,7 +411,9 @@ def test_a_plan_from_a_file_is_the_plan(tmp_path):
     assert plan.release(frame, rng=1).equals(again.release(frame, rng=1))
 
 
-@pytest.mark.parametrize("options", [{"preserve": "marginal", "weights": "secrets"}, {"radius": 0, "cap": None}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"preserve": "marginal", "weights": "secrets"}, {"radius": 0, "cap": None}], ids=str
+)
 def test_other_plans_from_a_file_are_the_plan(options, tmp_path):
     columns = rows_of(7)
     frame = pd.DataFrame({name: columns[name] for name in ("guild", "town")})
@@ -476,3 +484,32 @@ def test_weights_by_secret_are_rows_of_the_table_in_order():
     )
     assert set(by_secret(found.weights, task)) == {"zqguild0", "zqguild1", "zqguild2"}
     assert faults(on_all_levels(found, task), task) == []
+
+
+# --- Other verbs ------------------------------------------------------------------------------------------------------
+
+
+def test_two_releases_of_a_column_have_no_epsilon_together(tmp_path):
+    columns = rows_of(9)
+    frame = pd.DataFrame({name: columns[name] for name in ("guild", "town", "pet")})
+    asked = {"secret": "guild", "epsilon": 0.4}
+    seeing = quietly(lambda: frame.puffer.privatize(public="town", mechanism=SEEING, **asked))
+    for public, options in (("town", SEEING), ("town", Channel()), ("pet", SEEING)):
+        other = frame.puffer.privatize(public=public, mechanism=options, allow_zero_noise=True, **asked)
+        with pytest.raises(puffer_frames.CalibrationError):
+            puffer_frames.compose([certificate_of(seeing), certificate_of(other)])
+    book = puffer_frames.Ledger(tmp_path / "releases.jsonl", limit=20.0)
+    asked |= {"public": "town", "mechanism": SEEING, "ledger": book, "about": {"dataset": "d"}}
+    frame.puffer.privatize(**asked)
+    with pytest.raises(puffer_frames.LedgerError):
+        frame.puffer.privatize(**asked)
+
+
+def test_audit_and_estimate():
+    """The audit passes a right release, and no estimate takes the mean of the matrices for the channel."""
+    columns = rows_of(10)
+    frame = pd.DataFrame({name: columns[name] for name in ("guild", "town")})
+    released = frame.puffer.privatize(secret="guild", public="town", epsilon=0.4, mechanism=SEEING)
+    assert puffer_frames.audit(frame, released).passed
+    with pytest.raises(puffer_frames.ArgumentError):
+        released.puffer.estimate().value_counts("town")

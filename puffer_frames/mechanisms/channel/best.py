@@ -34,13 +34,15 @@ class FoundChannel:
     outputs: tuple[Level, ...]
     """Levels that are released."""
     weights: NDArray[np.int64]
-    """Probability of each output given each input in units of 2**-62, shape (inputs, outputs); rows sum to 2**62."""
+    """Probability of each output given each input in units of 2**-62, shape (inputs, outputs); rows sum to 2**62. Of a
+    channel that sees the secret: the rows of the inputs of the first secret, then those of the second, and so on."""
     expected_error: float
     """Mean cost under the pooled law of the table: absolute error, share of changed levels, or what `cost` says."""
     lower_bound: float
     """No mechanism with this guarantee that sees the value alone has a smaller one: a bound of the program's value, or
     that of one that asks for less; 0 for a column in cells, where none is known. One that sees the secret or another
-    column too can have less."""
+    column too can have less. Of a channel that sees the secret: none that sees the record, and keeps the caps given
+    the value and the secret."""
     problem: Problem = field(repr=False)
     """What it was made to meet."""
 

@@ -75,8 +75,8 @@ def _check_problem(plan: ChannelFit) -> None:
         require(getattr(problem, name) == getattr(whole, name), "a channel that was made for something else")
     for stored, own in ((problem.groups or {}, whole.groups or {}), (problem.times or {}, whole.times or {})):
         require(list(stored) == list(own), "secrets in another order")  # which is that of their rows of weights
-    same = (math.isclose(problem.times_of(s), whole.times_of(s), rel_tol=_NEAR) for s in problem.groups or ())
-    require(all(same), "other weights of secrets")
+    near = (math.isclose(problem.times_of(s), whole.times_of(s), rel_tol=_NEAR) for s in problem.groups or ())
+    require(all(near), "other weights of secrets")
     for name in ("pooled", "cost", "kept", "kept_means", "constant"):
         stored, own = getattr(problem, name), getattr(whole, name)
         same = stored is own if stored is None or own is None else stored.shape == own.shape

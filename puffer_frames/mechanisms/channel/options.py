@@ -170,7 +170,7 @@ class Channel(Options):
 
     def reader_cap_at(self, epsilon: float, /) -> float | None:
         """The bound for readers who know the value, at an epsilon; None for none."""
-        return max(epsilon, 1.0) if self.reader_cap == "auto" else cast(float | None, self.reader_cap)
+        return max(epsilon, 1.0) if self.reader_cap == "auto" else self.reader_cap
 
     def reader_loss_at(self, epsilon: float, /) -> float | None:
         """The loss to a reader who knows the value: by the reader cap, or by the cap, which covers every reader."""

@@ -131,7 +131,9 @@ class _Program:
         if problem.cap is not None:
             for one, other in problem.other_pairs:
                 self.rows.add([(self.highs[one], 1.0), (self.lows[other], -self._exp(problem.cap))])
-        for inputs in problem.same_values if problem.reader_cap is not None else ():
+        if problem.reader_cap is None:
+            return
+        for inputs in problem.same_values:
             least = self.more()
             for k in inputs:
                 self.rows.add([(least, 1.0), (self.cells[k], -1.0)])

@@ -64,8 +64,8 @@ def _readers(plan: ChannelFit) -> Rows:
     told = (
         "NOTHING BOUNDS what a reader learns who knows the value"
         if most is None
-        else f"to a reader who knows the value a loss of at most {plain(most)}, and to any reader at most that much more "
-        "than publishing the values"
+        else f"to a reader who knows the value a loss of at most {plain(most)}, and to any reader at most that much "
+        "more than publishing the values"
     )
     errors = ", ".join(f"{secret!r} {error:.4g}" for secret, error in list(plan.channel.errors.items())[:_SHOWN])
     return [
