@@ -194,6 +194,9 @@ CASES = {
     "labels, radius of a number": LABELS | {"mechanism": Channel(radius=0.05)},
     "labels, no radius": LABELS | {"mechanism": Channel(radius=0)},
     "labels, no cap": LABELS | {"mechanism": Channel(cap=None), "epsilon": 0.1},
+    "labels, seeing the secret": LABELS | {"mechanism": Channel(sees="secret")},
+    "labels, seeing the secret, no caps": LABELS
+    | {"mechanism": Channel(sees="secret", reader_cap=None, cap=None), "epsilon": 0.05},
     "labels, shares kept": LABELS | {"mechanism": Channel(preserve="marginal")},
     "labels, delta": LABELS | {"delta": 1e-4},
     "labels, declared": LABELS | {"domain": {"hobby": [*HOBBIES, "ludo"]}},
