@@ -77,23 +77,28 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles) -> pl
         roles = replace(roles, public=tuple(name for name in names if name not in {*roles.exact, *roles.plain}))
     wanted = {*roles.exact, *roles.public, *roles.plain}
     kept = [name for name in names if name in wanted] if roles.alone and wanted <= set(names) else names
-    columns = {}
-    for name in kept:
+
+    def read(name: str) -> pl.Series:
         texts = table[name].alias("texts")
         if name in numeric:
-            columns[name] = _typed(name, texts, numeric[name])
-        elif name in zoned:  # Polars reads such texts as moments in UTC, without saying so
-            columns[name] = texts.dt.replace_time_zone("UTC")
-        elif name in parsed or name in roles.text:
-            columns[name] = texts
-        elif name in roles.exact:
-            columns[name] = _exact(name, texts, alike=name in roles.alike)
-        elif name in roles.public:
-            columns[name] = _public(name, texts)
-        else:
-            found = _values(texts)
-            columns[name] = texts if found is None else found
-    return pl.DataFrame(columns)
+            return _typed(name, texts, numeric[name])
+        if name in zoned:  # Polars reads such texts as moments in UTC, without saying so
+            return texts.dt.replace_time_zone("UTC")
+        return texts if name in parsed else _by_role(name, texts, roles)
+
+    return pl.DataFrame({name: read(name) for name in kept})
+
+
+def _by_role(name: str, texts: pl.Series, roles: TextRoles) -> pl.Series:
+    """A column without a given type: what becomes of its texts depends on what it is for."""
+    if name in roles.text:
+        return texts
+    if name in roles.exact:
+        return _exact(name, texts, alike=name in roles.alike)
+    if name in roles.public:
+        return _public(name, texts)
+    found = _values(texts)
+    return texts if found is None else found
 
 
 def check_names_of(file: str, names: Sequence[str], /) -> None:

@@ -218,8 +218,8 @@ class Program:
 def least_error(task):
     """The least error, and W by secret, shape (levels, levels).
 
-    With delta and a radius the program asks for more than the guarantee: the sum of what each output is over for its own
-    worst point masses; see `least_error_of_all`.
+    With delta and a radius the program asks for more than the guarantee: the sum of what each output is over for its
+    own worst point masses; see `least_error_of_all`.
     """
     program, at = _basic(task)
     tops, bottoms = _extremes(program, at, task)

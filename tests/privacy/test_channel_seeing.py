@@ -17,6 +17,7 @@ from seeing_oracle import TOTAL, by_secret, error_of, errors_of, faults, least_e
 import puffer_frames
 from puffer_frames import Channel, certificate_of, load_plan
 from puffer_frames.core import best_channel
+from puffer_frames.verbs.plans.file import digest_of
 
 # --- The program and the guarantee ------------------------------------------------------------------------------------
 
@@ -122,6 +123,14 @@ def test_a_reader_cap_of_0_is_a_channel_that_sees_the_value_alone():
         assert np.array_equal(alone.weights, seeing.weights), seed
         assert alone.outputs == seeing.outputs
         assert not seeing.matrices
+
+
+def test_what_does_not_go_together_is_refused():
+    with pytest.raises(puffer_frames.errors.ArgumentError, match="weights"):
+        Channel(sees="secret", reader_cap=0, weights="secrets")
+    counts = {k: [3, 2] for k in range(9000)}
+    with pytest.raises(puffer_frames.errors.ArgumentError, match="pairs of a level and a secret"):
+        best_channel(counts, levels=["a", "b"], epsilon=1.0, options=Channel(sees="secret", radius=0))
 
 
 # --- Numbers of the note ----------------------------------------------------------------------------------------------
@@ -331,10 +340,10 @@ def test_other_rows_with_an_unknown_secret_are_refused_without_its_name():
     frame = pd.DataFrame({name: columns[name] for name in ("guild", "town")})
     plan = seeing_plan(frame)
     others = frame.iloc[:300].assign(guild=["zqguildsecret", *frame["guild"][1:300]])
-    with pytest.raises(puffer_frames.PufferError) as caught:
+    with pytest.raises(puffer_frames.errors.PufferError) as caught:
         plan.release(others, allow_other_frame=True)
     assert "bath" not in str(caught.value)
-    with pytest.raises(puffer_frames.PufferError, match="guild"):
+    with pytest.raises(puffer_frames.errors.PufferError, match="guild"):
         plan.release(frame.drop(columns="guild"), allow_other_frame=True)
 
 
@@ -403,6 +412,68 @@ def test_a_plan_from_a_file_is_the_plan(tmp_path):
     assert plan.release(frame, rng=1).equals(again.release(frame, rng=1))
 
 
+@pytest.mark.parametrize(
+    "options", [{"preserve": "marginal", "weights": "secrets"}, {"radius": 0, "cap": None}], ids=str
+)
+def test_other_plans_from_a_file_are_the_plan(options, tmp_path):
+    columns = rows_of(7)
+    frame = pd.DataFrame({name: columns[name] for name in ("guild", "town")})
+    plan = seeing_plan(frame, **options)
+    plan.save(tmp_path / "plan.json")
+    assert load_plan(tmp_path / "plan.json").channels["town"].errors == plan.channels["town"].errors
+
+
+def edited_options(name, entry):
+    def edit(plan):
+        for place in (plan["request"]["mechanism"], plan["options"], plan["channel"]["problem"]):
+            if name in place:
+                place[name] = entry
+
+    return edit
+
+
+def reordered(plan):
+    groups = plan["channel"]["problem"]["groups"]
+    plan["channel"]["problem"]["groups"] = {secret: groups[secret] for secret in reversed(groups)}
+
+
+def swapped(plan):
+    groups = plan["channel"]["problem"]["groups"]
+    groups["zqguild0"], groups["zqguild1"] = groups["zqguild1"], groups["zqguild0"]
+
+
+def halved_errors(plan):
+    times = plan["channel"]["problem"]["times"]
+    plan["channel"]["problem"]["times"] = {secret: 2 * number for secret, number in times.items()}
+
+
+EDITS = {
+    "smaller reader cap": edited_options("reader_cap", 0.2),
+    "larger reader cap": edited_options("reader_cap", 5.0),
+    "no reader cap": edited_options("reader_cap", None),
+    "reader cap of 0": edited_options("reader_cap", 0),
+    "value alone": edited_options("sees", "value"),
+    "weights of rows": edited_options("weights", "rows"),
+    "secrets in another order": reordered,
+    "inputs of other secrets": swapped,
+    "errors by secret": halved_errors,
+    "errors by secret, none": lambda plan: plan["channel"]["problem"].update(times=None),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_an_edited_plan_with_a_new_digest_is_not_believed(edit, tmp_path):
+    columns = rows_of(7)
+    plan = seeing_plan(pd.DataFrame({name: columns[name] for name in ("guild", "town")}), weights="secrets")
+    plan.save(tmp_path / "plan.json")
+    found = json.loads((tmp_path / "plan.json").read_text())
+    edit(found["plan"]["plan"])
+    found["digest"] = digest_of(found["plan"], schema=found["schema"])
+    (tmp_path / "plan.json").write_text(json.dumps(found))
+    with pytest.raises(puffer_frames.errors.PlanFileError):
+        load_plan(tmp_path / "plan.json")
+
+
 def test_weights_by_secret_are_rows_of_the_table_in_order():
     plan = seeing_plan(pd.DataFrame({name: rows_of(8)[name] for name in ("guild", "town")}))
     found = plan.channels["town"]
@@ -414,3 +485,32 @@ def test_weights_by_secret_are_rows_of_the_table_in_order():
     )
     assert set(by_secret(found.weights, task)) == {"zqguild0", "zqguild1", "zqguild2"}
     assert faults(on_all_levels(found, task), task) == []
+
+
+# --- Other verbs ------------------------------------------------------------------------------------------------------
+
+
+def test_two_releases_of_a_column_have_no_epsilon_together(tmp_path):
+    columns = rows_of(9)
+    frame = pd.DataFrame({name: columns[name] for name in ("guild", "town", "pet")})
+    asked = {"secret": "guild", "epsilon": 0.4}
+    seeing = quietly(lambda: frame.puffer.privatize(public="town", mechanism=SEEING, **asked))
+    for public, options in (("town", SEEING), ("town", Channel()), ("pet", SEEING)):
+        other = frame.puffer.privatize(public=public, mechanism=options, allow_zero_noise=True, **asked)
+        with pytest.raises(puffer_frames.errors.CalibrationError):
+            puffer_frames.compose([certificate_of(seeing), certificate_of(other)])
+    book = puffer_frames.Ledger(tmp_path / "releases.jsonl", limit=20.0)
+    asked |= {"public": "town", "mechanism": SEEING, "ledger": book, "about": {"dataset": "d"}}
+    frame.puffer.privatize(**asked)
+    with pytest.raises(puffer_frames.errors.LedgerError):
+        frame.puffer.privatize(**asked)
+
+
+def test_audit_and_estimate():
+    """The audit passes a right release, and no estimate takes the mean of the matrices for the channel."""
+    columns = rows_of(10)
+    frame = pd.DataFrame({name: columns[name] for name in ("guild", "town")})
+    released = frame.puffer.privatize(secret="guild", public="town", epsilon=0.4, mechanism=SEEING)
+    assert puffer_frames.audit(frame, released).passed
+    with pytest.raises(puffer_frames.errors.ArgumentError):
+        released.puffer.estimate().value_counts("town")

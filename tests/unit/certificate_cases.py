@@ -194,6 +194,9 @@ CASES = {
     "labels, radius of a number": LABELS | {"mechanism": Channel(radius=0.05)},
     "labels, no radius": LABELS | {"mechanism": Channel(radius=0)},
     "labels, no cap": LABELS | {"mechanism": Channel(cap=None), "epsilon": 0.1},
+    "labels, seeing the secret": LABELS | {"mechanism": Channel(sees="secret")},
+    "labels, seeing the secret, no caps": LABELS
+    | {"mechanism": Channel(sees="secret", reader_cap=None, cap=None), "epsilon": 0.05},
     "labels, shares kept": LABELS | {"mechanism": Channel(preserve="marginal")},
     "labels, delta": LABELS | {"delta": 1e-4},
     "labels, declared": LABELS | {"domain": {"hobby": [*HOBBIES, "ludo"]}},
@@ -203,8 +206,6 @@ CASES = {
     "labels, nothing but side knowledge": LABELS | {"beliefs": ("only", LEVELS), "pairs": [("a", "b")]},
     "labels, published": LABELS | {"publish": ("expected_error", "lower_bound", "levels")},
     "labels, matrix": LABELS | {"mechanism": Channel(publish_matrix=True)},
-    "labels, secret seen": LABELS | {"mechanism": Channel(sees="secret")},
-    "labels, secret seen, no caps": LABELS
     | {"mechanism": Channel(sees="secret", reader_cap=None, cap=None), "epsilon": 0.1},
     "labels, kept": LABELS | {"keep": "town"},
     "labels, sorted": LABELS | {"frame": PEOPLE.sort_values("hobby", ignore_index=True)},

@@ -267,11 +267,9 @@ TABLE = {
     "channel-draw": lambda c, name: channel(c),
     "channel-radius": lambda c, name: channel(c) and some_radius(c) and believed(c),
     "channel-cap": lambda c, name: channel(c) and options(c).cap is not None,
-    "channel-reader": lambda c, name: (
-        channel(c) and options(c).sees_secret and (options(c).reader_cap is not None or options(c).cap is not None)
-    ),
-    "channel-unlike": lambda c, name: channel(c) and options(c).sees_secret,
-    "channel-reader-any": lambda c, name: name == "labels, secret seen, no caps",
+    "channel-reader": lambda c, name: name == "labels, seeing the secret",
+    "channel-reader-any": lambda c, name: name == "labels, seeing the secret, no caps",
+    "channel-unlike": lambda c, name: channel(c) and options(c).sees == "secret",
     "channel-again-capped": lambda c, name: channel(c) and options(c).cap is not None,
     "channel-again": lambda c, name: channel(c) and options(c).cap is None,
     "channel-brittle": lambda c, name: channel(c) and options(c).cap is None,

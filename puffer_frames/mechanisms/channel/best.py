@@ -16,7 +16,7 @@ from puffer_frames.mechanisms.channel.exact import in_integers
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.channel.problem import Law, Laws, Problem
 from puffer_frames.mechanisms.channel.subsets import WHOLE, best_of_subsets
-from puffer_frames.noise.channel import MOST_LEVELS, TOTAL_BITS
+from puffer_frames.noise.channel import MOST_INPUTS, MOST_LEVELS, TOTAL_BITS
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.pairs import Pairs, check_pairs
@@ -34,13 +34,15 @@ class FoundChannel:
     outputs: tuple[Level, ...]
     """Levels that are released."""
     weights: NDArray[np.int64]
-    """Probability of each output given each input in units of 2**-62, shape (inputs, outputs); rows sum to 2**62."""
+    """Probability of each output given each input in units of 2**-62, shape (inputs, outputs); rows sum to 2**62. Of a
+    channel that sees the secret: the rows of the inputs of the first secret, then those of the second, and so on."""
     expected_error: float
     """Mean cost under the pooled law of the table: absolute error, share of changed levels, or what `cost` says."""
     lower_bound: float
     """No mechanism with this guarantee that sees the value alone has a smaller one: a bound of the program's value, or
     that of one that asks for less; 0 for a column in cells, where none is known. One that sees the secret or another
-    column too can have less."""
+    column too can have less. Of a channel that sees the secret: none that sees the record, and keeps the caps given
+    the value and the secret."""
     problem: Problem = field(repr=False)
     """What it was made to meet."""
 
@@ -215,6 +217,13 @@ def seeing(problem: Problem, table: Mapping[Secret, NDArray[Any]], options: Chan
             rule=f'"value" for a column of more than {WHOLE} levels',
             got=f"{levels} levels",
             hint="Merge rare levels, or release fewer cells.",
+        )
+    if levels * len(secrets) > MOST_INPUTS:
+        raise ArgumentError(
+            "sees",
+            rule=f'"value" for more than {MOST_INPUTS:,} pairs of a level and a secret',
+            got=f"{levels * len(secrets):,}",
+            hint="Merge rare levels or secrets.",
         )
     rows = np.array(list(table.values()), dtype=np.float64)
     shares = rows / rows.sum()

@@ -82,6 +82,10 @@ def _check_problem(plan: ChannelFit) -> None:
     whole = _whole_problem(plan).only([column.levels.index(level) for level in found.outputs])
     for name in ("target", "pairs", "cap", "star", "groups", "reader_cap"):
         require(getattr(problem, name) == getattr(whole, name), "a channel that was made for something else")
+    for stored, own in ((problem.groups or {}, whole.groups or {}), (problem.times or {}, whole.times or {})):
+        require(list(stored) == list(own), "secrets in another order")  # which is that of their rows of weights
+    near = (math.isclose(problem.times_of(s), whole.times_of(s), rel_tol=_NEAR) for s in problem.groups or ())
+    require(all(near), "other weights of secrets")
     for name in ("pooled", "cost", "kept", "kept_means", "constant"):
         stored, own = getattr(problem, name), getattr(whole, name)
         same = stored is own if stored is None or own is None else stored.shape == own.shape
@@ -117,7 +121,7 @@ def _check_figures(plan: ChannelFit) -> None:
     if found.lower_bound > 0 and len(column.levels) <= _MOST_BOUNDED and whole:
         problem, most = _whole_problem(plan), plan.options.outputs
         if plan.options.preserve == "marginal":
-            problem, most = problem.only(np.flatnonzero(problem.pooled).tolist()), None
+            problem, most = problem.only(np.flatnonzero(plan.column.pooled).tolist()), None
         _, _, bound = best_of_subsets(problem, most=most)
         require(found.lower_bound <= bound * (1 + 1e-6) + _NEAR, "a bound that no program has")
     counts = {secret: column.counts[secret] for secret in plan.secrets}

@@ -67,7 +67,8 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
     def lower_bound(self) -> Mapping[str, float]:
         """No mechanism with this guarantee that sees the value alone has a smaller error; 0 where no bound is known.
 
-        One that sees the secret or another column too can have less. None is known for a column in cells.
+        One that sees the secret or another column too can have less. Of a channel that sees the secret the bound is for
+        those that see it too. None is known for a column in cells.
         """
         return {self.name: self.channel.lower_bound}
 

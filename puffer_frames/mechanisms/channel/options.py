@@ -148,6 +148,13 @@ class Channel(Options):
                 got=repr(self.weights if auto else cap),
                 hint='Write Channel(sees="secret", ...), or leave it out.',
             )
+        if self.weights == "secrets" and cap is not None and not auto and cap == 0:
+            raise ArgumentError(
+                "weights",
+                rule="left out beside reader_cap=0, for a channel that sees the value alone",
+                got="'secrets'",
+                hint=f"Leave it out, or take a reader_cap of at least {LEAST_READER_CAP:g}.",
+            )
         if self.sees == "secret" and self.publish_matrix:
             raise ArgumentError(
                 "publish_matrix",

@@ -131,13 +131,13 @@ class _Program:
         if problem.cap is not None:
             for one, other in problem.other_pairs:
                 self.rows.add([(self.highs[one], 1.0), (self.lows[other], -self._exp(problem.cap))])
-        reader_cap = problem.reader_cap
-        for inputs in problem.same_values if reader_cap is not None else ():
-            assert reader_cap is not None
+        if problem.reader_cap is None:
+            return
+        for inputs in problem.same_values:
             least = self.more()
             for k in inputs:
                 self.rows.add([(least, 1.0), (self.cells[k], -1.0)])
-                self.rows.add([(self.cells[k], 1.0), (least, -self._exp(reader_cap))])
+                self.rows.add([(self.cells[k], 1.0), (least, -self._exp(problem.reader_cap))])
 
     @property
     def _odds(self) -> float:
