@@ -82,11 +82,15 @@ def main():
     start, cpu = time.perf_counter(), time.process_time()
     out = release(plan, codes, sex, key=ReleaseKey.of(0), names=NAMES)
     spent = time.process_time() - cpu
-    print(f"release: {len(out) / (time.perf_counter() - start):.0f} rows a second, {len(out) / spent:.0f} of a processor")
+    print(
+        f"release: {len(out) / (time.perf_counter() - start):.0f} rows a second, {len(out) / spent:.0f} of a processor"
+    )
     changed = (out != codes).mean(axis=0)
     print(f"cells changed: {changed.mean():.4f}")
     print("  " + ", ".join(f"{name} {share:.3f}" for name, share in zip(NAMES, changed, strict=True)))
-    apart = [abs(np.bincount(a, minlength=k) - np.bincount(b, minlength=k)).sum() for a, b, k in zip(codes.T, out.T, sizes)]
+    apart = [
+        abs(np.bincount(a, minlength=k) - np.bincount(b, minlength=k)).sum() for a, b, k in zip(codes.T, out.T, sizes)
+    ]
     print(f"marginals: total variation {np.mean(apart) / 2 / len(out):.4f} on average")
     logs = log_likelihoods(plan, out)[0]
     losses = logs[0] - logs[1]
@@ -95,7 +99,9 @@ def main():
     simulated = release(plan, drawn, np.repeat([0, 1], 20_000), key=ReleaseKey.of(1), names=NAMES)
     logs = log_likelihoods(plan, simulated)[0]
     losses = logs[0] - logs[1]
-    print(f"simulated rows: delta at half of epsilon {hockey_stick(losses[:20_000], options.epsilon / 2):.4f}", end=", ")
+    print(
+        f"simulated rows: delta at half of epsilon {hockey_stick(losses[:20_000], options.epsilon / 2):.4f}", end=", "
+    )
     print(f"AUC under the law {roc_auc_score(np.repeat([1, 0], 20_000), losses):.4f}")
 
     new_out = release(plan, new, new_sex, key=ReleaseKey.of(2), names=NAMES)
@@ -110,7 +116,9 @@ def main():
     last = NAMES.index("income")
     others = [k for k in range(len(NAMES)) if k != last]
     raw = auc(codes[:, others], codes[:, last], new[:, others], new[:, last])
-    print(f"income of raw new rows: AUC {auc(out[:, others], out[:, last], new[:, others], new[:, last]):.4f}", end=", ")
+    print(
+        f"income of raw new rows: AUC {auc(out[:, others], out[:, last], new[:, others], new[:, last]):.4f}", end=", "
+    )
     print(f"trained on raw rows {raw:.4f}")
 
 

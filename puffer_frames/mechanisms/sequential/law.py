@@ -168,8 +168,10 @@ class _TreeFilter:
             self.move(one, other)
         self.focus = column
         found = self.gathered(column, without=-1)
-        assert found is not None
-        return found / found.sum(axis=2, keepdims=True)
+        if found is None:
+            raise RuntimeError("the way from the root must have brought a message.")
+        law: FloatArray = found / found.sum(axis=2, keepdims=True)
+        return law
 
     def see(self, evidence: FloatArray) -> None:
         own = self.factors.get(self.focus)
@@ -196,7 +198,9 @@ class _TreeFilter:
     def gathered(self, column: int, without: int) -> FloatArray | None:
         """The product of what a column was told, except by one of its neighbours; None for nothing."""
         found = self.factors.get(column)
-        told = [self.messages[k, column] for k in sorted(self.near[column]) if k != without and (k, column) in self.messages]
+        told = [
+            self.messages[k, column] for k in sorted(self.near[column]) if k != without and (k, column) in self.messages
+        ]
         for k, message in enumerate(told):
             found = message if found is None else found * message
             if k % _FACTORS == _FACTORS - 1:
@@ -243,7 +247,9 @@ def information(rows: Rows, weights: FloatArray | None = None, /) -> FloatArray:
             even = pair.sum(axis=2, keepdims=True) * pair.sum(axis=1, keepdims=True)
             held = pair > 0
             logs = np.log(pair, where=held, out=np.zeros_like(pair))
-            logs += np.log(pair.sum(axis=(1, 2), keepdims=True) / np.where(held, even, 1.0), where=held, out=np.zeros_like(pair))
+            logs += np.log(
+                pair.sum(axis=(1, 2), keepdims=True) / np.where(held, even, 1.0), where=held, out=np.zeros_like(pair)
+            )
             total = pair.sum()
             held_levels = [(pair.sum(axis=axis) > 0).sum(axis=1) - 1 for axis in (1, 2)]
             bias = (held_levels[0] * held_levels[1]).clip(0).sum() / 2
@@ -290,7 +296,9 @@ def mixture(rows: Rows, trees: Sequence[tuple[int, ...]], parts: FloatArray, /, 
     given = np.stack([rows.of((), part) for part in parts.T])
     pooled = given.sum(axis=1, keepdims=True) / given.sum()
     shares = (given + _POOLED_SHARES * pooled) / (given.sum(axis=0) + _POOLED_SHARES)
-    found = [smoothed_tree(rows, tree, smoothing=smoothing, weights=part) for tree, part in zip(trees, parts.T, strict=True)]
+    found = [
+        smoothed_tree(rows, tree, smoothing=smoothing, weights=part) for tree, part in zip(trees, parts.T, strict=True)
+    ]
     return NetworkLaw(trees=tuple(found), shares=shares)
 
 
@@ -324,7 +332,7 @@ def nearest(points: FloatArray, centres: FloatArray, /) -> IndexArray:
 
 def k_means(points: FloatArray, classes: int, rng: np.random.Generator, /, *, turns: int = 15) -> FloatArray:
     """Centres of at most so many classes: Lloyd's algorithm from k-means++."""
-    centres = points[rng.integers(len(points))][None, :]
+    centres: FloatArray = points[rng.integers(len(points))][None, :]
     away = ((points - centres) ** 2).sum(axis=1)
     while len(centres) < classes and away.sum() > 0:
         new = points[np.searchsorted(away.cumsum(), rng.random() * away.sum()).clip(max=len(points) - 1)]
@@ -333,7 +341,7 @@ def k_means(points: FloatArray, classes: int, rng: np.random.Generator, /, *, tu
     for _ in range(turns):
         own = nearest(points, centres)
         order = np.argsort(own, kind="stable")
-        held, starts = np.unique(own[order], return_index=True)
+        starts = np.unique(own[order], return_index=True)[1]
         sizes = np.diff(np.append(starts, len(points)))
         centres = np.add.reduceat(points[order], starts, axis=0) / sizes[:, None]
     return centres

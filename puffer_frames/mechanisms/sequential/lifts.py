@@ -83,7 +83,9 @@ def _of_many(laws: FloatArray, odds: FloatArray, reader_cap: float) -> FloatArra
     return _with_equal_sums(found, room, reader_cap)
 
 
-def _with_equal_sums(found: FloatArray, room: FloatArray, reader_cap: float, mean: FloatArray | None = None) -> FloatArray:
+def _with_equal_sums(
+    found: FloatArray, room: FloatArray, reader_cap: float, mean: FloatArray | None = None
+) -> FloatArray:
     """Secrets with smaller sums get more where they have room; then all the same, for the reader who knows the value.
 
     What does not fit goes by a mean law, where one is given.

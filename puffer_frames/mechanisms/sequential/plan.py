@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -11,16 +12,28 @@ from puffer_frames.mechanisms.channel.exact import in_integers
 from puffer_frames.mechanisms.channel.problem import Law, Problem
 from puffer_frames.mechanisms.channel.program import solve
 from puffer_frames.mechanisms.sequential.law import NetworkLaw, Rows, fit, information, k_means, nearest, spanning_tree
-from puffer_frames.mechanisms.sequential.release import BLOCK, SequentialPlan, Step, Walk, Whole, drawn, features, in_units
+from puffer_frames.mechanisms.sequential.release import (
+    BLOCK,
+    SequentialPlan,
+    Step,
+    Walk,
+    Whole,
+    drawn,
+    features,
+    in_units,
+)
 from puffer_frames.noise.channel import TOTAL_BITS
 from puffer_frames.numbers.target import Target
-from puffer_frames.priors.prior import FloatArray
+from puffer_frames.numbers.threads import each_of
+from puffer_frames.priors.prior import FloatArray, IndexArray
 
 _CLASSED = 20_000
 """Simulated rows that contexts are found from."""
 _MANY_LEVELS = 24
 """Columns of more levels have fewer contexts and drop more levels from their programs, which take seconds each."""
 _FEW_CONTEXTS = 8
+_FEW_LEVELS = 4
+"""Programs of so many levels are too small for two threads."""
 _RARE = (1e-7, 1e-4)
 """Levels of a smaller share of a context are left out of its program."""
 _UNIFORM = 1e-6
@@ -77,70 +90,108 @@ def make_plan(
     caps = np.broadcast_to(np.asarray(reader_caps, dtype=np.float64), len(rows.sizes)).tolist()
     order, _ = spanning_tree(information(rows))
     plan = SequentialPlan(epsilon=epsilon, laws=laws, steps=(), reserve=epsilon / (4 * len(order)))
-    shares = np.bincount(rows.secrets, minlength=rows.groups) / len(rows.secrets)
-    # rare secrets of several would have few rows
-    drawn_shares = shares if rows.groups == 2 else (shares + 1 / rows.groups) / 2
-    secrets = rng.choice(rows.groups, size=simulated, p=drawn_shares)
-    raw, times = laws[0].sample(secrets, rng), (shares / drawn_shares)[secrets]
-    parts = [slice(start, min(start + BLOCK, simulated)) for start in range(0, simulated, BLOCK)]
-    walks = [Walk(plan, part.stop - part.start) for part in parts]
-    for k, column in enumerate(order):
+    simulation = _Simulation(plan, rows, simulated, rng)
+    for column in order:
         size = rows.sizes[column]
-        found = [walk.laws_of(column) for walk in walks]
-        seen = np.concatenate([features(law[0]) for law in found])
-        # the first column has one law, and one context
-        centres = np.rint(k_means(seen[:_CLASSED], _FEW_CONTEXTS if size > _MANY_LEVELS else contexts, rng))
-        centres = np.unique(centres, axis=0)
-        held, own = np.unique(nearest(seen, centres), return_inverse=True)
-        joint = shares[:, None] * np.exp(np.concatenate([walk.logs[0] for walk in walks], axis=1))
-        mass = times * joint / joint.sum(axis=0)
-        law = np.concatenate([law[0] for law in found], axis=1)
-        tables = []
-        for context in range(len(held)):
-            mine = np.flatnonzero(own == context)
-            weights = mass[:, mine].sum(axis=1)
-            tables.append(
-                base_table(
-                    np.einsum("sr,srk->sk", mass[:, mine], law[:, mine]) / weights[:, None],
-                    weights / weights.sum(),
-                    most=share * epsilon,
-                    reader_cap=caps[column],
-                    cap=cap,
-                    cost=1 - np.eye(size) if costs is None else costs[column],
-                    preserve=preserve,
-                )
-            )
-        step = Step(
-            column=column, most=share * epsilon, reader_cap=caps[column], centres=centres[held], weights=np.stack(tables)
+        found = simulation.laws_of(column)
+        centres, own = _contexts(found, _FEW_CONTEXTS if size > _MANY_LEVELS else contexts, rng)
+        asked = partial(
+            base_table,
+            most=share * epsilon,
+            reader_cap=caps[column],
+            cap=cap,
+            cost=1 - np.eye(size) if costs is None else costs[column],
+            preserve=preserve,
         )
-        for walk, part, own_laws in zip(walks, parts, found, strict=True):
-            channels = walk.channels(step, len(order) - 1 - k, own_laws)
-            words = rng.integers(1 << TOTAL_BITS, size=part.stop - part.start, dtype=np.uint64)
-            walk.see(channels, drawn(channels.weights(raw[part, column], secrets[part]), words))
+        means = [simulation.means(found, np.flatnonzero(own == context)) for context in range(len(centres))]
+        tables = np.stack(each_of(means, asked, large=size > _FEW_LEVELS))
+        step = Step(column=column, most=share * epsilon, reader_cap=caps[column], centres=centres, weights=tables)
+        simulation.release(step, found)
         plan = replace(plan, steps=(*plan.steps, step))
     return plan
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextLaw:
+    """The law of a column in a context."""
+
+    laws: FloatArray
+    """Given each secret, shape (secrets, levels)."""
+    shares: FloatArray
+    """Of the secrets."""
+
+
+class _Simulation:
+    """Rows drawn from the first belief, and what was released of them so far."""
+
+    def __init__(self, plan: SequentialPlan, rows: Rows, count: int, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._shares = np.bincount(rows.secrets, minlength=rows.groups) / len(rows.secrets)
+        # the rarest of several secrets would have too few rows
+        even = self._shares if rows.groups == 2 else (self._shares + 1 / rows.groups) / 2
+        self._secrets = rng.choice(rows.groups, size=count, p=even)
+        self._times = (self._shares / even)[self._secrets]
+        self._codes = plan.laws[0].sample(self._secrets, rng)
+        self._parts = [slice(start, min(start + BLOCK, count)) for start in range(0, count, BLOCK)]
+        self._walks = [Walk(plan, part.stop - part.start) for part in self._parts]
+        self._mass = self._shares[:, None] * self._times
+
+    def laws_of(self, column: int) -> FloatArray:
+        """As `Walk.laws_of`, of all rows."""
+        return np.concatenate([walk.laws_of(column) for walk in self._walks], axis=2)
+
+    def means(self, laws: FloatArray, rows: IndexArray) -> ContextLaw:
+        """The law of a column in the context of these rows, each of any secret as probable as it is by now."""
+        mass = self._mass[:, rows]
+        weights = mass.sum(axis=1)
+        return ContextLaw(
+            laws=np.einsum("sr,srk->sk", mass, laws[0][:, rows]) / weights[:, None], shares=weights / weights.sum()
+        )
+
+    def release(self, step: Step, laws: FloatArray) -> None:
+        """Release the next column."""
+        for walk, part in zip(self._walks, self._parts, strict=True):
+            channels = walk.channels(step, laws[:, :, part])
+            words = self._rng.integers(1 << TOTAL_BITS, size=part.stop - part.start, dtype=np.uint64)
+            walk.see(channels, drawn(channels.weights(self._codes[part, step.column], self._secrets[part]), words))
+        joint = self._shares[:, None] * np.exp(np.concatenate([walk.logs[0] for walk in self._walks], axis=1))
+        self._mass = self._times * joint / joint.sum(axis=0)
+
+
+def _contexts(laws: FloatArray, most: int, rng: np.random.Generator) -> tuple[FloatArray, IndexArray]:
+    """Centres of contexts, different ones with a row each at least, and the context of each row."""
+    seen = features(laws[0])
+    centres = np.unique(np.rint(k_means(seen[:_CLASSED], most, rng)), axis=0)
+    held, own = np.unique(nearest(seen, centres), return_inverse=True)
+    return centres[held], own
+
+
 def base_table(
-    laws: FloatArray, shares: FloatArray, /, *, most: float, reader_cap: float, cap: float, cost: FloatArray, preserve: bool
+    law: ContextLaw, /, *, most: float, reader_cap: float, cap: float, cost: FloatArray, preserve: bool
 ) -> Whole:
     """The channel of one column in one context in units of 2**-62, shape (secrets, levels, outputs).
 
     The caps hold exactly. The loss holds nearly: laws of a context are means, and lifts do the rest for each row.
     """
+    laws, shares = law.laws, law.shares
     pooled = shares @ laws
     used = np.flatnonzero(pooled >= _RARE[len(pooled) > _MANY_LEVELS])
     own = laws[:, used] / laws[:, used].sum(axis=1, keepdims=True)
     problem = _problem(
         own, shares, most=most, reader_cap=reader_cap, cap=cap, cost=cost[np.ix_(used, used)], preserve=preserve
     )
-    matrix = np.broadcast_to(solve(problem).matrix.reshape(-1, used.size, used.size), (len(laws), used.size, used.size))
+    matrix = np.broadcast_to(
+        solve(problem, interior=used.size > _MANY_LEVELS).matrix.reshape(-1, used.size, used.size),
+        (len(laws), used.size, used.size),
+    )
     found = np.zeros((len(laws), *cost.shape))
     # the same mean of rows for all secrets keeps both caps
     found[:, :, used] = np.einsum("k,ska->sa", shares @ own, matrix)[:, None]
-    found[np.ix_(range(len(laws)), used, used)] = matrix
+    found[:, used[:, None], used] = matrix
     found = (1 - _UNIFORM) * found + _UNIFORM / len(pooled)
-    if _ratio(found, same=True) > np.exp(reader_cap) * (1 - _ROOM) or _ratio(found, same=False) > np.exp(cap) * (1 - _ROOM):
+    if _ratio(found, same=True) > np.exp(reader_cap) * (1 - _ROOM) or _ratio(found, same=False) > np.exp(cap) * (
+        1 - _ROOM
+    ):
         every = _problem(laws, shares, most=most, reader_cap=reader_cap, cap=cap, cost=cost, preserve=False)
         rows = found[0] if every.groups is None else found.reshape(-1, len(pooled))
         return np.broadcast_to(in_integers(rows, replace(every, beliefs=())).reshape(-1, *cost.shape), found.shape)
@@ -148,12 +199,19 @@ def base_table(
 
 
 def _problem(
-    laws: FloatArray, shares: FloatArray, *, most: float, reader_cap: float, cap: float, cost: FloatArray, preserve: bool
+    laws: FloatArray,
+    shares: FloatArray,
+    *,
+    most: float,
+    reader_cap: float,
+    cap: float,
+    cost: FloatArray,
+    preserve: bool,
 ) -> Problem:
     secrets, size = laws.shape
     pooled = shares @ laws
     parts = np.rint(_PARTS * laws).astype(int)
-    kept = {"kept": np.eye(size)[:-1], "kept_means": pooled[:-1], "constant": pooled} if preserve and size > 1 else {}
+    kept = preserve and size > 1
     plain = Problem(
         beliefs=({s: Law(counts=tuple(parts[s].tolist())) for s in range(secrets)},),
         target=Target(epsilon=most),
@@ -161,7 +219,9 @@ def _problem(
         cap=cap,
         pooled=pooled,
         cost=cost,
-        **kept,
+        kept=np.eye(size)[:-1] if kept else None,
+        kept_means=pooled[:-1] if kept else None,
+        constant=pooled if kept else None,
     )
     if reader_cap == 0:
         return plain

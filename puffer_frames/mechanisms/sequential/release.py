@@ -111,7 +111,7 @@ class Walk:
     """A batch of rows on its way along the columns. Nothing of it depends on a row but what was released of the row."""
 
     def __init__(self, plan: SequentialPlan, rows: int, /, *, others: Sequence[NetworkLaw] = ()) -> None:
-        self._plan, self._rows, self._left = plan, rows, plan.epsilon
+        self._plan, self._rows, self._later = plan, rows, len(plan.laws[0].sizes)
         self._filters = [Filter(law) for law in (*plan.laws, *others)]
         self.logs = np.zeros((len(self._filters), plan.laws[0].secrets, rows))
         """Log-probability of what was released under each law given each secret."""
@@ -121,9 +121,9 @@ class Walk:
         found = [each.law_of(column) for each in self._filters]
         return np.stack([np.broadcast_to(law, (law.shape[0], self._rows, law.shape[2])) for law in found])
 
-    def channels(self, step: Step, later: int, laws: FloatArray, /) -> RowChannels:
-        """The channels of the next column, of which `laws_of` gave the laws; so many columns come later."""
-        plan = self._plan
+    def channels(self, step: Step, laws: FloatArray, /) -> RowChannels:
+        """The channels of the next column, of which `laws_of` gave the laws."""
+        plan, later = self._plan, self._later - 1
         contexts = nearest(features(laws[0]), step.centres)
         beliefs = len(plan.laws)
         outputs = np.empty((*laws[:beliefs].shape[:3], step.weights.shape[3]))
@@ -137,6 +137,7 @@ class Walk:
     def see(self, channels: RowChannels, released: IndexArray, /) -> None:
         """Take in what was released."""
         evidence = channels.evidence(released)
+        self._later -= 1
         self.logs += np.log([each.see(evidence) for each in self._filters])
 
 
@@ -173,8 +174,8 @@ def release(
     for start in range(0, len(codes), BLOCK):
         part = slice(start, min(start + BLOCK, len(codes)))
         walk, own = Walk(plan, part.stop - start), secrets[part].astype(np.intp)
-        for later, (step, stream) in zip(range(len(plan.steps) - 1, -1, -1), zip(plan.steps, streams, strict=True)):
-            channels = walk.channels(step, later, walk.laws_of(step.column))
+        for step, stream in zip(plan.steps, streams, strict=True):
+            channels = walk.channels(step, walk.laws_of(step.column))
             words = stream.words(numbers[part]) >> np.uint64(64 - TOTAL_BITS)
             released = drawn(channels.weights(codes[part, step.column].astype(np.intp), own), words)
             walk.see(channels, released)
@@ -196,8 +197,8 @@ def log_likelihoods(
     for start in range(0, len(released), BLOCK):
         part = released[start : start + BLOCK].astype(np.intp)
         walk = Walk(plan, len(part), others=others)
-        for k, step in enumerate(plan.steps):
-            channels = walk.channels(step, len(plan.steps) - 1 - k, walk.laws_of(step.column))
+        for step in plan.steps:
+            channels = walk.channels(step, walk.laws_of(step.column))
             walk.see(channels, part[:, step.column])
         found.append(walk.logs)
     return np.concatenate(found, axis=2)

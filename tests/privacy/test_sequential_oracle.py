@@ -1,0 +1,210 @@
+"""Whole tables against brute force: random tables whose rows and outputs are all enumerated, in sums of products."""
+
+import itertools
+
+import numpy as np
+import pytest
+from conftest import few
+
+from puffer_frames.mechanisms.sequential.law import Filter, NetworkLaw, Rows, Tree, fit, k_means, nearest
+from puffer_frames.mechanisms.sequential.plan import make_plan
+from puffer_frames.mechanisms.sequential.release import Walk, log_likelihoods, release
+from puffer_frames.noise.stream import ReleaseKey
+
+TOTAL = 2**62
+
+
+def random_law(rng, sizes, secrets, trees):
+    found = []
+    for _ in range(trees):
+        columns = rng.permutation(len(sizes)).tolist()
+        parents = [-1] * len(sizes)
+        for k, column in enumerate(columns[1:], start=1):
+            parents[column] = columns[rng.integers(k)]
+        above = [1 if parent < 0 else sizes[parent] for parent in parents]
+        tables = [rng.dirichlet(np.full(k, 0.5), (secrets, n)) + 1e-6 for k, n in zip(sizes, above)]
+        tables = tuple(table / table.sum(axis=2, keepdims=True) for table in tables)
+        found.append(Tree(parents=tuple(parents), tables=tables))
+    return NetworkLaw(trees=tuple(found), shares=rng.dirichlet(np.ones(trees), secrets).T)
+
+
+def every(sizes):
+    return np.array(list(itertools.product(*map(range, sizes))))
+
+
+def probabilities(law, secret):
+    """Of all rows given a secret, from the definition."""
+    found = []
+    for row in every(law.sizes):
+        parts = [
+            share[secret]
+            * np.prod(
+                [
+                    table[secret, row[p] if p >= 0 else 0, row[j]]
+                    for j, (p, table) in enumerate(zip(tree.parents, tree.tables))
+                ]
+            )
+            for tree, share in zip(law.trees, law.shares)
+        ]
+        found.append(sum(parts))
+    return np.array(found)
+
+
+def table_of(seed):
+    rng = np.random.default_rng(seed)
+    sizes = tuple(int(size) for size in rng.integers(2, 4, rng.integers(3, 5)))
+    secrets, trees = int(rng.integers(2, 5)), int(rng.integers(1, 4))
+    laws = [random_law(rng, sizes, secrets, trees) for _ in range(1 + seed % 2)]
+    own = rng.choice(secrets, 400, p=rng.dirichlet(np.full(secrets, 3.0)))
+    own[:secrets] = range(secrets)
+    rows = Rows(codes=laws[0].sample(own, rng), secrets=own, sizes=sizes, groups=secrets)
+    epsilon, cap = float(rng.choice([0.3, 1.0, 2.0])), float(rng.choice([0.0, 0.5, 1.0, 2.0]))
+    plan = make_plan(rows, epsilon=epsilon, laws=laws, reader_caps=cap, contexts=4, simulated=600, seed=seed)
+    return plan, rows, cap
+
+
+@few(6)
+@pytest.mark.parametrize("seed", range(60))
+def test_loss_and_caps_of_every_output(seed):
+    plan, rows, cap = table_of(seed)
+    outputs, inputs = every(rows.sizes), every(rows.sizes)
+    walk = Walk(plan, len(outputs))
+    chances = np.ones((rows.groups, len(inputs), len(outputs)))
+    for step in plan.steps:
+        channels = walk.channels(step, walk.laws_of(step.column))
+        size = rows.sizes[step.column]
+        own = np.empty((rows.groups, size, len(outputs)))
+        for secret, level in itertools.product(range(rows.groups), range(size)):
+            weights = channels.weights(np.full(len(outputs), level), np.full(len(outputs), secret))
+            assert (weights > 0).all()
+            assert all(sum(row) == TOTAL for row in weights.tolist())
+            own[secret, level] = weights[np.arange(len(outputs)), outputs[:, step.column]] / TOTAL
+        ratios = own[:, None] / own
+        assert ratios.max() <= np.exp(cap) * (1 + 1e-11)
+        ends = own.max(axis=1)[:, None] / own.min(axis=1)
+        assert max(ends[s, t].max() for s, t in itertools.permutations(range(rows.groups), 2)) <= np.exp(8) * (
+            1 + 1e-11
+        )
+        chances *= own[:, inputs[:, step.column]]
+        walk.see(channels, outputs[:, step.column])
+    for law, logs in zip(plan.laws, walk.logs):
+        exact = np.array([probabilities(law, secret) @ chances[secret] for secret in range(rows.groups)])
+        assert exact.sum(axis=1) == pytest.approx(np.ones(rows.groups), abs=1e-9)
+        assert logs == pytest.approx(np.log(exact), abs=1e-9)
+        losses = np.log(exact[:, None] / exact)
+        assert losses.max() <= plan.epsilon + 1e-9
+        assert losses.max() <= sum(step.most for step in plan.steps) + 1e-9
+
+
+@pytest.mark.parametrize("trees", [1, 3])
+def test_filter_against_enumeration(trees):
+    rng = np.random.default_rng(trees)
+    sizes, secrets = (3, 2, 4, 3, 2), 3
+    law = random_law(rng, sizes, secrets, trees)
+    inputs, order = every(sizes), rng.permutation(len(sizes))
+    tables = [rng.random((secrets, 5, size)) for size in sizes]
+    joint = np.array([probabilities(law, secret) for secret in range(secrets)])[:, None, :] * np.ones((1, 5, 1))
+    state = Filter(law)
+    for column in order:
+        marks = np.eye(sizes[column])[inputs[:, column]]
+        exact = joint @ marks / joint.sum(axis=2, keepdims=True)
+        found = np.broadcast_to(state.law_of(column), exact.shape)
+        assert found == pytest.approx(exact, rel=1e-13)
+        chance = state.see(tables[column])
+        assert chance == pytest.approx((exact * tables[column]).sum(axis=2), rel=1e-13)
+        joint = joint * tables[column][:, :, inputs[:, column]]
+
+
+def test_filter_of_many_columns():
+    """Messages of a star of 400 columns do not vanish, and stay those of its definition."""
+    rng, columns = np.random.default_rng(0), 400
+    root, leaf = rng.dirichlet(np.ones(3), (2, 1)), rng.dirichlet(np.ones(4), (2, 3))
+    tree = Tree(parents=(-1, *[0] * (columns - 1)), tables=(root, *[leaf] * (columns - 1)))
+    state = Filter(NetworkLaw(trees=(tree,), shares=np.ones((1, 2))))
+    logs, total = np.log(root[:, 0]), np.zeros(2)
+    for column in range(1, columns):
+        evidence = 1e-6 * rng.random((2, 1, 4))
+        state.law_of(column)
+        total += np.log(state.see(evidence))[:, 0]
+        logs = logs + np.log((leaf * evidence).sum(axis=2))
+    assert total == pytest.approx(np.logaddexp.reduce(logs, axis=1), rel=1e-12)
+
+
+def test_fit_finds_the_law_and_samples_have_it():
+    rng = np.random.default_rng(3)
+    law = random_law(rng, (3, 4, 2), 2, 1)
+    own = rng.integers(2, size=40_000)
+    rows = Rows(codes=law.sample(own, rng), secrets=own, sizes=law.sizes, groups=2)
+    for components in (1, 2):
+        found = fit(rows, components=components, smoothing=5.0)
+        for secret in range(2):
+            assert abs(probabilities(found, secret) - probabilities(law, secret)).sum() < 0.06
+    again = fit(rows, components=2, smoothing=5.0)
+    assert (again.shares == found.shares).all()
+
+
+@pytest.fixture(scope="module")
+def wide():
+    rng = np.random.default_rng(5)
+    law = random_law(rng, (5, 3, 9, 4, 6), 2, 2)
+    own = rng.integers(2, size=3000)
+    rows = Rows(codes=law.sample(own, rng), secrets=own, sizes=law.sizes, groups=2)
+    return make_plan(rows, epsilon=1.0, laws=[fit(rows, components=2)], contexts=12, simulated=5000), rows
+
+
+def test_rows_do_not_depend_on_their_batch(wide):
+    plan, rows = wide
+    key, names, count = ReleaseKey.of(7), "abcde", 2002
+    whole = release(plan, rows.codes[:count], rows.secrets[:count], key=key, names=names)
+    for size in (7, 1001):
+        for start in range(0, count if size > 7 else 70, size):
+            own = slice(start, start + size)
+            numbers = np.arange(count)[own]
+            part = release(plan, rows.codes[own], rows.secrets[own], key=key, names=names, rows=numbers)
+            assert (part == whole[own]).all()
+    for k in range(20):
+        part = release(plan, rows.codes[[k]], rows.secrets[[k]], key=key, names=names, rows=np.array([k]))
+        assert (part == whole[k]).all()
+
+
+@pytest.mark.parametrize("size", [1, 7, 1001])
+def test_contexts_do_not_depend_on_their_batch(wide, size):
+    plan, rows = wide
+    out, count = rows.codes[:1001], 1001 if size > 1 else 60
+
+    def contexts(part):
+        walk, found = Walk(plan, len(part)), []
+        for step in plan.steps:
+            channels = walk.channels(step, walk.laws_of(step.column))
+            found.append(channels.contexts)
+            walk.see(channels, part[:, step.column])
+        return np.stack(found, axis=1)
+
+    parts = [contexts(out[start : min(start + size, count)]) for start in range(0, count, size)]
+    assert (np.concatenate(parts) == contexts(out)[:count]).all()
+
+
+def test_every_released_row_keeps_epsilon(wide):
+    plan, rows = wide
+    out = release(plan, rows.codes, rows.secrets, key=ReleaseKey.of(1), names="abcde")
+    logs = log_likelihoods(plan, out)[0]
+    assert abs(logs[0] - logs[1]).max() <= 1 + 1e-9
+    assert (out != rows.codes).any()
+
+
+def test_the_plan_is_the_same_again(wide):
+    plan, rows = wide
+    again = make_plan(rows, epsilon=1.0, laws=plan.laws, contexts=12, simulated=5000)
+    assert all((a.weights == b.weights).all() and a.column == b.column for a, b in zip(plan.steps, again.steps))
+
+
+def test_no_context_is_empty_and_none_is_there_twice(wide):
+    plan, _ = wide
+    for step in plan.steps:
+        assert len(np.unique(step.centres, axis=0)) == len(step.centres) == len(step.weights)
+        assert (nearest(step.centres, step.centres) == np.arange(len(step.centres))).all()
+    assert [len(plan.steps[0].weights), max(len(step.weights) for step in plan.steps)] == [1, 12]
+
+
+def test_classes_of_equal_points():
+    assert len(k_means(np.ones((9, 2)), 4, np.random.default_rng(0))) == 1
