@@ -206,7 +206,7 @@ def log_likelihoods(
 
 def hockey_stick(losses: FloatArray, epsilon: float, /) -> float:
     """Least delta beside an epsilon, from the losses of rows that were drawn given the first secret: their mean."""
-    return float(-np.expm1(np.minimum(epsilon - losses, 0.0)).mean())
+    return float(np.clip(-np.expm1(epsilon - losses), 0.0, None).mean())
 
 
 def largest_mean(mean: float, rows: int, failure: float, /) -> float:
