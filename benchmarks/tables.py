@@ -18,7 +18,7 @@ import pandas as pd
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
-from puffer_frames.mechanisms.sequential.law import NetworkLaw, Rows, fit, smoothed_tree
+from puffer_frames.mechanisms.sequential.law import Rows, fit, refit
 from puffer_frames.mechanisms.sequential.plan import make_plan
 from puffer_frames.mechanisms.sequential.release import hockey_stick, log_likelihoods, release
 from puffer_frames.noise.stream import ReleaseKey
@@ -63,7 +63,7 @@ def coded(frame, known):
             sizes.append(len(edges) + 1)
         else:
             levels = sorted(known[name].unique())
-            columns.append(pd.Categorical(frame[name], categories=levels).codes)
+            columns.append(frame[name].map({level: code for code, level in enumerate(levels)}).fillna(-1))
             sizes.append(len(levels))
     return np.stack(columns, axis=1).astype(np.intp), tuple(sizes)
 
@@ -79,19 +79,9 @@ def aucs(truth, chances):
     return " ".join(f"{auc:.4f}" for auc in (found[:1] if len(found) == 2 else found))
 
 
-def beliefs_of(rows, components, count):
-    """The law of the rows, and of bootstrap samples with the same trees if it has one."""
-    laws = [fit(rows, components=components)]
-    rng = np.random.default_rng(1)
-    for _ in range(count - 1):
-        own = rng.integers(len(rows.codes), size=len(rows.codes))
-        sample = Rows(codes=rows.codes[own], secrets=rows.secrets[own], sizes=rows.sizes, groups=rows.groups)
-        parents = laws[0].trees[0].parents
-        tree = smoothed_tree(sample, parents, smoothing=50.0) if components == 1 else None
-        laws.append(
-            fit(sample, components=components) if tree is None else NetworkLaw(trees=(tree,), shares=laws[0].shares)
-        )
-    return laws
+def bootstrap(law, rows, seed):
+    own = np.random.default_rng(seed).integers(len(rows.codes), size=len(rows.codes))
+    return refit(law, Rows(codes=rows.codes[own], secrets=rows.secrets[own], sizes=rows.sizes, groups=rows.groups))
 
 
 def main():
@@ -117,7 +107,8 @@ def main():
     rows = Rows(codes=codes, secrets=secrets, sizes=sizes, groups=len(levels))
 
     start = time.perf_counter()
-    laws = beliefs_of(rows, options.components, options.beliefs)
+    laws = [fit(rows, components=options.components)]
+    laws += [bootstrap(laws[0], rows, seed) for seed in range(1, options.beliefs)]
     likelihood = laws[0].log_likelihood(new, new_secrets).mean()
     print(f"law: {time.perf_counter() - start:.1f} s, log-likelihood of later rows {likelihood:.3f}")
     start, cpu = time.perf_counter(), time.process_time()
@@ -143,8 +134,9 @@ def main():
 
     own = np.repeat([0, 1], 20_000)
     drawn = release(plan, laws[0].sample(own, np.random.default_rng(1)), own, key=ReleaseKey.of(1), names=names)
-    refit = beliefs_of(rows, options.components, 2)[1:]  # a bootstrap sample that no lift knows, if beliefs is 1
-    for name, logs in zip(("law", "refit"), log_likelihoods(plan, drawn, others=refit)[[0, -1]], strict=True):
+    for name, logs in zip(
+        ("law", "refit"), log_likelihoods(plan, drawn, others=[bootstrap(laws[0], rows, 99)])[[0, -1]], strict=True
+    ):
         losses = logs[0] - logs[1]
         stick = hockey_stick(losses[:20_000], options.epsilon)
         tail, auc = np.quantile(abs(losses), 0.99), roc_auc_score(1 - own, losses)

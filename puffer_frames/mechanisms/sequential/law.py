@@ -10,9 +10,10 @@ import numpy as np
 
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
-_ROUNDS = 25
+_TURNS, _FEW_TURNS = 25, 5
+"""Of expectation maximisation: for a new law, and for one of other rows with the same trees."""
 _NEW_TREES = (0, 4, 10)
-"""Rounds that look for the trees anew."""
+"""Turns that look for the trees anew."""
 _OWN_CLASS = 0.8
 """First share of a row in the class that k-means gave it; the rest is spread evenly."""
 _POOLED_ROWS, _POOLED_SHARES = 10.0, 5.0
@@ -83,6 +84,12 @@ class NetworkLaw:
         parts = [tree.log_probabilities(codes, secrets) for tree in self.trees]
         joint: FloatArray = np.stack(parts, axis=1) + np.log(self.shares).T[secrets]
         return joint
+
+    def parts(self, rows: Rows, /) -> FloatArray:
+        """The probability that each row is of each tree, shape (rows, trees)."""
+        joint = self.log_joint(rows.codes, rows.secrets)
+        found: FloatArray = np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None])
+        return found
 
     def log_likelihood(self, codes: IndexArray, secrets: IndexArray, /) -> FloatArray:
         """Log-probability of each row given its secret."""
@@ -170,8 +177,7 @@ class _TreeFilter:
         found = self.gathered(column, without=-1)
         if found is None:
             raise RuntimeError("the way from the root must have brought a message.")
-        law: FloatArray = found / found.sum(axis=2, keepdims=True)
-        return law
+        return _scaled(found)
 
     def see(self, evidence: FloatArray) -> None:
         own = self.factors.get(self.focus)
@@ -185,8 +191,7 @@ class _TreeFilter:
         if inner is None:  # nothing is known on this side
             return
         table = self.tree.tables[other] if self.tree.parents[other] == one else self.upward[one]
-        message = inner @ table
-        message /= message.sum(axis=2, keepdims=True)
+        message = _scaled(inner @ table)
         if one in self.seen and self.near[one] == {other}:
             # all on this side is released: its last message becomes a part of the next column
             own = self.factors.get(other)
@@ -209,8 +214,15 @@ class _TreeFilter:
 
 
 def _scaled(found: FloatArray) -> FloatArray:
-    scaled: FloatArray = found / found.max(axis=2, keepdims=True)
+    """As probabilities."""
+    scaled: FloatArray = found * (1 / sums(found))
     return scaled
+
+
+def sums(found: FloatArray, /) -> FloatArray:
+    """Over the last axis, which stays; NumPy's own sum of a few numbers each takes several times as long."""
+    total: FloatArray = found @ np.ones((found.shape[-1], 1))
+    return total
 
 
 def counts(columns: Sequence[IndexArray], sizes: Sequence[int], weights: FloatArray | None = None, /) -> FloatArray:
@@ -296,28 +308,30 @@ def mixture(rows: Rows, trees: Sequence[tuple[int, ...]], parts: FloatArray, /, 
     given = np.stack([rows.of((), part) for part in parts.T])
     pooled = given.sum(axis=1, keepdims=True) / given.sum()
     shares = (given + _POOLED_SHARES * pooled) / (given.sum(axis=0) + _POOLED_SHARES)
-    found = [
-        smoothed_tree(rows, tree, smoothing=smoothing, weights=part) for tree, part in zip(trees, parts.T, strict=True)
-    ]
+    weights = parts.T if len(trees) > 1 else [None]
+    found = [smoothed_tree(rows, tree, smoothing=smoothing, weights=w) for tree, w in zip(trees, weights, strict=True)]
     return NetworkLaw(trees=tuple(found), shares=shares)
 
 
 def fit(rows: Rows, /, *, components: int = 4, smoothing: float = 50.0, seed: int = 0) -> NetworkLaw:
     """The law of a table: trees of most information, several by expectation maximisation from classes of k-means."""
-    if components == 1:
-        tree = smoothed_tree(rows, spanning_tree(information(rows))[1], smoothing=smoothing)
-        return NetworkLaw(trees=(tree,), shares=np.ones((1, rows.groups)))
     marks = np.concatenate([np.eye(size)[rows.codes[:, j]] for j, size in enumerate(rows.sizes)], axis=1)
     centres = k_means(marks, components, np.random.default_rng(seed))
     parts = np.full((len(marks), components), (1 - _OWN_CLASS) / components)
     parts[np.arange(len(marks)), nearest(marks, centres)] += _OWN_CLASS
     trees: list[tuple[int, ...]] = []
-    for turn in range(_ROUNDS):
+    for turn in range(_TURNS if components > 1 else 1):
         if turn in _NEW_TREES:
             trees = [spanning_tree(information(rows, part))[1] for part in parts.T]
         law = mixture(rows, trees, parts, smoothing=smoothing)
-        joint = law.log_joint(rows.codes, rows.secrets)
-        parts = np.exp(joint - np.logaddexp.reduce(joint, axis=1)[:, None])
+        parts = law.parts(rows)
+    return law
+
+
+def refit(law: NetworkLaw, rows: Rows, /, *, smoothing: float = 50.0) -> NetworkLaw:
+    """The law of other rows, such as a bootstrap sample, with the same trees."""
+    for _ in range(_FEW_TURNS):
+        law = mixture(rows, [tree.parents for tree in law.trees], law.parts(rows), smoothing=smoothing)
     return law
 
 

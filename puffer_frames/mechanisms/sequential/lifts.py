@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from puffer_frames.mechanisms.sequential.law import sums
 from puffer_frames.priors.prior import FloatArray
 
 _MARGIN = 1 - 1e-12
@@ -90,12 +91,12 @@ def _with_equal_sums(
 
     What does not fit goes by a mean law, where one is given.
     """
-    sums, space = found.sum(axis=2, keepdims=True), room.sum(axis=2, keepdims=True)
-    missing = sums.max(axis=0) - sums
+    own, space = sums(found), sums(room)
+    missing = own.max(axis=0) - own
     share = np.divide(missing, space, out=np.zeros_like(space), where=space > 0)
     more = np.minimum(share, 1.0) * room
     if mean is not None:
-        more += (missing - more.sum(axis=2, keepdims=True)).clip(0.0) * mean
+        more += (missing - sums(more)).clip(0.0) * mean
     found = found + more
     found += more.max(axis=0) / np.expm1(reader_cap)
     return found

@@ -13,11 +13,11 @@ from puffer_frames.mechanisms.channel.problem import Law, Problem
 from puffer_frames.mechanisms.channel.program import solve
 from puffer_frames.mechanisms.sequential.law import NetworkLaw, Rows, fit, information, k_means, nearest, spanning_tree
 from puffer_frames.mechanisms.sequential.release import (
-    BLOCK,
     SequentialPlan,
     Step,
     Walk,
     Whole,
+    blocks,
     drawn,
     features,
     in_units,
@@ -132,7 +132,7 @@ class _Simulation:
         self._secrets = rng.choice(rows.groups, size=count, p=even)
         self._times = (self._shares / even)[self._secrets]
         self._codes = plan.laws[0].sample(self._secrets, rng)
-        self._parts = [slice(start, min(start + BLOCK, count)) for start in range(0, count, BLOCK)]
+        self._parts = blocks(count)
         self._walks = [Walk(plan, part.stop - part.start) for part in self._parts]
         self._mass = self._shares[:, None] * self._times
 

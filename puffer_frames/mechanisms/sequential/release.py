@@ -12,10 +12,11 @@ from puffer_frames.mechanisms.sequential.law import Filter, NetworkLaw, nearest
 from puffer_frames.mechanisms.sequential.lifts import lift
 from puffer_frames.noise.channel import TOTAL_BITS
 from puffer_frames.noise.stream import Numbers, Purpose, ReleaseKey
+from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 Whole = NDArray[np.int64]
-BLOCK = 4096
+_BLOCK = 4096
 """Rows that are worked on together."""
 _GRID = 1e6
 """Features are rounded to this part of 1: whole numbers, whose distances floats hold exactly."""
@@ -171,16 +172,23 @@ def release(
     numbers = np.arange(len(codes)) if rows is None else rows
     streams = [key.stream(Purpose.NOISE, names[step.column]) for step in plan.steps]
     out = np.empty(codes.shape, dtype=np.uint16)
-    for start in range(0, len(codes), BLOCK):
-        part = slice(start, min(start + BLOCK, len(codes)))
-        walk, own = Walk(plan, part.stop - start), secrets[part].astype(np.intp)
+
+    def work(part: slice) -> None:
+        walk, own = Walk(plan, part.stop - part.start), secrets[part].astype(np.intp)
         for step, stream in zip(plan.steps, streams, strict=True):
             channels = walk.channels(step, walk.laws_of(step.column))
             words = stream.words(numbers[part]) >> np.uint64(64 - TOTAL_BITS)
             released = drawn(channels.weights(codes[part, step.column].astype(np.intp), own), words)
             walk.see(channels, released)
             out[part, step.column] = released
+
+    each_of(blocks(len(codes)), work, large=True)
     return out
+
+
+def blocks(rows: int, /) -> list[slice]:
+    """Parts of rows that are worked on together."""
+    return [slice(start, min(start + _BLOCK, rows)) for start in range(0, rows, _BLOCK)]
 
 
 def log_likelihoods(
@@ -193,15 +201,15 @@ def log_likelihoods(
     array of float, shape (laws, secrets, rows)
         The differences between two secrets are the losses: at most epsilon for the beliefs of the plan.
     """
-    found = []
-    for start in range(0, len(released), BLOCK):
-        part = released[start : start + BLOCK].astype(np.intp)
-        walk = Walk(plan, len(part), others=others)
+
+    def work(part: slice) -> FloatArray:
+        walk = Walk(plan, part.stop - part.start, others=others)
         for step in plan.steps:
             channels = walk.channels(step, walk.laws_of(step.column))
-            walk.see(channels, part[:, step.column])
-        found.append(walk.logs)
-    return np.concatenate(found, axis=2)
+            walk.see(channels, released[part, step.column].astype(np.intp))
+        return walk.logs
+
+    return np.concatenate(each_of(blocks(len(released)), work, large=True), axis=2)
 
 
 def hockey_stick(losses: FloatArray, epsilon: float, /) -> float:
