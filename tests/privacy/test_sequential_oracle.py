@@ -7,14 +7,15 @@ import pytest
 from conftest import few
 
 from puffer_frames.mechanisms.sequential.law import Filter, NetworkLaw, Rows, Tree, fit, k_means, nearest
-from puffer_frames.mechanisms.sequential.plan import make_plan
-from puffer_frames.mechanisms.sequential.release import Walk, log_likelihoods, release
+from puffer_frames.mechanisms.sequential.lifts import lift
+from puffer_frames.mechanisms.sequential.plan import _contexts, make_plan
+from puffer_frames.mechanisms.sequential.release import Walk, features, log_likelihoods, release
 from puffer_frames.noise.stream import ReleaseKey
 
 TOTAL = 2**62
 
 
-def random_law(rng, sizes, secrets, trees):
+def random_law(rng, sizes, secrets, trees, rare=1.0):
     found = []
     for _ in range(trees):
         columns = rng.permutation(len(sizes)).tolist()
@@ -23,6 +24,7 @@ def random_law(rng, sizes, secrets, trees):
             parents[column] = columns[rng.integers(k)]
         above = [1 if parent < 0 else sizes[parent] for parent in parents]
         tables = [rng.dirichlet(np.full(k, 0.5), (secrets, n)) + 1e-6 for k, n in zip(sizes, above)]
+        tables[0][:, :, 0] *= rare
         tables = tuple(table / table.sum(axis=2, keepdims=True) for table in tables)
         found.append(Tree(parents=tuple(parents), tables=tables))
     return NetworkLaw(trees=tuple(found), shares=rng.dirichlet(np.ones(trees), secrets).T)
@@ -54,7 +56,9 @@ def table_of(seed):
     rng = np.random.default_rng(seed)
     sizes = tuple(int(size) for size in rng.integers(2, 4, rng.integers(3, 5)))
     secrets, trees = int(rng.integers(2, 5)), int(rng.integers(1, 4))
-    laws = [random_law(rng, sizes, secrets, trees) for _ in range(1 + seed % 2)]
+    # a level that no program knows, in every other table
+    rare, beliefs = (1.0, 1e-10)[rng.integers(2)], rng.integers(1, 4)
+    laws = [random_law(rng, sizes, secrets, trees, rare) for _ in range(beliefs)]
     own = rng.choice(secrets, 400, p=rng.dirichlet(np.full(secrets, 3.0)))
     own[:secrets] = range(secrets)
     rows = Rows(codes=laws[0].sample(own, rng), secrets=own, sizes=sizes, groups=secrets)
@@ -63,7 +67,7 @@ def table_of(seed):
     return plan, rows, cap
 
 
-@few(6)
+@few(9)
 @pytest.mark.parametrize("seed", range(60))
 def test_loss_and_caps_of_every_output(seed):
     plan, rows, cap = table_of(seed)
@@ -94,6 +98,23 @@ def test_loss_and_caps_of_every_output(seed):
         losses = np.log(exact[:, None] / exact)
         assert losses.max() <= plan.epsilon + 1e-9
         assert losses.max() <= sum(step.most for step in plan.steps) + 1e-9
+
+
+@pytest.mark.parametrize("cap", [0.0, 0.02, 0.5, 1.0, np.inf])
+@pytest.mark.parametrize("beliefs", [1, 3])
+@pytest.mark.parametrize("secrets", [2, 4])
+def test_lifts_of_any_laws(secrets, beliefs, cap):
+    rng = np.random.default_rng(secrets + 10 * beliefs)
+    laws = rng.dirichlet(np.full(5, 0.3), (beliefs, secrets, 500))
+    allowed = 10 ** rng.uniform(-3, 0, (beliefs, secrets, secrets, 500))
+    added = lift(laws, allowed, cap)
+    sums = added.sum(axis=2)
+    assert (added >= 0).all()
+    assert abs(sums / sums[0] - 1).max() < 1e-12
+    raised = laws + added
+    for s, t in itertools.permutations(range(secrets), 2):
+        assert (raised[:, s] <= np.exp(allowed[:, s, t])[..., None] * raised[:, t]).all()
+        assert (added[s] <= np.exp(cap) * (1 + 1e-12) * np.where(added[t] > 0, added[t], 1e-15)).all() or cap == np.inf
 
 
 @pytest.mark.parametrize("trees", [1, 3])
@@ -204,6 +225,17 @@ def test_no_context_is_empty_and_none_is_there_twice(wide):
         assert len(np.unique(step.centres, axis=0)) == len(step.centres) == len(step.weights)
         assert (nearest(step.centres, step.centres) == np.arange(len(step.centres))).all()
     assert [len(plan.steps[0].weights), max(len(step.weights) for step in plan.steps)] == [1, 12]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_contexts_have_rows_and_differ(seed):
+    rng = np.random.default_rng(seed)
+    for laws in (rng.dirichlet(np.ones(3), (2, 300)), np.tile(rng.dirichlet(np.ones(3), (2, 5)), (1, 60, 1))):
+        laws = laws * (1 + 1e-9 * rng.random(laws.shape))
+        centres, own = _contexts(laws[None], 64, rng)
+        assert np.unique(own).tolist() == list(range(len(centres)))
+        assert len(np.unique(centres, axis=0)) == len(centres)
+        assert (own == nearest(features(laws), centres)).all()
 
 
 def test_classes_of_equal_points():

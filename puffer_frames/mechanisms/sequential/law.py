@@ -186,7 +186,7 @@ class _TreeFilter:
 
     def move(self, one: int, other: int) -> None:
         """The message from a column to the next one on the way."""
-        self.messages.pop((other, one), None)
+        self.messages.pop((other, one), None)  # it is made anew when the focus comes back, and takes memory till then
         inner = self.gathered(one, without=other)
         if inner is None:  # nothing is known on this side
             return

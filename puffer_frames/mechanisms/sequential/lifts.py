@@ -67,11 +67,9 @@ def _of_two(laws: FloatArray, odds: FloatArray, reader_cap: float) -> FloatArray
         more = _excess(laws[s], laws[t], odds[s, t]) / (odds[s, t] - back)
         found[t] += more
         found[s] += back * more
-    room = np.stack([_excess(odds[s, t] * (laws[t] + found[t]), laws[s] + found[s], _ONE) for s, t in ((0, 1), (1, 0))])
+    raised = laws + found
+    room = np.stack([odds[0, 1] * raised[1] - raised[0], odds[1, 0] * raised[0] - raised[1]]).clip(0.0)
     return _with_equal_sums(found, room, reader_cap)
-
-
-_ONE = np.ones(1)
 
 
 def _of_many(laws: FloatArray, odds: FloatArray, reader_cap: float) -> FloatArray:
