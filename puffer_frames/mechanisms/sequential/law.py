@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from scipy.special import xlogy
 
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
@@ -225,12 +227,6 @@ def sums(found: FloatArray, /) -> FloatArray:
     return total
 
 
-def counts(columns: Sequence[IndexArray], sizes: Sequence[int], weights: FloatArray | None = None, /) -> FloatArray:
-    """Rows, or their weights, of each combination of levels."""
-    places = np.ravel_multi_index(tuple(columns), tuple(sizes))
-    return np.bincount(places, weights, minlength=int(np.prod(sizes))).reshape(sizes).astype(np.float64)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
     """A table in codes, whose law is to be found."""
@@ -245,9 +241,13 @@ class Rows:
     """Number of secrets."""
 
     def of(self, columns: Sequence[int], weights: FloatArray | None = None, /) -> FloatArray:
-        """Rows of each secret and levels of some columns; -1 is a column of one level."""
-        own = [self.codes[:, j] if j >= 0 else np.zeros(len(self.codes), dtype=np.intp) for j in columns]
-        return counts([self.secrets, *own], [self.groups, *(self.sizes[j] if j >= 0 else 1 for j in columns)], weights)
+        """Rows, or their weights, of each secret and levels of some columns; -1 is a column of one level."""
+        shape, places = [self.groups], self.secrets
+        for column in columns:
+            shape.append(self.sizes[column] if column >= 0 else 1)
+            if column >= 0:
+                places = places * shape[-1] + self.codes[:, column]
+        return np.bincount(places, weights, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
 
 
 def information(rows: Rows, weights: FloatArray | None = None, /) -> FloatArray:
@@ -256,16 +256,10 @@ def information(rows: Rows, weights: FloatArray | None = None, /) -> FloatArray:
     for i in range(len(found)):
         for j in range(i):
             pair = rows.of((i, j), weights)
-            even = pair.sum(axis=2, keepdims=True) * pair.sum(axis=1, keepdims=True)
-            held = pair > 0
-            logs = np.log(pair, where=held, out=np.zeros_like(pair))
-            logs += np.log(
-                pair.sum(axis=(1, 2), keepdims=True) / np.where(held, even, 1.0), where=held, out=np.zeros_like(pair)
-            )
-            total = pair.sum()
-            held_levels = [(pair.sum(axis=axis) > 0).sum(axis=1) - 1 for axis in (1, 2)]
-            bias = (held_levels[0] * held_levels[1]).clip(0).sum() / 2
-            found[i, j] = found[j, i] = ((pair * logs).sum() - bias) / total
+            first, second, own = pair.sum(axis=2), pair.sum(axis=1), pair.sum(axis=(1, 2))
+            gain = sum(float(xlogy(n, n).sum()) * sign for n, sign in ((pair, 1), (first, -1), (second, -1), (own, 1)))
+            bias = (((first > 0).sum(axis=1) - 1) * ((second > 0).sum(axis=1) - 1)).clip(0).sum() / 2
+            found[i, j] = found[j, i] = (gain - bias) / own.sum()
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from puffer_frames.mechanisms.channel.exact import in_integers
 from puffer_frames.mechanisms.channel.problem import Law, Problem
@@ -91,23 +92,24 @@ def make_plan(
     order, _ = spanning_tree(information(rows))
     plan = SequentialPlan(epsilon=epsilon, laws=laws, steps=(), reserve=epsilon / (4 * len(order)))
     simulation = _Simulation(plan, rows, simulated, rng)
-    for column in order:
-        size = rows.sizes[column]
-        found = simulation.laws_of(column)
-        centres, own = _contexts(found, _FEW_CONTEXTS if size > _MANY_LEVELS else contexts, rng)
-        asked = partial(
-            base_table,
-            most=share * epsilon,
-            reader_cap=caps[column],
-            cap=cap,
-            cost=1 - np.eye(size) if costs is None else costs[column],
-            preserve=preserve,
-        )
-        means = [simulation.means(found, np.flatnonzero(own == context)) for context in range(len(centres))]
-        tables = np.stack(each_of(means, asked, large=size > _FEW_LEVELS))
-        step = Step(column=column, most=share * epsilon, reader_cap=caps[column], centres=centres, weights=tables)
-        simulation.release(step, found)
-        plan = replace(plan, steps=(*plan.steps, step))
+    with threadpool_limits(limits=1):  # programs are many and small
+        for column in order:
+            size = rows.sizes[column]
+            found = simulation.laws_of(column)
+            centres, own = _contexts(found, _FEW_CONTEXTS if size > _MANY_LEVELS else contexts, rng)
+            asked = partial(
+                base_table,
+                most=share * epsilon,
+                reader_cap=caps[column],
+                cap=cap,
+                cost=1 - np.eye(size) if costs is None else costs[column],
+                preserve=preserve,
+            )
+            means = [simulation.means(found, np.flatnonzero(own == context)) for context in range(len(centres))]
+            tables = np.stack(each_of(means, asked, large=size > _FEW_LEVELS))
+            step = Step(column=column, most=share * epsilon, reader_cap=caps[column], centres=centres, weights=tables)
+            simulation.release(step, found)
+            plan = replace(plan, steps=(*plan.steps, step))
     return plan
 
 
@@ -138,7 +140,7 @@ class _Simulation:
 
     def laws_of(self, column: int) -> FloatArray:
         """As `Walk.laws_of`, of all rows."""
-        return np.concatenate([walk.laws_of(column) for walk in self._walks], axis=2)
+        return np.concatenate(each_of(self._walks, lambda walk: walk.laws_of(column), large=True), axis=2)
 
     def means(self, laws: FloatArray, rows: IndexArray) -> ContextLaw:
         """The law of a column in the context of these rows, each of any secret as probable as it is by now."""

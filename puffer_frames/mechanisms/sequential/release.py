@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from puffer_frames.mechanisms.sequential.law import Filter, NetworkLaw, nearest
 from puffer_frames.mechanisms.sequential.lifts import lift
@@ -182,7 +183,8 @@ def release(
             walk.see(channels, released)
             out[part, step.column] = released
 
-    each_of(blocks(len(codes)), work, large=True)
+    with threadpool_limits(limits=1):  # its threads and ours would wait for each other
+        each_of(blocks(len(codes)), work, large=True)
     return out
 
 
@@ -209,7 +211,8 @@ def log_likelihoods(
             walk.see(channels, released[part, step.column].astype(np.intp))
         return walk.logs
 
-    return np.concatenate(each_of(blocks(len(released)), work, large=True), axis=2)
+    with threadpool_limits(limits=1):
+        return np.concatenate(each_of(blocks(len(released)), work, large=True), axis=2)
 
 
 def hockey_stick(losses: FloatArray, epsilon: float, /) -> float:
