@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from conftest import few
 
+from puffer_frames.mechanisms.channel.exact import exp_below
 from puffer_frames.mechanisms.sequential.law import Filter, NetworkLaw, Rows, Tree, fit, k_means, nearest
 from puffer_frames.mechanisms.sequential.lifts import lift
-from puffer_frames.mechanisms.sequential.plan import _contexts, make_plan
+from puffer_frames.mechanisms.sequential.plan import ContextLaw, _contexts, base_table, make_plan
 from puffer_frames.mechanisms.sequential.release import Walk, features, log_likelihoods, release
 from puffer_frames.noise.stream import ReleaseKey
 
@@ -115,6 +116,20 @@ def test_lifts_of_any_laws(secrets, beliefs, cap):
     for s, t in itertools.permutations(range(secrets), 2):
         assert (raised[:, s] <= np.exp(allowed[:, s, t])[..., None] * raised[:, t]).all()
         assert (added[s] <= np.exp(cap) * (1 + 1e-12) * np.where(added[t] > 0, added[t], 1e-15)).all() or cap == np.inf
+
+
+@pytest.mark.parametrize("cap", [1e-6, 1e-3, 1.0, np.inf])
+def test_caps_of_base_tables_are_exact(cap):
+    rng = np.random.default_rng(1)
+    for secrets in (2, 3):
+        law = ContextLaw(laws=rng.dirichlet(np.full(6, 0.5), secrets), shares=rng.dirichlet(np.ones(secrets)))
+        asked = {"most": 0.25, "reader_cap": cap, "cap": 8.0, "cost": 1 - np.eye(6)}
+        weights = base_table(law, preserve=cap == 1, **asked).tolist()
+        assert all(sum(row) == TOTAL for table in weights for row in table)
+        for s, t in itertools.permutations(range(secrets), 2):
+            for one, other in itertools.product(range(6), range(6)):
+                bound = exp_below(cap if one == other else 8.0)
+                assert all(a <= bound * b for a, b in zip(weights[s][one], weights[t][other]))
 
 
 @pytest.mark.parametrize("trees", [1, 3])

@@ -149,16 +149,12 @@ class Filter:
         array of float, shape (secrets, rows)
             The probability of the released value given the secret and those before.
         """
-        joint = self._shares * np.stack([np.einsum("srk,srk->sr", *_wide(part, evidence)) for part in self._parts])
+        joint = self._shares * np.stack([np.einsum("srk,srk->sr", part, evidence) for part in self._parts])
         total: FloatArray = joint.sum(axis=0)
         self._shares = joint / total
         for tree in self._trees:
             tree.see(evidence)
         return total
-
-
-def _wide(part: FloatArray, evidence: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return np.broadcast_to(part, evidence.shape), evidence
 
 
 class _TreeFilter:
