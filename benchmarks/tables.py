@@ -145,7 +145,8 @@ def main():
     new_out = release(plan, new, new_secrets, key=ReleaseKey.of(2), names=names)
     half = np.arange(len(new)) % 2 == 0
     print("attacks on later rows, AUC of each secret:")
-    chances = np.exp(log_likelihoods(plan, new_out)[0]).T
+    logs = log_likelihoods(plan, new_out)[0]
+    chances = np.exp(logs - logs.max(axis=0)).T
     print("  likelihood", aucs(new_secrets, chances / chances.sum(axis=1, keepdims=True)))
     print("  boosting on the release", aucs(new_secrets, scores(out, secrets, new_out)))
     again = [release(plan, new[half], new_secrets[half], key=ReleaseKey.of(3 + k), names=names) for k in range(8)]

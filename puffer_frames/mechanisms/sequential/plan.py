@@ -97,8 +97,7 @@ def make_plan(
             size = rows.sizes[column]
             found = simulation.laws_of(column)
             centres, own = _contexts(found, _FEW_CONTEXTS if size > _MANY_LEVELS else contexts, rng)
-            asked = partial(
-                base_table,
+            asked = Asked(
                 most=share * epsilon,
                 reader_cap=caps[column],
                 cap=cap,
@@ -106,8 +105,8 @@ def make_plan(
                 preserve=preserve,
             )
             means = [simulation.means(found, np.flatnonzero(own == context)) for context in range(len(centres))]
-            tables = np.stack(each_of(means, asked, large=size > _FEW_LEVELS))
-            step = Step(column=column, most=share * epsilon, reader_cap=caps[column], centres=centres, weights=tables)
+            tables = np.stack(each_of(means, partial(base_table, asked=asked), large=size > _FEW_LEVELS))
+            step = Step(column=column, most=asked.most, reader_cap=asked.reader_cap, centres=centres, weights=tables)
             simulation.release(step, found)
             plan = replace(plan, steps=(*plan.steps, step))
     return plan
@@ -121,6 +120,22 @@ class ContextLaw:
     """Given each secret, shape (secrets, levels)."""
     shares: FloatArray
     """Of the secrets."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is asked for of the base tables of a column."""
+
+    most: float
+    """By how much the loss may grow."""
+    reader_cap: float
+    """Largest loss to a reader who knows the value; 0 for tables that do not see the secret."""
+    cap: float
+    """Largest loss under any belief."""
+    cost: FloatArray
+    """Of each output in place of each level."""
+    preserve: bool
+    """Whether the law of the column is kept."""
 
 
 class _Simulation:
@@ -156,7 +171,8 @@ class _Simulation:
             channels = walk.channels(step, laws[:, :, part])
             words = self._rng.integers(1 << TOTAL_BITS, size=part.stop - part.start, dtype=np.uint64)
             walk.see(channels, drawn(channels.weights(self._codes[part, step.column], self._secrets[part]), words))
-        joint = self._shares[:, None] * np.exp(np.concatenate([walk.logs[0] for walk in self._walks], axis=1))
+        logs = np.concatenate([walk.logs[0] for walk in self._walks], axis=1)
+        joint = self._shares[:, None] * np.exp(logs - logs.max(axis=0))
         self._mass = self._times * joint / joint.sum(axis=0)
 
 
@@ -168,78 +184,62 @@ def _contexts(laws: FloatArray, most: int, rng: np.random.Generator) -> tuple[Fl
     return centres[held], own
 
 
-def base_table(
-    law: ContextLaw, /, *, most: float, reader_cap: float, cap: float, cost: FloatArray, preserve: bool
-) -> Whole:
+def base_table(law: ContextLaw, asked: Asked) -> Whole:
     """The channel of one column in one context in units of 2**-62, shape (secrets, levels, outputs).
 
     The caps hold exactly. The loss holds nearly: laws of a context are means, and lifts do the rest for each row.
     """
-    laws, shares = law.laws, law.shares
-    pooled = shares @ laws
+    pooled = law.shares @ law.laws
     used = np.flatnonzero(pooled >= _RARE[len(pooled) > _MANY_LEVELS])
-    own = laws[:, used] / laws[:, used].sum(axis=1, keepdims=True)
-    problem = _problem(
-        own, shares, most=most, reader_cap=reader_cap, cap=cap, cost=cost[np.ix_(used, used)], preserve=preserve
-    )
-    matrix = np.broadcast_to(
-        solve(problem, interior=used.size > _MANY_LEVELS).matrix.reshape(-1, used.size, used.size),
-        (len(laws), used.size, used.size),
-    )
-    found = np.zeros((len(laws), *cost.shape))
+    own = law.laws[:, used] / law.laws[:, used].sum(axis=1, keepdims=True)
+    problem = _problem(replace(law, laws=own), replace(asked, cost=asked.cost[np.ix_(used, used)]))
+    solved = solve(problem, interior=used.size > _MANY_LEVELS).matrix.reshape(-1, used.size, used.size)
+    matrix = np.broadcast_to(solved, (len(own), *solved.shape[1:]))
+    found = np.zeros((len(own), *asked.cost.shape))
     # the same mean of rows for all secrets keeps both caps
-    found[:, :, used] = np.einsum("k,ska->sa", shares @ own, matrix)[:, None]
+    found[:, :, used] = np.einsum("k,ska->sa", law.shares @ own, matrix)[:, None]
     found[:, used[:, None], used] = matrix
     found = (1 - _UNIFORM) * found + _UNIFORM / len(pooled)
-    if _ratio(found, same=True) > np.exp(reader_cap) * (1 - _ROOM) or _ratio(found, same=False) > np.exp(cap) * (
-        1 - _ROOM
-    ):
-        every = _problem(laws, shares, most=most, reader_cap=reader_cap, cap=cap, cost=cost, preserve=False)
-        rows = found[0] if every.groups is None else found.reshape(-1, len(pooled))
-        return np.broadcast_to(in_integers(rows, replace(every, beliefs=())).reshape(-1, *cost.shape), found.shape)
-    return in_units(found)
+    if _keeps(found, asked):
+        return in_units(found)
+    every = replace(_problem(law, replace(asked, preserve=False)), beliefs=())
+    rows = found[0] if every.groups is None else found.reshape(-1, len(pooled))
+    return np.broadcast_to(in_integers(rows, every).reshape(-1, *asked.cost.shape), found.shape)
 
 
-def _problem(
-    laws: FloatArray,
-    shares: FloatArray,
-    *,
-    most: float,
-    reader_cap: float,
-    cap: float,
-    cost: FloatArray,
-    preserve: bool,
-) -> Problem:
-    secrets, size = laws.shape
-    pooled = shares @ laws
-    parts = np.rint(_PARTS * laws).astype(int)
-    kept = preserve and size > 1
+def _problem(law: ContextLaw, asked: Asked) -> Problem:
+    secrets, size = law.laws.shape
+    pooled = law.shares @ law.laws
+    parts = np.rint(_PARTS * law.laws).astype(int)
+    kept = asked.preserve and size > 1
     plain = Problem(
         beliefs=({s: Law(counts=tuple(parts[s].tolist())) for s in range(secrets)},),
-        target=Target(epsilon=most),
+        target=Target(epsilon=asked.most),
         pairs="all",
-        cap=cap,
+        cap=asked.cap,
         pooled=pooled,
-        cost=cost,
+        cost=asked.cost,
         kept=np.eye(size)[:-1] if kept else None,
         kept_means=pooled[:-1] if kept else None,
         constant=pooled if kept else None,
     )
-    if reader_cap == 0:
+    if asked.reader_cap == 0:
         return plain
     placed = np.eye(secrets, dtype=int)[:, :, None] * parts
     return replace(
         plain,
         beliefs=({s: Law(counts=tuple(placed[s].ravel().tolist())) for s in range(secrets)},),
-        pooled=(shares[:, None] * laws).ravel(),
-        cost=np.tile(cost, (secrets, 1)),
+        pooled=(law.shares[:, None] * law.laws).ravel(),
+        cost=np.tile(asked.cost, (secrets, 1)),
         groups={s: tuple(range(s * size, (s + 1) * size)) for s in range(secrets)},
-        reader_cap=reader_cap if np.isfinite(reader_cap) else None,
+        reader_cap=asked.reader_cap if np.isfinite(asked.reader_cap) else None,
     )
 
 
-def _ratio(tables: FloatArray, *, same: bool) -> float:
-    """The largest ratio of two probabilities of an output given two secrets, and the same level or any two."""
-    most, least = (tables, tables) if same else (tables.max(axis=1), tables.min(axis=1))
+def _keeps(tables: FloatArray, asked: Asked) -> bool:
+    """Whether the ratios between secrets stay below both caps, with room for what floats err."""
     pairs = [(s, t) for s in range(len(tables)) for t in range(len(tables)) if s != t]
-    return max(float((most[s] / least[t]).max()) for s, t in pairs)
+    same = max((tables[s] / tables[t]).max() for s, t in pairs)
+    any_two = max((tables[s].max(axis=0) / tables[t].min(axis=0)).max() for s, t in pairs)
+    known = asked.reader_cap == 0 or same <= np.exp(asked.reader_cap) * (1 - _ROOM)
+    return bool(known and any_two <= np.exp(asked.cap) * (1 - _ROOM))
