@@ -1,0 +1,236 @@
+"""The release of rows column by column, and the exact loss of what was released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from puffer_frames.mechanisms.sequential.law import Filter, NetworkLaw, nearest
+from puffer_frames.mechanisms.sequential.lifts import lift
+from puffer_frames.noise.channel import TOTAL_BITS
+from puffer_frames.noise.stream import Numbers, Purpose, ReleaseKey
+from puffer_frames.numbers.threads import each_of
+from puffer_frames.priors.prior import FloatArray, IndexArray
+
+Whole = NDArray[np.int64]
+_BLOCK = 4096
+"""Rows that are worked on together."""
+_GRID = 1e6
+"""Features are rounded to this part of 1: whole numbers, whose distances floats hold exactly."""
+_SPREAD = 3.0
+"""By how much the differences between secrets count more than their mean in the choice of a context."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """How one column is released: a base table for each context, a class of what the released values tell of it."""
+
+    column: int
+    most: float
+    """By how much the loss may grow with this column."""
+    reader_cap: float
+    """Largest loss to a reader who knows the raw value."""
+    centres: FloatArray
+    """Of the contexts, shape (contexts, secrets * levels): whole numbers."""
+    weights: Whole
+    """Probabilities in units of 2**-62, shape (contexts, secrets, levels, outputs)."""
+    by_input: FloatArray = field(init=False, repr=False)
+    """The same as floats."""
+    by_output: FloatArray = field(init=False, repr=False)
+    """The same, shape (contexts, secrets, outputs, levels)."""
+
+    def __post_init__(self) -> None:
+        """Take the tables as floats once."""
+        floats = np.ldexp(self.weights.astype(np.float64), -TOTAL_BITS)
+        object.__setattr__(self, "by_input", floats)
+        object.__setattr__(self, "by_output", np.ascontiguousarray(floats.transpose(0, 1, 3, 2)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequentialPlan:
+    """All that a release needs, and all that its likelihood needs."""
+
+    epsilon: float
+    laws: tuple[NetworkLaw, ...]
+    """The beliefs, each of which the loss is bounded for; contexts are those of the first."""
+    steps: tuple[Step, ...]
+    """The columns in the order of their release."""
+    reserve: float
+    """What is left to each later column at least."""
+
+
+def in_units(tables: FloatArray, /) -> Whole:
+    """Probabilities in units of 2**-62, whose sum over the last axis is exactly 1: the largest takes the rest."""
+    whole = np.rint(np.ldexp(tables, TOTAL_BITS)).astype(np.int64)
+    rest = (1 << TOTAL_BITS) - whole.sum(axis=-1, keepdims=True)
+    largest = whole.argmax(axis=-1)[..., None]
+    np.put_along_axis(whole, largest, np.take_along_axis(whole, largest, axis=-1) + rest, axis=-1)
+    return whole
+
+
+def features(laws: FloatArray, /) -> FloatArray:
+    """What contexts are classes of, whole numbers; laws of shape (secrets, rows, levels) give (rows, features)."""
+    roots = np.sqrt(laws)
+    mean = roots.mean(axis=0)
+    found: FloatArray = np.rint(_GRID * (mean + _SPREAD * (roots - mean))).transpose(1, 0, 2).reshape(laws.shape[1], -1)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowChannels:
+    """The channel of one column for each row of a batch."""
+
+    step: Step
+    contexts: IndexArray
+    added: FloatArray
+    """Lifts, shape (secrets, rows, outputs)."""
+
+    @property
+    def scale(self) -> FloatArray:
+        """One more than the sum of the lifts, shape (rows,)."""
+        found: FloatArray = 1 + self.added[0].sum(axis=1)
+        return found
+
+    def weights(self, codes: IndexArray, secrets: IndexArray, /) -> Whole:
+        """Probabilities of the outputs of each row in units of 2**-62, shape (rows, outputs)."""
+        rows = np.arange(codes.size)
+        row = (self.step.by_input[self.contexts, secrets, codes] + self.added[secrets, rows]) / self.scale[:, None]
+        return in_units(row)
+
+    def evidence(self, released: IndexArray, /) -> FloatArray:
+        """The probability of what was released given each secret and level, shape (secrets, rows, levels)."""
+        rows = np.arange(released.size)
+        table = self.step.by_output[self.contexts, :, released].transpose(1, 0, 2)
+        found: FloatArray = (table + self.added[:, rows, released][:, :, None]) / self.scale[:, None]
+        return found
+
+
+class Walk:
+    """A batch of rows on its way along the columns. Nothing of it depends on a row but what was released of the row."""
+
+    def __init__(self, plan: SequentialPlan, rows: int, /, *, others: Sequence[NetworkLaw] = ()) -> None:
+        self._plan, self._rows, self._later = plan, rows, len(plan.laws[0].sizes)
+        self._filters = [Filter(law) for law in (*plan.laws, *others)]
+        self.logs = np.zeros((len(self._filters), plan.laws[0].secrets, rows))
+        """Log-probability of what was released under each law given each secret."""
+
+    def laws_of(self, column: int, /) -> FloatArray:
+        """Of a column under each law, given each secret and what was released; shape (laws, secrets, rows, levels)."""
+        found = [each.law_of(column) for each in self._filters]
+        return np.stack([np.broadcast_to(law, (law.shape[0], self._rows, law.shape[2])) for law in found])
+
+    def channels(self, step: Step, laws: FloatArray, /) -> RowChannels:
+        """The channels of the next column, of which `laws_of` gave the laws."""
+        plan, later = self._plan, self._later - 1
+        contexts = nearest(features(laws[0]), step.centres)
+        beliefs = len(plan.laws)
+        outputs = np.empty((*laws[:beliefs].shape[:3], step.weights.shape[3]))
+        order = np.argsort(contexts, kind="stable")
+        for own in np.split(order, np.flatnonzero(np.diff(contexts[order])) + 1):
+            outputs[:, :, own] = laws[:beliefs][:, :, own] @ step.by_input[contexts[own[0]]]
+        losses = self.logs[:beliefs, :, None] - self.logs[:beliefs, None]
+        allowed = np.minimum(step.most, plan.epsilon - later * plan.reserve - losses)
+        return RowChannels(step=step, contexts=contexts, added=lift(outputs, allowed, step.reader_cap))
+
+    def see(self, channels: RowChannels, released: IndexArray, /) -> None:
+        """Take in what was released."""
+        evidence = channels.evidence(released)
+        self._later -= 1
+        self.logs += np.log([each.see(evidence) for each in self._filters])
+
+
+def drawn(weights: Whole, words: NDArray[np.unsignedinteger], /) -> IndexArray:
+    """The output of each row by a word of 62 bits."""
+    found: IndexArray = (weights.cumsum(axis=1) <= words.astype(np.int64)[:, None]).sum(axis=1)
+    return found
+
+
+def release(
+    plan: SequentialPlan,
+    codes: NDArray[np.integer],
+    secrets: NDArray[np.integer],
+    /,
+    *,
+    key: ReleaseKey,
+    names: Sequence[str],
+    rows: Numbers | None = None,
+) -> NDArray[np.uint16]:
+    """Released codes of rows: a function of the row, its number and the key, whatever other rows there are.
+
+    Parameters
+    ----------
+    codes : array of int, shape (rows, columns)
+    secrets : array of int, shape (rows,)
+    names : sequence of str
+        Of the columns: each has random words of its own.
+    rows : array of int, optional
+        Numbers of the rows; 0, 1, ... by default.
+    """
+    numbers = np.arange(len(codes)) if rows is None else rows
+    streams = [key.stream(Purpose.NOISE, names[step.column]) for step in plan.steps]
+    out = np.empty(codes.shape, dtype=np.uint16)
+
+    def work(part: slice) -> None:
+        walk, own = Walk(plan, part.stop - part.start), secrets[part].astype(np.intp)
+        for step, stream in zip(plan.steps, streams, strict=True):
+            channels = walk.channels(step, walk.laws_of(step.column))
+            words = stream.words(numbers[part]) >> np.uint64(64 - TOTAL_BITS)
+            released = drawn(channels.weights(codes[part, step.column].astype(np.intp), own), words)
+            walk.see(channels, released)
+            out[part, step.column] = released
+
+    with threadpool_limits(limits=1):  # its threads and ours would wait for each other
+        each_of(blocks(len(codes)), work, large=True)
+    return out
+
+
+def blocks(rows: int, /) -> list[slice]:
+    """Parts of rows that are worked on together."""
+    return [slice(start, min(start + _BLOCK, rows)) for start in range(0, rows, _BLOCK)]
+
+
+def log_likelihoods(
+    plan: SequentialPlan, released: NDArray[np.integer], /, *, others: Sequence[NetworkLaw] = ()
+) -> FloatArray:
+    """Log-probability of released rows given each secret, under the beliefs of the plan and under other laws.
+
+    Returns
+    -------
+    array of float, shape (laws, secrets, rows)
+        The differences between two secrets are the losses: at most epsilon for the beliefs of the plan.
+    """
+
+    def work(part: slice) -> FloatArray:
+        walk = Walk(plan, part.stop - part.start, others=others)
+        for step in plan.steps:
+            channels = walk.channels(step, walk.laws_of(step.column))
+            walk.see(channels, released[part, step.column].astype(np.intp))
+        return walk.logs
+
+    with threadpool_limits(limits=1):
+        return np.concatenate(each_of(blocks(len(released)), work, large=True), axis=2)
+
+
+def hockey_stick(losses: FloatArray, epsilon: float, /) -> float:
+    """Least delta beside an epsilon, from the losses of rows that were drawn given the first secret: their mean."""
+    return float(np.clip(-np.expm1(epsilon - losses), 0.0, None).mean())
+
+
+def largest_mean(mean: float, rows: int, failure: float, /) -> float:
+    """Upper bound of an expectation in [0, 1] from the mean of independent rows, but for this probability.
+
+    References
+    ----------
+    Hoeffding (1963), theorem 1, in its form with relative entropy.
+    """
+    low, high = mean, 1.0
+    most = -np.log(failure) / rows
+    for _ in range(100):
+        middle = (low + high) / 2
+        entropy = sum(p * np.log(p / q) for p, q in ((mean, middle), (1 - mean, 1 - middle)) if p > 0 and q > 0)
+        low, high = (middle, high) if entropy <= most else (low, middle)
+    return high
