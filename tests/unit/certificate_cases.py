@@ -206,7 +206,6 @@ CASES = {
     "labels, nothing but side knowledge": LABELS | {"beliefs": ("only", LEVELS), "pairs": [("a", "b")]},
     "labels, published": LABELS | {"publish": ("expected_error", "lower_bound", "levels")},
     "labels, matrix": LABELS | {"mechanism": Channel(publish_matrix=True)},
-    | {"mechanism": Channel(sees="secret", reader_cap=None, cap=None), "epsilon": 0.1},
     "labels, kept": LABELS | {"keep": "town"},
     "labels, sorted": LABELS | {"frame": PEOPLE.sort_values("hobby", ignore_index=True)},
     "labels, kept copy": LABELS | {"frame": PEOPLE.assign(copy=PEOPLE["hobby"].str.upper()), "keep": "copy"},
