@@ -56,7 +56,7 @@ def warn_of_no_reader_cap(cap: float | None, /) -> None:
             "reader_cap",
             rule="a number for the guarantee against a reader who knows the value",
             got=f"None: {most}",
-            hint="Leave it out for max(epsilon, 1).",
+            hint="Leave it out for epsilon, and at least 1.",
         )
     )
 

@@ -66,6 +66,7 @@ def test_every_kind_of_error_and_warning_is_on_the_page():
         errors.PufferWarning,
         errors.WideNoiseWarning,  # tests/unit/test_wide_noise.py
         errors.CallError,  # which speaks as Python does
+        errors.UnreadColumnWarning,  # tests/frames/test_kept.py
         errors.ForkedProcessError,  # apart
     }
 

@@ -139,7 +139,7 @@ class Channel(Options):
                 "reader_cap",
                 rule=f'"auto", None, 0, or a number of at least {LEAST_READER_CAP:g}',
                 got=repr(cap),
-                hint='Leave it out for "auto": max(epsilon, 1).',
+                hint='Leave it out for "auto": epsilon, and at least 1.',
             )
         if self.sees == "value" and not (auto and self.weights == "rows"):
             raise ArgumentError(
