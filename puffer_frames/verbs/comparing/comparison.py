@@ -158,6 +158,7 @@ def row_of_channel(plan: ChannelFit, spread: Spread | None, /, *, belief: str, s
     """The row of a plan of a channel."""
     target, channel, largest = plan.request.target, plan.channel, plan.largest_loss
     by_delta = target.delta > 0
+    of_value = channel.lower_bound > 0 and not plan.options.sees_secret  # else it bounds those that see the secret too
     return ComparedRow(
         epsilon=target.epsilon,
         delta=target.delta,
@@ -169,7 +170,7 @@ def row_of_channel(plan: ChannelFit, spread: Spread | None, /, *, belief: str, s
         error=channel.expected_error,
         error_std=UNKNOWN if spread is None else _ratio(channel.expected_error, spread.std),
         error_constant=_ratio(channel.expected_error, channel.constant_error),
-        bound=channel.lower_bound if channel.lower_bound > 0 else UNKNOWN,
+        bound=channel.lower_bound if of_value else UNKNOWN,
         loss_observed=_upper(plan.observed, by_delta=by_delta),
         loss_population=_upper(plan.population, by_delta=by_delta),
         loss_any_law=_as_delta(largest, target) if by_delta else largest,
