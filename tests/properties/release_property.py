@@ -19,12 +19,15 @@ from puffer_frames import PufferError, PufferWarning, privatize
 
 OPTIONS = inspect.signature(privatize).parameters
 SECONDS = 60
+OLD = int(pl.__version__.partition(".")[0]) < 2
 """No release of so small a table takes longer, on a busy machine either."""
 
 
 def check(case):
     """Require the property of a case; return what happened, as words to be counted."""
     table, options = case.table, _fresh(case.options)
+    if OLD and isinstance(table.frame, pl.LazyFrame) and pl.Object in table.frame.collect_schema().dtypes():
+        return ["objects in a plan of an old Polars, which reads them back as bytes"]
     before = snapshot(table)
     released = error = None
     with warnings.catch_warnings(record=True) as caught:
