@@ -24,7 +24,7 @@ _SMALL = 1e-12
 
 @short_traceback
 def tau_star(delta: float, /) -> float:
-    r"""Quantile of |Z|, Z standard normal, that is exceeded with probability delta.
+    r"""Quantile of :math:`|Z|`, Z standard normal, that is exceeded with probability delta.
 
     .. math:: \tau^*(\delta) = \Phi^{-1}(1 - \delta/2)
 
