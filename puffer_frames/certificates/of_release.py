@@ -10,7 +10,7 @@ from puffer_frames.certificates.facts import CELLS, ends_text
 from puffer_frames.certificates.release_facts import ReleaseFacts
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
-from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning
+from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning, UnreadColumnWarning
 from puffer_frames.frames.stamps.fingerprint import fingerprint_text
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.noise.refining import on_first_grid
@@ -158,6 +158,8 @@ def seen(warnings: Sequence[PufferWarning], /) -> Iterator[Statement]:
         if isinstance(warning, KeptColumnWarning):
             kept, determines = shown(warning.kept), shown(warning.determines)
             yield say("kept-tells", kept=kept, determines=determines, measured=warning.measured)
+        elif isinstance(warning, UnreadColumnWarning):
+            yield say("kept-unread", kept=shown(warning.kept))
         elif isinstance(warning, RowOrderWarning):
             yield say("order-tells", reasons=shown(warning.found))
 

@@ -201,6 +201,10 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
         "measured",
         "Under any law of the columns within {range}, the pure loss of a row is at most {loss}.",
     ),
+    "kept-unread": (
+        "not covered",
+        "What {kept}, which is kept, tells of the secret: its entries have neither an order nor a text to look at.",
+    ),
     "kept-tells": ("measured", "From {kept}, which is kept, {determines} can be told ({measured})."),
     "order-tells": ("measured", "The order of the rows tells more than a random one: {reasons}."),
     "few-rows": (
@@ -350,7 +354,7 @@ count, too: `facts.py` holds them against the fields."""
 
 
 WARNINGS = (
-    *("warning-seed", "observed-exceeds", "order-tells", "kept-tells", "few-rows", "rare-levels"),
+    *("warning-seed", "observed-exceeds", "order-tells", "kept-tells", "kept-unread", "few-rows", "rare-levels"),
     *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise"),
     "channel-reader-any",
 )

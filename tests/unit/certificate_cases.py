@@ -122,6 +122,8 @@ CASES = {
     | {"pairs": [("a", "b")], "theorem": "bounded", "calibration": "theorem"},
     "release, kept": RELEASE | {"keep": "town"},
     "release, kept index": RELEASE | {"frame": PEOPLE.set_index(PEOPLE.index * 3), "index": "keep"},
+    "release, kept objects": RELEASE
+    | {"frame": PEOPLE.assign(odd=[object() for _ in range(len(PEOPLE))]), "keep": "odd"},
     "release, kept copy": RELEASE | {"frame": PEOPLE.assign(copy=2 * PEOPLE["score"]), "keep": "copy"},
     "release, sorted": RELEASE | {"frame": PEOPLE.sort_values("age", ignore_index=True), "public": "age"},
     "release, nulls": RELEASE | {"public": "some", "nulls": "drop"},

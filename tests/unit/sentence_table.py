@@ -177,6 +177,7 @@ TABLE = {
     "beliefs": lambda c, name: is_release(c),
     "per-record": lambda c, name: is_release(c) and not unit(c),
     "other-knowledge": lambda c, name: is_release(c) and not columns(c),
+    "kept-unread": lambda c, name: name == "release, kept objects",
     "kept-tells": lambda c, name: name in ("release, kept copy", "labels, kept copy"),
     "order-tells": lambda c, name: name in ("release, sorted", "labels, sorted"),
     "other-columns": lambda c, name: is_release(c),

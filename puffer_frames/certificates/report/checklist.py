@@ -22,7 +22,17 @@ _BIASING = (
 BELIEVED = ("beliefs", "chain", "any-dependence", "law", "given-law")
 """Sentences that say what a reader is taken to believe."""
 _AFTER = ("after", "remap", "derived-count", "frequencies", "mean-of-series")
-_OPEN = ("kept", "kept-tells", "given-alone", "given-lacking", "order-tells", "nulls", "channel-levels", "remap-values")
+_OPEN = (
+    "kept",
+    "kept-tells",
+    "kept-unread",
+    "given-alone",
+    "given-lacking",
+    "order-tells",
+    "nulls",
+    "channel-levels",
+    "remap-values",
+)
 
 
 def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim) -> list[tuple[str, str, str]]:
