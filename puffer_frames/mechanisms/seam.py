@@ -215,9 +215,9 @@ class Fitted(SecretsOfPairs, ABC, Generic[S]):
     def see(self, rows: CompleteRows, /) -> S:
         """Count rows as those of the plan were."""
 
+    @abstractmethod
     def rows_of(self, seen: S, /) -> dict[Secret, int]:
         """Rows of each secret among them."""
-        raise NotImplementedError
 
     @abstractmethod
     def measure(self, seen: S, /) -> Batch:
@@ -295,8 +295,6 @@ class Mechanism(ABC, Generic[S]):
     """A way to make columns private."""
 
     name: ClassVar[str]
-    words: ClassVar[tuple[str, ...]]
-    """What `mechanism=` may say for it."""
     records: ClassVar[Mapping[str, type]] = {}
     """The dataclasses of its own that a plan file may hold, by their names there."""
 

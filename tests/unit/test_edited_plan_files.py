@@ -338,3 +338,20 @@ def widen(choice):
 def merge(codes):
     """A declared level becomes another one."""
     codes["other"] = codes["x"]
+
+
+@pytest.mark.parametrize("name", ["laplace noise", "channel of labels"])
+@pytest.mark.parametrize("part", ["plan", "checksum", "another", "is", "deep"])
+def test_a_part_that_is_missing_or_of_another_kind(name, part, tmp_path):
+    """The parts of a plan are checked before any of them is used."""
+    found = document(name)
+    if part == "another":
+        found["plan"]["another"] = 1
+    elif part == "is":
+        found["plan"]["is"] = {"Calibration": "ChannelCalibration"}.get(found["plan"]["is"], "Calibration")
+    elif part == "deep":
+        found["plan"]["kinds"] = {"is": "Bracket", "lower": "a", "upper": None}
+    else:
+        del found["plan"][part]
+    with pytest.raises(PlanFileError):
+        load_plan(written(found, tmp_path / "plan.json"))

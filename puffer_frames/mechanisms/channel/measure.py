@@ -130,13 +130,6 @@ def largest_loss(channel: FoundChannel, /) -> float:
     return max(_ratio(ends[one][0], ends[other][1]) for one, other in problem.other_pairs) * (1 + _ERROR)
 
 
-def readers_loss(channel: FoundChannel, /) -> float:
-    """The pure loss to a reader who knows the value; 0 for a channel that sees the value alone."""
-    weights = channel.weights.astype(np.float64)
-    found = [weights[list(own)] for own in channel.problem.same_values]
-    return max((_ratio(rows.max(axis=0), rows.min(axis=0)) for rows in found), default=0.0) * (1 + _ERROR)
-
-
 def _ratio(most: FloatArray, least: FloatArray) -> float:
     held = most > 0
     if not held.any():

@@ -154,7 +154,6 @@ class ChannelMechanism(Mechanism[Seen]):
     """A random level of the column in place of each value."""
 
     name = "channel"
-    words = ("auto", "channel")
     records: ClassVar[Mapping[str, type]] = {
         "ChannelPlan": FittedChannel,
         **{kind.__name__: kind for kind in (Channel, InputColumn, Adversary, Law, Problem, FoundChannel)},

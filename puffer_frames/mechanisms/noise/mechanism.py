@@ -247,7 +247,6 @@ class NoiseMechanism(Mechanism[RowsSeen]):
     """A random number is added to each value; a label beside them stays, or any other takes its place."""
 
     name = "noise"
-    words = ("auto", "noise", "remap")
     records: ClassVar[Mapping[str, type]] = {"Plan": FittedNoise}
 
     def takes(self, request: Request, table: Table, /) -> Request | None:

@@ -87,7 +87,7 @@ class Plan:
 
     def __getattr__(self, name: str) -> Any:
         """What the mechanism found besides."""
-        if not name.startswith("_") and hasattr(type(self.fitted), name):
+        if name != "fitted" and not name.startswith("_") and hasattr(type(self.fitted), name):
             return getattr(self.fitted, name)
         raise AttributeError(f"this plan has no attribute {name!r}")
 
@@ -563,13 +563,13 @@ def _believed(found: Any, /) -> Plan:
     if tag not in _NAMES:
         raise refused("something else than a plan")
     form = codec()
-    parts = {name: form.value(part, (name,)) for name, part in found.items() if name != TAG}
-    compared = parts.pop("compared", None)
-    known = {"plan", "checksum", *parts} <= _PARTS.keys()
-    typed = known and all(isinstance(part, _PARTS[name]) for name, part in parts.items())
-    if not typed or not isinstance(compared, Compared | None) or parts["plan"].tag != tag:
-        raise refused("something else than the parts of a plan")
     try:
+        parts = {name: form.value(part, (name,)) for name, part in found.items() if name != TAG}
+        compared = parts.pop("compared", None)
+        known = {"plan", "checksum"} <= parts.keys() <= _PARTS.keys()
+        typed = known and all(isinstance(part, _PARTS[name]) for name, part in parts.items())
+        if not typed or not isinstance(compared, Compared | None) or parts["plan"].tag != tag:
+            raise refused("something else than the parts of a plan")
         fitted = parts.pop("plan")
         check_checksum(parts["checksum"])
         check_library(parts.get("library", "pandas"))
