@@ -17,7 +17,7 @@ _WITH_WARNINGS = 5
 """From this second number of the schema on a record names the sentences that warn."""
 _COMPOSED = (
     *("adds-up", "adds-up-rows", "one-release", "planned-releases"),
-    *("channel-again", "channel-again-capped"),
+    *("channel-again", "channel-again-capped", "table-again"),
 )
 JSON_SCHEMA: Mapping[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -90,7 +90,7 @@ def _check_sentences(plain: Mapping[str, Any]) -> None:
 
 def _mandatory(plain: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Of each of these at least one must be there."""
-    noisy = any(float(scale) for scale in plain["scales"].values()) or plain["theorem"] == "channel"
+    noisy = any(float(scale) for scale in plain["scales"].values()) or plain["noise"] in ("channel", "sequential")
     if plain["reproducible"] and noisy:
         yield ("warning-seed",)
     if plain["answers"]:
@@ -122,7 +122,7 @@ def _check_columns(plain: Mapping[str, Any]) -> None:
         raise refused("scales, errors and published scales of different columns")
     channels = set(plain.get("channels", {}))
     released = columns | channels
-    if plain["noise"] == "none":  # a mechanism without chance has neither
+    if plain["noise"] in ("none", "sequential"):  # these have neither
         released = set(plain["verified"])
     if not plain["answers"] and (released != set(plain["public"]) or columns & channels):
         raise refused("scales or channels of other columns than those that were released")

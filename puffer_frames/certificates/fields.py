@@ -189,6 +189,11 @@ class Fields:
     )
     """What was done to the noisy values of a column, at no cost: "round", whether they were rounded to integers, then
     "clip", the bounds to which they were clipped, or None."""
+    table: Annotated[Mapping[str, Any], raw(type="object"), Since(minor=6)] = field(default_factory=dict)
+    """Of a whole table that was released column by column: the rows that the plan was made from ("planned"), its
+    network ("trees", "smoothing"), the columns in the order of their release ("order") and those computed from others
+    ("derived"), the share of epsilon of a column ("step"), the bounds for readers who know the row ("reader_loss") and
+    for any ("cap"); what was measured under networks fitted again ("refits") and by attackers ("attacks")."""
     facts: Annotated[Facts, Since(minor=6)] = field(default_factory=Facts)
     """What else is known of the release, as fields: what its sentences say, for whoever computes with it."""
     issuer: str | None = None

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from puffer_frames.certificates.channel_sentences import CHANNEL_SENTENCES
 from puffer_frames.certificates.statement import Kind, Statement, of_keys
+from puffer_frames.certificates.table_sentences import TABLE_SENTENCES
 
 SENTENCES: Mapping[str, tuple[Kind, str]] = {
     # what is assumed
@@ -348,6 +349,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "grid": ("technical", "{grid}."),
     "integer-noise": ("technical", "Discrete Laplace noise, drawn exactly, with AES-256 for its random bits."),
     **CHANNEL_SENTENCES,
+    **TABLE_SENTENCES,
 }
 """Kind and text per sentence; braces are filled in by `say`. The words of "clipped", "clipped-to-range" and "remap"
 count, too: `facts.py` holds them against the fields."""
@@ -356,7 +358,7 @@ count, too: `facts.py` holds them against the fields."""
 WARNINGS = (
     *("warning-seed", "observed-exceeds", "order-tells", "kept-tells", "kept-unread", "few-rows", "rare-levels"),
     *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise"),
-    "channel-reader-any",
+    *("channel-reader-any", "table-exceeds", "table-far"),
 )
 """Sentences that warn of a release, in the order in which they are shown."""
 

@@ -24,6 +24,15 @@ _MOST_SEEN = 1 << 10
 """Different texts that are looked at for numbers."""
 
 
+def some_rows(columns: dict[str, pl.Series], most: int | None, /) -> dict[str, pl.Series]:
+    """The columns, with at most so many rows: of more, some at random, the same in every run."""
+    rows = len(next(iter(columns.values())))
+    if most is None or rows <= most:
+        return columns
+    chosen = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+    return {name: entries.gather(chosen) for name, entries in columns.items()}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coded:
     """A column in memory as numbers of its levels."""

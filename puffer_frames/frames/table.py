@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import polars as pl
 
 from puffer_frames.errors import ArgumentTypeError, PufferWarning
 from puffer_frames.frames.columns import Name, NativeFrame
@@ -46,6 +47,9 @@ class CompleteRows(Protocol):
 
     def level_counts(self, name: str, /) -> LevelCounts:
         """Rows per secret and level of a column of labels; raises PriorError, ArgumentError for too many levels."""
+
+    def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, pl.Series]:
+        """Secret and public columns, of all rows or of at most so many, which are then chosen at random."""
 
     def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
         """What the order of the rows, if it is released, and the kept columns tell; `counts` are rows per secret."""

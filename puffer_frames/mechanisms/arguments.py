@@ -30,8 +30,8 @@ BeliefArgument: TypeAlias = BeliefWord | Belief | LearnedBelief | NativeFrame
 SecretsWord: TypeAlias = Literal["joint", "each"]
 NullsWord: TypeAlias = Literal["raise", "drop", "level"]
 PublishWord: TypeAlias = Literal["expected_error", "lower_bound", "levels"]
-EachMechanism: TypeAlias = Literal["noise", "remap", "channel"] | Options
-MechanismName: TypeAlias = Literal["auto", "noise", "remap", "channel"]
+EachMechanism: TypeAlias = Literal["noise", "remap", "channel", "sequential"] | Options
+MechanismName: TypeAlias = Literal["auto", "noise", "remap", "channel", "sequential"]
 RowMechanism: TypeAlias = MechanismName | Options
 IndexWord: TypeAlias = Literal["keep", "drop"]
 

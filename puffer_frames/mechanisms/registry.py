@@ -9,8 +9,9 @@ from puffer_frames.mechanisms.channel.mechanism import ChannelMechanism
 from puffer_frames.mechanisms.noise.mechanism import NoiseMechanism, noise_instead
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.mechanisms.seam import Mechanism
+from puffer_frames.mechanisms.sequential.mechanism import SequentialMechanism
 
-MECHANISMS: tuple[Mechanism[Any], ...] = (ChannelMechanism(noise_instead), NoiseMechanism())
+MECHANISMS: tuple[Mechanism[Any], ...] = (SequentialMechanism(), ChannelMechanism(noise_instead), NoiseMechanism())
 
 
 def mechanism_for(request: Request, table: Table, /) -> tuple[Mechanism[Any], Request]:

@@ -6,10 +6,11 @@ import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import polars as pl
 import pyarrow as pa
 
 from puffer_frames.errors import ArgumentTypeError, CalibrationError, PufferWarning
@@ -264,6 +265,18 @@ class DuckRows:
         counted = self._counted({"value": f"public_{k}"})
         levels = levels_of(counted["value"], name=name)
         return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
+
+    def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, pl.Series]:
+        """By SQL; raises CalibrationError where all rows are read, and are others than those of the first pass."""
+        named = self.roles.read_as(names)
+        rows = selected(self.rows, {alias: alias for alias in named.values()} | {CHECK: self._hash()})
+        some = most is not None and self.found["rows"] > most
+        if some:
+            rows = rows.query("rows", f"FROM rows USING SAMPLE reservoir({most} ROWS) REPEATABLE (0)")
+        found = cast(pl.DataFrame, pl.from_arrow(read_table(rows)))
+        if not some and int(found[CHECK].cast(pl.Int128).sum()) % 2**64 != self.found[CHECK]:
+            raise _changed("the counts")
+        return {name: found[alias] for name, alias in named.items()}
 
     def _values(self, k: int) -> FoundValues:
         return FoundValues(

@@ -5,14 +5,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, cast
 
 import narwhals.stable.v2 as nw
+import polars as pl
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferWarning
-from puffer_frames.frames.coded import known_levels
+from puffer_frames.frames.coded import known_levels, some_rows
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows, rows_text
 from puffer_frames.frames.counted_series import count_series
 from puffer_frames.frames.counted_units import count_units
@@ -249,6 +250,14 @@ class SparkRows:
         counted = counted_rows(self._table({"value": k}), None, check=self.found.get(CHECK))
         levels = levels_of(counted["value"], name=name)
         return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
+
+    def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, pl.Series]:
+        """Collected: the release compares the rows."""
+        named, rows = self.roles.read_as(names), self.rows
+        if most is not None and self.found["rows"] > most:
+            rows = rows.sample(fraction=most / self.found["rows"], seed=0)
+        found = cast(pl.DataFrame, pl.from_arrow(rows.select(*named.values()).toArrow()))
+        return some_rows({name: found[alias] for name, alias in named.items()}, most)
 
     def _table(self, places: Mapping[str, int]) -> SparkFrame:
         """Secrets, the public columns at these places under other names, and what is compared."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ _SPREAD = 3.0
 """By how much the differences between secrets count more than their mean in the choice of a context."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Step:
     """How one column is released: a base table for each context, a class of what the released values tell of it."""
 
@@ -38,16 +39,16 @@ class Step:
     """Of the contexts, shape (contexts, secrets * levels): whole numbers."""
     weights: Whole
     """Probabilities in units of 2**-62, shape (contexts, secrets, levels, outputs)."""
-    by_input: FloatArray = field(init=False, repr=False)
-    """The same as floats."""
-    by_output: FloatArray = field(init=False, repr=False)
-    """The same, shape (contexts, secrets, outputs, levels)."""
 
-    def __post_init__(self) -> None:
-        """Take the tables as floats once."""
-        floats = np.ldexp(self.weights.astype(np.float64), -TOTAL_BITS)
-        object.__setattr__(self, "by_input", floats)
-        object.__setattr__(self, "by_output", np.ascontiguousarray(floats.transpose(0, 1, 3, 2)))
+    @cached_property
+    def by_input(self) -> FloatArray:
+        """The same as floats."""
+        return np.ldexp(self.weights.astype(np.float64), -TOTAL_BITS)
+
+    @cached_property
+    def by_output(self) -> FloatArray:
+        """The same, shape (contexts, secrets, outputs, levels)."""
+        return np.ascontiguousarray(self.by_input.transpose(0, 1, 3, 2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

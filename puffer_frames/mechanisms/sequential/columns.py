@@ -1,0 +1,276 @@
+"""The columns of a table as whole numbers: levels of labels, cells of numbers, and functions of other columns."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+import polars as pl
+
+from puffer_frames.errors import ArgumentError, PriorError
+from puffer_frames.frames.coded import Coded, codes_in
+from puffer_frames.frames.columns import LARGEST_INTEGER
+from puffer_frames.frames.table import CompleteRows
+from puffer_frames.mechanisms.request import Request
+from puffer_frames.noise.adding import Reals
+from puffer_frames.noise.draw import Levels
+from puffer_frames.noise.joint_levels import JointLevels
+from puffer_frames.noise.postprocessing import Bounds
+from puffer_frames.priors.level_counts import Level
+from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
+
+MOST_ROWS = 1_000_000
+"""Of more rows some are drawn at random, and the plan is made of these."""
+MOST_LEVELS = 64
+"""Of a column of labels: the programs of the channels take time with the square of their number."""
+MOST_SECRETS = 24
+_ROWS_OF_LEVEL, _LEAST_VARIED = 5, 50
+"""A column is a function of another only where levels of this one have so many rows on average, and where so many rows
+do not have the commonest level of that one: else it may look like one by chance."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableColumn:
+    """A released column: what its codes are of."""
+
+    name: str
+    levels: Levels
+    """The released values by code, a missing one last: labels, or a value of each cell of numbers."""
+    edges: FloatArray | None = None
+    """Of numbers: the code is the number of edges below the value. None of labels."""
+    ends: Bounds | None = None
+    """To which numbers are clipped first."""
+    source: str | None = None
+    """The column that this one is a function of, where it is one."""
+    codes: tuple[int, ...] = ()
+    """Then the code for each code of that column."""
+
+    @property
+    def is_in_cells(self) -> bool:
+        """Whether a released value stands for others, too."""
+        return self.edges is not None and list(self.edges) != [level for level in self.levels if level is not None][:-1]
+
+    @property
+    def reads(self) -> Levels | None:
+        """As a draw reads it: None for numbers."""
+        return self.levels if self.edges is None else None
+
+    def coded(self, values: Reals, /) -> IndexArray:
+        """Codes of what a draw reads: codes of labels, or numbers, of which NaN is a missing one."""
+        if self.edges is None:
+            return values.astype(np.intp)
+        numbers = values.astype(np.float64, copy=False)
+        missing = np.isnan(numbers)
+        found = np.searchsorted(self.edges, numbers if self.ends is None else numbers.clip(*self.ends))
+        if missing.any():
+            if self.levels[-1] is not None:
+                raise missing_values(self.name, int(missing.sum()))
+            found = np.where(missing, len(self.levels) - 1, found)
+        return found
+
+    def read(self, entries: pl.Series, /) -> IndexArray:
+        """Codes of a column; raises CalibrationError for labels that are not known."""
+        if self.edges is None:
+            return codes_in(self.levels, entries, name=self.name).astype(np.intp)
+        return self.coded(entries.cast(pl.Float64).to_numpy())
+
+
+def missing_values(name: str, rows: int, /) -> PriorError:
+    """The error of missing values that are no level."""
+    return PriorError(
+        f"the public column {name!r}",
+        rule="without missing values",
+        got=f"{rows:,} missing",
+        hint='Say nulls="level" to release a missing value as one of the levels, or nulls="drop".',
+    )
+
+
+def label_column(name: str, entries: pl.Series, /, *, declared: Levels | None, nulls: bool) -> TableColumn:
+    """A column of labels or truth values, with the levels that occur or those that were declared."""
+    found = Coded.of(entries, name=name)
+    if None in found.levels and not nulls:
+        raise missing_values(name, entries.null_count())
+    levels = found.levels
+    if declared is not None:
+        levels = tuple(level for level in declared if level is not None) + (None,) * (nulls or None in declared)
+        found.among(levels, name=name)
+    if len(levels) > MOST_LEVELS:
+        raise ArgumentError(
+            f"the public column {name!r}",
+            rule=f"one of at most {MOST_LEVELS} different labels in a table that is released column by column",
+            got="more",
+            hint="Merge the rare labels into one such as 'other', or leave the column out of public.",
+        )
+    return TableColumn(name=name, levels=levels)
+
+
+def number_column(
+    name: str, entries: pl.Series, /, *, cells: int, ends: Bounds | None, nulls: bool, missing: bool
+) -> TableColumn:
+    """A column of numbers in cells: each value of few, else heavy ones alone and the others in equal parts."""
+    numbers = entries.cast(pl.Float64).to_numpy()
+    if not nulls and np.isnan(numbers).any():
+        raise missing_values(name, int(np.isnan(numbers).sum()))
+    there = np.sort(numbers[~np.isnan(numbers)])
+    if not there.size or not np.isfinite(there[[0, -1]]).all():
+        got = "no value at all" if not there.size else "infinite ones"
+        raise PriorError(f"the public column {name!r}", rule="of finite numbers", got=got, hint="Leave it out.")
+    whole = entries.dtype.is_integer()
+    if whole and np.abs(there[[0, -1]]).max() > LARGEST_INTEGER:
+        raise PriorError(
+            f"the public column {name!r}",
+            rule="of integers within 2**53",
+            got="larger ones",
+            hint="Leave identifiers out of public, or convert them to text.",
+        )
+    there = there if ends is None else there.clip(*ends)
+    values, counts = np.unique(there, return_counts=True)
+    edges = values[:-1] if len(values) <= cells else _edges(values, counts, there, cells)
+    found = np.searchsorted(edges, there)
+    starts = np.flatnonzero(np.diff(found, prepend=-1))
+    middles = there[(starts + np.append(starts[1:], there.size) - 1) // 2]
+    levels: list[Level] = [int(value) if whole else float(value) for value in middles]
+    return TableColumn(name=name, levels=(*levels, *((None,) if missing else ())), edges=edges, ends=ends)
+
+
+def _edges(values: FloatArray, counts: IndexArray, there: FloatArray, cells: int) -> FloatArray:
+    """Upper ends of all cells but the last: values of a cell's share of the rows alone, the others in equal parts."""
+    heavy = values[counts >= there.size / cells]
+    light = there[~np.isin(there, heavy)]
+    ends = heavy
+    if (parts := cells - len(heavy)) > 1:
+        ends = np.append(ends, np.quantile(light, np.linspace(0, 1, parts + 1)[1:-1], method="lower"))
+    before = values[np.searchsorted(values, heavy[heavy > values[0]]) - 1]
+    every = np.unique(np.concatenate([ends, before]))
+    found: FloatArray = every[every < values[-1]]
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodedRows:
+    """The rows of a table in codes, in an order that does not depend on theirs."""
+
+    columns: tuple[TableColumn, ...]
+    """All public columns."""
+    secrets: tuple[Secret, ...]
+    codes: IndexArray
+    """Of the columns that are no functions of others, shape (rows, columns)."""
+    groups: IndexArray
+    """Number of the secret of each row, shape (rows,)."""
+    rows_per_secret: Mapping[Secret, int]
+    """Of all rows of the table, which may be more than these."""
+
+    def checksum(self) -> str:
+        """Equal for frames with the same rows in any order."""
+        digest = hashlib.sha256(f"table {self.secrets!r};".encode(errors="surrogatepass"))
+        for column in self.columns:
+            digest.update(f"{column.name!r} {column.levels!r} {column.source!r};".encode(errors="surrogatepass"))
+        for part in (self.codes, self.groups, np.array(list(self.rows_per_secret.values()))):
+            digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+        return digest.hexdigest()
+
+
+def secret_levels(secrets: Sequence[Secret], columns: Sequence[str], /) -> JointLevels:
+    """The joint levels of the secret columns, numbered as the secrets."""
+    own = [cast(Levels, secret) if len(columns) > 1 else (cast(Level, secret),) for secret in secrets]
+    return JointLevels(columns=tuple(columns), numbers={levels: k for k, levels in enumerate(own)})
+
+
+def read_secrets(rows: CompleteRows, names: Sequence[str], /) -> tuple[tuple[Secret, ...], dict[Secret, int]]:
+    """The joint values of the secret columns that occur, sorted, and the rows of each."""
+    each = {name: Coded.of(entries, name=name) for name, entries in rows.entries(names).items()}
+    for name, coded in each.items():
+        if None in coded.levels:
+            raise PriorError(
+                f"the secret column {name!r}",
+                rule="without missing values",
+                got="some",
+                hint='Say nulls="drop" to leave these rows out, or fill them: fill_null("missing").',
+            )
+    different, counts = np.unique(np.stack([c.codes for c in each.values()], axis=1), axis=0, return_counts=True)
+    found: list[Secret] = []
+    for codes in different.tolist():
+        levels = tuple(coded.levels[code] for coded, code in zip(each.values(), codes, strict=True))
+        found.append(levels if len(names) > 1 else levels[0])
+    if not 2 <= len(found) <= MOST_SECRETS:
+        raise ArgumentError(
+            "the secret",
+            rule=f"of 2 to {MOST_SECRETS} different values for a table that is released column by column",
+            got=f"{len(found):,}",
+            hint="Merge its rare values first, or release fewer columns.",
+        )
+    return tuple(found), dict(zip(found, counts.tolist(), strict=True))
+
+
+def learn_columns(rows: CompleteRows, request: Request, labels: Sequence[str], /, *, cells: int) -> CodedRows:
+    """The columns of a table as it is read for the first time, none a function of another."""
+    secrets, counts = read_secrets(rows, request.secret)
+    entries = rows.entries((*request.public, *request.secret), MOST_ROWS)
+    nulls = request.nulls == "level"
+    columns = []
+    for name in request.public:
+        own, declared = entries[name], request.declared.get(name)
+        if name in labels:
+            columns.append(label_column(name, own, declared=declared, nulls=nulls))
+            continue
+        if declared is not None:
+            raise ArgumentError(
+                "domain", rule="(low, high) for a column of numbers", got="levels", hint="Write (low, high)."
+            )
+        missing = nulls and bool(own.null_count() or (own.dtype.is_float() and own.is_nan().any()))
+        column = number_column(name, own, cells=cells, ends=request.domain.get(name), nulls=nulls, missing=missing)
+        columns.append(column)
+    return _coded(entries, tuple(columns), secrets, counts, request.secret)
+
+
+def read_again(rows: CompleteRows, request: Request, known: Sequence[TableColumn], /) -> CodedRows:
+    """The rows of a table by the columns and secrets of a plan; raises CalibrationError for others."""
+    found, counts = read_secrets(rows, request.secret)
+    entries = rows.entries((*request.public, *request.secret), MOST_ROWS)
+    return _coded(entries, tuple(known), tuple(found), counts, request.secret)
+
+
+def _coded(
+    entries: Mapping[str, pl.Series],
+    columns: tuple[TableColumn, ...],
+    secrets: tuple[Secret, ...],
+    counts: Mapping[Secret, int],
+    names: Sequence[str],
+) -> CodedRows:
+    joint = secret_levels(secrets, names)
+    arrays = {name: codes_in(levels, entries[name], name=name) for name, levels in joint.reads.items()}
+    groups = joint.prepared()(arrays).astype(np.intp)
+    own = [column for column in columns if column.source is None]
+    codes = np.stack([column.read(entries[column.name]) for column in own], axis=1)
+    order = np.lexsort((*codes.T[::-1], groups))
+    return CodedRows(columns=columns, secrets=secrets, codes=codes[order], groups=groups[order], rows_per_secret=counts)
+
+
+def with_derived(rows: CodedRows, /) -> CodedRows:
+    """The rows, in which columns that are functions of others are told as such."""
+    sizes = [len(column.levels) for column in rows.columns]
+    kept: list[int] = []
+    found = list(rows.columns)
+    for j in sorted(range(len(sizes)), key=lambda k: -sizes[k]):  # the finer one decides, and of equal ones the first
+        for k in kept:
+            if (codes := _function(rows.codes[:, k], rows.codes[:, j], sizes[k], sizes[j])) is not None:
+                found[j] = replace(rows.columns[j], source=rows.columns[k].name, codes=codes)
+                break
+        else:
+            kept.append(j)
+    return replace(rows, columns=tuple(found), codes=rows.codes[:, sorted(kept)])
+
+
+def _function(finer: IndexArray, coarser: IndexArray, size: int, others: int) -> tuple[int, ...] | None:
+    """The code of one column for each code of another one, where the rows say that it is a function of it."""
+    if others < 2 or finer.size < _ROWS_OF_LEVEL * size:
+        return None
+    if finer.size - np.bincount(coarser).max() < _LEAST_VARIED:
+        return None
+    counts = np.bincount(finer * others + coarser, minlength=size * others).reshape(size, others)
+    if ((counts > 0).sum(axis=1) != 1).any():
+        return None
+    return tuple(counts.argmax(axis=1).tolist())

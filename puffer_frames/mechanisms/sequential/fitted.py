@@ -1,0 +1,222 @@
+"""The plan of a whole table: from its rows in codes to a network, base tables, and what was measured of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from puffer_frames.errors import CalibrationError
+from puffer_frames.mechanisms.request import Request
+from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs
+from puffer_frames.mechanisms.sequential.columns import CodedRows, TableColumn, secret_levels
+from puffer_frames.mechanisms.sequential.draw import TableDraw
+from puffer_frames.mechanisms.sequential.law import NetworkLaw, Rows, fit, refit
+from puffer_frames.mechanisms.sequential.measured import (
+    CONFIDENCE,
+    FEWEST_TESTED,
+    HeldOut,
+    Kept,
+    OtherBelief,
+    attacked,
+    kept_of,
+    other_beliefs,
+)
+from puffer_frames.mechanisms.sequential.options import Sequential
+from puffer_frames.mechanisms.sequential.plan import make_plan
+from puffer_frames.mechanisms.sequential.release import SequentialPlan, release
+from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.priors.pairs import Pairs
+from puffer_frames.priors.prior import FloatArray, Secret
+from puffer_frames.scales.learned import Bootstrap
+
+FLOATS = 1e-8
+"""The filter works in floats: what the loss may err by is taken from epsilon beforehand."""
+_SMALL, _RARE = 5_000, 1_000
+"""Tables of fewer rows, or with a secret of fewer, are lifted for refits of the network too."""
+_LIFTED, _REFITS = 3, 3
+"""Refits that small tables are lifted for, and that are measured."""
+_FEW_TREES = 2
+"""Of small tables, at most."""
+WARNED, REFUSED = 1.5, 2.0
+"""Where 99 % of the losses under a refit of the network exceed so many times epsilon, there is a warning, or an error.
+"""
+FEWEST_HELD = 2 * FEWEST_TESTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFit(SecretsOfPairs):
+    """What is released of a table, and what is known of it. It holds exact statistics of every secret."""
+
+    request: Request
+    options: Sequential
+    pairs: Pairs
+    columns: tuple[TableColumn, ...]
+    plan: SequentialPlan
+    rows_per_secret: Mapping[Secret, int]
+    rows: int
+    planned: int
+    """Rows that the network was fitted to."""
+    likelihood: float
+    """Mean log-likelihood of these rows given their secrets."""
+    kept: Kept
+    others: tuple[OtherBelief, ...]
+    held: HeldOut | None
+
+    @classmethod
+    def of(cls, request: Request, options: Sequential, seen: CodedRows, /) -> Self:
+        """The plan of a table; raises CalibrationError where it tells more than was asked for."""
+        names = [column.name for column in seen.columns if column.source is None]
+        planned, held = split(seen, options.holdout)
+        sizes = [int(count) for count in np.bincount(planned.secrets, minlength=planned.groups)]
+        small = len(planned.secrets) < _SMALL or min(sizes) < _RARE
+        components = min(options.components, _FEW_TREES) if small else options.components
+        law = fit(planned, components=components, smoothing=options.smoothing)
+        resamples = max((each.resamples for each in request.beliefs if isinstance(each, Bootstrap)), default=0)
+        lifted = [
+            refitted(law, planned, seed, smoothing=options.smoothing)
+            for seed in range(1, 1 + (resamples or small * _LIFTED))
+        ]
+        target = request.target.epsilon
+        plan = make_plan(
+            planned,
+            epsilon=target - FLOATS * min(1.0, target),
+            laws=(law, *lifted),
+            share=options.step,
+            reader_caps=[0.0 if name in options.known else options.reader_cap for name in names],
+            cap=options.cap,
+            preserve=options.preserve is not None,
+            contexts=options.contexts,
+        )
+        released = release(plan, planned.codes, planned.secrets, key=ReleaseKey.of(0), names=names)
+        laws = {f"refit {k + 1}": refitted(law, planned, 1000 + k, smoothing=options.smoothing) for k in range(_REFITS)}
+        laws["other trees"] = fit(planned, components=components + 2, smoothing=options.smoothing, seed=1)
+        codes, secrets = planned.codes, planned.secrets
+        return cls(
+            request=request,
+            options=options,
+            pairs="all",
+            columns=seen.columns,
+            plan=plan,
+            rows_per_secret=seen.rows_per_secret,
+            rows=sum(seen.rows_per_secret.values()),
+            planned=len(codes),
+            likelihood=float(law.log_likelihood(codes, secrets).mean()),
+            kept=kept_of(planned, released, values_of(seen.columns)),
+            others=other_beliefs(plan, laws, names, epsilon=target),
+            held=attacked(plan, planned, released, held, names) if held is not None else None,
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are drawn, in the order of the codes; the others are functions of these."""
+        return tuple(column.name for column in self.columns if column.source is None)
+
+    @property
+    def beliefs(self) -> tuple[str, ...]:
+        """Names of the laws that the loss is bounded under."""
+        return ("fitted", *(f"refit {k}" for k in range(1, len(self.plan.laws))))
+
+    @property
+    def belief_words(self) -> str:
+        """What they are, in words."""
+        trees, refits = len(self.plan.laws[0].trees), len(self.plan.laws) - 1
+        mixture = f"a mixture of {trees} trees" if trees > 1 else "a tree"
+        network = (
+            f"that of a network, {mixture}, fitted to {self.planned:,} rows of the table that the plan was made from"
+        )
+        return network + f", or of one of {refits} networks fitted again to draws of these rows" * (refits > 0)
+
+    @property
+    def reader_loss(self) -> float:
+        """The loss to a reader who knows the whole row."""
+        return float(sum(step.reader_cap for step in self.plan.steps))
+
+    @property
+    def cap(self) -> float:
+        """The loss under any law at all."""
+        return float(self.options.cap * len(self.plan.steps))
+
+    @property
+    def worst_delta(self) -> float:
+        """Under other beliefs, at the epsilon that was asked for."""
+        return max(each.delta for each in self.others)
+
+    @property
+    def worst_tail(self) -> float:
+        """99 % of the losses under other beliefs are at most this."""
+        return max(each.tail for each in self.others)
+
+    @property
+    def worst_auc(self) -> float:
+        """Of the best guess between two secrets under other beliefs."""
+        return max(each.auc for each in self.others)
+
+    @property
+    def is_far(self) -> bool:
+        """Whether the losses under other beliefs are far above epsilon."""
+        return self.worst_tail > WARNED * self.request.target.epsilon
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether an attacker showed more than epsilon."""
+        return self.held is not None and self.held.shown > self.request.target.epsilon
+
+    def draw(self, key: ReleaseKey, /) -> TableDraw:
+        """What a release does to the rows."""
+        secret = secret_levels(tuple(self.rows_per_secret), self.request.secret)
+        return TableDraw(key=key, columns=self.columns, secret=secret, plan=self.plan)
+
+    def refuse(self) -> None:
+        """Raise CalibrationError where what was measured is far from what was asked for."""
+        epsilon = self.request.target.epsilon
+        if self.worst_tail > REFUSED * epsilon:
+            raise CalibrationError(
+                "the losses under networks that are fitted again",
+                rule=f"within {REFUSED:g} times epsilon, {REFUSED * epsilon:g}, in 99 % of rows",
+                got=f"{self.worst_tail:.3g}: the table is too small for so many columns and secrets",
+                hint="Add Bootstrap(10) to beliefs, merge rare secrets, or release fewer columns.",
+            )
+        if self.is_exceeded and not self.options.allow_unaudited:
+            assert self.held is not None
+            raise CalibrationError(
+                "the loss that attackers show on rows that the plan was not made from",
+                rule=f"within epsilon, {epsilon:g}",
+                got=f"at least {self.held.shown:.3g} ({100 * CONFIDENCE:g} % confidence)",
+                hint="Take a smaller step (Sequential(step=.15)), leave out columns that tell together, or say "
+                "Sequential(allow_unaudited=True): the certificate then says so.",
+            )
+
+
+def split(seen: CodedRows, holdout: float, /) -> tuple[Rows, Rows | None]:
+    """Rows to plan on, and rows to attack: none where a secret has so few that nothing could be shown."""
+    sizes = tuple(len(column.levels) for column in seen.columns if column.source is None)
+    order = np.random.default_rng(0).permutation(len(seen.codes))
+    count = int(holdout * len(order))
+    parts = [np.sort(order[count:]), np.sort(order[:count])]
+    found = [Rows(codes=seen.codes[p], secrets=seen.groups[p], sizes=sizes, groups=len(seen.secrets)) for p in parts]
+    fewest = np.bincount(found[1].secrets, minlength=len(seen.secrets)).min() if count else 0
+    if fewest < FEWEST_HELD:
+        every = Rows(codes=seen.codes, secrets=seen.groups, sizes=sizes, groups=len(seen.secrets))
+        return every, None
+    return found[0], found[1]
+
+
+def refitted(law: NetworkLaw, rows: Rows, seed: int, /, *, smoothing: float) -> NetworkLaw:
+    """The law of a bootstrap sample of the rows."""
+    own = np.random.default_rng(seed).integers(len(rows.codes), size=len(rows.codes))
+    sample = Rows(codes=rows.codes[own], secrets=rows.secrets[own], sizes=rows.sizes, groups=rows.groups)
+    return refit(law, sample, smoothing=smoothing)
+
+
+def values_of(columns: Sequence[TableColumn], /) -> dict[str, FloatArray | None]:
+    """The values of the levels of the drawn columns; None of labels."""
+    return {
+        column.name: None
+        if column.edges is None
+        else np.array([np.nan if level is None else float(level) for level in column.levels])  # type: ignore[arg-type]
+        for column in columns
+        if column.source is None
+    }

@@ -1,0 +1,235 @@
+"""What is measured of the plan of a table: what a release keeps, and what it tells other beliefs and attackers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.metrics import roc_auc_score
+
+from puffer_frames.mechanisms.sequential.law import NetworkLaw, Rows
+from puffer_frames.mechanisms.sequential.release import (
+    SequentialPlan,
+    hockey_stick,
+    largest_mean,
+    log_likelihoods,
+    release,
+)
+from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.priors.prior import FloatArray, IndexArray
+
+CONFIDENCE = 0.95
+_SIMULATED = 20_000
+"""Rows of all secrets together that are drawn from each belief."""
+_RELEASES = 8
+"""Of the rows that an attacker learns from who knows some secrets."""
+_TUNED = 1 / 3
+"""Share of the tested rows that thresholds are chosen on."""
+_THRESHOLDS = 40
+FEWEST_TESTED = 30
+"""Rows of each secret, without which no attack is tried."""
+_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What a release keeps of the rows that the plan was made from: one release was simulated."""
+
+    changed: Mapping[str, float]
+    """Share of the rows with another value, or another cell, per column."""
+    changed_of: Mapping[str, tuple[float, ...]]
+    """The same for each secret, in their order."""
+    distance: Mapping[str, float]
+    """Mean distance of the released value to that of the row's own cell, per column of numbers."""
+    marginals: float
+    """Mean total variation between the released and the true shares of the levels of a column."""
+    pairs: float
+    """The same of two columns together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherBelief:
+    """The loss of the same mechanism under another belief, on rows drawn from it."""
+
+    name: str
+    delta: float
+    """Upper bound at the epsilon of the plan, the largest of all pairs of secrets."""
+    tail: float
+    """99 % of the losses are at most this: an estimate."""
+    auc: float
+    """Of the best guess between two secrets: an estimate, the largest of all pairs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attack:
+    """An attacker who was tried on rows that the plan was not made from."""
+
+    name: str
+    auc: tuple[float, ...]
+    """Of each secret against all others."""
+    shown: float
+    """The loss is at least this: 95 % confidence, for all attackers and pairs of secrets together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldOut:
+    """All attacks on rows that the plan was not made from."""
+
+    rows: int
+    """That were attacked."""
+    raw: tuple[float, ...]
+    """The AUC of each secret against all others from the raw columns, for an attacker who learned from the raw rows of
+    the plan."""
+    attacks: tuple[Attack, ...]
+
+    @property
+    def best(self) -> tuple[float, ...]:
+        """The largest AUC of each secret."""
+        return tuple(np.max([attack.auc for attack in self.attacks], axis=0).tolist())
+
+    @property
+    def shown(self) -> float:
+        """The largest loss that an attacker showed."""
+        return max(attack.shown for attack in self.attacks)
+
+
+def kept_of(rows: Rows, released: NDArray[np.integer], values: Mapping[str, FloatArray | None], /) -> Kept:
+    """Compare released codes with those of the rows; `values` are those of each level, of columns of numbers."""
+    changed, by_secret, distance = dict[str, float](), dict[str, tuple[float, ...]](), dict[str, float]()
+    for k, (name, numbers) in enumerate(values.items()):
+        other = released[:, k] != rows.codes[:, k]
+        changed[name] = float(other.mean())
+        sums = np.bincount(rows.secrets, other, minlength=rows.groups)
+        by_secret[name] = tuple((sums / np.bincount(rows.secrets, minlength=rows.groups)).tolist())
+        if numbers is not None:
+            apart = np.abs(numbers[released[:, k]] - numbers[rows.codes[:, k]])
+            distance[name] = float(np.nanmean(apart)) if not np.isnan(apart).all() else 0.0
+    columns = range(len(values))
+    ones = [_apart(rows.codes[:, [k]], released[:, [k]], rows.sizes) for k in columns]
+    twos = [_apart(rows.codes[:, pair], released[:, pair], rows.sizes) for pair in map(list, combinations(columns, 2))]
+    return Kept(
+        changed=changed,
+        changed_of=by_secret,
+        distance=distance,
+        marginals=float(np.mean(ones)),
+        pairs=float(np.mean(twos)) if twos else 0.0,
+    )
+
+
+def _apart(first: NDArray[np.integer], second: NDArray[np.integer], sizes: Sequence[int]) -> float:
+    """Total variation between the shares of the levels of one or two columns."""
+    most = max(sizes)
+    places = [part @ (most ** np.arange(part.shape[1])) for part in (first, second)]
+    one, other = (np.bincount(place, minlength=most ** first.shape[1]) for place in places)
+    return float(np.abs(one - other).sum() / (2 * len(first)))
+
+
+def other_beliefs(
+    plan: SequentialPlan, laws: Mapping[str, NetworkLaw], names: Sequence[str], /, *, epsilon: float
+) -> tuple[OtherBelief, ...]:
+    """Measure the mechanism under other beliefs, each on rows drawn from it."""
+    found = []
+    groups = plan.laws[0].secrets
+    failure = (1 - CONFIDENCE) / (len(laws) * groups * (groups - 1))
+    for k, (name, law) in enumerate(laws.items()):
+        secrets = np.repeat(np.arange(groups), _SIMULATED // groups)
+        codes = law.sample(secrets, np.random.default_rng(k))
+        drawn = release(plan, codes, secrets, key=ReleaseKey.of(100 + k), names=names)
+        logs = log_likelihoods(plan, drawn, others=[law])[-1]
+        deltas, tails, aucs = [], [], []
+        for s, t in permutations(range(groups), 2):
+            losses = (logs[s] - logs[t])[secrets == s]
+            deltas.append(largest_mean(hockey_stick(losses, epsilon), losses.size, failure))
+            both = np.isin(secrets, (s, t))
+            tails.append(np.quantile(np.abs(logs[s] - logs[t])[both], 0.99))
+            aucs.append(roc_auc_score(secrets[both] == s, (logs[s] - logs[t])[both]))
+        found.append(
+            OtherBelief(
+                name=name,
+                delta=float(max(deltas)),
+                tail=round(float(max(tails)), _DIGITS),
+                auc=round(float(max(aucs)), _DIGITS),
+            )
+        )
+    return tuple(found)
+
+
+def attacked(
+    plan: SequentialPlan, rows: Rows, released: NDArray[np.integer], held: Rows, names: Sequence[str], /
+) -> HeldOut | None:
+    """Try attackers on one half of rows that the plan was not made from; None where a secret has too few.
+
+    Parameters
+    ----------
+    rows, released
+        That the plan was made from, and a release of these.
+    held : Rows
+        Other rows. One half is what an attacker knows who has secrets of other people.
+    """
+    learned = np.arange(len(held.secrets)) % 2 == 0
+    known, tested = held.secrets[learned], held.secrets[~learned]
+    if min(np.bincount(part, minlength=rows.groups).min() for part in (known, tested)) < FEWEST_TESTED:
+        return None
+    again = [
+        release(plan, held.codes[learned], known, key=ReleaseKey.of(200 + k), names=names) for k in range(_RELEASES)
+    ]
+    target = release(plan, held.codes[~learned], tested, key=ReleaseKey.of(200 + _RELEASES), names=names)
+    logs = log_likelihoods(plan, target)[0] + np.log(np.bincount(rows.secrets, minlength=rows.groups))[:, None]
+    chances = np.exp(logs - logs.max(axis=0)).T
+    guesses = {
+        "the likelihood ratio of the fitted network": chances / chances.sum(axis=1, keepdims=True),
+        "boosted trees that learned from releases of other rows": _guess(
+            np.concatenate(again), np.tile(known, _RELEASES), target
+        ),
+        "boosted trees that learned from the release of the table": _guess(released, rows.secrets, target),
+    }
+    guesses["the mean of these three"] = np.mean(list(guesses.values()), axis=0)
+    raw = _guess(rows.codes, rows.secrets, held.codes[~learned])
+    tests = len(guesses) * rows.groups * (rows.groups - 1)
+    attacks = [
+        Attack(name=name, auc=_aucs(tested, guess), shown=_shown(tested, guess, failure=(1 - CONFIDENCE) / tests))
+        for name, guess in guesses.items()
+    ]
+    return HeldOut(rows=tested.size, raw=_aucs(tested, raw), attacks=tuple(attacks))
+
+
+def _guess(rows: NDArray[np.integer], secrets: IndexArray, asked: NDArray[np.integer]) -> FloatArray:
+    model = HistGradientBoostingClassifier(random_state=0, max_iter=150).fit(rows, secrets)
+    found: FloatArray = model.predict_proba(asked)
+    return found
+
+
+def _aucs(secrets: IndexArray, guess: FloatArray) -> tuple[float, ...]:
+    return tuple(round(float(roc_auc_score(secrets == s, guess[:, s])), _DIGITS) for s in range(guess.shape[1]))
+
+
+def _shown(secrets: IndexArray, guess: FloatArray, *, failure: float) -> float:
+    """Clopper and Pearson's lower bound of the loss, the largest of all pairs, each threshold from other rows.
+
+    Half of the failure is for each of the two shares.
+    """
+    scores = np.log(guess.clip(1e-12))
+    tuning = np.random.default_rng(0).random(secrets.size) < _TUNED
+    most = 0.0
+    for s, t in permutations(range(guess.shape[1]), 2):
+        score = scores[:, s] - scores[:, t]
+        first, second = (score[tuning & (secrets == k)] for k in (s, t))
+        if not first.size or not second.size:
+            continue
+        marks = np.quantile(np.concatenate([first, second]), np.linspace(0.02, 0.98, _THRESHOLDS))
+        chosen = max(marks, key=lambda mark: _ratio(first >= mark, second >= mark, failure=failure))
+        above = [score[~tuning & (secrets == k)] >= chosen for k in (s, t)]
+        most = max(most, _ratio(above[0], above[1], failure=failure))
+    return round(most, _DIGITS)
+
+
+def _ratio(first: NDArray[np.bool_], second: NDArray[np.bool_], *, failure: float) -> float:
+    hits, misses = int(first.sum()), int(second.sum())
+    low = beta.ppf(failure / 2, hits, first.size - hits + 1) if hits else 0.0
+    high = beta.ppf(1 - failure / 2, misses + 1, second.size - misses) if misses < second.size else 1.0
+    return float(np.log(low / high)) if low > 0 else -np.inf

@@ -1,0 +1,215 @@
+"""A whole table as a mechanism: what it takes, reads, finds, draws and says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from puffer_frames.certificates.record import Certificate
+from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.table import CompleteRows, Table
+from puffer_frames.loss.outcome import Verification
+from puffer_frames.mechanisms.batch_report import Finding, rows_found
+from puffer_frames.mechanisms.figures import PlanFigures
+from puffer_frames.mechanisms.lean import lean_request
+from puffer_frames.mechanisms.plan_columns import check_columns
+from puffer_frames.mechanisms.request import Request, RowsRequest
+from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Reading, Release
+from puffer_frames.mechanisms.sequential.certificate import table_certificate
+from puffer_frames.mechanisms.sequential.columns import (
+    CodedRows,
+    TableColumn,
+    learn_columns,
+    read_again,
+    with_derived,
+)
+from puffer_frames.mechanisms.sequential.fitted import TableFit
+from puffer_frames.mechanisms.sequential.law import NetworkLaw, Tree
+from puffer_frames.mechanisms.sequential.measured import Attack, HeldOut, Kept, OtherBelief
+from puffer_frames.mechanisms.sequential.options import Sequential
+from puffer_frames.mechanisms.sequential.release import SequentialPlan, Step
+from puffer_frames.mechanisms.sequential.text import table_figures, table_rows
+from puffer_frames.noise.draw import Draw
+from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.numbers.presentation import Rows
+from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_weakness
+from puffer_frames.scales.drift import Batch, protected_here
+from puffer_frames.scales.learned import Bootstrap
+
+FEW_COLUMNS = 4
+"""More public columns are released column by column by default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedTable(TableFit, Fitted[CodedRows]):
+    """The network of a table and its channels, and what was measured of them."""
+
+    @property
+    def observed_losses(self) -> Mapping[str, Verification]:
+        """None: the guarantee is under the network, not under the observed frequencies of whole rows."""
+        return {}
+
+    @property
+    def expected_error(self) -> Mapping[str, float]:
+        """Share of the rows whose value, or cell of values, is another one, per column that is drawn."""
+        return self.kept.changed
+
+    def warn(self) -> None:
+        """Warn of secrets in few rows, and of an epsilon that says little."""
+        warn_of_weakness(self.request.target, rows=self.rows)
+        warn_of_few_rows(self.rows_per_secret)
+        self.refuse()
+
+    def text(self, compared: Compared | None, /) -> Rows:
+        """Labels and texts, in order."""
+        return table_rows(self)
+
+    def figures(self) -> PlanFigures:
+        """What its report shows as pictures."""
+        return table_figures(self)
+
+    def complete(
+        self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: Layout | None
+    ) -> CompleteRows:
+        """The rows of a table that may be those of the plan."""
+        check_columns(table, self.request, roles, kinds=kinds, coded=self.request.public)
+        return complete_rows(table, roles, self.request, layout=layout)
+
+    def see(self, rows: CompleteRows, /) -> CodedRows:
+        """The rows in codes."""
+        return read_again(rows, self.request, self.columns)
+
+    def rows_of(self, seen: CodedRows, /) -> dict[Secret, int]:
+        """Rows of each secret among them."""
+        return dict(seen.rows_per_secret)
+
+    def measure(self, seen: CodedRows, /) -> Batch:
+        """Nothing but which secrets there are: epsilon holds under the network, whatever these rows are."""
+        _, _, absent = protected_here(seen.rows_per_secret, known=self.rows_per_secret, pairs="all")
+        return Batch(observed={}, exceeded={}, absent=absent)
+
+    def findings(self, seen: CodedRows, rows: CompleteRows, /) -> list[Finding]:
+        """Rows of each secret."""
+        self.measure(seen)
+        return [*rows_found(", ".join(self.request.secret), self.rows_per_secret, seen.rows_per_secret)]
+
+    def check_asked(self, asked: RowsRequest, /) -> None:
+        """Raise ArgumentError for what is done to noisy values."""
+        for name, given in (("clip", bool(asked.bounds)), ("round", asked.to_integers)):
+            if given:
+                raise ArgumentError(
+                    name,
+                    rule="left out for a table that is released column by column: it releases values of the columns",
+                    got="one",
+                    hint="Leave it out.",
+                )
+
+    def draws(self, asked: RowsRequest, key: ReleaseKey, /) -> tuple[Draw, ...]:
+        """One, of all columns together."""
+        return (self.draw(key),)
+
+    def certificate(self, release: Release, /) -> Certificate:
+        """What is guaranteed of a release, its values not known yet."""
+        return table_certificate(self, release)
+
+    def lean(self) -> tuple[Self, tuple[str, ...]]:
+        """A file holds all of it."""
+        return replace(self, request=lean_request(self.request, self.pairs)), ()
+
+    def checked(self) -> Self:
+        """From a file."""
+        return self
+
+
+class SequentialMechanism(Mechanism[CodedRows]):
+    """The columns of a table are released one after another."""
+
+    name = "sequential"
+    records: ClassVar[Mapping[str, type]] = {
+        "TablePlan": FittedTable,
+        **{
+            kind.__name__: kind
+            for kind in (
+                *(Sequential, TableColumn, SequentialPlan, Step, NetworkLaw, Tree),
+                *(Kept, OtherBelief, Attack, HeldOut),
+            )
+        },
+    }
+
+    def takes(self, request: Request, table: Table, /) -> Request | None:
+        """A request for it, and by default one of more than a few columns."""
+        asked = request.mechanism
+        if asked == "auto":
+            wide = len(request.public) > FEW_COLUMNS
+            return replace(request, mechanism=Sequential()) if wide and not _cannot(request) else None
+        options = Sequential() if asked == "sequential" else asked
+        if not isinstance(options, Sequential):
+            return None
+        for name, rule, got in _cannot(request):
+            raise ArgumentError(
+                name, rule=f"{rule} for a table that is released column by column", got=got, hint="Leave it out."
+            )
+        unknown = [name for name in options.known if name not in request.public]
+        if unknown:
+            raise ArgumentError(
+                "known", rule="names of public columns", got=repr(unknown[0]), hint="Name columns that are released."
+            )
+        return replace(request, mechanism=options)
+
+    def read(
+        self, request: Request, frame: NativeFrame, table: Table, asked: RowsRequest | None, /
+    ) -> Reading[CodedRows]:
+        """The rows in codes: all of them, or of many some."""
+        roles, layout = Roles(secret=request.secret, public=request.public), None
+        if asked is not None:
+            roles, layout = asked.roles, asked.layout
+        rows = complete_rows(table, roles, request, layout=layout)
+        options = _options(request)
+        seen = learn_columns(rows, request, labels_of(table, request), cells=options.cells)
+        seen = with_derived(seen) if options.derived == "auto" else seen
+        return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)
+
+    def fit(self, request: Request, seen: CodedRows, /) -> FittedTable:
+        """Find the network, the channels, and what they lose."""
+        return FittedTable.of(request, _options(request), seen)
+
+
+def _options(request: Request) -> Sequential:
+    assert isinstance(request.mechanism, Sequential)
+    return request.mechanism
+
+
+def _cannot(request: Request) -> list[tuple[str, str, str]]:
+    """Arguments that this mechanism has no place for: the name, what is possible, and what was given."""
+    beliefs = [b for b in request.beliefs if b not in ("fitted", "empirical") and not isinstance(b, Bootstrap)]
+    found = [
+        ("delta", "0", f"{request.target.delta:g}", request.target.delta == 0),
+        ("given", "left out", "columns", not request.given_columns),
+        ("unit", "left out", "a unit", request.unit is None),
+        ("releases", "1", f"{request.repeats.releases}", request.repeats.releases == 1),
+        ("secrets", '"joint"', '"each"', not request.apart),
+        ("pairs", '"all"', "a list", request.pairs == "all"),
+        ("beliefs", '"fitted" or Bootstrap()', "others", not beliefs),
+        ("merge_rare", "left out", "a number", request.merge_rare is None),
+        ("theorem", '"auto"', repr(request.theorem), request.theorem == "auto"),
+        ("calibration", '"exact"', repr(request.calibration), request.calibration == "exact"),
+        ("components", "left out", "a number", request.components is None),
+        ("weights", "left out", "weights", not request.weights),
+        ("noise", "left out", request.noise.title.lower(), request.noise.title.lower() == "laplace"),
+    ]
+    return [(name, rule, got) for name, rule, got, good in found if not good]
+
+
+def labels_of(table: Table, request: Request, /) -> tuple[str, ...]:
+    """The public columns of labels and truth values."""
+    return tuple(name for name in request.public if table.kind_of(name) != "numbers")
+
+
+def complete_rows(table: Table, roles: Roles, request: Request, /, *, layout: Layout | None) -> CompleteRows:
+    """The rows; where a missing value is a level, as where it is refused: it is looked for when they are read."""
+    roles = replace(roles, coded=labels_of(table, request))
+    return table.complete(roles, nulls="drop" if request.nulls == "drop" else "raise", layout=layout)
