@@ -40,6 +40,8 @@ _LIFTED, _REFITS = 3, 3
 """Refits that small tables are lifted for, and that are measured."""
 _FEW_TREES = 2
 """Of small tables, at most."""
+_SIMULATED, _FEW_SIMULATED = 60_000, 20_000
+"""Rows that contexts and base tables are found from; of small tables fewer."""
 WARNED, REFUSED = 1.5, 2.0
 """Where 99 % of the losses under a refit of the network exceed so many times epsilon, there is a warning, or an error.
 """
@@ -89,6 +91,7 @@ class TableFit(SecretsOfPairs):
             cap=options.cap,
             preserve=options.preserve is not None,
             contexts=options.contexts,
+            simulated=_FEW_SIMULATED if small else _SIMULATED,
         )
         released = release(plan, planned.codes, planned.secrets, key=ReleaseKey.of(0), names=names)
         laws = {f"refit {k + 1}": refitted(law, planned, 1000 + k, smoothing=options.smoothing) for k in range(_REFITS)}

@@ -171,22 +171,38 @@ def release(
     rows : array of int, optional
         Numbers of the rows; 0, 1, ... by default.
     """
+    return released_with_logs(plan, codes, secrets, key=key, names=names, rows=rows)[0]
+
+
+def released_with_logs(
+    plan: SequentialPlan,
+    codes: NDArray[np.integer],
+    secrets: NDArray[np.integer],
+    /,
+    *,
+    key: ReleaseKey,
+    names: Sequence[str],
+    rows: Numbers | None = None,
+    others: Sequence[NetworkLaw] = (),
+) -> tuple[NDArray[np.uint16], FloatArray]:
+    """As `release`, and the `log_likelihoods` of what is released."""
     numbers = np.arange(len(codes)) if rows is None else rows
     streams = [key.stream(Purpose.NOISE, names[step.column]) for step in plan.steps]
     out = np.empty(codes.shape, dtype=np.uint16)
 
-    def work(part: slice) -> None:
-        walk, own = Walk(plan, part.stop - part.start), secrets[part].astype(np.intp)
+    def work(part: slice) -> FloatArray:
+        walk, own = Walk(plan, part.stop - part.start, others=others), secrets[part].astype(np.intp)
         for step, stream in zip(plan.steps, streams, strict=True):
             channels = walk.channels(step, walk.laws_of(step.column))
             words = stream.words(numbers[part]) >> np.uint64(64 - TOTAL_BITS)
             released = drawn(channels.weights(codes[part, step.column].astype(np.intp), own), words)
             walk.see(channels, released)
             out[part, step.column] = released
+        return walk.logs
 
     with threadpool_limits(limits=1):  # its threads and ours would wait for each other
-        each_of(blocks(len(codes)), work, large=True)
-    return out
+        logs = each_of(blocks(len(codes)), work, large=True)
+    return out, np.concatenate(logs, axis=2)
 
 
 def blocks(rows: int, /) -> list[slice]:
