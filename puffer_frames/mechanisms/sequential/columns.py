@@ -13,10 +13,11 @@ import polars as pl
 from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.frames.coded import Coded, codes_in
 from puffer_frames.frames.columns import LARGEST_INTEGER
+from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.noise.adding import Reals
-from puffer_frames.noise.draw import Levels
+from puffer_frames.noise.draw import Levels, other_levels
 from puffer_frames.noise.joint_levels import JointLevels
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.level_counts import Level
@@ -76,6 +77,17 @@ class TableColumn:
         if self.edges is None:
             return codes_in(self.levels, entries, name=self.name).astype(np.intp)
         return self.coded(entries.cast(pl.Float64).to_numpy())
+
+    def released(self, table: LocalTable, /) -> IndexArray:
+        """Codes of a released column; raises CalibrationError for values that no release has."""
+        if self.edges is None:
+            return table.coded(self.name).among(self.levels, name=self.name).astype(np.intp)
+        found = table.values(self.name)
+        codes = self.coded(found)
+        own = np.array([np.nan if level is None else level for level in self.levels], dtype=np.float64)[codes]
+        if other := int((~((own == found) | (np.isnan(own) & np.isnan(found)))).sum()):
+            raise other_levels(self.name, f"{other:,} row{'s' * (other > 1)}")
+        return codes
 
 
 def missing_values(name: str, rows: int, /) -> PriorError:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
+
+import numpy as np
 
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Layout, Roles
-from puffer_frames.frames.table import CompleteRows, Table
+from puffer_frames.frames.table import CompleteRows, Table, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding, rows_found
 from puffer_frames.mechanisms.figures import PlanFigures
+from puffer_frames.mechanisms.file_checks import is_close, require
 from puffer_frames.mechanisms.lean import lean_request
 from puffer_frames.mechanisms.plan_columns import check_columns
 from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Reading, Release
 from puffer_frames.mechanisms.sequential.certificate import table_certificate
+from puffer_frames.mechanisms.sequential.checks import check_table_plan
 from puffer_frames.mechanisms.sequential.columns import (
     CodedRows,
     TableColumn,
@@ -26,11 +30,11 @@ from puffer_frames.mechanisms.sequential.columns import (
     read_again,
     with_derived,
 )
-from puffer_frames.mechanisms.sequential.fitted import TableFit
+from puffer_frames.mechanisms.sequential.fitted import TableFit, split
 from puffer_frames.mechanisms.sequential.law import NetworkLaw, Tree
 from puffer_frames.mechanisms.sequential.measured import Attack, HeldOut, Kept, OtherBelief
 from puffer_frames.mechanisms.sequential.options import Sequential
-from puffer_frames.mechanisms.sequential.release import SequentialPlan, Step
+from puffer_frames.mechanisms.sequential.release import SequentialPlan, Step, log_likelihoods
 from puffer_frames.mechanisms.sequential.text import table_figures, table_rows
 from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.stream import ReleaseKey
@@ -121,8 +125,43 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         return replace(self, request=lean_request(self.request, self.pairs)), ()
 
     def checked(self) -> Self:
-        """From a file."""
+        """From a file, whose parts agree."""
+        check_table_plan(self)
         return self
+
+    def check_own(self, seen: CodedRows, /, *, own_rows: bool, left_out: Sequence[str]) -> tuple[str, ...]:
+        """Raise PlanFileError where these are the rows of the plan, and its network is not what it says of them."""
+        if own_rows:
+            planned, _ = split(seen, self.options.holdout)
+            found = float(self.plan.laws[0].log_likelihood(planned.codes, planned.secrets).mean())
+            require(is_close(found, self.likelihood), "another likelihood of these rows")
+        return ()
+
+    def loss(self, released: NativeFrame, /) -> NativeFrame:
+        """The loss of each released row under each network that the plan is for, and the mean of these.
+
+        Parameters
+        ----------
+        released : frame in memory
+            A release by this plan, or some of its rows.
+
+        Returns
+        -------
+        frame
+            Of the same library, a column for each network: by how much the released values of the row change the
+            log-odds of two secrets, of those two for which it is the most. Never above epsilon.
+
+        Raises
+        ------
+        CalibrationError
+            For values that no release by this plan has.
+        """
+        table = open_table(released).in_memory()
+        drawn = [column for column in self.columns if column.source is None]
+        codes = np.stack([column.released(table) for column in drawn], axis=1)
+        logs = log_likelihoods(self.plan, codes)
+        losses = logs.max(axis=1) - logs.min(axis=1)
+        return small_frame(dict(zip(self.beliefs, losses, strict=True)), library=library_of(released))
 
 
 class SequentialMechanism(Mechanism[CodedRows]):

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from puffer_frames.mechanisms.channel.exact import in_integers
+from puffer_frames.mechanisms.channel.exact import exp_below, in_integers
 from puffer_frames.mechanisms.channel.problem import Law, Problem
 from puffer_frames.mechanisms.channel.program import solve
 from puffer_frames.mechanisms.sequential.law import NetworkLaw, Rows, fit, information, k_means, nearest, spanning_tree
@@ -39,8 +39,8 @@ _RARE = (1e-7, 1e-4)
 """Levels of a smaller share of a context are left out of its program."""
 _UNIFORM = 1e-6
 """Share of the even law in each row: no entry is 0, and units of 2**-62 err by less than 1 part in 10**11."""
-_ROOM = 1e-12
-"""By how much a ratio must stay below its cap to need no repair: more than floats err."""
+_CLOSE = 1e-9
+"""Ratios that are nearer to their cap are compared in whole numbers."""
 _PARTS = 1 << 40
 """Laws are given to the program in these parts."""
 
@@ -90,7 +90,7 @@ def make_plan(
     rng = np.random.default_rng(seed)
     caps = np.broadcast_to(np.asarray(reader_caps, dtype=np.float64), len(rows.sizes)).tolist()
     order, _ = spanning_tree(information(rows))
-    plan = SequentialPlan(epsilon=epsilon, laws=laws, steps=(), reserve=epsilon / (4 * len(order)))
+    plan = SequentialPlan(epsilon=epsilon, laws=laws, steps=(), reserve=reserve_of(epsilon, len(order)))
     simulation = _Simulation(plan, rows, simulated, rng)
     with threadpool_limits(limits=1):  # programs are many and small
         for column in order:
@@ -110,6 +110,11 @@ def make_plan(
             simulation.release(step, found)
             plan = replace(plan, steps=(*plan.steps, step))
     return plan
+
+
+def reserve_of(epsilon: float, columns: int, /) -> float:
+    """What is left to each later column at least."""
+    return epsilon / (4 * columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,8 +205,9 @@ def base_table(law: ContextLaw, asked: Asked) -> Whole:
     found[:, :, used] = np.einsum("k,ska->sa", law.shares @ own, matrix)[:, None]
     found[:, used[:, None], used] = matrix
     found = (1 - _UNIFORM) * found + _UNIFORM / len(pooled)
-    if _keeps(found, asked):
-        return in_units(found)
+    whole = in_units(found)
+    if keeps_caps(whole, asked.reader_cap, asked.cap):
+        return whole
     every = replace(_problem(law, replace(asked, preserve=False)), beliefs=())
     rows = found[0] if every.groups is None else found.reshape(-1, len(pooled))
     return np.broadcast_to(in_integers(rows, every).reshape(-1, *asked.cost.shape), found.shape)
@@ -236,10 +242,22 @@ def _problem(law: ContextLaw, asked: Asked) -> Problem:
     )
 
 
-def _keeps(tables: FloatArray, asked: Asked) -> bool:
-    """Whether the ratios between secrets stay below both caps, with room for what floats err."""
+def keeps_caps(tables: Whole, reader_cap: float, cap: float, /) -> bool:
+    """Whether the ratios between secrets are below both caps: in whole numbers, where floats cannot tell.
+
+    Of tables of shape (secrets, levels, outputs), all above 0.
+    """
     pairs = [(s, t) for s in range(len(tables)) for t in range(len(tables)) if s != t]
-    same = max((tables[s] / tables[t]).max() for s, t in pairs)
-    any_two = max((tables[s].max(axis=0) / tables[t].min(axis=0)).max() for s, t in pairs)
-    known = asked.reader_cap == 0 or same <= np.exp(asked.reader_cap) * (1 - _ROOM)
-    return bool(known and any_two <= np.exp(asked.cap) * (1 - _ROOM))
+    ends = tables.max(axis=1), tables.min(axis=1)
+    any_two = all(_is_below(ends[0][s], ends[1][t], cap) for s, t in pairs)
+    return any_two and (reader_cap == 0 or all(_is_below(tables[s], tables[t], reader_cap) for s, t in pairs))
+
+
+def _is_below(first: Whole, second: Whole, most: float) -> bool:
+    """Whether all ratios are at most e to the power of a number."""
+    close = first > second * (np.exp(most) * (1 - _CLOSE))
+    odds = exp_below(most)
+    return all(
+        one * odds.denominator <= other * odds.numerator
+        for one, other in zip(first[close].tolist(), second[close].tolist(), strict=True)
+    )

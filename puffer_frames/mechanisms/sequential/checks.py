@@ -1,0 +1,117 @@
+"""Whether the parts of a whole table's plan from a file agree: then epsilon holds for it, whatever it was made from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from puffer_frames.mechanisms.file_checks import check_request, check_secrets, require
+from puffer_frames.mechanisms.sequential.columns import TableColumn
+from puffer_frames.mechanisms.sequential.fitted import FLOATS, TableFit
+from puffer_frames.mechanisms.sequential.law import NetworkLaw
+from puffer_frames.mechanisms.sequential.options import Sequential
+from puffer_frames.mechanisms.sequential.plan import keeps_caps, reserve_of
+from puffer_frames.mechanisms.sequential.release import Step, Whole
+from puffer_frames.noise.channel import TOTAL_BITS
+from puffer_frames.noise.joint_levels import typed
+from puffer_frames.priors.prior import FloatArray
+
+_NEAR = 1e-9
+
+
+def check_table_plan(plan: TableFit, /) -> None:
+    """Raise PlanFileError for parts that do not belong together.
+
+    The lifts of a release are computed from the networks of the plan, so that the loss under these is at most epsilon
+    whatever its tables say; that the tables keep the caps is checked in whole numbers.
+    """
+    request, own = plan.request, plan.plan
+    check_request(request)
+    require(request.mechanism == plan.options and isinstance(plan.options, Sequential), "another mechanism")
+    require(plan.pairs == "all" and request.target.delta == 0, "another guarantee")
+    require(request.given is None and request.unit is None and not request.apart, "another guarantee")
+    check_secrets(plan)
+    require(tuple(column.name for column in plan.columns) == request.public, "other columns")
+    for column in plan.columns:
+        _check_column(column, plan)
+    epsilon = request.target.epsilon
+    require(own.epsilon == epsilon - FLOATS * min(1.0, epsilon), "another epsilon")
+    require(own.reserve == reserve_of(own.epsilon, len(plan.names)), "another reserve")
+    require(bool(own.laws), "no network")
+    sizes = tuple(len(column.levels) for column in plan.columns if column.source is None)
+    for law in own.laws:
+        _check_law(law, sizes, len(plan.rows_per_secret))
+    require(sorted(step.column for step in own.steps) == list(range(len(sizes))), "columns that are released twice")
+    for step in own.steps:
+        _check_step(step, plan, sizes[step.column])
+    require(0 < plan.planned <= plan.rows, "more rows than there are")
+    for shares in (plan.kept.changed, plan.kept.changed_of):
+        require(tuple(shares) == plan.names, "changes of other columns")
+    require(bool(plan.others), "nothing that was measured")
+    held = plan.held
+    if held is not None:
+        require(bool(held.attacks) and len(held.raw) == len(plan.rows_per_secret), "attacks on something else")
+        require(all(len(each.auc) == len(held.raw) for each in held.attacks), "attacks on something else")
+    plan.refuse()
+
+
+def _check_column(column: TableColumn, plan: TableFit) -> None:
+    require(bool(column.levels) and len({*map(typed, column.levels)}) == len(column.levels), "a level twice")
+    require(None not in column.levels[:-1], "a missing value that is not the last level")
+    if column.source is not None:
+        source = next((other for other in plan.columns if other.name == column.source), None)
+        require(source is not None and source.source is None, "a function of a column that is not drawn")
+        assert source is not None
+        good = len(column.codes) == len(source.levels) and set(column.codes) <= set(range(len(column.levels)))
+        require(good, "a function of other levels")
+    edges = column.edges
+    if edges is not None:
+        there = [level for level in column.levels if level is not None]
+        rising = edges.shape == (len(there) - 1,) and bool(np.isfinite(edges).all() and (np.diff(edges) > 0).all())
+        numbers = all(isinstance(level, (int, float)) and not isinstance(level, bool) for level in there)
+        require(rising and numbers, "cells of no numbers")
+        values = np.array(there, dtype=np.float64)
+        require(bool((np.searchsorted(edges, values) == np.arange(values.size)).all()), "a value of another cell")
+
+
+def _check_law(law: NetworkLaw, sizes: tuple[int, ...], secrets: int) -> None:
+    require(bool(law.trees) and law.shares.shape == (len(law.trees), secrets), "a network of other secrets")
+    _check_laws(law.shares.T)
+    for tree in law.trees:
+        parents = tree.parents
+        require(len(parents) == len(tree.tables) == len(sizes), "a tree of other columns")
+        require(parents.count(-1) == 1 and all(-1 <= k < len(sizes) for k in parents), "a tree that is none")
+        for column in range(len(sizes)):
+            above = {column}
+            while (column := parents[column]) >= 0:
+                require(column not in above, "a tree that is none")
+                above.add(column)
+        for column, table in enumerate(tree.tables):
+            parent = parents[column]
+            require(table.shape == (secrets, sizes[parent] if parent >= 0 else 1, sizes[column]), "another shape")
+            _check_laws(table)
+
+
+def _check_laws(laws: FloatArray) -> None:
+    require(bool((laws > 0).all() and np.isfinite(laws).all()), "a probability that is none")
+    require(bool((np.abs(laws.sum(axis=-1) - 1) < _NEAR).all()), "probabilities of another sum")
+
+
+def _check_step(step: Step, plan: TableFit, size: int) -> None:
+    options, name = plan.options, plan.names[step.column]
+    known = options.reader_cap * (name not in options.known)
+    require(step.reader_cap == known, "another bound for readers who know the value")
+    require(step.most == options.step * plan.plan.epsilon, "another step")
+    contexts, secrets = len(step.weights), len(plan.rows_per_secret)
+    require(step.weights.shape == (contexts, secrets, size, size) and contexts > 0, "tables of another shape")
+    require(step.centres.shape == (contexts, secrets * size), "contexts of another shape")
+    require(bool(np.isfinite(step.centres).all()), "a context that is none")
+    for table in step.weights:
+        _check_table(table, step, options)
+
+
+def _check_table(table: Whole, step: Step, options: Sequential) -> None:
+    """Rows of probabilities that keep both caps, in whole numbers."""
+    require(bool((table > 0).all()), "a probability that is none")
+    sums = table.reshape(-1, table.shape[-1]).tolist()
+    require(all(sum(row) == 1 << TOTAL_BITS for row in sums), "probabilities of another sum")
+    require(keeps_caps(table, step.reader_cap, options.cap), "a table beyond its caps")
