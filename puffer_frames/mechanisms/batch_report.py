@@ -112,8 +112,11 @@ class BatchReport:
         return as_html(*self._shown())
 
 
-def report_of(findings: Iterable[Finding], /, *, same: bool, library: str) -> BatchReport:
-    """The report of rows that could be counted; `same` are those of the plan, which it covers whatever they lose."""
+def report_of(findings: Iterable[Finding], /, *, same: bool, within: str, library: str) -> BatchReport:
+    """The report of rows that could be counted; `same` are those of the plan, which it covers whatever they lose.
+
+    `within` says why others are covered.
+    """
     listed = tuple(findings)
     if same:
         why = "these are the rows that the plan was made from"
@@ -130,8 +133,7 @@ def report_of(findings: Iterable[Finding], /, *, same: bool, library: str) -> Ba
     far = [each for each in listed if each.check == "drift" and each.verdict == BEYOND]
     moved = list(dict.fromkeys(shown(each.column) for each in far))
     but = f"; the law of {', '.join(moved)} has moved by more than chance explains" if moved else ""
-    why = "the loss under the frequencies of these rows is within what was asked for" + but
-    return BatchReport(verdict="covered", why=why, findings=listed, library=library)
+    return BatchReport(verdict="covered", why=within + but, findings=listed, library=library)
 
 
 def refused_by(error: PufferError, /, *, library: str) -> BatchReport:

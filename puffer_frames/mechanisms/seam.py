@@ -146,6 +146,8 @@ class Fitted(SecretsOfPairs, ABC, Generic[S]):
 
     tag: ClassVar[str] = "Calibration"
     """What its plans are called in a file."""
+    within: ClassVar[str] = "the loss under the frequencies of these rows is within what was asked for"
+    """Why a plan covers other rows, where it does."""
 
     @property
     def target(self) -> Target:

@@ -207,19 +207,19 @@ def read_secrets(rows: CompleteRows, names: Sequence[str], /) -> tuple[tuple[Sec
     for codes in different.tolist():
         levels = tuple(coded.levels[code] for coded, code in zip(each.values(), codes, strict=True))
         found.append(levels if len(names) > 1 else levels[0])
-    if not 2 <= len(found) <= MOST_SECRETS:
-        raise ArgumentError(
-            "the secret",
-            rule=f"of 2 to {MOST_SECRETS} different values for a table that is released column by column",
-            got=f"{len(found):,}",
-            hint="Merge its rare values first, or release fewer columns.",
-        )
     return tuple(found), dict(zip(found, counts.tolist(), strict=True))
 
 
 def learn_columns(rows: CompleteRows, request: Request, labels: Sequence[str], /, *, cells: int) -> CodedRows:
     """The columns of a table as it is read for the first time, none a function of another."""
     secrets, counts = read_secrets(rows, request.secret)
+    if not 2 <= len(secrets) <= MOST_SECRETS:
+        raise ArgumentError(
+            "the secret",
+            rule=f"of 2 to {MOST_SECRETS} different values for a table that is released column by column",
+            got=f"{len(secrets):,}",
+            hint="Merge its rare values first, or release fewer columns.",
+        )
     entries = rows.entries((*request.public, *request.secret), MOST_ROWS)
     nulls = request.nulls == "level"
     columns = []

@@ -14,7 +14,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.roles import Layout, Roles
 from puffer_frames.frames.table import CompleteRows, Table, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.mechanisms.batch_report import Finding, rows_found
+from puffer_frames.mechanisms.batch_report import Finding, finding, rows_found
 from puffer_frames.mechanisms.figures import PlanFigures
 from puffer_frames.mechanisms.file_checks import is_close, require
 from puffer_frames.mechanisms.lean import lean_request
@@ -51,6 +51,8 @@ FEW_COLUMNS = 4
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FittedTable(TableFit, Fitted[CodedRows]):
     """The network of a table and its channels, and what was measured of them."""
+
+    within: ClassVar[str] = "epsilon holds under the network of the plan, whatever these rows are"
 
     @property
     def observed_losses(self) -> Mapping[str, Verification]:
@@ -97,9 +99,13 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         return Batch(observed={}, exceeded={}, absent=absent)
 
     def findings(self, seen: CodedRows, rows: CompleteRows, /) -> list[Finding]:
-        """Rows of each secret."""
+        """Rows of each secret, and how likely the rows are under the network."""
         self.measure(seen)
-        return [*rows_found(", ".join(self.request.secret), self.rows_per_secret, seen.rows_per_secret)]
+        numbers = {secret: k for k, secret in enumerate(self.rows_per_secret)}
+        groups = np.array([numbers[secret] for secret in seen.secrets])[seen.groups]
+        found = float(self.plan.laws[0].log_likelihood(seen.codes, groups).mean())
+        likely = finding("log-likelihood of a row", "", "", found, limit=self.likelihood, verdict="")
+        return [likely, *rows_found(", ".join(self.request.secret), self.rows_per_secret, seen.rows_per_secret)]
 
     def check_asked(self, asked: RowsRequest, /) -> None:
         """Raise ArgumentError for what is done to noisy values."""

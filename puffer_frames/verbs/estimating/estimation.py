@@ -82,6 +82,15 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
             got="a table of answers, each of which is an estimate already",
             hint="Take the answers as they are: their noise has the mean 0 and the scale of the certificate.",
         )
+    if found.table:
+        raise ArgumentError(
+            "the release",
+            rule="one whose noise, or table of probabilities, is known",
+            got="a whole table that was released column by column: figures of it are near those of the raw table, and "
+            "its certificate does not say how near",
+            hint="Compute them from the release as it is, and give no error; or release the columns that you need an "
+            "interval for with noise.",
+        )
     if found.unit is not None and target == "population":
         raise ArgumentError(
             "target",

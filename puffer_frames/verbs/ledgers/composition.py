@@ -201,6 +201,11 @@ def _check_alike(certificates: Sequence[Certificate]) -> None:
         raise _refused("different data sets", hint="Compose releases of the same records.")
     if any(each.answers for each in certificates):
         raise _refused("a table of answers", hint="Its own certificate says what adds.")
+    if any(each.table for each in certificates):
+        raise _refused(
+            "a table that was released column by column",
+            hint="Release it once. What adds is what a reader who knows the rows learns: each certificate says it.",
+        )
     if any(each.reproducible for each in certificates):
         raise _refused("noise that came from a seed", hint="Leave out rng=: such a release is not private.")
     if any(each.rows != first.rows for each in certificates):

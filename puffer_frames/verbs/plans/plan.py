@@ -273,7 +273,7 @@ class Plan:
             found = fitted.findings(seen, rows)
         except PufferError as error:
             return refused_by(error, library=library)
-        return report_of(found, same=seen.checksum() == self.checksum, library=library)
+        return report_of(found, same=seen.checksum() == self.checksum, within=fitted.within, library=library)
 
     @short_traceback
     def curve(self, epsilons: Iterable[float] | None = None, /) -> NativeFrame:
