@@ -34,6 +34,7 @@ from puffer_frames.errors import (
     WideNoiseWarning,
 )
 from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stable import Stable
@@ -96,6 +97,7 @@ __all__ = [
     "PufferWarning",
     "RareLevelsWarning",
     "RowOrderWarning",
+    "Sequential",
     "Stable",
     "Strata",
     "SuspectValuesWarning",

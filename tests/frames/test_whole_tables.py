@@ -1,0 +1,175 @@
+"""Whole tables, column by column, from every kind of frame: the same values for one key, and no secret in what leaves."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from puffer_frames import Sequential, calibrate, load_plan, privatize
+from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
+from puffer_frames.mechanisms.sequential import fitted, measured
+
+SECRETS = ("secret-of-one", "secret-of-two")
+OPTIONS = Sequential(components=1, contexts=2, holdout=0.0)
+ROWS = 900
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick():
+    """Few simulated rows: what is tested here does not rest on how good a plan is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "_FEW_SIMULATED", 1500)
+        patch.setattr(measured, "_SIMULATED", 1000)
+        patch.setattr(fitted, "REFUSED", 100.0)
+        yield
+
+
+def table(*, missing=True):
+    rng = np.random.default_rng(0)
+    group = rng.choice(SECRETS, ROWS)
+    first = group == SECRETS[0]
+    town = np.where(rng.random(ROWS) < 0.3, np.where(first, "x", "y"), rng.choice(["x", "y", "z"], ROWS)).tolist()
+    age = (rng.integers(18, 60, ROWS) + 5 * first).tolist()
+    if missing:
+        town = [None if k % 17 == 3 else entry for k, entry in enumerate(town)]
+        age = [None if k % 11 == 5 else entry for k, entry in enumerate(age)]
+    code = {"x": 10, "y": 20, "z": 30, None: 0}
+    return {
+        "group": group.tolist(),
+        "town": town,
+        "code": [code[entry] for entry in town],
+        "age": age,
+        "pay": rng.lognormal(3, 1, ROWS).round(2).tolist(),
+        "owns": (rng.random(ROWS) < np.where(first, 0.7, 0.3)).tolist(),
+        "number": list(range(ROWS)),
+    }
+
+
+def asked(**options):
+    return {"secret": "group", "epsilon": 1.0, "mechanism": OPTIONS, "nulls": "level"} | options
+
+
+PUBLIC = ["town", "code", "age", "pay", "owns"]
+
+
+def values_of(frame):
+    """A release as lists, in the order of its numbers."""
+    if hasattr(frame, "toArrow"):
+        frame = pl.from_arrow(frame.toArrow())
+    if hasattr(frame, "collect"):
+        frame = frame.collect()
+    if isinstance(frame, pa.Table):
+        frame = pl.from_arrow(frame)
+    if isinstance(frame, pd.DataFrame):
+        frame = pl.from_pandas(frame)
+    frame = frame.sort("number")
+    return {
+        name: [None if entry is None or entry != entry else entry for entry in frame[name].to_list()]
+        for name in frame.columns
+    }
+
+
+@pytest.fixture(scope="module")
+def expected(quick):
+    frame = pl.DataFrame(table())
+    return values_of(privatize(frame, **asked(public=PUBLIC, keep="number", row_id="number", rng=7)))
+
+
+def test_every_kind_gives_the_same(make_frame, kind, expected):
+    released = privatize(make_frame(table()), **asked(public=PUBLIC, keep="number", row_id="number", rng=7))
+    assert values_of(released) == expected
+
+
+def test_what_is_released(expected):
+    raw = table()
+    assert set(expected) == {*PUBLIC, "number"}
+    assert set(expected["town"]) == {"x", "y", "z", None}
+    code = {"x": 10, "y": 20, "z": 30, None: 0}
+    assert expected["code"] == [code[entry] for entry in expected["town"]]
+    for name in ("age", "pay"):
+        assert set(expected[name]) <= set(raw[name])
+        assert len(set(expected[name])) <= OPTIONS.cells + (name == "age")
+    assert all(type(entry) is bool for entry in expected["owns"])
+    assert all(entry is None or type(entry) is int for entry in expected["age"])
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_the_secret_is_in_nothing_that_leaves(make, tmp_path):
+    frame = make(table(missing=False) | {"group": table()["group"]})
+    released = privatize(frame, **asked(public=PUBLIC))
+    path = tmp_path / "released.parquet"
+    if isinstance(released, pd.DataFrame):
+        released.puffer.write_parquet(path)
+        text = released.to_csv()
+    elif isinstance(released, pl.DataFrame):
+        released.puffer.write_parquet(path)
+        text = released.write_csv()
+    else:
+        pq.write_table(released, path)
+        text = str(released.to_pydict())
+    # the certificate names the two values that it covers, and no row
+    content = path.read_bytes()
+    for secret in SECRETS:
+        assert secret not in text
+        assert content.count(secret.encode()) <= 4
+
+
+def test_missing_values_are_refused_or_dropped_or_a_level():
+    frame = pl.DataFrame(table())
+    with pytest.raises(PriorError, match="without missing values") as caught:
+        privatize(frame, **asked(public=PUBLIC, nulls="raise"))
+    assert 'nulls="level"' in str(caught.value)
+    dropped = privatize(frame, **asked(public=PUBLIC, nulls="drop"))
+    assert len(dropped) == len(frame.drop_nulls())
+    assert dropped.null_count().sum_horizontal().item() == 0
+    with pytest.raises(PriorError, match="secret column 'group'"):
+        privatize(frame.with_columns(group=pl.lit(None, dtype=pl.String)), **asked(public=PUBLIC))
+
+
+def test_many_columns_are_released_in_this_way_by_default():
+    frame = pl.DataFrame(table(missing=False)).drop("number")
+    released = privatize(frame, secret="group", epsilon=1.0)
+    assert released.puffer.certificate.theorem == "sequential"
+    assert privatize(frame.drop("code"), secret="group", epsilon=1.0).puffer.certificate.theorem != "sequential"
+
+
+def test_the_plan_is_that_of_the_rows_in_any_order_and_library(tmp_path):
+    data = table()
+    plan = calibrate(pl.DataFrame(data), **asked(public=PUBLIC))
+    order = np.random.default_rng(1).permutation(ROWS)
+    mixed = pd.DataFrame(data).iloc[order].reset_index(drop=True).convert_dtypes()
+    assert calibrate(mixed, **asked(public=PUBLIC)).identity() == plan.identity()
+    plan.save(tmp_path / "plan.json")
+    again = load_plan(tmp_path / "plan.json")
+    frame = pl.DataFrame(data)
+    assert again.release(frame, rng=3).equals(plan.release(frame, rng=3))
+    assert again.release(mixed, rng=3) is not None
+    with pytest.raises(CalibrationError, match="other rows"):
+        plan.release(frame.head(600))
+    part = plan.release(frame.head(600), allow_other_frame=True, rng=3)
+    assert part.equals(plan.release(frame, rng=3).head(600))  # a row's release depends on no other row
+    with pytest.raises(CalibrationError, match="levels that were counted"):
+        plan.release(frame.with_columns(town=pl.lit("new")), allow_other_frame=True)
+    with pytest.raises(CalibrationError, match="secrets of the plan"):
+        plan.release(frame.with_columns(group=pl.lit("new")), allow_other_frame=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"delta": 1e-6}, "delta"),
+        ({"secrets": "each", "secret": ["group", "owns"], "public": ["town", "age"]}, "secrets"),
+        ({"pairs": [SECRETS]}, "pairs"),
+        ({"beliefs": "population"}, "beliefs"),
+        ({"releases": 2}, "releases"),
+        ({"given": "owns", "public": ["town", "age"]}, "given"),
+        ({"mechanism": Sequential(known="elsewhere")}, "known"),
+        ({"clip": (0, 9)}, "clip"),
+        ({"round": True}, "round"),
+    ],
+)
+def test_what_there_is_not(options, name):
+    with pytest.raises(ArgumentError, match=name):
+        privatize(pl.DataFrame(table()), **asked(public=PUBLIC) | options)
