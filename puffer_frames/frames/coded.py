@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -17,20 +17,12 @@ from puffer_frames.frames.summary import check_few_levels, levels_of, sorted_lev
 from puffer_frames.noise.draw import Codes, Levels, other_levels
 from puffer_frames.noise.joint_levels import Integers, looked_up, places_of
 from puffer_frames.priors.level_counts import Level
+from puffer_frames.priors.prior import FloatArray
 
 _FIRST = 1 << 16
 """Rows that mostly hold all levels."""
 _MOST_SEEN = 1 << 10
 """Different texts that are looked at for numbers."""
-
-
-def some_rows(columns: dict[str, pl.Series], most: int | None, /) -> dict[str, pl.Series]:
-    """The columns, with at most so many rows: of more, some at random, the same in every run."""
-    rows = len(next(iter(columns.values())))
-    if most is None or rows <= most:
-        return columns
-    chosen = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
-    return {name: entries.gather(chosen) for name, entries in columns.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +56,38 @@ class Coded:
     def among(self, levels: Levels, /, *, name: str) -> Codes:
         """Place of each row's level in another list; raises CalibrationError for levels that are not in it."""
         return translated(self.codes, self.levels, levels, name=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbered:
+    """A column of numbers in memory."""
+
+    values: FloatArray
+    """NaN where one is missing."""
+    whole: bool
+    """Whether the column's type is one of integers."""
+
+
+def some_entries(
+    columns: Mapping[str, pl.Series | Coded], most: int | None, /, *, coded: Collection[str]
+) -> dict[str, Coded | Numbered]:
+    """Columns of labels and of numbers, with at most so many rows: of more, some at random, the same in every run."""
+    first = next(iter(columns.values()))
+    rows = len(first.codes if isinstance(first, Coded) else first)
+    chosen = None
+    if most is not None and rows > most:
+        chosen = np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+    return {name: _entries(found, chosen, name=name, coded=name in coded) for name, found in columns.items()}
+
+
+def _entries(found: pl.Series | Coded, chosen: NDArray[np.int64] | None, *, name: str, coded: bool) -> Coded | Numbered:
+    if isinstance(found, Coded):
+        return found if chosen is None else replace(found, codes=found.codes[chosen])
+    some = found if chosen is None else found.gather(chosen)
+    if coded:
+        return Coded.of(some, name=name)
+    values = some.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return Numbered(values=values, whole=some.dtype.is_integer())
 
 
 def translated(numbers: Integers, found: Sequence[Level], levels: Levels, /, *, name: str) -> Codes:

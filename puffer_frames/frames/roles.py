@@ -97,6 +97,11 @@ class Roles:
         return tuple(f"the {role} column {name!r}" for role, name in zip(roles, self.secret, strict=True))
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """The columns that hold labels, secret and public ones."""
+        return (*self.secret, *self.coded)
+
+    @property
     def numbers(self) -> tuple[str, ...]:
         """The public columns that hold numbers."""
         return tuple(name for name in self.public if name not in self.coded)

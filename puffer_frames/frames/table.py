@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import polars as pl
 
 from puffer_frames.errors import ArgumentTypeError, PufferWarning
+from puffer_frames.frames.coded import Coded, Numbered
 from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.released import Released
@@ -48,7 +48,7 @@ class CompleteRows(Protocol):
     def level_counts(self, name: str, /) -> LevelCounts:
         """Rows per secret and level of a column of labels; raises PriorError, ArgumentError for too many levels."""
 
-    def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, pl.Series]:
+    def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """Secret and public columns, of all rows or of at most so many, which are then chosen at random."""
 
     def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:

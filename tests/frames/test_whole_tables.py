@@ -1,4 +1,4 @@
-"""Whole tables, column by column, from every kind of frame: the same values for one key, and no secret in what leaves."""
+"""Whole tables from every kind of frame: the same values for one key, and no secret in what leaves."""
 
 import numpy as np
 import pandas as pd

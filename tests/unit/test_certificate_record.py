@@ -35,7 +35,18 @@ def test_the_documented_schema_describes_every_field():
     names = {field.name for field in fields(Certificate)} - {"extra"}
     assert set(schema["properties"]) == names
     optional = {"issuer", "dataset", "created", "intended_use", "contact", "derived", "signature", "wider", "channels"}
-    optional |= {"warnings", "given", "strata", "unit", "unit_rows", "releases", "refines", "processed", "facts"}
+    optional |= {
+        "warnings",
+        "given",
+        "strata",
+        "unit",
+        "unit_rows",
+        "releases",
+        "refines",
+        "processed",
+        "facts",
+        "table",
+    }
     assert set(schema["required"]) == names - optional
 
 

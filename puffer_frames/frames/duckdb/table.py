@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from puffer_frames.errors import ArgumentTypeError, CalibrationError, PufferWarning
 from puffer_frames.frames import summary
+from puffer_frames.frames.coded import Coded, Numbered, some_entries
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
 from puffer_frames.frames.counted_series import count_series
 from puffer_frames.frames.counted_units import count_units
@@ -266,7 +267,7 @@ class DuckRows:
         levels = levels_of(counted["value"], name=name)
         return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
-    def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, pl.Series]:
+    def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """By SQL; raises CalibrationError where all rows are read, and are others than those of the first pass."""
         named = self.roles.read_as(names)
         rows = selected(self.rows, {alias: alias for alias in named.values()} | {CHECK: self._hash()})
@@ -276,7 +277,7 @@ class DuckRows:
         found = cast(pl.DataFrame, pl.from_arrow(read_table(rows)))
         if not some and int(found[CHECK].cast(pl.Int128).sum()) % 2**64 != self.found[CHECK]:
             raise _changed("the counts")
-        return {name: found[alias] for name, alias in named.items()}
+        return some_entries({name: found[alias] for name, alias in named.items()}, None, coded=self.roles.labels)
 
     def _values(self, k: int) -> FoundValues:
         return FoundValues(

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import polars as pl
 
 from puffer_frames.errors import PufferWarning, RowOrderWarning
-from puffer_frames.frames.coded import Coded, some_rows
+from puffer_frames.frames.coded import Coded, Numbered, some_entries
 from puffer_frames.frames.columns import Frame, Name, NativeFrame, column
 from puffer_frames.frames.draws import Draws
 from puffer_frames.frames.local.answers import build_answers
@@ -232,9 +231,12 @@ class LocalRows:
         levels = [coded.levels[code] for code in counted["value"].to_list()]
         return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
-    def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, pl.Series]:
-        """As Polars has them."""
-        return some_rows({name: column(self.frame, name).to_polars() for name in names}, most)
+    def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
+        """Labels as they were counted."""
+        labels = [name for name in names if name in self.roles.labels]
+        coded = {name: self.coded.get(name) or coded_column(self.frame, name) for name in labels}
+        columns = {name: coded.get(name) or column(self.frame, name).to_polars() for name in names}
+        return some_entries(columns, most, coded=labels)
 
     def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
         """By windows of neighbouring rows; all rows where these raise suspicion."""

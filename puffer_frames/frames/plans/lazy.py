@@ -12,7 +12,7 @@ import polars as pl
 
 from puffer_frames.errors import ArgumentError, PufferWarning
 from puffer_frames.frames import summary
-from puffer_frames.frames.coded import some_rows
+from puffer_frames.frames.coded import Coded, Numbered, some_entries
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows
 from puffer_frames.frames.counted_series import count_series
 from puffer_frames.frames.counted_units import count_units
@@ -241,14 +241,14 @@ class LazyRows:
         levels = levels_of(counted["value"], name=name)
         return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
-    def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, pl.Series]:
+    def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """By one run, which is compared with the survey."""
         watch, named = Watch(), self.roles.read_as(names)
         plan = Compared(rows=self.rows, checked=self._checked(), trace=self.survey.trace).plan(
             list(named.values()), over=watch.over
         )
         rows = watch.result(lambda: plan.collect(engine="streaming"))
-        return some_rows({name: rows[alias] for name, alias in named.items()}, most)
+        return some_entries({name: rows[alias] for name, alias in named.items()}, most, coded=self.roles.labels)
 
     def _grouped(self, values: Mapping[str, str], watch: Watch) -> pl.LazyFrame:
         """Secrets and some public columns under other names, in a run that is compared with the survey."""

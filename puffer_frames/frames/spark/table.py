@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the usual name
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PufferWarning
-from puffer_frames.frames.coded import known_levels, some_rows
+from puffer_frames.frames.coded import Coded, Numbered, known_levels, some_entries
 from puffer_frames.frames.columns import Name, NativeFrame, check_column_names, check_rows, rows_text
 from puffer_frames.frames.counted_series import count_series
 from puffer_frames.frames.counted_units import count_units
@@ -251,13 +251,13 @@ class SparkRows:
         levels = levels_of(counted["value"], name=name)
         return count_levels(counted, levels, groups=self.roles.groups, public=name, nulls=self.nulls)
 
-    def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, pl.Series]:
+    def entries(self, names: Sequence[str], most: int | None = None, /) -> dict[str, Coded | Numbered]:
         """Collected: the release compares the rows."""
         named, rows = self.roles.read_as(names), self.rows
         if most is not None and self.found["rows"] > most:
             rows = rows.sample(fraction=most / self.found["rows"], seed=0)
         found = cast(pl.DataFrame, pl.from_arrow(rows.select(*named.values()).toArrow()))
-        return some_rows({name: found[alias] for name, alias in named.items()}, most)
+        return some_entries({name: found[alias] for name, alias in named.items()}, most, coded=self.roles.labels)
 
     def _table(self, places: Mapping[str, int]) -> SparkFrame:
         """Secrets, the public columns at these places under other names, and what is compared."""

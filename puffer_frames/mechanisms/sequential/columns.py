@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
-import polars as pl
 
 from puffer_frames.errors import ArgumentError, PriorError
-from puffer_frames.frames.coded import Coded, codes_in
+from puffer_frames.frames.coded import Coded, Numbered
 from puffer_frames.frames.columns import LARGEST_INTEGER
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.table import CompleteRows
@@ -72,11 +71,11 @@ class TableColumn:
             found = np.where(missing, len(self.levels) - 1, found)
         return found
 
-    def read(self, entries: pl.Series, /) -> IndexArray:
+    def read(self, entries: Coded | Numbered, /) -> IndexArray:
         """Codes of a column; raises CalibrationError for labels that are not known."""
-        if self.edges is None:
-            return codes_in(self.levels, entries, name=self.name).astype(np.intp)
-        return self.coded(entries.cast(pl.Float64).to_numpy())
+        if isinstance(entries, Coded):
+            return entries.among(self.levels, name=self.name).astype(np.intp)
+        return self.coded(entries.values)
 
     def released(self, table: LocalTable, /) -> IndexArray:
         """Codes of a released column; raises CalibrationError for values that no release has."""
@@ -100,12 +99,11 @@ def missing_values(name: str, rows: int, /) -> PriorError:
     )
 
 
-def label_column(name: str, entries: pl.Series, /, *, declared: Levels | None, nulls: bool) -> TableColumn:
+def label_column(name: str, found: Coded, /, *, declared: Levels | None, nulls: bool) -> TableColumn:
     """A column of labels or truth values, with the levels that occur or those that were declared."""
-    found = Coded.of(entries, name=name)
-    if None in found.levels and not nulls:
-        raise missing_values(name, entries.null_count())
     levels = found.levels
+    if None in levels and not nulls:
+        raise missing_values(name, int((found.codes == levels.index(None)).sum()))
     if declared is not None:
         levels = tuple(level for level in declared if level is not None) + (None,) * (nulls or None in declared)
         found.among(levels, name=name)
@@ -119,19 +117,16 @@ def label_column(name: str, entries: pl.Series, /, *, declared: Levels | None, n
     return TableColumn(name=name, levels=levels)
 
 
-def number_column(
-    name: str, entries: pl.Series, /, *, cells: int, ends: Bounds | None, nulls: bool, missing: bool
-) -> TableColumn:
+def number_column(name: str, entries: Numbered, /, *, cells: int, ends: Bounds | None, nulls: bool) -> TableColumn:
     """A column of numbers in cells: each value of few, else heavy ones alone and the others in equal parts."""
-    numbers = entries.cast(pl.Float64).to_numpy()
-    if not nulls and np.isnan(numbers).any():
-        raise missing_values(name, int(np.isnan(numbers).sum()))
-    there = np.sort(numbers[~np.isnan(numbers)])
+    missing = int(np.isnan(entries.values).sum())
+    if missing and not nulls:
+        raise missing_values(name, missing)
+    there = np.sort(entries.values[~np.isnan(entries.values)])
     if not there.size or not np.isfinite(there[[0, -1]]).all():
         got = "no value at all" if not there.size else "infinite ones"
         raise PriorError(f"the public column {name!r}", rule="of finite numbers", got=got, hint="Leave it out.")
-    whole = entries.dtype.is_integer()
-    if whole and np.abs(there[[0, -1]]).max() > LARGEST_INTEGER:
+    if entries.whole and np.abs(there[[0, -1]]).max() > LARGEST_INTEGER:
         raise PriorError(
             f"the public column {name!r}",
             rule="of integers within 2**53",
@@ -144,7 +139,7 @@ def number_column(
     found = np.searchsorted(edges, there)
     starts = np.flatnonzero(np.diff(found, prepend=-1))
     middles = there[(starts + np.append(starts[1:], there.size) - 1) // 2]
-    levels: list[Level] = [int(value) if whole else float(value) for value in middles]
+    levels: list[Level] = [int(value) if entries.whole else float(value) for value in middles]
     return TableColumn(name=name, levels=(*levels, *((None,) if missing else ())), edges=edges, ends=ends)
 
 
@@ -193,14 +188,14 @@ def secret_levels(secrets: Sequence[Secret], columns: Sequence[str], /) -> Joint
 
 def read_secrets(rows: CompleteRows, names: Sequence[str], /) -> tuple[tuple[Secret, ...], dict[Secret, int]]:
     """The joint values of the secret columns that occur, sorted, and the rows of each."""
-    each = {name: Coded.of(entries, name=name) for name, entries in rows.entries(names).items()}
+    each = {name: cast(Coded, entries) for name, entries in rows.entries(names).items()}
     for name, coded in each.items():
         if None in coded.levels:
             raise PriorError(
                 f"the secret column {name!r}",
                 rule="without missing values",
                 got="some",
-                hint='Say nulls="drop" to leave these rows out, or fill them: fill_null("missing").',
+                hint='Say nulls="drop" to leave these rows out, or fill them first.',
             )
     different, counts = np.unique(np.stack([c.codes for c in each.values()], axis=1), axis=0, return_counts=True)
     found: list[Secret] = []
@@ -210,7 +205,7 @@ def read_secrets(rows: CompleteRows, names: Sequence[str], /) -> tuple[tuple[Sec
     return tuple(found), dict(zip(found, counts.tolist(), strict=True))
 
 
-def learn_columns(rows: CompleteRows, request: Request, labels: Sequence[str], /, *, cells: int) -> CodedRows:
+def learn_columns(rows: CompleteRows, request: Request, /, *, cells: int) -> CodedRows:
     """The columns of a table as it is read for the first time, none a function of another."""
     secrets, counts = read_secrets(rows, request.secret)
     if not 2 <= len(secrets) <= MOST_SECRETS:
@@ -225,15 +220,15 @@ def learn_columns(rows: CompleteRows, request: Request, labels: Sequence[str], /
     columns = []
     for name in request.public:
         own, declared = entries[name], request.declared.get(name)
-        if name in labels:
+        if isinstance(own, Coded):
             columns.append(label_column(name, own, declared=declared, nulls=nulls))
             continue
         if declared is not None:
             raise ArgumentError(
                 "domain", rule="(low, high) for a column of numbers", got="levels", hint="Write (low, high)."
             )
-        missing = nulls and bool(own.null_count() or (own.dtype.is_float() and own.is_nan().any()))
-        column = number_column(name, own, cells=cells, ends=request.domain.get(name), nulls=nulls, missing=missing)
+        ends = request.domain.get(name)
+        column = number_column(name, own, cells=cells, ends=ends, nulls=nulls)
         columns.append(column)
     return _coded(entries, tuple(columns), secrets, counts, request.secret)
 
@@ -246,14 +241,14 @@ def read_again(rows: CompleteRows, request: Request, known: Sequence[TableColumn
 
 
 def _coded(
-    entries: Mapping[str, pl.Series],
+    entries: Mapping[str, Coded | Numbered],
     columns: tuple[TableColumn, ...],
     secrets: tuple[Secret, ...],
     counts: Mapping[Secret, int],
     names: Sequence[str],
 ) -> CodedRows:
     joint = secret_levels(secrets, names)
-    arrays = {name: codes_in(levels, entries[name], name=name) for name, levels in joint.reads.items()}
+    arrays = {name: cast(Coded, entries[name]).among(levels, name=name) for name, levels in joint.reads.items()}
     groups = joint.prepared()(arrays).astype(np.intp)
     own = [column for column in columns if column.source is None]
     codes = np.stack([column.read(entries[column.name]) for column in own], axis=1)

@@ -214,7 +214,7 @@ class SequentialMechanism(Mechanism[CodedRows]):
             roles, layout = asked.roles, asked.layout
         rows = complete_rows(table, roles, request, layout=layout)
         options = _options(request)
-        seen = learn_columns(rows, request, labels_of(table, request), cells=options.cells)
+        seen = learn_columns(rows, request, cells=options.cells)
         seen = with_derived(seen) if options.derived == "auto" else seen
         return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)
 

@@ -1,0 +1,263 @@
+"""The plan of a whole table: what it refuses, what a file may not say, and what it states is so."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from puffer_frames import Bootstrap, Certificate, Sequential, calibrate, certificate_of, compose, estimate, load_plan
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PlanFileError
+from puffer_frames.mechanisms.sequential import fitted, measured
+from puffer_frames.mechanisms.sequential.measured import _ratio, _shown
+from puffer_frames.verbs.plans.file import digest_of
+
+OPTIONS = Sequential(components=2, contexts=3, known="own", holdout=0.3)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def quick():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "_FEW_SIMULATED", 1500)
+        patch.setattr(measured, "_SIMULATED", 1000)
+        yield
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(0)
+    group = rng.choice(["a", "b"], 1500)
+    first = group == "a"
+    town = np.where(rng.random(1500) < 0.3, np.where(first, "x", "y"), rng.choice(["x", "y", "z"], 1500))
+    frame = pd.DataFrame({"group": group, "town": town, "own": rng.random(1500) < np.where(first, 0.65, 0.35)})
+    return frame.assign(
+        code=frame["town"].map({"x": 1, "y": 1, "z": 2}),
+        age=rng.integers(20, 60, 1500) + 4 * first,
+        pay=rng.normal(0, 1, 1500).round(3),
+    )
+
+
+def asked(**options):
+    return {"secret": "group", "epsilon": 1.0, "mechanism": OPTIONS} | options
+
+
+@pytest.fixture(scope="module")
+def plan(quick, people):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "REFUSED", 100.0)
+        return calibrate(people, **asked())
+
+
+def test_what_a_plan_says(plan, people):
+    text = str(plan)
+    assert "AUC of" in text
+    assert "code of town" in text
+    assert plan.reader_loss == 3.0  # one for each drawn column but the known one
+    assert plan.cap == 32.0
+    assert plan.names == ("town", "own", "age", "pay")
+    released = plan.release(people, rng=1)
+    for name in plan.names:
+        true = (released[name] != people[name]).mean() if name in ("town", "own") else None
+        assert true is None or abs(true - plan.expected_error[name]) < 0.04
+
+
+def test_the_loss_of_every_released_row_is_within_epsilon(plan, people):
+    losses = plan.loss(plan.release(people))
+    assert list(losses.columns) == list(plan.beliefs) == ["fitted", "refit 1", "refit 2", "refit 3"]
+    assert 0.1 < losses.max().max() <= 1.0
+    with pytest.raises(CalibrationError, match="levels that were counted"):
+        plan.loss(plan.release(people).assign(age=21.5))
+
+
+def test_its_certificate(plan, people):
+    released = plan.release(people)
+    certificate = certificate_of(released)
+    assert Certificate.from_dict(certificate.to_dict()) == certificate
+    keys = [statement.key for statement in certificate.statements]
+    assert {"table-loss", "table-readers", "table-refits", "table-attacks", "table-planned", "table-some"} <= set(keys)
+    assert certificate.table["derived"] == {"code": "town"}
+    assert certificate.table["planned"] == plan.planned == 1050
+    assert certificate.table["attacks"]["auc"] == max(plan.held.best)
+    assert "at most e^1 = 2.72" in str(certificate)
+    with pytest.raises(CalibrationError, match="column by column"):
+        compose([released, plan.release(people)])
+    with pytest.raises(ArgumentError, match="column by column"):
+        estimate(released)
+    assert plan.check(people.head(500)).verdict == "covered"
+    assert "under the network" in plan.check(people.head(500)).why
+
+
+def test_more_beliefs_are_lifted_for_when_asked(people):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "REFUSED", 100.0)
+        patch.setattr(fitted, "_SMALL", 0)
+        patch.setattr(fitted, "_RARE", 0)
+        plain = calibrate(people, **asked())
+        two = calibrate(people, **asked(beliefs=("fitted", Bootstrap(2))))
+    assert plain.beliefs == ("fitted",)
+    assert two.beliefs == ("fitted", "refit 1", "refit 2")
+    assert two.loss(two.release(people)).max().max() <= 1.0
+
+
+def test_what_is_far_from_epsilon_is_refused(people):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "REFUSED", 0.5)
+        with pytest.raises(CalibrationError, match="networks that are fitted again"):
+            calibrate(people, **asked())
+        patch.setattr(fitted, "REFUSED", 100.0)
+        patch.setattr(fitted.HeldOut, "shown", 1.5)
+        with pytest.raises(CalibrationError, match="attackers") as caught:
+            calibrate(people, **asked())
+        assert "allow_unaudited" in str(caught.value)
+        bold = calibrate(people, **asked(mechanism=Sequential(contexts=2, allow_unaudited=True)))
+        certificate = certificate_of(bold.release(people))
+        assert "table-exceeds" in certificate.warnings
+
+
+def test_without_held_out_rows_no_attack_is_claimed(people):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "REFUSED", 100.0)
+        plan = calibrate(people, **asked(mechanism=Sequential(contexts=2, holdout=0.0)))
+    assert plan.held is None
+    assert plan.planned == 1500
+    keys = {statement.key for statement in certificate_of(plan.release(people)).statements}
+    assert "table-unattacked" in keys
+    assert "table-attacks" not in keys
+
+
+def edits():
+    def first_table(plan):
+        return plan["plan"]["plan"]["steps"][0]["weights"]["entries"]
+
+    def weights(plan):
+        row = first_table(plan)[0][0][0]
+        row[0], row[1] = row[0] - 2, row[1] + 1
+
+    def cap(plan):
+        table = first_table(plan)[0]
+        total = sum(table[0][0])
+        for x in range(len(table[0])):
+            table[0][x] = [total - (len(table[0]) - 1), *[1] * (len(table[0]) - 1)]
+
+    def epsilon(plan):
+        plan["plan"]["plan"]["epsilon"] = 2.0
+
+    def reserve(plan):
+        plan["plan"]["plan"]["reserve"] = 0.0
+
+    def law(plan):
+        plan["plan"]["plan"]["laws"][0]["shares"]["entries"][0][0] += 0.1
+
+    def reader(plan):
+        plan["plan"]["plan"]["steps"][0]["reader_cap"] = 0.5
+
+    def twice(plan):
+        steps = plan["plan"]["plan"]["steps"]
+        steps[0]["column"] = steps[1]["column"]
+
+    def source(plan):
+        next(c for c in plan["plan"]["columns"] if c["name"] == "code")["source"] = "age"
+
+    def edges(plan):
+        column = next(c for c in plan["plan"]["columns"] if c["name"] == "age")
+        column["edges"]["entries"][0] += 5.0
+
+    def tree(plan):
+        tree = plan["plan"]["plan"]["laws"][0]["trees"][0]
+        tree["parents"] = [0, *tree["parents"][1:]]
+
+    def unknown(plan):
+        plan["plan"]["options"]["known"] = []
+
+    return [weights, cap, epsilon, reserve, law, reader, twice, source, edges, tree, unknown]
+
+
+@pytest.mark.parametrize("edit", edits(), ids=lambda edit: edit.__name__)
+def test_edited_files_are_refused(plan, tmp_path, edit):
+    path = tmp_path / "plan.json"
+    plan.save(path)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    edit(document["plan"])
+    document["digest"] = digest_of(document["plan"], schema=document["schema"])
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(PlanFileError):
+        load_plan(path)
+
+
+def test_another_network_is_refused_for_the_rows_of_the_plan(plan, people, tmp_path):
+    path = tmp_path / "plan.json"
+    plan.save(path)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    shares = document["plan"]["plan"]["plan"]["laws"][0]["shares"]["entries"]
+    shares[0], shares[1] = shares[1], shares[0]
+    document["digest"] = digest_of(document["plan"], schema=document["schema"])
+    path.write_text(json.dumps(document), encoding="utf-8")
+    edited = load_plan(path)
+    with pytest.raises(PlanFileError, match="likelihood"):
+        edited.release(people)
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"components": 0}, ArgumentError),
+        ({"contexts": 1.5}, ArgumentError),
+        ({"cells": 1}, ArgumentError),
+        ({"step": 0.0}, ArgumentError),
+        ({"step": 1.1}, ArgumentError),
+        ({"reader_cap": 1e-4}, ArgumentError),
+        ({"reader_cap": 9.0}, ArgumentError),
+        ({"cap": math.inf}, ArgumentError),
+        ({"holdout": 0.6}, ArgumentError),
+        ({"preserve": "mean"}, ArgumentError),
+        ({"derived": "all"}, ArgumentError),
+        ({"smoothing": "50"}, ArgumentTypeError),
+        ({"allow_unaudited": 1}, ArgumentTypeError),
+    ],
+)
+def test_options_out_of_range(options, error):
+    with pytest.raises(error, match=next(iter(options))):
+        Sequential(**options)
+
+
+def test_shown_losses_are_no_more_than_there_are():
+    """Of guesses whose likelihood ratio is known: lower bounds hold, and are near for many rows."""
+    rng = np.random.default_rng(0)
+    secrets = rng.integers(0, 2, 40_000)
+    told = rng.random(40_000) < np.where(secrets == 0, 0.6, 0.6 * math.exp(-1.0))
+    guess = np.where(told[:, None], [0.8, 0.2], [0.4, 0.6])
+    assert 0.9 < _shown(secrets, guess, failure=0.01) <= 1.0
+    over = [_shown(rng.permutation(secrets), guess, failure=0.05) > 0 for _ in range(40)]
+    assert sum(over) <= 6
+    assert _ratio(np.zeros(9, dtype=bool), np.ones(9, dtype=bool), failure=0.1) == -np.inf
+
+
+ALWAYS = {
+    *("beliefs", "records", "other-columns", "per-record", "learned"),
+    *("table", "table-loss", "table-readers", "table-refits", "table-planned", "table-laws", "table-some"),
+    *("table-again", "table-shifted", "channel-unlike", "channel-levels", "channel-draw"),
+}
+
+
+def keys_of(released):
+    return {statement.key for statement in certificate_of(released).statements}
+
+
+def test_when_each_sentence_is_there(people):
+    labels = people[["group", "town", "own"]].assign(pet=people["town"] + "!", job=people["town"].str.upper())
+    quick = {"contexts": 2, "components": 1}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "REFUSED", 100.0)
+        patch.setattr(fitted, "WARNED", 100.0)
+        plain = calibrate(labels, **asked(mechanism=Sequential(holdout=0.0, derived=None, **quick))).release(labels)
+        whole = calibrate(people, **asked(nulls="level", mechanism=Sequential(**quick)))
+        patch.setattr(fitted, "WARNED", 0.01)
+        told = calibrate(people, **asked(mechanism=Sequential(holdout=0.0, **quick))).release(people, rng=1)
+    assert keys_of(plain) == ALWAYS | {"table-unattacked"}
+    more = {"table-attacks", "table-numbers", "table-derived", "channel-missing"}
+    assert keys_of(whole.release(people)) == ALWAYS | more
+    other = whole.release(people.head(900), allow_other_frame=True)
+    assert keys_of(other) == ALWAYS | more | {"other-rows"}
+    assert keys_of(told) >= ALWAYS | {"table-far", "warning-seed"}
+    assert certificate_of(told).warnings == ("warning-seed", "table-far")
