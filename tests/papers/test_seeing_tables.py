@@ -5,7 +5,7 @@ Numbers in cells have the error of the cells too.
 
 import math
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -144,16 +144,20 @@ def rows_of(name):
     return table({"bank": "bank-full.csv", "student": "student-por.csv"}[name], sep=";")
 
 
+quantiles_of = partial(np.quantile, method="inverted_cdf")  # values that occur
+
+
 def cells_of(values, quantiles):
     """The cell of each value between quantiles, a value on an edge in the lower one; and the medians of the cells."""
-    edges = np.unique(np.quantile(values, np.arange(1, quantiles) / quantiles))
+    edges = np.unique(quantiles_of(values, np.arange(1, quantiles) / quantiles))
     cell = np.unique(np.searchsorted(edges, values, side="left"), return_inverse=True)[1]
-    return cell, np.array([np.median(values[cell == k]) for k in range(cell.max() + 1)])
+    return cell, np.array([quantiles_of(values[cell == k], 0.5) for k in range(cell.max() + 1)])
 
 
 def costs_of(values, cell, medians):
-    """What each median costs in place of the values of each cell, on average."""
-    return np.array([np.abs(values[cell == k][:, None] - medians).mean(axis=0) for k in range(len(medians))])
+    """What each median costs in place of the values of each cell, on average; of a cell without values, its median."""
+    own = [values[cell == k] if (cell == k).any() else medians[k : k + 1] for k in range(len(medians))]
+    return np.array([np.abs(each[:, None] - medians).mean(axis=0) for each in own])
 
 
 @cache

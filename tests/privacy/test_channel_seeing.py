@@ -133,6 +133,75 @@ def test_what_does_not_go_together_is_refused():
         best_channel(counts, levels=["a", "b"], epsilon=1.0, options=Channel(sees="secret", radius=0))
 
 
+# --- Brute force ------------------------------------------------------------------------------------------------------
+
+ATTACKS = 3000
+
+
+def laws_and_matrices(found, task):
+    """The laws of the levels and W(y|x,s) as floats, of the secrets in one order."""
+    laws = np.array([[float(p) for p in task.law(s)] for s in task.counts])
+    return laws, np.array(list(found.matrices.values()))
+
+
+def largest_ratio(tops, bottoms):
+    """The largest log-ratio along the last axis, of outputs that occur."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(tops > 0, np.log(tops / bottoms), -np.inf).max(axis=-1)
+
+
+@sweep(8, 100)
+def test_no_contaminated_law_loses_more_than_was_asked_for(count):
+    """3,000 laws of each secret, a share of them replaced: by one value, by a few, by a law of all."""
+    worst = []
+    for seed in range(count):
+        counts, asked = random_request(seed)
+        found, task = best_channel(counts, **asked), task_of(counts, **asked)
+        laws, matrices = laws_and_matrices(found, task)
+        rng = np.random.default_rng([seed, 45])
+        radius = np.array([float(task.radius[s]) for s in task.counts])[:, None]
+        spikes = rng.dirichlet(np.full(laws.shape[1], 0.02), (ATTACKS - 1000, len(laws)))
+        others = np.concatenate([spikes, rng.dirichlet(np.full(laws.shape[1], 1.0), (1000, len(laws)))])
+        drawn = np.einsum("asx,sxy->asy", (1 - radius) * laws + radius * others, matrices)
+        places = {s: k for k, s in enumerate(task.counts)}
+        for s, t in task.orders:
+            one, other = drawn[:, places[s]], drawn[:, places[t]]
+            if task.delta:
+                stick = (one - math.exp(task.epsilon) * other).clip(0).sum(axis=1).max()
+                assert stick <= float(task.delta) + 1e-9, seed
+            else:
+                worst.append(largest_ratio(one, other).max() - float(task.epsilon))
+                assert worst[-1] <= 1e-9, seed
+    assert max(worst) > -1e-3  # what is allowed is used
+
+
+@sweep(8, 100)
+def test_no_side_knowledge_tells_more_than_the_caps(count):
+    """F6, 3,000 readers who know something of a row that depends on value and secret: also the value, or one of two."""
+    excess, largest = [], []
+    for seed in range(count):
+        counts, asked = random_request(seed)
+        found, task = best_channel(counts, **asked), task_of(counts, **asked)
+        laws, matrices = laws_and_matrices(found, task)
+        rng = np.random.default_rng([seed, 46])
+        known = rng.random((ATTACKS, *laws.shape)) ** rng.choice([1.0, 8.0, 40.0], (ATTACKS, 1, 1))
+        for k, (i, j) in enumerate(itertools.product(range(laws.shape[1]), repeat=2)):
+            known[k] = np.isin(range(laws.shape[1]), (i, j))
+        beliefs = (laws + 1e-12) * known  # P(x, a | s); a level of no row may be one of a next batch
+        beliefs /= beliefs.sum(axis=2, keepdims=True)
+        drawn = np.einsum("asx,sxy->asy", beliefs, matrices)
+        for s, t in itertools.permutations(range(len(laws)), 2):
+            by_release, by_value = (largest_ratio(each[:, s], each[:, t]) for each in (drawn, beliefs))
+            if task.reader_cap is not None:
+                excess.append((by_release - by_value).max() - float(task.reader_cap))
+                assert excess[-1] <= 1e-9, seed
+            if task.cap is not None:
+                largest.append(by_release.max() - float(task.cap))
+                assert largest[-1] <= 1e-9, seed
+    assert max(excess) > -1e-3
+    assert max(largest) > -1e-3
+
+
 # --- Numbers of the note ----------------------------------------------------------------------------------------------
 
 ADULT = {1: "workclass", 4: "education-num", 5: "marital-status", 6: "occupation", 7: "relationship", 8: "race"}
