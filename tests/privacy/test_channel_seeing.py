@@ -459,6 +459,7 @@ def test_plan_and_certificate_say_what_a_reader_learns_who_knows_the_value(optio
         assert certificate.channels["town"]["reader_loss"] is None
     else:
         assert f"log-odds of two secrets by at most {most}." in texts["channel-reader"]
+        assert "under any law of these levels: pure loss at most 8 " in text  # and not 8.00001, beside a cap of 8
         assert f"who knows the value a loss of at most {most}, and" in text
         assert certificate.channels["town"]["reader_loss"] == float(most)
     alone = frame.puffer.calibrate(secret="guild", public="town", epsilon=0.4, mechanism=Channel())
@@ -539,6 +540,33 @@ def test_an_edited_plan_with_a_new_digest_is_not_believed(edit, tmp_path):
     edit(found["plan"]["plan"])
     found["digest"] = digest_of(found["plan"], schema=found["schema"])
     (tmp_path / "plan.json").write_text(json.dumps(found))
+    with pytest.raises(puffer_frames.errors.PlanFileError):
+        load_plan(tmp_path / "plan.json")
+
+
+@pytest.mark.parametrize("weights", ["rows", "secrets"])
+def test_the_error_in_cells_is_that_of_the_rows_of_each_secret(weights, tmp_path):
+    """By every row and output: within a cell the rows of one secret are nearer to a median than those of another."""
+    columns = rows_of(12, 3000)
+    frame = pd.DataFrame({"guild": columns["guild"], "score": np.array(columns["score"]) ** 3})
+    options = Channel(sees="secret", cells=5, weights=weights)
+    plan = quietly(lambda: frame.puffer.calibrate(secret="guild", public="score", epsilon=0.4, mechanism=options))
+    found, errors = plan.channels["score"], {}
+    for secret, matrix in found.matrices.items():
+        scores = frame["score"][frame["guild"] == secret].to_numpy()
+        away = np.abs(scores[:, None] - np.array(found.outputs))
+        errors[secret] = (matrix[np.searchsorted(plan.column.edges, scores, side="right")] * away).sum(axis=1).mean()
+    assert found.errors == pytest.approx(errors, rel=1e-9)
+    shares = frame["guild"].value_counts(normalize=True) if weights == "rows" else dict.fromkeys(errors, 1 / 3)
+    assert plan.expected_error["score"] == pytest.approx(sum(shares[s] * e for s, e in errors.items()), rel=1e-9)
+    plan.save(tmp_path / "plan.json")
+    assert load_plan(tmp_path / "plan.json").channels["score"].errors == pytest.approx(found.errors, rel=1e-12)
+    stored = json.loads((tmp_path / "plan.json").read_text())
+    costs = stored["plan"]["plan"]["column"]["costs"]
+    first, second, *_ = costs
+    costs[first], costs[second] = costs[second], costs[first]
+    stored["digest"] = digest_of(stored["plan"], schema=stored["schema"])
+    (tmp_path / "plan.json").write_text(json.dumps(stored))
     with pytest.raises(puffer_frames.errors.PlanFileError):
         load_plan(tmp_path / "plan.json")
 
