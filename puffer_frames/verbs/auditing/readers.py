@@ -82,13 +82,13 @@ def readers(rows: AuditRows, /, *, alpha: float, rng: np.random.Generator) -> li
 def _of_value(found: _Shown | None, record: Mapping[str, Any], alpha: float) -> AuditCheck:
     if found is None:
         return check_of(NAMES[0], "not applicable", "no pair is protected")
-    return _compared(NAMES[0], found, "the true value", record["reader_loss"], alpha)
+    return _compared(NAMES[0], found, "the true value", record.get("reader_loss"), alpha)
 
 
 def _of_column(found: _Shown | None, record: Mapping[str, Any], alpha: float) -> AuditCheck:
     if found is None:
         return check_of(NAMES[1], "not applicable", "there is no other column, or no pair is protected")
-    reader = record["reader_loss"]
+    reader = record.get("reader_loss")
     more = "" if reader is None else f", and at most {plain(reader)} more than the true values would show him"
     areas = (
         f"{more}; AUC for {shown(found.pair)} {found.alone:.3f} without the release, {found.with_release:.3f} with it, "
