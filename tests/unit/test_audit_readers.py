@@ -149,3 +149,25 @@ def test_where_there_are_no_readers(people):
     assert [checks[name].result for name in NAMES] == ["passed", "not applicable"]
     checks = checks_of(people, *released_of(people, sees="secret", shuffle=True))
     assert {checks[name].result for name in NAMES} == {"not applicable"}
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.PufferWarning")
+def test_all_pairs_and_columns_share_the_level(people, monkeypatch):
+    """Of the reader of the value, and of those of three other columns: two pairs of secrets of three."""
+    frame = people.assign(third=people["group"].where(people.index % 3 > 0, "c"))
+    released = frame.puffer.privatize(
+        secret="third", public="town", pairs=[("a", "b"), ("b", "c")], epsilon=0.5, mechanism=Channel(sees="secret")
+    )
+    asked = []
+    monkeypatch.setattr(
+        "puffer_frames.verbs.auditing.readers._shown",
+        lambda known, *_, alpha, rng: asked.append((known.name, alpha)) or shown_to(np.arange(9) % 2, NINE, NINE),
+    )
+    checks_of(frame, released, released.puffer.certificate)
+    alphas = pd.DataFrame(asked, columns=["known", "alpha"]).groupby("known", sort=False)["alpha"]
+    assert alphas.size().to_dict() == {"the value": 2, "group": 2, "street": 2, "score": 2}
+    assert alphas.sum()["the value"] == pytest.approx(1e-6, rel=1e-12)
+    assert alphas.sum().iloc[1:].sum() == pytest.approx(1e-6, rel=1e-12)
+
+
+NINE = np.array([0, 1, 0, 0, 1, 1, 0, 1, 0])
