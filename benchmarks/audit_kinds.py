@@ -85,6 +85,7 @@ KINDS = {
     "channel of numbers": _plain(secret="race", public="education", mechanism="channel"),
     "channel of labels": _plain(secret="race", public="job"),
     "published channel": _plain(secret="race", public="job", mechanism=pf.Channel(publish_matrix=True)),
+    "channel that sees the secret": _plain(secret="race", public="education", mechanism=pf.Channel(sees="secret")),
     "several labels": _plain(secret="sex", public=["job", "region"], mechanism="channel"),
     "two numbers": _plain(secret="sex", public=["education", "hours"]),
     "number and label": _plain(secret="sex", public=["education", "job"]),
@@ -204,6 +205,16 @@ def _same_noise(frame, _):
     return frame, *_as_if(released, certificate, education=frame["education"] + noise)
 
 
+def _no_reader_cap(frame, _):
+    """A channel that sees the secret without any cap, under the certificate of one with both."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        asked = {"secret": "sex", "public": "education", "epsilon": 0.3}
+        certificate = frame.puffer.privatize(**asked, mechanism=pf.Channel(sees="secret")).puffer.certificate
+        bare = pf.Channel(sees="secret", reader_cap=None, cap=None, radius=0)
+        return frame, *_as_if(frame.puffer.privatize(**asked, mechanism=bare), certificate)
+
+
 FAULTS = {
     "half the scale": _half,
     "seed 0 of default_rng": _seed,
@@ -214,6 +225,7 @@ FAULTS = {
     "epsilon edited": _edited,
     "epsilon edited in every field": _edited_throughout,
     "one draw for ten rows": _same_noise,
+    "no reader cap": _no_reader_cap,
 }
 SHOWN_BY = {
     "half the scale": "noise law",
@@ -225,6 +237,7 @@ SHOWN_BY = {
     "epsilon edited": "certificate",
     "epsilon edited in every field": "loss at the scale",
     "one draw for ten rows": "repeats",
+    "no reader cap": "reader of the value",
 }
 """The check that must find each fault by itself."""
 

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/gallery.md, and write the page: python docs/gallery.py."""
+"""Draw the pictures of docs/gallery.md, write the page, and draw that of docs/seeing.md: python docs/gallery.py."""
 
 import os
 import sys
@@ -13,6 +13,7 @@ from matplotlib import pyplot
 from PIL import Image
 
 import puffer_frames
+from puffer_frames.verbs.pictures.style import finish, new_axes, told_apart
 
 DOCS = Path(__file__).parent
 FOLDER = "pictures"
@@ -103,9 +104,38 @@ CALLS = {
 }
 """Of each picture the call, what it says, and a text in its place."""
 
+READER_CAPS = {"0": 1, "0.5": 1.65, "1": 2.72, "2": 7.39, "3": 20.1, "none": 2981}
+"""And what the odds of a reader who knows the value are multiplied by at most; without a reader cap e^8, by the cap."""
+ERRORS = {
+    "education-num by race": (0.656273, 0.490259, 0.307322, 0.134254, 0.076487, 0.048785),
+    "workclass by race": (0.183541, 0.116567, 0.069958, 0.030644, 0.015940, 0.008406),
+    "occupation by sex": (0.070032, 0.057081, 0.049695, 0.042736, 0.040190, 0.038856),
+    "marital-status by sex": (0.057869, 0.054684, 0.048119, 0.043490, 0.041980, 0.040976),
+}
+"""Of adult.data at epsilon 1, default radius and cap: tests/papers/test_seeing_tables.py finds them again."""
+
+
+def seeing() -> Any:
+    """The error of channels that see the secret against their cap for a reader who knows the value."""
+    axes = new_axes(None)
+    for k, (name, errors) in enumerate(ERRORS.items()):
+        shares = [100 * error / errors[0] for error in errors]
+        axes.plot(range(len(errors)), shares, marker="o", markersize=2.5, label=name, **told_apart(k))
+    axes.set_xticks(range(len(READER_CAPS)), [f"{cap}\n×{odds:,}" for cap, odds in READER_CAPS.items()])
+    axes.set_ylim(0, 105)
+    x = "reader_cap, and by what it may multiply the odds of a reader who knows the value"
+    axes = finish(axes, title="Error, % of that of a channel that sees the value", x=x, y="%")
+    axes.figure.set_size_inches(4.6, 2.6)
+    axes.get_legend().set_loc((0.6, 0.2))
+    return axes
+
+
+ELSEWHERE = {"seeing": seeing}
+"""Pictures of other pages."""
+
 
 def main(folder: Path) -> None:
-    """Draw all pictures and write the page."""
+    """Draw all pictures and write the gallery."""
     mpl.use("Agg")
     warnings.simplefilter("ignore", puffer_frames.PufferWarning)
     (folder / FOLDER).mkdir(exist_ok=True)
@@ -115,6 +145,8 @@ def main(folder: Path) -> None:
     for name, (call, words, alt) in CALLS.items():
         draw(lambda call=call: eval(call, names), folder / FOLDER / f"{name}.png")  # noqa: S307 - the text above
         parts.append(f"```python\n{call}\n```\n\n{words}\n\n![{alt}]({FOLDER}/{name}.png)\n")
+    for name, call in ELSEWHERE.items():
+        draw(call, folder / FOLDER / f"{name}.png")
     (folder / "gallery.md").write_text("\n".join(parts), encoding="utf-8")
 
 

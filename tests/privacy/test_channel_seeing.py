@@ -133,6 +133,75 @@ def test_what_does_not_go_together_is_refused():
         best_channel(counts, levels=["a", "b"], epsilon=1.0, options=Channel(sees="secret", radius=0))
 
 
+# --- Brute force ------------------------------------------------------------------------------------------------------
+
+ATTACKS = 3000
+
+
+def laws_and_matrices(found, task):
+    """The laws of the levels and W(y|x,s) as floats, of the secrets in one order."""
+    laws = np.array([[float(p) for p in task.law(s)] for s in task.counts])
+    return laws, np.array(list(found.matrices.values()))
+
+
+def largest_ratio(tops, bottoms):
+    """The largest log-ratio along the last axis, of outputs that occur."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(tops > 0, np.log(tops / bottoms), -np.inf).max(axis=-1)
+
+
+@sweep(8, 100)
+def test_no_contaminated_law_loses_more_than_was_asked_for(count):
+    """3,000 laws of each secret, a share of them replaced: by one value, by a few, by a law of all."""
+    worst = []
+    for seed in range(count):
+        counts, asked = random_request(seed)
+        found, task = best_channel(counts, **asked), task_of(counts, **asked)
+        laws, matrices = laws_and_matrices(found, task)
+        rng = np.random.default_rng([seed, 45])
+        radius = np.array([float(task.radius[s]) for s in task.counts])[:, None]
+        spikes = rng.dirichlet(np.full(laws.shape[1], 0.02), (ATTACKS - 1000, len(laws)))
+        others = np.concatenate([spikes, rng.dirichlet(np.full(laws.shape[1], 1.0), (1000, len(laws)))])
+        drawn = np.einsum("asx,sxy->asy", (1 - radius) * laws + radius * others, matrices)
+        places = {s: k for k, s in enumerate(task.counts)}
+        for s, t in task.orders:
+            one, other = drawn[:, places[s]], drawn[:, places[t]]
+            if task.delta:
+                stick = (one - math.exp(task.epsilon) * other).clip(0).sum(axis=1).max()
+                assert stick <= float(task.delta) + 1e-9, seed
+            else:
+                worst.append(largest_ratio(one, other).max() - float(task.epsilon))
+                assert worst[-1] <= 1e-9, seed
+    assert max(worst) > -1e-3  # what is allowed is used
+
+
+@sweep(8, 100)
+def test_no_side_knowledge_tells_more_than_the_caps(count):
+    """F6, 3,000 readers who know something of a row that depends on value and secret: also the value, or one of two."""
+    excess, largest = [], []
+    for seed in range(count):
+        counts, asked = random_request(seed)
+        found, task = best_channel(counts, **asked), task_of(counts, **asked)
+        laws, matrices = laws_and_matrices(found, task)
+        rng = np.random.default_rng([seed, 46])
+        known = rng.random((ATTACKS, *laws.shape)) ** rng.choice([1.0, 8.0, 40.0], (ATTACKS, 1, 1))
+        for k, (i, j) in enumerate(itertools.product(range(laws.shape[1]), repeat=2)):
+            known[k] = np.isin(range(laws.shape[1]), (i, j))
+        beliefs = (laws + 1e-12) * known  # P(x, a | s); a level of no row may be one of a next batch
+        beliefs /= beliefs.sum(axis=2, keepdims=True)
+        drawn = np.einsum("asx,sxy->asy", beliefs, matrices)
+        for s, t in itertools.permutations(range(len(laws)), 2):
+            by_release, by_value = (largest_ratio(each[:, s], each[:, t]) for each in (drawn, beliefs))
+            if task.reader_cap is not None:
+                excess.append((by_release - by_value).max() - float(task.reader_cap))
+                assert excess[-1] <= 1e-9, seed
+            if task.cap is not None:
+                largest.append(by_release.max() - float(task.cap))
+                assert largest[-1] <= 1e-9, seed
+    assert max(excess) > -1e-3
+    assert max(largest) > -1e-3
+
+
 # --- Numbers of the note ----------------------------------------------------------------------------------------------
 
 ADULT = {1: "workclass", 4: "education-num", 5: "marital-status", 6: "occupation", 7: "relationship", 8: "race"}
@@ -390,6 +459,7 @@ def test_plan_and_certificate_say_what_a_reader_learns_who_knows_the_value(optio
         assert certificate.channels["town"]["reader_loss"] is None
     else:
         assert f"log-odds of two secrets by at most {most}." in texts["channel-reader"]
+        assert "under any law of these levels: pure loss at most 8 " in text  # and not 8.00001, beside a cap of 8
         assert f"who knows the value a loss of at most {most}, and" in text
         assert certificate.channels["town"]["reader_loss"] == float(most)
     alone = frame.puffer.calibrate(secret="guild", public="town", epsilon=0.4, mechanism=Channel())
@@ -470,6 +540,33 @@ def test_an_edited_plan_with_a_new_digest_is_not_believed(edit, tmp_path):
     edit(found["plan"]["plan"])
     found["digest"] = digest_of(found["plan"], schema=found["schema"])
     (tmp_path / "plan.json").write_text(json.dumps(found))
+    with pytest.raises(puffer_frames.errors.PlanFileError):
+        load_plan(tmp_path / "plan.json")
+
+
+@pytest.mark.parametrize("weights", ["rows", "secrets"])
+def test_the_error_in_cells_is_that_of_the_rows_of_each_secret(weights, tmp_path):
+    """By every row and output: within a cell the rows of one secret are nearer to a median than those of another."""
+    columns = rows_of(12, 3000)
+    frame = pd.DataFrame({"guild": columns["guild"], "score": np.array(columns["score"]) ** 3})
+    options = Channel(sees="secret", cells=5, weights=weights)
+    plan = quietly(lambda: frame.puffer.calibrate(secret="guild", public="score", epsilon=0.4, mechanism=options))
+    found, errors = plan.channels["score"], {}
+    for secret, matrix in found.matrices.items():
+        scores = frame["score"][frame["guild"] == secret].to_numpy()
+        away = np.abs(scores[:, None] - np.array(found.outputs))
+        errors[secret] = (matrix[np.searchsorted(plan.column.edges, scores, side="right")] * away).sum(axis=1).mean()
+    assert found.errors == pytest.approx(errors, rel=1e-9)
+    shares = frame["guild"].value_counts(normalize=True) if weights == "rows" else dict.fromkeys(errors, 1 / 3)
+    assert plan.expected_error["score"] == pytest.approx(sum(shares[s] * e for s, e in errors.items()), rel=1e-9)
+    plan.save(tmp_path / "plan.json")
+    assert load_plan(tmp_path / "plan.json").channels["score"].errors == pytest.approx(found.errors, rel=1e-12)
+    stored = json.loads((tmp_path / "plan.json").read_text())
+    costs = stored["plan"]["plan"]["column"]["costs"]
+    first, second, *_ = costs
+    costs[first], costs[second] = costs[second], costs[first]
+    stored["digest"] = digest_of(stored["plan"], schema=stored["schema"])
+    (tmp_path / "plan.json").write_text(json.dumps(stored))
     with pytest.raises(puffer_frames.errors.PlanFileError):
         load_plan(tmp_path / "plan.json")
 

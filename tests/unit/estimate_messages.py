@@ -215,6 +215,10 @@ ESTIMATES = {
         lambda: _labels().value_counts("hobby"),
         lambda: _labels(mechanism=Channel(publish_matrix=True)).value_counts("hobby"),
     ),
+    "counts behind a channel that sees the secret": (
+        lambda: _labels(mechanism=Channel(sees="secret")).value_counts("hobby"),
+        lambda: _labels(mechanism=Channel(sees="secret", preserve="marginal")).value_counts("hobby"),
+    ),
     "counts behind a table that mixes all": (
         lambda: _matrix(np.full((3, 3), 1 / 3).tolist()),
         lambda: _matrix(np.eye(3).tolist()),

@@ -15,6 +15,7 @@ from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, CalibrationError, ColumnNotFoundError, FewRowsWarning
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
+from puffer_frames.verbs.comparing.alternatives import SEEING
 from puffer_frames.verbs.comparing.comparison import NAMES, ComparedRow, compare
 
 ASKED = {"secret": "group", "public": "score"}
@@ -38,8 +39,9 @@ def test_every_row_is_that_of_a_plan(compared):
     frame = people()
     for row in compared[compared["epsilon"] == 1].to_dict("records"):
         asked = {**ASKED, "epsilon": 1.0}
-        if row["mechanism"] == "channel":
-            options = Channel() if row["belief"] not in ENTRIES else Channel(radius=0, cap=None)
+        if row["theorem"] == "channel":
+            seeing = Channel(sees="secret") if row["mechanism"] == SEEING else Channel()
+            options = seeing if row["belief"] not in ENTRIES else Channel(radius=0, cap=None)
             belief = ENTRIES.get(row["belief"], "empirical")
             plan = frame.puffer.calibrate(**asked, mechanism=options, beliefs=belief)
             assert row["error"] == plan.expected_error["score"]
@@ -140,7 +142,8 @@ def test_whole_rows_have_laplace_noise_alone():
 def test_labels():
     frame = people()
     found = frame.puffer.compare(secret="group", public="job")
-    assert found["mechanism"].tolist() == ["channel"] * 3
+    assert sorted(found["mechanism"]) == ["channel"] * 3 + [SEEING]
+    found = found[found["mechanism"] == "channel"]
     default = found[found["belief"] == "contaminated, any law within 8"]["error"].item()
     assert default == frame.puffer.calibrate(secret="group", public="job", epsilon=1.0).expected_error["job"]
     beside = frame.puffer.compare(secret="group", public=["job", "age"], beliefs="empirical")
@@ -227,6 +230,46 @@ def test_a_wide_channel_is_solved_where_it_was_named(monkeypatch):
     assert 'say mechanism="channel"' in found[found["mechanism"] == "channel"]["reason"].tolist()[0]
     named = people().puffer.compare(**ASKED, beliefs="empirical", mechanism="channel")
     assert named["reason"].tolist() == [""]
+
+
+def test_both_kinds_of_channels_with_what_they_lose():
+    """The three losses of each: under the planned law, under any, and to a reader who knows the true value."""
+    for words in ({}, {"delta": 1e-3}):
+        found = people().puffer.compare(**ASKED, **words, beliefs="all", mechanism="channel")
+        both = found[found["belief"] == "contaminated, any law within 8"].set_index("mechanism")
+        assert set(both.index) == {"channel", SEEING}
+        for name, options in (("channel", Channel()), (SEEING, Channel(sees="secret"))):
+            plan = people().puffer.calibrate(**ASKED, epsilon=1.0, **words, mechanism=options)
+            row, most = both.loc[name], 0.0
+            assert row["error"] == plan.expected_error["score"]
+            for weights in zip(*plan.channels["score"].matrices.values()):  # of one true value
+                most = max(most, *(abs(math.log(p / q)) for p, q in zip(*weights) if p or q))
+            if not words:
+                assert row["loss_reader"] == pytest.approx(most, abs=1e-9)
+                assert row["loss_observed"] <= 1 < row["loss_any_law"] <= 8
+            else:
+                assert row["loss_reader"] == pytest.approx(max(0.0, -math.expm1(1 - most)), abs=1e-9)
+        assert both.loc[SEEING, "error"] < both.loc["channel", "error"]
+        assert math.isnan(both.loc[SEEING, "bound"])  # which is of those that see the value alone
+    assert (people().puffer.compare(**ASKED, mechanism="noise", beliefs="empirical")["loss_reader"] == 0).all()
+
+
+def test_a_large_channel_that_sees_the_secret_is_solved_where_it_was_named(monkeypatch):
+    monkeypatch.setattr("puffer_frames.verbs.comparing.comparison.PAIRS_UNASKED", 17)
+    found = people().puffer.compare(**ASKED, mechanism="channel", beliefs=Contamination())
+    row = found[found["mechanism"] == SEEING].iloc[0]
+    assert math.isnan(row["error"])
+    assert row["reason"].startswith("18 pairs of a level and a secret")
+    options = Channel(sees="secret", reader_cap=2.0)
+    named = people().puffer.compare(**ASKED, mechanism=[options], beliefs="empirical")
+    assert named["mechanism"].tolist() == [SEEING]
+    assert (
+        named["error"].item()
+        == people().puffer.calibrate(**ASKED, epsilon=1.0, mechanism=options).expected_error["score"]
+    )
+    each = people().assign(age=lambda t: t["age"] > 30)
+    left_out = each.puffer.compare(secret=["group", "age"], secrets="each", public="score", beliefs=Contamination())
+    assert SEEING not in set(left_out["mechanism"])
 
 
 def test_beliefs_of_every_kind():

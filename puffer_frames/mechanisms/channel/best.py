@@ -208,8 +208,15 @@ def placed_laws(laws: Laws, secrets: Sequence[Secret], /) -> Laws:
     }
 
 
-def seeing(problem: Problem, table: Mapping[Secret, NDArray[Any]], options: Channel, /) -> Problem:
-    """The problem of a channel that sees the secret: each level and secret is an input."""
+def seeing(
+    problem: Problem,
+    table: Mapping[Secret, NDArray[Any]],
+    options: Channel,
+    /,
+    *,
+    costs: Mapping[Secret, FloatArray] | None,
+) -> Problem:
+    """The problem of a channel that sees the secret: each level and secret is an input, with a cost of its own."""
     secrets, levels = tuple(table), problem.inputs
     if levels > WHOLE:
         raise ArgumentError(
@@ -229,11 +236,12 @@ def seeing(problem: Problem, table: Mapping[Secret, NDArray[Any]], options: Chan
     shares = rows / rows.sum()
     even = options.weights == "secrets"
     times = 1 / (len(secrets) * shares.sum(axis=1)) if even else np.ones(len(secrets))
+    own = problem.cost if costs is None else np.array([costs[secret] for secret in secrets])
     return replace(
         problem,
         beliefs=tuple(placed_laws(laws, secrets) for laws in problem.beliefs),
         pooled=shares.ravel(),
-        cost=(times[:, None, None] * problem.cost).reshape(-1, problem.cost.shape[1]),
+        cost=(times[:, None, None] * own).reshape(-1, problem.cost.shape[1]),
         groups={secret: tuple(range(k * levels, (k + 1) * levels)) for k, secret in enumerate(secrets)},
         reader_cap=options.reader_cap_at(problem.target.epsilon),
         times=dict(zip(secrets, times.tolist(), strict=True)) if even else None,
@@ -251,8 +259,9 @@ def find(
     pairs: Pairs,
     options: Channel,
     table: Mapping[Secret, NDArray[Any]],
+    costs: Mapping[Secret, FloatArray] | None = None,
 ) -> FoundChannel:
-    """As `best_channel`, for several beliefs, counts of all rows and by secret, and a matrix of costs."""
+    """As `best_channel`, for several beliefs, counts and costs: of all rows, and by secret."""
     shares = pooled / pooled.sum()
     problem = Problem(
         beliefs=beliefs,
@@ -264,7 +273,7 @@ def find(
         **kept_statistics(options, levels, shares),
     )
     if options.sees_secret:
-        problem = seeing(problem, table, options)
+        problem = seeing(problem, table, options, costs=costs)
     if options.preserve == "marginal":  # a level that no row has is never released, and is an output all the same
         used = np.flatnonzero(shares).tolist()
         matrix, _, bound = best_of_subsets(problem.only(used), most=None)

@@ -63,6 +63,7 @@ def check_channel_plan(plan: ChannelFit, /) -> None:
     if isinstance(plan.options.cost, str) and auto:
         costs = cost_matrix(column.levels, plan.options.cost)
         require(np.allclose(column.cost, costs, rtol=_NEAR, atol=0.0), "another cost of an error")
+    _check_costs_by_secret(plan)
     _check_problem(plan)
     _check_laws(plan)
     _check_figures(plan)
@@ -73,6 +74,20 @@ def with_own_words(plan: F, /) -> F:
     known, others = _beliefs_of(plan)
     words = {name: each.words for name, each in known.items()} | others
     return replace(plan, beliefs={name: replace(each, words=words[name]) for name, each in plan.beliefs.items()})
+
+
+def _check_costs_by_secret(plan: ChannelFit) -> None:
+    """They are there where they are used, and the cost of all rows is their mean."""
+    column, cost = plan.column, plan.options.cost
+    mean = isinstance(cost, str) and cost in ("auto", "absolute")
+    require((column.costs is not None) == (column.in_cells and plan.options.sees_secret and mean), "costs by secret")
+    if column.costs is None:
+        return
+    require(set(column.costs) == set(column.counts), "costs of other secrets")
+    shapes = (each.shape == column.cost.shape and (each >= 0).all() for each in column.costs.values())
+    require(all(shapes), "costs by secret of another shape")
+    total = sum(column.counts[secret][:, None] * each for secret, each in column.costs.items())
+    require(np.allclose(total, column.pooled[:, None] * column.cost, rtol=_NEAR), "another cost of an error")
 
 
 def _check_problem(plan: ChannelFit) -> None:
@@ -106,7 +121,7 @@ def _whole_problem(plan: ChannelFit) -> Problem:
         **kept_statistics(plan.options, plan.column.levels, shares),
     )
     if plan.options.sees_secret:
-        problem = seeing(problem, plan.column.counts, plan.options)
+        problem = seeing(problem, plan.column.counts, plan.options, costs=plan.column.costs)
     return replace(problem, beliefs=plan.channel.problem.beliefs)
 
 

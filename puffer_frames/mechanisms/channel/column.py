@@ -44,6 +44,8 @@ class InputColumn:
     """Of numbers: the input of a value is the number of these that are at most the value, shape (inputs - 1,)."""
     in_cells: bool = False
     """Whether an input stands for several numbers."""
+    costs: Mapping[Secret, FloatArray] | None = None
+    """Of cells, for a channel that sees the secret: the cost by secret, for the rows of each cell that have it."""
     codes: Mapping[Level, int] | None = None
     """Of labels: the input of each."""
     is_partial: bool = False
@@ -251,10 +253,16 @@ def in_cells(summary: Summary, values: FloatArray, options: Channel, /) -> Input
     starts = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
     ends = np.append(starts[1:], values.size)
     medians = np.array([_median(values[a:b], rows[a:b]) for a, b in zip(starts, ends, strict=True)])
-    single = cost_matrix(medians.tolist(), options.cost)
+    single, costs = cost_matrix(medians.tolist(), options.cost), None
     if isinstance(options.cost, str) and options.cost in ("auto", "absolute"):
-        away = np.abs(values[:, None] - medians[None, :]) * rows[:, None]
-        single = np.add.reduceat(away, starts) / np.add.reduceat(rows, starts)[:, None]
+        away = np.abs(values[:, None] - medians[None, :])
+        single = _mean_costs(away, rows, starts, np.zeros_like(single))
+        if options.sees_secret:
+            costs = {}
+            for secret, (own, often) in summary.counts.items():
+                mine = np.zeros(values.size)
+                mine[np.searchsorted(values, own)] = often
+                costs[secret] = _mean_costs(away, mine, starts, single)
     column = InputColumn(
         levels=tuple(medians.tolist()),
         counts={},
@@ -262,8 +270,17 @@ def in_cells(summary: Summary, values: FloatArray, options: Channel, /) -> Input
         public=False,
         edges=_cell_starts(values[starts[1:]], summary.radius),
         in_cells=True,
+        costs=costs,
     )
     return _counted(column, summary)
+
+
+def _mean_costs(away: FloatArray, rows: FloatArray, starts: NDArray[np.intp], empty: FloatArray) -> FloatArray:
+    """What each output costs the rows of each cell on average; as `empty` says for a cell without rows."""
+    often = np.add.reduceat(rows, starts)[:, None]
+    total = np.add.reduceat(away * rows[:, None], starts)
+    found: FloatArray = np.where(often > 0, total / np.where(often > 0, often, 1.0), empty)
+    return found
 
 
 def _cell_starts(values: FloatArray, radius: float) -> FloatArray:

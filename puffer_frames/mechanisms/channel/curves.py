@@ -34,6 +34,7 @@ def channel_curve_of(owner: Owner, epsilons: Iterable[float] | None, /) -> Nativ
             pairs=plan.pairs,
             options=plan.options,
             table=column.counts,
+            costs=column.costs,
         )
         points.append(
             CurvePoint(

@@ -211,6 +211,7 @@ class ChannelFit(SecretsOfPairs):
             pairs=pairs,
             options=options,
             table=column.counts,
+            costs=column.costs,
         )
         _require_change(channel, request, in_cells=column.in_cells)
         if column.in_cells or column.is_partial:  # a mechanism with other outputs may do better

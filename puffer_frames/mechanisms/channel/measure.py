@@ -84,8 +84,8 @@ def loss_of_channel(
     confidence: float | None = None,
     unsure: Mapping[Secret, Fraction] | None = None,
 ) -> Verification:
-    """The same of a channel for rows of each secret and level."""
-    return measured_loss(
+    """The same of a channel for rows of each secret and level; no more than its cap, which was checked exactly."""
+    found = measured_loss(
         channel.placed(counts),
         channel.weights,
         pairs=pairs,
@@ -94,6 +94,8 @@ def loss_of_channel(
         unsure=unsure,
         groups=channel.problem.groups,
     )
+    cap = channel.problem.cap
+    return found if cap is None else replace(found, pure_loss=_at_most(found.pure_loss, cap))
 
 
 def loss_of_rows(
@@ -123,11 +125,24 @@ def _at_most(bracket: Bracket, bound: float) -> Bracket:
 def largest_loss(channel: FoundChannel, /) -> float:
     """The pure loss under any law at all: of the inputs of any secret, or of two different ones that it sees."""
     weights, problem = channel.weights.astype(np.float64), channel.problem
-    most, least = weights.max(axis=0), weights.min(axis=0)
     if problem.groups is None:
-        return _ratio(most, least) * (1 + _ERROR)
+        return _within(_ratio(weights.max(axis=0), weights.min(axis=0)), problem.cap)
     ends = {s: (weights[list(own)].max(axis=0), weights[list(own)].min(axis=0)) for s, own in problem.groups.items()}
-    return max(_ratio(ends[one][0], ends[other][1]) for one, other in problem.other_pairs) * (1 + _ERROR)
+    return _within(max(_ratio(ends[one][0], ends[other][1]) for one, other in problem.other_pairs), problem.cap)
+
+
+def reader_loss(channel: FoundChannel, /) -> float:
+    """The pure loss to a reader who knows the value: 0 unless the channel sees the secret."""
+    if not channel.secrets:
+        return 0.0
+    weights = channel.weights.astype(np.float64).reshape(len(channel.secrets), len(channel.inputs), -1)
+    caps = (channel.problem.reader_cap, channel.problem.cap)
+    return _within(_ratio(weights.max(axis=0), weights.min(axis=0)), *caps)
+
+
+def _within(loss: float, *caps: float | None) -> float:
+    """A loss in floats, rounded up; no more than the caps, which were checked exactly."""
+    return min(loss * (1 + _ERROR), *(math.inf if cap is None else cap for cap in caps))
 
 
 def _ratio(most: FloatArray, least: FloatArray) -> float:

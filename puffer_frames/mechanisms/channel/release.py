@@ -43,7 +43,7 @@ def _facts(plan: ChannelFit, release: Release) -> ChannelFacts:
         rows_per_secret=plan.protected_rows(release.rows_per_secret),
         rare=int((plan.column.pooled < RARE).sum()) if plan.column.codes is not None else 0,
         population=plan.population,
-        largest=plan.largest_loss if plan.options.cap is None else min(plan.largest_loss, plan.options.cap),
+        largest=plan.largest_loss,
         publish=asked.publish,
         shuffled=asked.layout.shuffle,
         seeded=asked.seeded,

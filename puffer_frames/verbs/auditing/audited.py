@@ -63,10 +63,11 @@ def audit(
     Notes
     -----
     **Guarantee**: each of twelve checks that rest on chance fails a correct release with at most (1 - level) / 12,
-    so that all pass with `level`. The tests of the noise are exact, or by the normal law of ranks. The lower
+    so that all pass with `level`. Of a channel that sees the secret there are fourteen: readers who know the true
+    value, or another column, are played too. The tests of the noise are exact, or by the normal law of ranks. The lower
     bounds of epsilon are those of Clopper and Pearson for events that were chosen without the released values, and hold
-    for all pairs, strata and events together. Only the check "learned guesser" chooses its events by half of the
-    released rows, and is counted on the others. That an audit passes proves nothing: it finds faults.
+    for all pairs, strata and events together. Only "learned guesser" and the readers choose their events by half of the
+    released rows, and are counted on the others. That an audit passes proves nothing: it finds faults.
     **Cost**: some seconds for 30,000 rows.
 
     Examples

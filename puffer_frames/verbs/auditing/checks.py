@@ -19,11 +19,12 @@ from puffer_frames.verbs.auditing.certificate import (
 )
 from puffer_frames.verbs.auditing.guesses import claimed, guesses
 from puffer_frames.verbs.auditing.noise import check_grid, check_order, check_shuffle, noise_checks
+from puffer_frames.verbs.auditing.readers import NAMES, readers, sees_secret
 from puffer_frames.verbs.auditing.report import AuditReport
 from puffer_frames.verbs.auditing.rows import rows_of
 
 SHARES = 12
-"""So many checks rest on chance: each has this part of 1 - level."""
+"""So many checks rest on chance, and those of readers beside: each has this part of 1 - level."""
 
 
 def report_of(
@@ -37,10 +38,11 @@ def report_of(
     rng: np.random.Generator,
 ) -> AuditReport:
     """The report of a release; raises as `audited.audit`."""
-    alpha = (1 - level) / SHARES
     rows = rows_of(original, released, certificate, secret=secret)
+    alpha = (1 - level) / (SHARES + len(NAMES) * sees_secret(rows))
     limit = claimed(certificate)
     guessed, pairs = guesses(rows, limit, level=level, alpha=alpha, rng=rng)
+    read = readers(rows, alpha=alpha, rng=rng)
     checks = (
         check_certificate(certificate, released),
         check_seeded(certificate),
@@ -52,6 +54,7 @@ def report_of(
         check_grid(rows),
         check_loss(rows, limit, rng),
         *guessed,
+        *read,
         singling_out(rows),
     )
     return AuditReport(

@@ -24,6 +24,7 @@ ALL = "all"
 ANY_LAW = "any law"
 WITHIN_CAP = "contaminated, any law within 8"
 """The guarantee of a channel whose options are left out."""
+SEEING = "channel that sees the secret"
 MODELS = (TRANSLATION.name, GAUSSIAN.name, MIXTURE.name)
 """Theorems that fit a model."""
 BELIEFS = ("fitted", "empirical", Contamination(), "population")
@@ -42,7 +43,7 @@ class Alternative:
     entries: tuple[Any, ...]
     """The same as the argument `beliefs`."""
     mechanism: str
-    """"noise" (with its remap, where that is asked for) or "channel"."""
+    """"noise" (with its remap, where that is asked for), "channel", or SEEING."""
     remaps: bool = False
     """Whether the posterior median after this noise is a further row."""
     noises: bool = True
@@ -263,17 +264,18 @@ def _plain_channel(asked: Asked, epsilon: float, name: str, entry: Any) -> Alter
 
 
 def _own_channels(asked: Asked, epsilon: float) -> Iterator[Alternative]:
-    """The channel of the default options, and those whose options were given."""
+    """The channels of the default options, of both kinds, and those whose options were given."""
     given = [one for one in asked.mechanisms if isinstance(one, Channel)]
     wide = any(isinstance(entry, Contamination) for entry in asked.beliefs.values())
-    listed = {WITHIN_CAP: Channel()} if "channel" in asked.mechanisms and wide else {}
-    listed |= {f"as its options say{' ' + str(k) if k > 1 else ''}": one for k, one in enumerate(given, 1)}
-    for name, options in listed.items():
+    both = (Channel(), Channel(sees="secret")) if "channel" in asked.mechanisms and wide else ()
+    listed = [(WITHIN_CAP, one) for one in both]
+    listed += [(f"as its options say{' ' + str(k) if k > 1 else ''}", one) for k, one in enumerate(given, 1)]
+    for name, options in listed:
         yield Alternative(
             epsilon=epsilon,
             belief=name,
             entries=("empirical",),
-            mechanism="channel",
+            mechanism=SEEING if options.sees_secret else "channel",
             channel=options,
             theorem="channel",
             named="mechanism" in asked.listed,

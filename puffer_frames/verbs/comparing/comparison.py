@@ -19,6 +19,8 @@ from puffer_frames.frames.table import Table, is_frame, library_of, open_table, 
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.channel import mechanism as channels
 from puffer_frames.mechanisms.channel.fitted import ChannelFit, Seen, roles_of
+from puffer_frames.mechanisms.channel.measure import reader_loss
+from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.noise import mechanism as noises
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
@@ -33,13 +35,22 @@ from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.families import WORDS
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED
+from puffer_frames.priors.level_counts import LevelCounts
 from puffer_frames.priors.prior import Prior
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.beliefs import MANY_SECRETS
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.columns import ANY_LAW, POPULATION
 from puffer_frames.scales.robustness import joint_leanings, strata_leanings
-from puffer_frames.verbs.comparing.alternatives import Alternative, Asked, of_columns, of_labels, of_numbers
+from puffer_frames.verbs.comparing.alternatives import (
+    SEEING,
+    WITHIN_CAP,
+    Alternative,
+    Asked,
+    of_columns,
+    of_labels,
+    of_numbers,
+)
 from puffer_frames.verbs.requests.arguments import CompareArguments, takes
 from puffer_frames.verbs.requests.selections import with_names
 
@@ -71,6 +82,7 @@ class ComparedRow:
     loss_observed: float = UNKNOWN
     loss_population: float = UNKNOWN
     loss_any_law: float = UNKNOWN
+    loss_reader: float = UNKNOWN
     composes: str = ""
     seconds: float = UNKNOWN
     reason: str = ""
@@ -145,6 +157,7 @@ def rows_of(
                 error=error,
                 error_std=_ratio(error, spread.std),
                 error_constant=_ratio(error, spread.constant),
+                loss_reader=0.0,
                 composes=ADDS_UP if together else NO_RULE,
                 seconds=seconds,
                 reason="" if any(plan.all_scales.values()) else NOTHING_NEEDED,
@@ -159,11 +172,12 @@ def row_of_channel(plan: ChannelFit, spread: Spread | None, /, *, belief: str, s
     target, channel, largest = plan.request.target, plan.channel, plan.largest_loss
     by_delta = target.delta > 0
     of_value = channel.lower_bound > 0 and not plan.options.sees_secret  # else it bounds those that see the secret too
+    reader = reader_loss(channel)
     return ComparedRow(
         epsilon=target.epsilon,
         delta=target.delta,
         belief=belief,
-        mechanism="channel",
+        mechanism=SEEING if plan.options.sees_secret else "channel",
         theorem="channel",
         column=plan.name,
         verdict="not available",
@@ -174,6 +188,7 @@ def row_of_channel(plan: ChannelFit, spread: Spread | None, /, *, belief: str, s
         loss_observed=_upper(plan.observed, by_delta=by_delta),
         loss_population=_upper(plan.population, by_delta=by_delta),
         loss_any_law=_as_delta(largest, target) if by_delta else largest,
+        loss_reader=_as_delta(reader, target) if by_delta else reader,
         composes=LARGEST_ADD if math.isfinite(largest) else NO_RULE,
         seconds=seconds,
         reason=NOTHING_NEEDED if channel.unchanged >= UNCHANGED else "",
@@ -183,7 +198,10 @@ def row_of_channel(plan: ChannelFit, spread: Spread | None, /, *, belief: str, s
 def with_bounds(rows: list[ComparedRow], /) -> list[ComparedRow]:
     """The bound that was proved for a channel, on every row with the same guarantee that sees the value alone too."""
     bounds = {(row.epsilon, row.belief): row.bound for row in rows if row.bound > 0}
-    return [replace(row, bound=bounds.get((row.epsilon, row.belief), UNKNOWN)) for row in rows]
+    return [
+        replace(row, bound=UNKNOWN if row.mechanism == SEEING else bounds.get((row.epsilon, row.belief), UNKNOWN))
+        for row in rows
+    ]
 
 
 def _figures(plan: NoiseFit, choice: Choice, *, several: bool) -> dict[str, Any]:
@@ -239,6 +257,8 @@ def _ratio(error: float, unit: float) -> float:
 
 LEVELS_UNASKED = 64
 """Of more different numbers the program of a channel takes more than seconds, and is solved where it was asked for."""
+PAIRS_UNASKED = 90
+"""The same of pairs of a level and a secret, for a channel that sees the secret."""
 _NOT_THERE = (ArgumentError, ArgumentTypeError)
 
 
@@ -281,6 +301,7 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
         - "bound": no mechanism with this guarantee that sees this value alone has a smaller error, where that is known;
         - "loss_observed", "loss_population" (95 %), "loss_any_law": upper bounds of the pure loss, where delta is
           above 0 of the delta at this epsilon, whatever the guarantee is for;
+        - "loss_reader": the same to a reader who knows the true value; 0 but for a channel that sees the secret;
         - "composes": "epsilons add", "largest losses add" or "no rule", of another release like this one;
         - "seconds", which the row took; "reason", why there are no numbers, or that no noise is needed.
 
@@ -298,8 +319,9 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
     -----
     What does not apply is left out, unless its mechanism, noise or theorem was named: then, and where no scale is
     found, a row says so in "reason". Numbers are those of `calibrate` with the same words. The plain channel of a
-    belief is `Channel(radius=0, cap=None)`; "contaminated, any law within 8" is the channel that `privatize` takes by
-    default. To choose by the smallest error depends on the table, as the scale does: no certificate counts it.
+    belief is `Channel(radius=0, cap=None)`; "contaminated, any law within 8" are the channel that `privatize` takes by
+    default, and `Channel(sees="secret")`. To choose by the smallest error depends on the table, as the scale does: no
+    certificate counts it.
 
     The result holds exact statistics of the table: keep it private. **Cost**: the rows of the frame are counted once;
     a calibration per row (docs/compare.md has times).
@@ -395,6 +417,13 @@ class Counted:
         assert self.rows is not None
         return len(self.rows.rows_of_secrets(len(self.base.secret), given=self.base.given is not None))
 
+    def pairs(self, options: Channel, /) -> int:
+        """How many levels and secrets a channel of one column would see together."""
+        assert self.levels is not None
+        found = self.levels.found
+        levels = len(found.levels) if isinstance(found, LevelCounts) else self.values
+        return (options.cells if levels > MOST_LEVELS else levels) * len(found.counts)
+
     def request(self, one: Alternative, /) -> Request:
         """The request of an alternative; raises as `calibrate`."""
         _, found = mechanism_for(Request.of(self.asked.calibrating(one), self.table.labels), self.table)
@@ -443,6 +472,10 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
             raise ArgumentError("public", rule="one column for a channel", got="several", hint="Leave it out.")
         if counted.rows is not None and not one.named and LEVELS_UNASKED < counted.values <= MOST_LEVELS:
             reason = f'{counted.values} levels take up to a minute: say mechanism="channel"'
+            return _failed(one, counted, reason)
+        unasked = one.mechanism == SEEING and one.belief == WITHIN_CAP and not request.apart
+        if unasked and (pairs := counted.pairs(one.channel)) > PAIRS_UNASKED:
+            reason = f'{pairs} pairs of a level and a secret may take minutes: say mechanism=Channel(sees="secret")'
             return _failed(one, counted, reason)
         plan = ChannelFit.of(request, one.channel, counted.levels)
         spread = counted.spreads.get(plan.name)

@@ -147,7 +147,7 @@ def counts_of_levels(columns: ReleasedColumns, names: Sequence[str], /, *, popul
         return _behind_responses(columns, name, population=population)
     keeps = found is not None and found["preserve"] == "marginal" and _is_the_plans(columns)
     if found is not None and "matrix" not in found and not keeps:
-        raise _unknown(name)
+        raise _unknown(name, sees_secret=found.get("sees") == "secret")
     if found is not None and "matrix" in found:
         return _behind_matrix(columns, found, together, names, population=population)
     levels, counts = _released(columns, names)
@@ -264,12 +264,16 @@ def _said(columns: ReleasedColumns) -> tuple[str, ...]:
     return tuple(text for word, text in done.items() if word in columns.certificate.facts.prepared)
 
 
-def _unknown(name: str) -> ArgumentError:
+def _unknown(name: str, *, sees_secret: bool) -> ArgumentError:
+    hint = "Release it with Channel(publish_matrix=True), which publishes counts of the table too."
+    if sees_secret:
+        hint = 'Release it with preserve="marginal", which keeps the shares on average, or by the value alone with '
+        hint += "Channel(publish_matrix=True): no table of values undoes a channel that sees the secret."
     return ArgumentError(
         f"the column {name!r}",
         rule="released through a channel whose table of probabilities is published",
         got="one whose table is not: released levels are biased, and nothing tells by how much",
-        hint="Release it with Channel(publish_matrix=True), which publishes counts of the table too.",
+        hint=hint,
     )
 
 
