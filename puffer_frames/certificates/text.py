@@ -63,7 +63,9 @@ def headline(certificate: Fields, /) -> Headline:
     """
     epsilon, delta = certificate.epsilon, certificate.delta
     exceeds = certificate.facts.exceeds
-    alone = len(certificate.public) > 1 and not (certificate.facts.whole_rows or certificate.theorem == "channel")
+    alone = len(certificate.public) > 1 and not (
+        certificate.facts.whole_rows or certificate.theorem == "channel" or certificate.table
+    )
     known = not (exceeds and (alone or not certificate.observed))
     for found in certificate.observed.values():
         loss, most = (found.hockey_stick, delta) if delta else (found.pure_loss, epsilon)
@@ -312,8 +314,8 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
     """What the engine measured, a row per column and belief, and under the observed frequencies."""
     rows = []
     several = len(certificate.scales) > 1
-    channel = certificate.theorem == "channel"
-    joint = certificate.facts.whole_rows or (channel and len(certificate.channels) > 1)
+    channel = certificate.theorem == "channel" or bool(certificate.table)
+    joint = certificate.facts.whole_rows or (channel and len(certificate.public) > 1)
     label = "proved" if certificate.calibration == "mechanism" or channel else "measured"
     of_rows = " of the columns of a row together"
     for column, beliefs in list(certificate.verified.items())[: 1 if joint else None]:

@@ -105,7 +105,7 @@ def robustness(certificate: Fields, /) -> list[tuple[str, float, str]]:
     rows = [("the beliefs named here", asked, f"at most {plain(asked)}, as asked for")]
     if most.exceeds:
         rows.insert(0, (_OF_ROWS, *at_most(math.inf if math.isinf(most.epsilon) else most.delta or most.epsilon)))
-    channel = certificate.theorem == "channel"
+    channel = certificate.theorem == "channel" or bool(certificate.table)
     of_plan = " of the plan" * is_of_other_rows(certificate)  # whose figures these are, not those of the rows
     ranges = f"domain, or the range of the table{of_plan}" if of_plan else "range or domain"
     named = {

@@ -60,6 +60,7 @@ def table_certificate(plan: TableFit, release: Release, /) -> Certificate:
         rows=release.rows,
         version=__version__,
         fingerprint="",
+        wider=dict.fromkeys(request.public, {"any law": plan.cap}),
         table=table_record(plan),
     )
 
