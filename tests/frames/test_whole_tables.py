@@ -22,6 +22,7 @@ def quick():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitted, "_FEW_SIMULATED", 1500)
         patch.setattr(measured, "_SIMULATED", 1000)
+        patch.setattr(measured, "_ROUNDS", 10)
         patch.setattr(fitted, "REFUSED", 100.0)
         yield
 

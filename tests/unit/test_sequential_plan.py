@@ -20,7 +20,9 @@ OPTIONS = Sequential(components=2, contexts=3, known="own", holdout=0.3)
 def quick():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitted, "_FEW_SIMULATED", 1500)
+        patch.setattr(fitted, "_SIMULATED", 1500)
         patch.setattr(measured, "_SIMULATED", 1000)
+        patch.setattr(measured, "_ROUNDS", 10)
         yield
 
 

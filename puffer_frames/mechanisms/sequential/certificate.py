@@ -60,7 +60,7 @@ def table_certificate(plan: TableFit, release: Release, /) -> Certificate:
         rows=release.rows,
         version=__version__,
         fingerprint="",
-        wider=dict.fromkeys(request.public, {"any law": plan.cap}),
+        wider={name: {"any law": plan.cap} for name in request.public},
         table=table_record(plan),
     )
 

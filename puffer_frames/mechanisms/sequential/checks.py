@@ -6,7 +6,7 @@ import numpy as np
 
 from puffer_frames.mechanisms.file_checks import check_request, check_secrets, require
 from puffer_frames.mechanisms.sequential.columns import TableColumn
-from puffer_frames.mechanisms.sequential.fitted import FLOATS, TableFit
+from puffer_frames.mechanisms.sequential.fitted import TableFit, below
 from puffer_frames.mechanisms.sequential.law import NetworkLaw
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.mechanisms.sequential.plan import keeps_caps, reserve_of
@@ -34,7 +34,7 @@ def check_table_plan(plan: TableFit, /) -> None:
     for column in plan.columns:
         _check_column(column, plan)
     epsilon = request.target.epsilon
-    require(own.epsilon == epsilon - FLOATS * min(1.0, epsilon), "another epsilon")
+    require(own.epsilon == below(epsilon), "another epsilon")
     require(own.reserve == reserve_of(own.epsilon, len(plan.names)), "another reserve")
     require(bool(own.laws), "no network")
     sizes = tuple(len(column.levels) for column in plan.columns if column.source is None)

@@ -22,7 +22,7 @@ from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import FloatArray, IndexArray, Secret
 
-MOST_ROWS = 1_000_000
+MOST_ROWS = 200_000
 """Of more rows some are drawn at random, and the plan is made of these."""
 MOST_LEVELS = 64
 """Of a column of labels: the programs of the channels take time with the square of their number."""

@@ -45,7 +45,7 @@ _SIMULATED, _FEW_SIMULATED = 60_000, 20_000
 WARNED, REFUSED = 1.5, 2.0
 """Where 99 % of the losses under a refit of the network exceed so many times epsilon, there is a warning, or an error.
 """
-FEWEST_HELD = 2 * FEWEST_TESTED
+FEWEST_HELD, MOST_HELD = 2 * FEWEST_TESTED, 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class TableFit(SecretsOfPairs):
         target = request.target.epsilon
         plan = make_plan(
             planned,
-            epsilon=target - FLOATS * min(1.0, target),
+            epsilon=below(target),
             laws=(law, *lifted),
             share=options.step,
             reader_caps=[0.0 if name in options.known else options.reader_cap for name in names],
@@ -193,11 +193,16 @@ class TableFit(SecretsOfPairs):
             )
 
 
+def below(epsilon: float, /) -> float:
+    """What is left of an epsilon for the loss as floats have it."""
+    return epsilon - min(FLOATS, epsilon / 1000)
+
+
 def split(seen: CodedRows, holdout: float, /) -> tuple[Rows, Rows | None]:
     """Rows to plan on, and rows to attack: none where a secret has so few that nothing could be shown."""
     sizes = tuple(len(column.levels) for column in seen.columns if column.source is None)
     order = np.random.default_rng(0).permutation(len(seen.codes))
-    count = int(holdout * len(order))
+    count = min(int(holdout * len(order)), MOST_HELD)
     parts = [np.sort(order[count:]), np.sort(order[:count])]
     found = [Rows(codes=seen.codes[p], secrets=seen.groups[p], sizes=sizes, groups=len(seen.secrets)) for p in parts]
     fewest = np.bincount(found[1].secrets, minlength=len(seen.secrets)).min() if count else 0

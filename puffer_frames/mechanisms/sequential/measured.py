@@ -32,6 +32,8 @@ _RELEASES = 8
 _TUNED = 1 / 3
 """Share of the tested rows that thresholds are chosen on."""
 _THRESHOLDS = 40
+_ROUNDS = 150
+"""Of boosting."""
 FEWEST_TESTED = 30
 """Rows of each secret, without which no attack is tried."""
 _DIGITS = 4
@@ -202,7 +204,7 @@ def attacked(
 
 def _guess(rows: NDArray[np.integer], secrets: IndexArray, asked: NDArray[np.integer]) -> FloatArray:
     with threadpool_limits(limits=1):  # the trees are small: threads would wait for one another
-        model = HistGradientBoostingClassifier(random_state=0, max_iter=150).fit(rows, secrets)
+        model = HistGradientBoostingClassifier(random_state=0, max_iter=_ROUNDS).fit(rows, secrets)
         found: FloatArray = model.predict_proba(asked)
     return found
 
