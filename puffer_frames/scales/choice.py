@@ -217,8 +217,8 @@ def require_noise(
         raise NoNoiseNeededError(
             "the request",
             rule="one that needs noise",
-            got=f"values that are already private{where} at epsilon {target.epsilon:g} and delta {target.delta:g} for these "
-            f"pairs, under the belief: {', '.join(beliefs)}",
+            got=f"values that are already private{where} at epsilon {target.epsilon:g} and delta {target.delta:g} for "
+            f"these pairs, under the belief: {', '.join(beliefs)}",
             hint="Try a smaller epsilon or delta, or say allow_zero_noise=True to release the values as they are.",
         )
 

@@ -221,7 +221,8 @@ def _check_strata(plan: NoiseFit, strata: StrataChoices) -> None:
             own = largest(choices[name] for choices in bound)
             same = own.verified == common.verified and own.observed == common.observed and own.theorem is common.theorem
             same = same and own.remarks == common.remarks and own.left_out == common.left_out
-            require(same and (common.published_scale is None or not exact), "losses that are not the largest of any stratum")
+            same = same and (common.published_scale is None or not exact)
+            require(same, "losses that are not the largest of any stratum")
     if not bound:
         _check_ranges(plan.choices, plan)
 

@@ -77,14 +77,12 @@ def of_one_copy(plan: NoiseFit, scales: Mapping[str, float], /) -> dict[str, flo
 
 
 def has_noise_for_range(request: Request, choices: Mapping[str, Choice], /, *, small: bool = False) -> bool:
-    """Whether the noise of columns is for their ranges, whatever the law: not where the smallest scale was looked for."""
+    """Whether the noise of columns is for their ranges, whatever the law, and not the least that some beliefs need."""
     bounded = all(choice.theorem is BOUNDED for choice in choices.values())
     return bounded and (small or len(choices) > 1 or request.calibration == "theorem")
 
 
-def measure_part(
-    plan: NoiseFit, seen: RowsSeen, scales: Mapping[str, float], /, *, for_range: bool = False
-) -> Batch:
+def measure_part(plan: NoiseFit, seen: RowsSeen, scales: Mapping[str, float], /, *, for_range: bool = False) -> Batch:
     """The same for all rows or those of a stratum, by what is protected, at the scales that they have.
 
     With `for_range` their values are held to the range that the noise is for.

@@ -151,9 +151,7 @@ def _bounded(request: Request, rows: RowsSeen, *, pairs: Pairs, named: Sequence[
     return {name: replace(choice, none_needed=not choice.scale) for name, choice in found.items()}
 
 
-def _small(
-    request: Request, part: RowsSeen, bounded: Mapping[str, Choice], kind: StratumKind
-) -> dict[str, Choice]:
+def _small(request: Request, part: RowsSeen, bounded: Mapping[str, Choice], kind: StratumKind) -> dict[str, Choice]:
     """The noise for the whole ranges in a stratum of few rows, with what is measured of these rows.
 
     A label that is the same in all of them needs no change for their own frequencies: it has that of the others.
