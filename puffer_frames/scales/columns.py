@@ -259,8 +259,8 @@ def again(
     if choice.theorem is BOUNDED:
         hidden = hidden_range([fitted, *(one.laws for one in covered.values())], bounds)
     published = choice.theorem.scale_for(fitted, share, noise=noise, pairs=pairs, distance=hidden)
-    if hidden is not None and not whole and choice.published_scale is not None:  # laws that the file lacks may be wider
-        published = max(published or 0.0, choice.published_scale)
+    if hidden is not None and bounds is None and not whole:  # laws that the file lacks may be wider
+        published = max(published or 0.0, choice.published_scale or 0.0)
     distance = math.inf if not whole else max(_distance(one.laws, pairs=pairs) for one in covered.values())
     smaller = (1 - _NEARLY) * scale
     is_least = not exact or not scale or any(not is_private(one, smaller, asked) for one in engines.values())

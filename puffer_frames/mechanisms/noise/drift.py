@@ -223,9 +223,13 @@ def _restated_column(plan: NoiseFit) -> dict[str, Choice]:
     summary = plan.summaries[name]
     if not _is_model(choice, request, summary):
         raise refused("a model that is not one of these rows")
-    exact = request.calibration == "exact"
+    exact, published = request.calibration == "exact", choice.published_scale
     found, is_least = again(
-        replace(choice, scale=of_one_copy(plan, plan.scales)[name]),
+        replace(
+            choice,
+            scale=of_one_copy(plan, plan.scales)[name],
+            published_scale=None if published is None else published / factor,
+        ),
         summary.counts,
         target_of(plan),
         noise=request.noise,
