@@ -63,6 +63,18 @@ def test_a_single_small_stratum_joins_the_smallest_of_the_others():
     assert set(made.strata) == {("other",)}
 
 
+def test_a_stratum_that_is_called_other():
+    """Rows with the label cannot be told from merged ones; a label in one of two columns can."""
+    rows = FRAME.assign(town=np.select([TOWN == "b", TOWN == "e"], ["b", "e"], "other"))
+    plan = puffer_frames.calibrate(rows, given=STRATA, **OPTIONS)
+    assert set(plan.strata) == {("b",), ("other",)}
+    text = {one.key: one.text for one in certificate_of(plan.release(rows)).statements}["strata-merged"]
+    assert text.startswith("2 strata were merged into one, since at least one of them has fewer than 50 rows")
+    two = rows.assign(flat=np.where(rows["town"] == "e", "up", "down"))
+    found = puffer_frames.calibrate(two, given=Strata(["town", "flat"], minimum=50, merge=True), **OPTIONS)
+    assert set(found.strata) == {("other", "down"), ("other", "other")}  # the smallest joins: b
+
+
 def test_nothing_to_merge():
     plan = puffer_frames.calibrate(FRAME, given=Strata("town", minimum=1, merge=True), **OPTIONS)
     assert plan.strata == puffer_frames.calibrate(FRAME, given=Strata("town", minimum=1), **OPTIONS).strata

@@ -174,6 +174,19 @@ def test_a_belief_is_kept_where_every_stratum_has_few_rows(tmp_path):
     assert puffer_frames.load_plan(tmp_path / "plan.json").scales == plan.scales
 
 
+@pytest.mark.parametrize("public", [["x", "y"], ["y", "l"]])
+@pytest.mark.parametrize("beliefs", ["empirical", Contamination(0.2)])
+def test_several_columns_where_every_stratum_has_few_rows(public, beliefs, tmp_path):
+    frame = TOLD_IN_EACH.assign(x=np.arange(80) % 3, l=np.where(TOLD_IN_EACH.y > 0, "p", "q"))
+    asked = {"given": Strata("z", minimum=50), "domain": {"y": (-1, 5)}, "beliefs": beliefs}
+    plan = puffer_frames.calibrate(frame, secret="s", public=public, epsilon=1.0, **asked)
+    plan.save(tmp_path / "plan.json")
+    for each in (plan, puffer_frames.load_plan(tmp_path / "plan.json")):
+        certificate = certificate_of(each.release(frame))  # of its own rows
+        assert certificate.theorem == "bounded"
+        assert 6 / certificate.scales["y"] <= 0.5
+
+
 def test_later_rows_beyond_the_range_are_an_error():
     asked = {"secret": "s", "public": "y", "epsilon": 1.0}
     wider = PEOPLE.assign(y=PEOPLE.y.where(PEOPLE.index % 60 > 0, 40))
