@@ -99,7 +99,8 @@ def _of_strata(facts: ReleaseFacts, strata: StrataChoices) -> Iterator[Statement
 
 def _range_text(facts: ReleaseFacts) -> str:
     if not facts.domain:
-        return "the observed ranges" if facts.batch is None else "the ranges of the table of the plan"
+        there = "" if facts.strata is None else " of its stratum, or of the whole table"
+        return f"the observed ranges{there}" if facts.batch is None else "the ranges of the table of the plan"
     whole = set(facts.domain) == set(facts.choices)
     return "the domain" if whole else "the domain, or the observed range of a column without one"
 

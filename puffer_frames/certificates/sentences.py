@@ -325,8 +325,8 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "strata-merged": (
         "done",
-        "{merged} strata with fewer than {minimum} rows of a secret were merged: their rows have the label 'other' in "
-        "{given}, also where it was released.",
+        "{merged} strata were merged into one, since at least one of them has fewer than {minimum} rows of a secret: "
+        "their rows have the label 'other' in {given}, also where it was released.",
     ),
     "strata-small": (
         "done",

@@ -22,8 +22,8 @@ class Layout:
     """Whether the rows come in a random order."""
 
     def __post_init__(self) -> None:
-        if self.index not in (None, "keep", "drop"):
-            got = repr(self.index)
+        if self.index is not None and not (isinstance(self.index, str) and self.index in ("keep", "drop")):
+            got = repr(self.index) if isinstance(self.index, (str, int, float)) else f"a {type(self.index).__name__}"
             raise ArgumentError("index", rule='"keep", "drop" or None', got=got, hint='Write index="drop".')
         if self.shuffle and self.index == "keep":
             raise ArgumentError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -61,12 +62,12 @@ class Theorem:
         distance: float | None = None,
     ) -> float | None:
         """The scale that it asks for of a noise; None where it has no condition. The largest W-infinity distance of
-        discrete priors may be known.
+        discrete priors, or the range that is to be hidden, may be known; of an infinite range there is no condition.
         """
         if self.scale is None:
             return None
-        if self.scale is _kantorovich and distance is not None:
-            return noise.hide(distance, target)
+        if self.scale in (_kantorovich, _bounded) and distance is not None:
+            return noise.hide(distance, target) if distance < math.inf else None
         if noise == PUBLISHED_FOR:
             return self.scale(priors, target, pairs=pairs)
         if not self.coupled:
@@ -108,9 +109,8 @@ def _mixture(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs)
 
 def _bounded(priors: Mapping[Secret, Prior], target: Target, /, *, pairs: Pairs) -> float:
     del pairs
-    ends = [(float(prior.means[0]), float(prior.means[-1])) for prior in priors.values()]
-    width = subtract_up(max(high for _, high in ends), min(low for low, _ in ends))
-    return bounded_scales({0: width}, epsilon=target.epsilon)[0]
+    lows, highs = zip(*(prior.ends for prior in priors.values()), strict=True)
+    return bounded_scales({0: subtract_up(max(highs), min(lows))}, epsilon=target.epsilon)[0]
 
 
 KANTOROVICH = Theorem(

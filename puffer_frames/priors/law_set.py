@@ -59,5 +59,10 @@ class LawSet:
         """Every law on the domain."""
         return cls(weights=np.ones(1), lows=np.array([float(low)]), highs=np.array([float(high)]))
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """No value is below the first number or above the second one."""
+        return float(self.lows.min()), float(self.highs.max())
+
     def __repr__(self) -> str:
         return f"LawSet({self.weights.size} intervals)"

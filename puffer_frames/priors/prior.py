@@ -192,6 +192,14 @@ class Prior:
         return cls(weights=weights, means=means, stds=stds, levels=(levels, total), radius=radius)
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """No value is below the first number or above the second one; of a Gaussian both are infinite."""
+        if not self.is_discrete:
+            return -math.inf, math.inf
+        low, high = self.means[[0, -1]] if not self.in_cells else middles(self.means[[0, -1]], self.radius)
+        return float(low) - self.radius, float(high) + self.radius
+
+    @property
     def is_discrete(self) -> bool:
         """True where every component is an atom."""
         return not self.stds.any()

@@ -251,9 +251,7 @@ def _check_within(beliefs: Iterable[Belief], bounds: Bounds) -> None:
     low, high = bounds
     for belief in beliefs:
         for prior in belief.values():
-            if isinstance(prior, Prior) and (
-                not prior.is_discrete or prior.means.min() < low or prior.means.max() > high
-            ):
+            if isinstance(prior, Prior) and not low <= prior.ends[0] <= prior.ends[1] <= high:
                 raise ArgumentError(
                     "a belief beside domain",
                     rule="of atoms within the domain, to which values are clipped before the noise",

@@ -209,14 +209,16 @@ def _scales(
     return {name: confirmed(engine, proposed, asked) for name, engine in proposal.engines.items()}, {}
 
 
-def require_noise(scale: float, beliefs: Iterable[str], target: Target, /, *, allow_zero_noise: bool) -> None:
-    """Raise CalibrationError for a scale of 0 that was not allowed by name."""
+def require_noise(
+    scale: float, beliefs: Iterable[str], target: Target, /, *, allow_zero_noise: bool, where: str = ""
+) -> None:
+    """Raise CalibrationError for a scale of 0 that was not allowed by name; `where` says in which rows it is enough."""
     if scale == 0 and not allow_zero_noise:
         raise NoNoiseNeededError(
             "the request",
             rule="one that needs noise",
-            got=f"values that are already private at epsilon {target.epsilon:g} and delta {target.delta:g} for these "
-            f"pairs, under the belief: {', '.join(beliefs)}",
+            got=f"values that are already private{where} at epsilon {target.epsilon:g} and delta {target.delta:g} for "
+            f"these pairs, under the belief: {', '.join(beliefs)}",
             hint="Try a smaller epsilon or delta, or say allow_zero_noise=True to release the values as they are.",
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -163,6 +163,10 @@ def _choose_for(
     distances = {name: _distance(one.laws, pairs=pairs) for name, one in covered.items()}
     distance = max(distances.values())
     known = next((distances[name] for name, one in covered.items() if one.laws is assumed), None)
+    if chosen is BOUNDED:
+        known = hidden_range([assumed, *(one.laws for one in covered.values())], bounds)
+        if known == math.inf and calibration == "theorem":
+            raise _without_range()
     published = chosen.scale_for(assumed, share, noise=noise, pairs=pairs, distance=known)
     proposal = Proposal(
         theorem=chosen,
@@ -173,7 +177,7 @@ def _choose_for(
         else chosen.scale_for(assumed, asked, noise=noise, pairs=pairs, distance=known),
         own=own or privacy_loss(assumed, pairs=pairs, noise=noise),
         held_to=share,
-        adds_up_from=noise.hide_on_grid(distance, share) if distance < math.inf else math.inf,
+        adds_up_from=_adds_up_from(chosen, distance, share, noise=noise, calibration=calibration),
     )
     choice = choose(
         proposal, target, asked=asked, noise=noise, calibration=calibration, allow_zero_noise=allow_zero_noise
@@ -195,6 +199,13 @@ def _choose_for(
     )
 
 
+def _adds_up_from(theorem: Theorem, distance: float, share: Target, *, noise: Noise, calibration: str) -> float:
+    """From which scale on epsilons add; noise for the range hides every distance that a belief holds possible."""
+    if theorem is BOUNDED and calibration == "theorem":
+        return 0.0
+    return noise.hide_on_grid(distance, share) if distance < math.inf else math.inf
+
+
 _NEARLY = 0.01
 """A scale that could be smaller by more than this share is not the smallest one."""
 
@@ -209,7 +220,7 @@ def again(
     pairs: Pairs,
     beliefs: Sequence[BeliefEntry],
     radius: float,
-    exact: bool,
+    calibration: str,
     rows: int,
     needed: float,
 ) -> tuple[Choice, bool]:
@@ -219,8 +230,8 @@ def again(
     ----------
     beliefs : sequence
         Those that were asked for. Of side knowledge and other tables a file has no laws: nothing is measured of them.
-    exact : bool
-        Whether the scale is to be the smallest one.
+    calibration : str
+        "exact", where the scale is to be the smallest one, or "theorem".
     needed : float
         The scale that the fitted model needs, by the file.
 
@@ -229,7 +240,7 @@ def again(
     choice, is_smallest
         The second: whether some belief needs about this scale, as far as its laws are known.
     """
-    empirical = observed_belief(counts, radius=radius)
+    exact, empirical = calibration == "exact", observed_belief(counts, radius=radius)
     fitted, scale = empirical if choice.theorem.discrete else choice.priors, choice.scale
     bounds = choice.bounds if choice.clips else None
     words, known = words_of(beliefs, fitted="" if choice.theorem.discrete else choice.theorem.model)
@@ -244,8 +255,12 @@ def again(
     )
     engines = {name: belief_loss(one.laws, pairs=pairs, noise=noise, rows=rows) for name, one in covered.items()}
     asked, share = noise.unrounded(target), target.share(rows)
-    published = choice.theorem.scale_for(fitted, share, noise=noise, pairs=pairs)
-    whole = len(covered) == len(words)
+    whole, hidden = len(covered) == len(words), None
+    if choice.theorem is BOUNDED:
+        hidden = hidden_range([fitted, *(one.laws for one in covered.values())], bounds)
+    published = choice.theorem.scale_for(fitted, share, noise=noise, pairs=pairs, distance=hidden)
+    if hidden is not None and bounds is None and not whole:  # laws that the file lacks may be wider
+        published = max(published or 0.0, choice.published_scale or 0.0)
     distance = math.inf if not whole else max(_distance(one.laws, pairs=pairs) for one in covered.values())
     smaller = (1 - _NEARLY) * scale
     is_least = not exact or not scale or any(not is_private(one, smaller, asked) for one in engines.values())
@@ -263,7 +278,7 @@ def again(
         if published is None
         else measure(privacy_loss(fitted, pairs=pairs, noise=noise), published, share)[0],
         verified={name: measure(engine, scale, asked)[0] for name, engine in engines.items()},
-        adds_up=distance < math.inf and noise.hide_on_grid(distance, share) <= scale,
+        adds_up=_adds_up_from(choice.theorem, distance, share, noise=noise, calibration=calibration) <= scale,
         priors=fitted,
         beliefs={name: {} for name in words},
         words=words,
@@ -435,6 +450,29 @@ def range_of(groups: Mapping[Secret, Counts], bounds: tuple[float, float] | None
     if bounds:
         return subtract_up(bounds[1], bounds[0])
     return subtract_up(*reversed(extent_of(groups, radius=radius)))
+
+
+def hidden_range(beliefs: Iterable[Laws | Sequence[Laws]], bounds: Bounds | None, /) -> float:
+    """Largest difference of two values that noise for the range of one column has to hide.
+
+    It is that of the bounds to which values are clipped, or else of all values that a belief holds possible: infinite
+    where one is a Gaussian.
+    """
+    if bounds is not None:
+        return subtract_up(bounds[1], bounds[0])
+    mappings = [laws for belief in beliefs for laws in ([belief] if isinstance(belief, Mapping) else belief)]
+    ends = [law.ends for laws in mappings for law in laws.values()]
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    return subtract_up(high, low) if high < math.inf else math.inf
+
+
+def _without_range() -> ArgumentError:
+    return ArgumentError(
+        "a belief beside noise for the range of a column",
+        rule="of atoms: the noise hides the distance of any two values that are possible",
+        got="a Gaussian, which no range holds",
+        hint="Write the belief as Prior.empirical(values), or leave it out.",
+    )
 
 
 def _distance(laws: Laws | Sequence[Laws], *, pairs: Pairs) -> float:

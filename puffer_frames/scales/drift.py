@@ -50,6 +50,10 @@ class Batch:
         return replace(self, exceeded={**other.exceeded, **self.exceeded})
 
 
+_OF_ONE_COPY = 2.0**-48
+"""More than rounding takes off the scale of one of several noisy copies."""
+
+
 def measure_batch(
     summaries: Mapping[str, Summary],
     /,
@@ -61,6 +65,7 @@ def measure_batch(
     target: Target,
     noise: Noise,
     rows: int = 1,
+    for_range: bool = False,
 ) -> Batch:
     """Measure rows by a plan.
 
@@ -71,6 +76,8 @@ def measure_batch(
     scales : mapping of column to float
         Of the plan, also of other columns that share the target; as are `known` (its secrets), `pairs`, `domain`,
         `target`, `noise`, and `rows`, of how many independent rows of a unit the losses are.
+    for_range : bool
+        Whether one column alone has noise for its range, as several have.
 
     Raises
     ------
@@ -79,7 +86,7 @@ def measure_batch(
 
     Notes
     -----
-    Several columns are held to their shares, and to their range: the bounded-column rule holds for values within it.
+    Noise for ranges holds for values within them: several columns are held to these too, beside their shares.
     """
     first = next(iter(summaries.values()))
     present, listed, absent = protected_here(first.counts, known=known, pairs=pairs)
@@ -88,9 +95,9 @@ def measure_batch(
     asked = noise.unrounded(share)
     for name, summary in summaries.items():
         counts = {secret: summary.counts[secret] for secret in present}
-        if len(scales) > 1 and counts:
+        if (len(scales) > 1 or for_range) and counts:
             width = range_of(counts, domain.get(name), radius=summary.radius)
-            if noise.hide_on_grid(width, share) > scales[name]:
+            if noise.hide_on_grid(width, share) > scales[name] * (1 + _OF_ONE_COPY):
                 exceeded[name] = "a wider range than the plan was made for"
         if len(present) < 2 or not listed:
             continue

@@ -42,7 +42,7 @@ def test_the_released_label_is_the_one_that_was_calibrated():
         part = FRAME[(released["town"] == town).to_numpy()]
         assert 0.999 < loss_in(part, scales["score"]) <= 1.0
     said = {statement.key: statement.text for statement in certificate_of(released).statements}
-    assert said["strata-merged"].startswith("3 strata with fewer than 50 rows")
+    assert said["strata-merged"].startswith("3 strata were merged into one, since at least one of them has fewer than ")
     assert "strata-small" not in said
     other = plan.release(FRAME.sample(frac=1, random_state=1, ignore_index=True), rng=1)
     assert set(other["town"]) == {"a", "b", "other"}
@@ -61,6 +61,18 @@ def test_a_single_small_stratum_joins_the_smallest_of_the_others():
     lacking = FRAME.assign(town=np.where(GROUP == "p", "a", "z"))
     made = puffer_frames.calibrate(lacking, given=STRATA, **OPTIONS)
     assert set(made.strata) == {("other",)}
+
+
+def test_a_stratum_that_is_called_other():
+    """Rows with the label cannot be told from merged ones; a label in one of two columns can."""
+    rows = FRAME.assign(town=np.select([TOWN == "b", TOWN == "e"], ["b", "e"], "other"))
+    plan = puffer_frames.calibrate(rows, given=STRATA, **OPTIONS)
+    assert set(plan.strata) == {("b",), ("other",)}
+    text = {one.key: one.text for one in certificate_of(plan.release(rows)).statements}["strata-merged"]
+    assert text.startswith("2 strata were merged into one, since at least one of them has fewer than 50 rows")
+    two = rows.assign(flat=np.where(rows["town"] == "e", "up", "down"))
+    found = puffer_frames.calibrate(two, given=Strata(["town", "flat"], minimum=50, merge=True), **OPTIONS)
+    assert set(found.strata) == {("other", "down"), ("other", "other")}  # the smallest joins: b
 
 
 def test_nothing_to_merge():

@@ -283,6 +283,7 @@ REQUESTS = {
     ),
     "clustered rows": ((SORTED, {}), (SORTED, {"shuffle": True})),
     "rows in the order of the public column": ((RISING, {}), (RISING, {"shuffle": True})),
+    "an index that is an array": ((FRAME, {"index": np.array(["keep", "drop"])}), (FRAME, {"index": "drop"})),
     "a kept index of shuffled rows": ((FRAME, {"index": "keep", "shuffle": True}), (FRAME, {"shuffle": True})),
     "the secret kept under other labels": ((RECODED, {"keep": "code"}), (RECODED, {})),
     "a kept copy of the public column": ((RECODED, {"keep": "half"}), (RECODED, {"keep": "town"})),

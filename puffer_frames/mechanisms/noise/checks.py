@@ -107,10 +107,10 @@ def _asked(choice: Choice, plan: NoiseFit) -> tuple[dict[str, str], tuple[Learne
     if theorem.whole_rows:
         kept = tuple(one for one in learned if choice.clips or not one.clips)
         return joint_words(request.beliefs), kept if choice.learned else ()
-    ranged = theorem is BOUNDED and (len(plan.choices) > 1 or request.theorem != BOUNDED.name)
+    ranged = theorem is BOUNDED and len(plan.choices) > 1
     if ranged and any(name in _RANGED for name in choice.words):
         return {name: name for name in choice.words if name in _RANGED}, ()
-    if ranged:  # a column beside labels, or a stratum with noise for the whole range
+    if ranged:  # a column beside labels
         return {"empirical": "the observed frequencies"}, ()
     return words_of(request.beliefs, fitted="" if theorem.discrete else theorem.model)[0], learned
 
@@ -143,7 +143,7 @@ def _check_bounds(name: str, choice: Choice, plan: NoiseFit) -> None:
         require(plan.summaries[name].radius > 0 or bounds == extent, "bounds beyond those of the values")
     widened = any(belief.clips for belief in asked)
     if plan.strata is not None:  # beliefs that are no words are about values within the range of the table
-        widened = choice.theorem is not BOUNDED and not all(isinstance(one, str) for one in plan.request.beliefs)
+        widened = not all(isinstance(one, str) for one in plan.request.beliefs)
     clips = domain is not None or (widened and name not in plan.levels)
     require(choice.clips == clips, "values that are clipped, or not")
     if name in plan.levels:
@@ -205,6 +205,7 @@ def _check_strata(plan: NoiseFit, strata: StrataChoices) -> None:
         exact += [] if z in strata.small or (z in strata.unbound and not strata.one_scale) else [choices]
         if z in strata.small:
             _check_ranges(choices, plan)
+    bound = exact or [strata.choices[z] for z in strata.small]
     ranged = request.theorem == BOUNDED.name and (len(request.public) > 1 or request.calibration == "theorem")
     for name, common in plan.choices.items():
         largest_scale = max(choices[name].scale for choices in strata.choices.values())
@@ -216,12 +217,13 @@ def _check_strata(plan: NoiseFit, strata: StrataChoices) -> None:
         )
         free = bool(exact) and request.calibration == "theorem"
         require(not common.none_needed or not common.scale or free, "no noise needed where there is some")
-        if exact:
-            own = largest(choices[name] for choices in exact)
+        if bound:
+            own = largest(choices[name] for choices in bound)
             same = own.verified == common.verified and own.observed == common.observed and own.theorem is common.theorem
             same = same and own.remarks == common.remarks and own.left_out == common.left_out
-            require(same and common.published_scale is None, "losses that are not the largest of any stratum")
-    if not exact:
+            same = same and (common.published_scale is None or not exact)
+            require(same, "losses that are not the largest of any stratum")
+    if not bound:
         _check_ranges(plan.choices, plan)
 
 
@@ -234,7 +236,7 @@ def _check_ranges(choices: Mapping[str, Choice], plan: NoiseFit) -> None:
             require(choice.scale * asked.epsilon >= factor * (1 - _NEAR) or not choice.scale, "too few changed labels")
             continue
         summary = plan.summaries[name]
-        low, high = request.domain.get(name) or summary.extent
+        low, high = plan.clipped.get(name) or summary.extent
         least = request.noise.hide(high - low, asked) * factor
         require(choice.theorem is BOUNDED, "noise that is not for the whole range")
         judged = choice.published_loss

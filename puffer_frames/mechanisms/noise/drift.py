@@ -20,7 +20,7 @@ from puffer_frames.mechanisms.request import Request
 from puffer_frames.noise.stratified import unknown_stratum
 from puffer_frames.numbers.records import refused
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import BERNOULLI, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION
+from puffer_frames.papers.catalogue import BERNOULLI, BOUNDED, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION
 from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.joint_counts import JointCounts
 from puffer_frames.priors.moments import group_moments
@@ -50,12 +50,14 @@ def measure_rows(plan: NoiseFit, seen: RowsSeen, /) -> Batch:
         For a secret or a stratum that the plan does not know.
     """
     if plan.strata is None:
-        return measure_part(plan, seen.protected(plan.request), plan.scales)
+        for_range = has_noise_for_range(plan.request, plan.choices)
+        return measure_part(plan, seen.protected(plan.request), plan.scales, for_range=for_range)
     known, found, own = plan.strata.scales, [], len(plan.request.secret)
     for z, part in seen.by_stratum(own).items():
         if z not in known:
             raise unknown_stratum("others")
-        found.append(measure_part(plan, part.protected(plan.request), known[z]))
+        for_range = has_noise_for_range(plan.request, plan.strata.choices[z], small=z in plan.strata.small)
+        found.append(measure_part(plan, part.protected(plan.request), known[z], for_range=for_range))
     present = set(seen.rows_of_secrets(own, given=True))
     if plan.request.apart:
         present = set(by_column(present, plan.request.secret))
@@ -74,13 +76,22 @@ def of_one_copy(plan: NoiseFit, scales: Mapping[str, float], /) -> dict[str, flo
     return {name: scale / factor * (1 - 2.0**-50) if factor > 1 else scale for name, scale in scales.items()}
 
 
-def measure_part(plan: NoiseFit, seen: RowsSeen, scales: Mapping[str, float], /) -> Batch:
-    """The same for all rows or those of a stratum, by what is protected, at the scales that they have."""
+def has_noise_for_range(request: Request, choices: Mapping[str, Choice], /, *, small: bool = False) -> bool:
+    """Whether the noise of columns is for their ranges, whatever the law, and not the least that some beliefs need."""
+    bounded = all(choice.theorem is BOUNDED for choice in choices.values())
+    return bounded and (small or len(choices) > 1 or request.calibration == "theorem")
+
+
+def measure_part(plan: NoiseFit, seen: RowsSeen, scales: Mapping[str, float], /, *, for_range: bool = False) -> Batch:
+    """The same for all rows or those of a stratum, by what is protected, at the scales that they have.
+
+    With `for_range` their values are held to the range that the noise is for.
+    """
     request = plan.request
     factor, used = request.repeats.factor(request.noise), of_one_copy(plan, scales)
     target = request.repeats.asked(request.target, noise=request.noise, columns=len(scales))
     if seen.joint is None:
-        return _measure_columns(plan, seen, used, target)
+        return _measure_columns(plan, seen, used, target, for_range=for_range)
     all_scales = {n: s / factor for n, s in plan.all_scales.items() if n in plan.levels} | used
     found = measure_joint_batch(
         seen.joint,
@@ -92,11 +103,14 @@ def measure_part(plan: NoiseFit, seen: RowsSeen, scales: Mapping[str, float], /)
         levels={name: len(found) for name, found in plan.levels.items()},
         rows=request.repeats.measured,
     )
-    for_ranges = bool(seen.summaries) and not plan.is_joint
-    return found.also(_measure_columns(plan, seen, all_scales, target)) if for_ranges else found
+    if not seen.summaries or plan.is_joint:
+        return found
+    return found.also(_measure_columns(plan, seen, all_scales, target, for_range=for_range))
 
 
-def _measure_columns(plan: NoiseFit, seen: RowsSeen, scales: Mapping[str, float], target: Target) -> Batch:
+def _measure_columns(
+    plan: NoiseFit, seen: RowsSeen, scales: Mapping[str, float], target: Target, *, for_range: bool
+) -> Batch:
     """Each column by itself, in cells as narrow as those of the plan."""
     known = {name: choice.empirical.values() for name, choice in plan.choices.items() if name in seen.summaries}
     seen = seen.in_widths({name: 2 * max(prior.radius for prior in priors) for name, priors in known.items()})
@@ -109,6 +123,7 @@ def _measure_columns(plan: NoiseFit, seen: RowsSeen, scales: Mapping[str, float]
         target=target,
         noise=plan.request.noise,
         rows=plan.request.repeats.measured,
+        for_range=for_range,
     )
 
 
@@ -208,16 +223,20 @@ def _restated_column(plan: NoiseFit) -> dict[str, Choice]:
     summary = plan.summaries[name]
     if not _is_model(choice, request, summary):
         raise refused("a model that is not one of these rows")
-    exact = request.calibration == "exact"
+    exact, published = request.calibration == "exact", choice.published_scale
     found, is_least = again(
-        replace(choice, scale=of_one_copy(plan, plan.scales)[name]),
+        replace(
+            choice,
+            scale=of_one_copy(plan, plan.scales)[name],
+            published_scale=None if published is None else published / factor,
+        ),
         summary.counts,
         target_of(plan),
         noise=request.noise,
         pairs=plan.pairs,
         beliefs=request.beliefs,
         radius=summary.radius,
-        exact=exact,
+        calibration=request.calibration,
         rows=request.repeats.measured,
         needed=choice.scale_per_belief.get("fitted", 0.0) / factor,
     )

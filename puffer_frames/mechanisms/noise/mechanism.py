@@ -177,7 +177,10 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
 
     def see(self, rows: CompleteRows, /) -> RowsSeen:
         """Count rows as those of the plan were."""
-        return RowsSeen.for_plan(rows, self.request, self.clipped, joint=self.is_joint)
+        seen = RowsSeen.for_plan(rows, self.request, self.clipped, joint=self.is_joint)
+        if self.strata is None or self.is_joint or not is_joint(self.request) or self.request.labels:
+            return seen
+        return seen.with_joint(rows, self.request, self.clipped)  # whole rows were counted, and every stratum is small
 
     def rows_of(self, seen: RowsSeen, /) -> dict[Secret, int]:
         """Rows of each secret among them."""

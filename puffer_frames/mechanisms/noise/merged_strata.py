@@ -19,8 +19,8 @@ from puffer_frames.scales.strata import Stratum
 def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[Request, NativeFrame, Table]:
     """The request and the frame with small strata under one label, where that was asked for.
 
-    A stratum is small that has fewer rows than the minimum of a secret that is protected, also none. Where the small
-    ones are so together, too, the smallest of the others join them.
+    A stratum is small that has fewer rows than the minimum of a secret that is protected, also none. One that has the
+    label in all its columns joins them. Where they are small together, too, the smallest of the others do.
 
     Raises
     ------
@@ -51,11 +51,14 @@ def with_merged(request: Request, frame: NativeFrame, table: Table, /) -> tuple[
 
 
 def _merged(rows: Mapping[Stratum, Sequence[int]], *, minimum: int) -> tuple[Stratum, ...]:
-    """The small strata, and while these are too few together the smallest of the others; `rows` are per secret."""
-    small = [z for z, found in rows.items() if min(found) < minimum or OTHER in z]
-    others = sorted((z for z in rows if z not in small), key=lambda z: sum(rows[z]), reverse=True)
-    if all(min(rows[z]) >= minimum for z in small):
+    """The small strata, one that has their label already, and while these are too few together the smallest of the
+    others; `rows` are per secret.
+    """
+    small = [z for z, found in rows.items() if min(found) < minimum]
+    if not small:
         return ()
+    small += [z for z in rows if set(z) == {OTHER} and z not in small]
+    others = sorted((z for z in rows if z not in small), key=lambda z: sum(rows[z]), reverse=True)
     while others and (len(small) < 2 or min(map(sum, zip(*(rows[z] for z in small), strict=True))) < minimum):
         small.append(others.pop())
     return tuple(small)

@@ -44,11 +44,11 @@ class RowsSeen:
         if request.labels:
             return cls._with_labels(rows, request, request.domain)
         seen = cls.for_plan(rows, request, request.domain, joint=False)
-        own = len(request.secret)
         if not is_joint(request):
             return seen
-        if seen._are_few(own):
-            return replace(seen, joint=rows.joint_counts(request.domain))
+        whole = seen.with_joint(rows, request, request.domain)
+        if whole.joint is not None:
+            return whole
         if request.theorem != "auto":
             raise _too_large()
         warn(
@@ -75,6 +75,10 @@ class RowsSeen:
             joint=rows.joint_counts(domain) if joint else None,
             finer=lambda name, width: rows.finer(name, width, domain.get(name)),
         )
+
+    def with_joint(self, rows: CompleteRows, request: Request, domain: Mapping[str, Bounds], /) -> RowsSeen:
+        """With whole rows counted, where they are not too many."""
+        return replace(self, joint=rows.joint_counts(domain)) if self._are_few(len(request.secret)) else self
 
     def in_widths(self, widths: Mapping[str, float], /) -> RowsSeen:
         """With columns of wider cells counted anew in cells of these widths, where the rows are at hand.

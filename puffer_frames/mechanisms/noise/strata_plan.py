@@ -11,6 +11,7 @@ from puffer_frames.frames.summary import check_few_levels
 from puffer_frames.mechanisms.noise.column_choices import choices_of
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.request import Request
+from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
@@ -40,8 +41,8 @@ def choose_in_strata(
     rows = RowsSeen.merged(list(parts.values())).protected(request)
     parts = {z: part.protected(request) for z, part in parts.items()}
     one_scale, minimum = request.given.scale == "one", request.given.minimum
-    bounded = _bounded(request, rows, pairs=pairs, named=named)
     open_to_zero = _for_parts(request, rows)
+    bounded = _bounded(open_to_zero, rows, pairs=pairs, named=named)
     found: dict[Stratum, Mapping[str, Choice]] = {}
     kinds = {
         z: kind_of_stratum(part.rows_per_secret, rows.rows_per_secret, pairs=pairs, minimum=0 if one_scale else minimum)
@@ -53,7 +54,7 @@ def choose_in_strata(
     near: Mapping[str, Choice] | None = None
     for z, part in sorted(parts.items(), key=lambda item: -listed_counts[item[0]]):
         if z in small:
-            found[z] = bounded
+            found[z] = _small(open_to_zero, part, bounded, kinds[z])
         elif z not in unbound:
             listed, named_here = kinds[z].pairs, list(kinds[z].secrets)
             found[z] = choices_of(open_to_zero, part, pairs=listed, named=named_here, near=near)
@@ -61,11 +62,15 @@ def choose_in_strata(
                 near = found[z]
     exact = {z: choices for z, choices in found.items() if z not in small}
     common = bounded
-    if exact:
-        common = {name: largest(choices[name] for choices in exact.values()) for name in request.public}
+    if found:  # of small strata where there are no others
+        common = {name: largest(choices[name] for choices in (exact or found).values()) for name in request.public}
     if not max(choice.scale for choice in common.values()):
         require_noise(
-            0.0, list(common[request.public[0]].verified), request.target, allow_zero_noise=request.allow_zero_noise
+            0.0,
+            list(common[request.public[0]].verified),
+            request.target,
+            allow_zero_noise=request.allow_zero_noise,
+            where=" in every stratum with enough rows" if small and exact else "",
         )
     for z in parts:
         own = common if one_scale or z in unbound else found[z]
@@ -134,18 +139,52 @@ def _check_few(seen: RowsSeen, request: Request) -> None:
 
 
 def _bounded(request: Request, rows: RowsSeen, *, pairs: Pairs, named: Sequence[Secret]) -> dict[str, Choice]:
-    """Noise for the whole range of each column, which holds in every stratum."""
-    asked = replace(
-        request,
-        theorem=BOUNDED.name,
-        calibration="theorem",
-        components=None,
-        allow_zero_noise=True,
-        beliefs=("fitted", "empirical"),
-        mechanism="noise",
-    )
+    """Noise for the whole range of each column, which holds in every stratum under every belief.
+
+    Of several columns any law within the ranges is the belief, whatever was asked for.
+    """
+    asked = replace(request, theorem=BOUNDED.name, calibration="theorem", components=None, mechanism="noise")
+    if len(request.public) > 1:
+        asked = replace(asked, beliefs=("fitted", "empirical"))
     counted = rows if request.labels else replace(rows, joint=None)
-    return choices_of(asked, counted, pairs=pairs, named=list(named))
+    found = choices_of(asked, counted, pairs=pairs, named=list(named))
+    return {name: replace(choice, none_needed=not choice.scale) for name, choice in found.items()}
+
+
+def _small(request: Request, part: RowsSeen, bounded: Mapping[str, Choice], kind: StratumKind) -> dict[str, Choice]:
+    """The noise for the whole ranges in a stratum of few rows, with what is measured of these rows.
+
+    A label that is the same in all of them needs no change for their own frequencies: it has that of the others.
+    """
+    ends = {
+        name: choice.bounds if choice.clips and choice.bounds else _ends_of(choice)
+        for name, choice in bounded.items()
+        if name not in request.labels
+    }
+    own = _bounded(replace(request, domain=ends), part, pairs=kind.pairs, named=kind.secrets)
+    return {name: _with_scale_of(choice, own[name]) for name, choice in bounded.items()}
+
+
+def _ends_of(choice: Choice) -> Bounds:
+    """The ends of a column, as its observed frequencies have them."""
+    ends = [prior.ends for prior in choice.empirical.values()]
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def _with_scale_of(whole: Choice, own: Choice) -> Choice:
+    """The choice for the rows of a stratum, under the beliefs and with the scale of that for all rows."""
+    scale = max(whole.scale, own.scale)  # which may be raised by rounding
+    return replace(
+        own,
+        scale=scale,
+        scale_per_belief=dict.fromkeys(whole.scale_per_belief, scale),
+        none_needed=not scale,
+        binding_belief=whole.binding_belief,
+        beliefs=whole.beliefs,
+        words=whole.words,
+        bounds=whole.bounds,
+        clips=whole.clips,
+    )
 
 
 def _of_all(
@@ -161,9 +200,17 @@ def _of_all(
         scale = max(choices[name].scale for choices in strata.choices.values())
         extent = bounded[name].bounds
         adds_up = choice.adds_up and for_ranges
+        free = choice.none_needed and all(strata.choices[z][name].none_needed for z in strata.small)
         priors = bounded[name].empirical
         found[name] = replace(
-            choice, scale=scale, bounds=extent, adds_up=adds_up, priors=priors, empirical=priors, wider={}
+            choice,
+            scale=scale,
+            bounds=extent,
+            adds_up=adds_up,
+            none_needed=free,
+            priors=priors,
+            empirical=priors,
+            wider={},
         )
     return found
 

@@ -43,8 +43,11 @@ def strata_rows(plan: NoiseFit, strata: StrataChoices, /) -> Rows:
 
 def _losses(plan: NoiseFit, choice: Choice, *, of: str) -> Rows:
     delta = plan.request.target.delta
+    strata = plan.strata
+    enough = strata is not None and bool(strata.small) and len(strata.small) + len(strata.unbound) < len(strata.choices)
+    where = "in any stratum" + " of enough rows" * enough
     return [
-        (f"{belief} belief", f"measured: {measured_text(found, delta=delta)} of {of} in any stratum")
+        (f"{belief} belief", f"measured: {measured_text(found, delta=delta)} of {of} {where}")
         for belief, found in choice.verified.items()
     ]
 

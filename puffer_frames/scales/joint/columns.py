@@ -206,6 +206,11 @@ def bounded_labels(joint: JointCounts, share: Target, /) -> dict[str, Choice]:
         priors = {secret: prior_of(rows, k) for secret, rows in joint.counts.items()}
         alone = replace(joint, columns=(name,), labels={0: joint.labels[k]}, counts=_only(joint, k))
         loss, _ = measured(alone, [scale], share, pairs="all", enough=0.0)
+        if scale:  # the log-ratio of any two rows of the table of probabilities is at most 1 / scale
+            most = Bracket(
+                lower=min(loss.pure_loss.lower, share.epsilon), upper=min(loss.pure_loss.upper, share.epsilon)
+            )
+            loss = replace(loss, pure_loss=most)
         found[name] = Choice(
             theorem=BOUNDED,
             published_scale=None,

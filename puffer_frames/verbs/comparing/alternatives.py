@@ -235,7 +235,7 @@ def of_columns(asked: Asked, /, *, columns: int, labels: bool) -> Iterator[Alter
 
 
 def _for_ranges(asked: Asked, epsilon: float) -> Iterator[Alternative]:
-    """Noise for the range of one column: its theorem is about the observed one, the belief about the domain too."""
+    """Noise for the range of one column, which is the domain where there is one."""
     for noise in asked.noises:
         yield Alternative(
             epsilon=epsilon,
@@ -244,7 +244,6 @@ def _for_ranges(asked: Asked, epsilon: float) -> Iterator[Alternative]:
             mechanism="noise",
             noise=noise,
             theorem=BOUNDED.name,
-            quoted=not asked.arguments.domain,
             named=asked.names_noise,
             **asked.noisy,
         )

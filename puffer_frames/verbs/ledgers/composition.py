@@ -32,6 +32,8 @@ _OF_CAPS = 1 + Fraction(1, 2**48)
 """More than the rounding of 1 / cap adds to a ratio."""
 _ROUNDING = 1 + 1e-6
 """What rounding may change of a loss."""
+_IN_STRATA = " in each stratum"
+"""Noise for ranges there is for the range of a stratum."""
 _CHAIN = "each release was refined by the next one: together they guarantee what the last one does"
 Release: TypeAlias = Certificate | NativeFrame
 """A certificate, or a released frame with one."""
@@ -66,7 +68,7 @@ class Composition:
         meaning = odds_text(f"all released values of {whose} together", epsilon=self.epsilon, delta=self.delta)
         if self.given:
             meaning += f", beyond what {shown_names(self.given)} tells"
-        under = ", ".join(self.beliefs) or "any law within the ranges of the columns"
+        under = ", ".join(self.beliefs) or "any law within the ranges of the columns" + _IN_STRATA * bool(self.given)
         return title, [("meaning", meaning), ("beliefs", under), ("rule", self.rule)]
 
     def __str__(self) -> str:
@@ -228,10 +230,12 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
         return beside
     local = [each for each in certificates if _has_noise_for_ranges(each) and not each.delta]
     others = [each for each in certificates if not (_has_noise_for_ranges(each) and not each.delta)]
-    ranges = "noise for the range of their columns"
+    there = _IN_STRATA * any(each.given for each in certificates)
+    ranges = "noise for the range of their columns" + there
     ranged = all(map(_has_noise_for_ranges, others))
     if ranged:
-        rule = "each release has noise for the range of its columns: epsilons and deltas add, under any law within them"
+        rule = f"each release has noise for the range of its columns{there}"
+        rule += ": epsilons and deltas add, under any law within them"
     elif local and not all("empirical" in each.beliefs for each in others):  # others may be about values beyond a range
         raise _refused(
             "a release that does not cover the observed frequencies", hint='Name the belief "empirical" too.'
@@ -346,7 +350,7 @@ def _beside_a_coupling(certificates: Sequence[Certificate]) -> Composition | Non
     Under the coupling two rows differ by at most epsilon x scale in a weighted sum, so that another release of some of
     these columns loses at most epsilon x the largest ratio of its scales, however these were found.
     """
-    found = [_total(base, certificates) for base in certificates if _has_coupling(base)]
+    found = [_total(k, certificates) for k, base in enumerate(certificates) if _has_coupling(base)]
     known = [total for total in found if total is not None]
     if not known:
         return None
@@ -366,11 +370,15 @@ def _has_coupling(certificate: Certificate) -> bool:
     return facts.joint == "coupled" and set(certificate.beliefs) == {EMPIRICAL} and not facts.clipped
 
 
-def _total(base: Certificate, certificates: Sequence[Certificate]) -> Fraction | None:
-    """The loss of all releases under the coupling of one; None where one has other columns, or other noise."""
-    title, scales = PUBLISHED_FOR.title, _all_scales(base)
+def _total(place: int, certificates: Sequence[Certificate]) -> Fraction | None:
+    """The loss of all releases under the coupling of one of them; None where one has other columns, or other noise.
+
+    One and the same certificate at two places is two releases.
+    """
+    base, title = certificates[place], PUBLISHED_FOR.title
+    scales = _all_scales(base)
     total = asked = as_written(base.epsilon)
-    for each in (one for one in certificates if one is not base):
+    for each in (*certificates[:place], *certificates[place + 1 :]):
         own = _all_scales(each)
         if each.noise == title and each.theorem != CHANNEL and set(own) <= set(scales):
             moved = [(scales[column], scale) for column, scale in own.items() if scales[column]]
