@@ -31,12 +31,13 @@ _EQUAL = 1.005
 """Scales whose ratio is below this are as good as the same."""
 _FEW_COLUMNS = 4
 """Of more columns one line says what the noise leaves of them."""
-_COSTS = {
+COSTS = {
     "absolute": "mean absolute error",
     "change": "share of changed values",
     "share": "share of changed labels",
     "given": "mean of a given cost",
 }
+"""What counts as the error of a channel, in words."""
 _ABOUT = ("issuer", "dataset", "created", "intended_use", "contact")
 
 
@@ -218,7 +219,7 @@ def channel_texts(certificate: Fields, /) -> list[str]:
         together = found.get("columns", [name])
         if name != together[0]:
             continue
-        cost = _COSTS.get(found["cost"], found["cost"])
+        cost = COSTS.get(found["cost"], found["cost"])
         entry = "value" if len(together) == 1 else "row of values together"
         parts = [
             f"{shown_names(together)}: a random level for each {entry}, with the least {cost} that the guarantee allows"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
+from puffer_frames.certificates.text import COSTS
 from puffer_frames.loss.outcome import measured_text
+from puffer_frames.mechanisms.channel.cost import cost_word
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
 from puffer_frames.mechanisms.channel.options import label_text
 from puffer_frames.mechanisms.figures import ColumnError, PlanFigures, loss_bars, loss_of
@@ -110,12 +112,7 @@ def _withstood(plan: ChannelFit) -> str:
 
 
 def _unit(plan: ChannelFit) -> str:
-    cost = plan.options.cost
-    if not isinstance(cost, str):
-        return "mean of the given cost"
-    if len(plan.request.public) > 1 and cost == "auto":
-        return "share of changed labels"
-    return "mean absolute error" if plan.column.edges is not None and cost != "change" else "share of changed values"
+    return COSTS[cost_word(plan.column.levels, plan.options.cost)]
 
 
 def _losses(plan: ChannelFit) -> str:
