@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.sentences import warnings_of
@@ -222,7 +224,8 @@ def channel_texts(certificate: Fields, /) -> list[str]:
         cost = COSTS.get(found["cost"], found["cost"])
         entry = "value" if len(together) == 1 else "row of values together"
         parts = [
-            f"{shown_names(together)}: a random level for each {entry}, with the least {cost} that the guarantee allows"
+            f"{shown_names(together)}: a random level for each {entry}, with the least {cost} that was found of "
+            f"channels with this guarantee that {_others(found)}"
         ]
         if certificate.theorem != "channel":
             parts = [f"{shown(name)}: each label stays as it is or is replaced by another level, all as likely"]
@@ -234,6 +237,15 @@ def channel_texts(certificate: Fields, /) -> list[str]:
             parts.append("the table of probabilities is in the record")
         texts.append("; ".join(parts))
     return texts
+
+
+def _others(found: Mapping[str, Any]) -> str:
+    """Among which channels one has the least error."""
+    seen = "see the value and the secret" if found.get("sees") == "secret" else "see the value alone"
+    most = f", release at most {found['outputs']} levels, chosen beforehand" if "outputs" in found else ""
+    kept = {"mean": " and keep the mean", "marginal": " and keep the shares"}.get(found["preserve"] or "", "")
+    over = "; the error is a mean over the secrets, each with the same weight" if "weights" in found else ""
+    return f"{seen}{most}{kept}{over}"
 
 
 def _level_text(level: object) -> str:

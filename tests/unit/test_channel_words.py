@@ -179,3 +179,35 @@ def test_integers_that_floats_do_not_tell_apart_are_labels():
     with pytest.raises(puffer_frames.errors.ArgumentError, match=r"cost must be .* of integers beyond 2\*\*53"):
         released(frame, mechanism=Channel(cost="absolute"))
     assert released(of_integers([2**60, 2**60 + 1, 2**60 + 2]))[1].channels["x"]["cost"] == "change"
+
+
+def test_among_which_channels_the_error_is_the_least():
+    """Two outputs had 'the least error that the guarantee allows', 8.5 times that of all outputs."""
+    frame = of_integers([0, 10, 20, 30])
+    every = released(frame)[1]
+    assert "least mean absolute error that was found of channels with this guarantee that see the value alone" in (
+        " ".join(str(every).split())
+    )
+    plan, few, _ = released(frame, mechanism=Channel(outputs=2))
+    assert few.channels["x"]["outputs"] == 2
+    assert "that see the value alone, release at most 2 levels, chosen beforehand" in " ".join(str(few).split())
+    assert "sees this value alone, with any number of levels, is below" in " ".join(str(plan).split())
+    kept = released(frame, mechanism=Channel(preserve="mean"))[1]
+    assert "that see the value alone and keep the mean" in " ".join(str(kept).split())
+
+
+def test_an_error_that_is_a_mean_over_the_secrets_is_called_that():
+    frame = of_integers([0, 10, 20, 30])
+    frame = pd.concat([frame[frame["s"] == "a"], frame[frame["s"] == "b"][:200]]).sample(frac=1, random_state=0)
+    frame = frame.reset_index(drop=True)
+    plan, certificate, _ = released(frame, mechanism=Channel(sees="secret", weights="secrets"))
+    errors = plan.fitted.channel.errors.values()
+    assert plan.expected_error["x"] == pytest.approx(sum(errors) / 2)
+    said = " ".join(str(plan).split())
+    assert "(mean absolute error, a mean over the secrets, each with the same weight)" in said
+    assert "in this mean over the secrets" in said
+    assert "that see the value and the secret; the error is a mean over the secrets, each with the same weight" in (
+        " ".join(str(certificate).split())
+    )
+    rows = released(frame, mechanism=Channel(sees="secret"))
+    assert "mean over the secrets" not in " ".join(f"{rows[0]} {rows[1]}".split())

@@ -222,6 +222,9 @@ def channel_record(facts: ChannelFacts, /) -> dict[str, Any]:
     }
     if options.sees_secret:
         record |= {"sees": "secret", "reader_loss": options.reader_loss_at(facts.target.epsilon)}
+        record |= {"weights": "secrets"} if options.weights == "secrets" else {}
+    if options.outputs is not None:
+        record["outputs"] = options.outputs
     if len(facts.columns) > 1:
         record["columns"] = list(facts.columns)
     if facts.public_levels or "levels" in facts.publish or options.publish_matrix:

@@ -90,8 +90,9 @@ def _bound(plan: ChannelFit) -> str:
     seen = "these values" if len(plan.request.public) > 1 else "this value"
     seen = f"{seen} and the secret" if plan.options.sees_secret else f"{seen} alone"
     released = "" if isinstance(plan.options.cost, str) else " and releases its levels"
-    bound = lower_text(plan.channel.lower_bound)
-    return f"no mechanism with this guarantee that sees {seen}{released} is below {bound}"
+    more = ", with any number of levels," if plan.options.outputs is not None else ""
+    bound = f"{lower_text(plan.channel.lower_bound)}{' in this mean over the secrets' * _is_even(plan)}"
+    return f"no mechanism with this guarantee that sees {seen}{released}{more} is below {bound}"
 
 
 def _mechanism(plan: ChannelFit) -> str:
@@ -112,7 +113,13 @@ def _withstood(plan: ChannelFit) -> str:
 
 
 def _unit(plan: ChannelFit) -> str:
-    return COSTS[cost_word(plan.column.levels, plan.options.cost)]
+    unit = COSTS[cost_word(plan.column.levels, plan.options.cost)]
+    return f"{unit}, a mean over the secrets, each with the same weight" if _is_even(plan) else unit
+
+
+def _is_even(plan: ChannelFit) -> bool:
+    """Whether all errors are means over the secrets, and not over the rows."""
+    return plan.channel.problem.times is not None
 
 
 def _losses(plan: ChannelFit) -> str:
