@@ -202,7 +202,11 @@ def _noise_text(certificate: Fields) -> str:
     symbol = _SYMBOLS.get(certificate.noise, "scale gamma" if certificate.noise.endswith("-stable") else "scale")
     scales = ", ".join(f"{shown(name)}: {symbol} = {scale_text(certificate, name)}" for name in certificate.scales)
     errors = ", ".join(f"{shown(name)} {error:.4g}" for name, error in certificate.expected_error.items())
-    of = "noise" if certificate.facts.replaced else "error"
+    of = (
+        "noise"
+        if certificate.facts.replaced
+        else f"error{' of the values as clipped' * bool(certificate.facts.clipped)}"
+    )
     return f"{certificate.noise}, {scales}; mean absolute {of} {errors}"
 
 
@@ -232,7 +236,8 @@ def channel_texts(certificate: Fields, /) -> list[str]:
         if "levels" in found:
             parts.append(f"levels {', '.join(map(_level_text, found['levels']))}")
         printed = [word for word in ("expected_error", "lower_bound") if word in found]
-        parts += [f"{word.replace('_', ' ')} {found[word]:.6g}" for word in printed]
+        of = " of the values as moved" if "clipped" in certificate.facts.prepared else ""
+        parts += [f"{word.replace('_', ' ')}{of} {found[word]:.6g}" for word in printed]
         if "matrix" in found:
             parts.append("the table of probabilities is in the record")
         texts.append("; ".join(parts))
@@ -261,6 +266,7 @@ def _usefulness_texts(certificate: Fields) -> list[str]:
         return [_useless_text(certificate)]
     for name, found in certificate.estimated.items():
         of = f" of {shown(name)}" if len(certificate.scales) > 1 else " of the column"
+        of += " as clipped" * (name in certificate.facts.clipped)
         spread = f"{'below' if found.spread_is_bound else 'about'} {found.spread:.2g}"
         constant = f"{'below' if found.constant_error_is_bound else 'about'} {found.constant_error:.2g}"
         text = (

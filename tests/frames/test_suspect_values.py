@@ -140,7 +140,9 @@ def test_numbers_without_codes(values):
 
 def test_a_domain_leaves_out_the_code():
     frame = pd.DataFrame({"sex": SEX, "x": FAR["9999 among ages"]})
-    assert not met(frame, secret="sex", public="x", domain={"x": (0, 99)})
+    (told,) = met(frame, secret="sex", public="x", domain={"x": (0, 99)})
+    assert "rows beyond it" in told  # the code is one of its ends now, for as many rows
+    assert not met(frame, secret="sex", public="x", domain={"x": (0, 9999)})
 
 
 def test_a_code_in_cells():
@@ -169,3 +171,37 @@ def test_a_panic_becomes_an_exception():
 
     with pytest.raises(RuntimeError, match="PanicException"):
         stopped()
+
+
+@few(30)
+@pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy", "pyarrow", "duckdb"])
+@pytest.mark.parametrize("mechanism", ["noise", "channel"])
+def test_a_domain_that_many_values_are_beyond(kind, mechanism):
+    """The errors that a plan states are those of the moved values: 46 times too small where most are moved."""
+    frame = build_frame(kind, {"sex": SEX, "age": AGE + 5 * (SEX == "m")})
+    asked = {"secret": "sex", "public": "age", "mechanism": mechanism}
+    (told,) = met(frame, **asked, domain={"age": (40, 70)})
+    beyond = np.mean(AGE + 5 * (SEX == "m") < 40)
+    assert f"got about {beyond:.2%} of the rows beyond it" in told
+    assert met(frame, **asked, domain={"age": (20, 64)}) == []
+    rare = np.where(np.arange(ROWS) < 3, 200, AGE)
+    assert met(build_frame(kind, {"sex": SEX, "age": rare}), **asked, domain={"age": (20, 64)}) == []
+    ends = np.where(np.arange(ROWS) % 2, 20, AGE)  # many values at an end, none beyond
+    assert met(build_frame(kind, {"sex": SEX, "age": ends}), **asked, domain={"age": (20, 64)}) == []
+
+
+@pytest.mark.parametrize("mechanism", ["noise", "channel"])
+def test_plan_and_certificate_say_that_the_errors_are_of_moved_values(mechanism):
+    frame = pd.DataFrame({"sex": SEX, "age": AGE + 5 * (SEX == "m")})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plan = frame.puffer.calibrate(
+            secret="sex", public="age", epsilon=1, mechanism=mechanism, domain={"age": (40, 70)}
+        )
+        published = {"publish": "expected_error"} if mechanism == "channel" else {}
+        certificate = puffer_frames.certificate_of(plan.release(frame, **published))
+    beyond = np.mean(frame["age"] <= 40)
+    said = " ".join(str(plan).split())
+    assert f"moved to its ends, in at most {100 * beyond:g} % of the rows; all errors here are those of the" in said
+    words = "expected error of the values as moved" if mechanism == "channel" else "error of the values as clipped"
+    assert words in " ".join(str(certificate).split())

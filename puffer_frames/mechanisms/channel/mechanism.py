@@ -36,7 +36,7 @@ from puffer_frames.numbers.presentation import Rows
 from puffer_frames.priors.labelled_rows import joint_levels
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import LARGER, warn_of_useless
+from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
 from puffer_frames.scales.drift import Batch
 
 _NEARLY = 0.99
@@ -207,6 +207,8 @@ class ChannelMechanism(Mechanism[Seen]):
         request = with_tables(request, coded=roles.coded)
         rows = table.complete(roles, nulls=request.nulls, layout=layout)
         seen = Seen.of(rows, request, coded=bool(roles.coded))
+        if isinstance(seen.found, Summary):
+            warn_of_moved(rows, {request.public[0]: seen.found}, request.domain)
         return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)
 
     def fit(self, request: Request, seen: Seen, /) -> FittedChannel:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from puffer_frames.certificates.text import COSTS
 from puffer_frames.loss.outcome import measured_text
 from puffer_frames.mechanisms.channel.cost import cost_word
@@ -22,6 +24,7 @@ from puffer_frames.numbers.presentation import (
 )
 from puffer_frames.numbers.svg import bars, matrix
 from puffer_frames.priors.level_counts import Level
+from puffer_frames.scales.cautions import moved_text
 from puffer_frames.scales.learned import replaced_rows
 
 _SHOWN = 12
@@ -37,6 +40,7 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
         ("withstands", _withstood(plan)),
         *_readers(plan),
         ("expected error", f"{channel.expected_error:.6g} ({_unit(plan)})"),
+        *_moved_rows(plan),
         (
             "beside it",
             f"the best constant in place of every value {channel.constant_error:.6g}; {_bound(plan)}",
@@ -57,6 +61,17 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
     rows.append(("levels", _levels_text(plan)))
     rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
     return rows
+
+
+def _moved_rows(plan: ChannelFit) -> Rows:
+    bounds = plan.request.domain.get(plan.request.public[0])
+    if bounds is None:
+        return []
+    share = None
+    if not plan.column.in_cells:
+        levels, rows = np.array(plan.column.levels, dtype=np.float64), plan.column.pooled
+        share = float(rows[(levels <= bounds[0]) | (levels >= bounds[1])].sum() / rows.sum())
+    return [("moved", moved_text(share))]
 
 
 def _readers(plan: ChannelFit) -> Rows:
