@@ -119,8 +119,8 @@ def places_in(levels: Sequence[Level], entries: pl.Series, /) -> Codes:
 def _levels(entries: pl.Series, *, name: str) -> tuple[Level, ...]:
     found = entries.alias("entries").unique()
     hint = None
-    if found.dtype == pl.String and are_written_numbers(found.head(_MOST_SEEN).to_list()):
-        hint = from_text(name)
+    if found.dtype == pl.String and are_written_numbers(texts := found.head(_MOST_SEEN).to_list()):
+        hint = from_text(name, texts)
     check_few_levels(len(found) - 2, name=name, hint=hint)  # null and NaN are one
     levels = sorted_levels(levels_of(nw.from_native(found, series_only=True), name=name))
     check_few_levels(len(levels), name=name)

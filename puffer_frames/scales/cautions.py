@@ -99,13 +99,14 @@ def warn_of_marks(rows_per_secret: Mapping[Secret, int], /) -> None:
 
 def warn_of_texts(name: str, levels: Iterable[object], /) -> None:
     """Warn of a public column of labels that are nearly all numbers: as labels they lose their order."""
+    levels = list(levels)
     if are_written_numbers(levels):
         warn(
             SuspectValuesWarning(
                 f"the public column {name!r}",
                 rule="numeric to be released with noise",
                 got="text that looks like numbers, which is released as labels",
-                hint=from_text(name),
+                hint=from_text(name, levels),
             )
         )
 
