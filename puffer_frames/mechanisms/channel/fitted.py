@@ -268,6 +268,20 @@ class ChannelFit(SecretsOfPairs):
         """The pure loss under any law of the levels."""
         return largest_loss(self.channel)
 
+    def column_errors(self) -> dict[str, tuple[float, float]]:
+        """Share of the labels of each column that are changed, and by its most frequent one for all; of several."""
+        if len(self.request.public) == 1:
+            return {}
+        shares, matrix, found = self.column.pooled / self.column.pooled.sum(), self.channel.matrix, {}
+        for k, name in enumerate(self.request.public):
+            inputs, outputs = (
+                [cast(Levels, level)[k] for level in levels] for levels in (self.column.levels, self.channel.outputs)
+            )
+            changed = np.array([[x != y for y in outputs] for x in inputs])
+            most = max(float(shares[[x == level for x in inputs]].sum()) for level in set(inputs))
+            found[name] = float(shares @ (matrix * changed).sum(axis=1)), 1.0 - most
+        return found
+
     def keyed(self, key: ReleaseKey, /) -> tuple[Draw, ...]:
         """What a release does to the columns: one draw, for several columns together.
 

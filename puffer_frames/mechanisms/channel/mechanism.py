@@ -73,9 +73,13 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
         return {self.name: self.channel.lower_bound}
 
     def warn(self) -> None:
-        """Warn of labels that are hardly nearer to the values than one constant."""
-        if self.channel.expected_error >= _NEARLY * self.channel.constant_error:
-            warn_of_useless(self.request.public, hint=LARGER)
+        """Warn of labels that are hardly nearer to the values than one constant, of several columns each by itself."""
+        useless: Sequence[str] = self.request.public
+        if self.channel.expected_error < _NEARLY * self.channel.constant_error:
+            errors = self.column_errors()
+            useless = [name for name, (error, constant) in errors.items() if constant and error >= _NEARLY * constant]
+        if useless:
+            warn_of_useless(useless, hint=LARGER)
 
     def text(self, compared: Compared | None, /) -> Rows:
         """Labels and texts, in order."""

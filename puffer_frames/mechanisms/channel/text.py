@@ -43,7 +43,7 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
         *_moved_rows(plan),
         (
             "beside it",
-            f"the best constant in place of every value {channel.constant_error:.6g}; {_bound(plan)}",
+            f"{_constant(plan)} in place of every value {channel.constant_error:.6g}; {_bound(plan)}",
         ),
         ("unchanged", f"a {'cell' if plan.column.in_cells else 'level'} with probability {channel.unchanged:.4g}"),
     ]
@@ -72,6 +72,14 @@ def _moved_rows(plan: ChannelFit) -> Rows:
         levels, rows = np.array(plan.column.levels, dtype=np.float64), plan.column.pooled
         share = float(rows[(levels <= bounds[0]) | (levels >= bounds[1])].sum() / rows.sum())
     return [("moved", moved_text(share))]
+
+
+def _constant(plan: ChannelFit) -> str:
+    """Which constant the error of one constant is of."""
+    if plan.column.in_cells:
+        return "the best of the medians of the cells"
+    few = len(plan.channel.outputs) < len(plan.channel.inputs)
+    return "the best of the released levels" if few else "the best constant"
 
 
 def _readers(plan: ChannelFit) -> Rows:
