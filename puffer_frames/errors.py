@@ -198,7 +198,10 @@ class WeakGuaranteeWarning(PufferWarning):
 
 
 class SuspectValuesWarning(PufferWarning):
-    """A column seems to hold something else than its values say: numbers written as text, codes for missing values."""
+    """A column seems to hold something else than its values say: numbers as text, codes for missing values.
+
+    Or values beyond a domain, in more than 1 % of the rows.
+    """
 
     def __init__(self, what: str, *, rule: str, got: str, hint: str) -> None:
         self.what = what

@@ -72,7 +72,10 @@ _Measured: TypeAlias = Annotated[Verification, _MEASURED]
 _LEVELS = raw(type="array", items={"type": ["string", "number", "boolean", "null", "array"]})
 _SHARES = {"type": "array", "items": {"type": "number", "minimum": 0, "maximum": 1}}
 _CHANNEL = entries(
-    optional=("columns", "levels", "inputs", "count", "matrix", "expected_error", "lower_bound", "sees", "reader_loss"),
+    optional=(
+        *("columns", "levels", "inputs", "count", "matrix", "expected_error", "lower_bound"),
+        *("sees", "reader_loss", "weights", "outputs"),
+    ),
     closed=False,
     cost=raw(enum=["absolute", "change", "share", "given"]),
     radius=raw(type=["string", "null"]),
@@ -80,6 +83,8 @@ _CHANNEL = entries(
     preserve=raw(enum=["mean", "marginal", None]),
     sees=raw(enum=["value", "secret"]),
     reader_loss=raw(oneOf=[{"type": "null"}, {"type": "number", "exclusiveMinimum": 0}]),
+    weights=raw(enum=["rows", "secrets"]),
+    outputs=raw(type="integer", minimum=1),
     columns=raw(type="array", items={"type": "string"}),
     levels=_LEVELS,
     inputs=_LEVELS,
@@ -169,7 +174,8 @@ class Fields:
     probability each row may be replaced by anything ("radius"), the loss under any law at all ("cap"), what is kept on
     average ("preserve"); the released levels ("levels") where they are public, and what of the plan the curator chose
     to print: "expected_error", "lower_bound", and "inputs" with "matrix". Of labels beside other columns also how many
-    levels there are ("count")."""
+    levels there are ("count"). Where the error is a mean over the secrets "weights"; how many levels may be released at
+    most is "outputs"."""
     given: Annotated[tuple[str, ...], Since(minor=3)] = ()
     """Names of columns that were released as they were, and on which the guarantee conditions."""
     strata: Annotated[tuple[Annotated[Mapping[str, Any], _STRATUM], ...], Since(minor=3)] = ()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.sentences import warnings_of
@@ -31,12 +33,13 @@ _EQUAL = 1.005
 """Scales whose ratio is below this are as good as the same."""
 _FEW_COLUMNS = 4
 """Of more columns one line says what the noise leaves of them."""
-_COSTS = {
+COSTS = {
     "absolute": "mean absolute error",
     "change": "share of changed values",
     "share": "share of changed labels",
     "given": "mean of a given cost",
 }
+"""What counts as the error of a channel, in words."""
 _ABOUT = ("issuer", "dataset", "created", "intended_use", "contact")
 
 
@@ -201,7 +204,11 @@ def _noise_text(certificate: Fields) -> str:
     symbol = _SYMBOLS.get(certificate.noise, "scale gamma" if certificate.noise.endswith("-stable") else "scale")
     scales = ", ".join(f"{shown(name)}: {symbol} = {scale_text(certificate, name)}" for name in certificate.scales)
     errors = ", ".join(f"{shown(name)} {error:.4g}" for name, error in certificate.expected_error.items())
-    of = "noise" if certificate.facts.replaced else "error"
+    of = (
+        "noise"
+        if certificate.facts.replaced
+        else f"error{' of the values as clipped' * bool(certificate.facts.clipped)}"
+    )
     return f"{certificate.noise}, {scales}; mean absolute {of} {errors}"
 
 
@@ -220,21 +227,32 @@ def channel_texts(certificate: Fields, /) -> list[str]:
         together = found.get("columns", [name])
         if name != together[0]:
             continue
-        cost = _COSTS.get(found["cost"], found["cost"])
+        cost = COSTS.get(found["cost"], found["cost"])
         entry = "value" if len(together) == 1 else "row of values together"
         parts = [
-            f"{shown_names(together)}: a random level for each {entry}, with the least {cost} that the guarantee allows"
+            f"{shown_names(together)}: a random level for each {entry}, with the least {cost} that was found of "
+            f"channels with this guarantee that {_others(found)}"
         ]
         if certificate.theorem != "channel":
             parts = [f"{shown(name)}: each label stays as it is or is replaced by another level, all as likely"]
         if "levels" in found:
             parts.append(f"levels {', '.join(map(_level_text, found['levels']))}")
         printed = [word for word in ("expected_error", "lower_bound") if word in found]
-        parts += [f"{word.replace('_', ' ')} {found[word]:.6g}" for word in printed]
+        of = " of the values as moved" if "clipped" in certificate.facts.prepared else ""
+        parts += [f"{word.replace('_', ' ')}{of} {found[word]:.6g}" for word in printed]
         if "matrix" in found:
             parts.append("the table of probabilities is in the record")
         texts.append("; ".join(parts))
     return texts
+
+
+def _others(found: Mapping[str, Any]) -> str:
+    """Among which channels one has the least error."""
+    seen = "see the value and the secret" if found.get("sees") == "secret" else "see the value alone"
+    most = f", release at most {found['outputs']} levels, chosen beforehand" if "outputs" in found else ""
+    kept = {"mean": " and keep the mean", "marginal": " and keep the shares"}.get(found["preserve"] or "", "")
+    over = "; the error is a mean over the secrets, each with the same weight" if "weights" in found else ""
+    return f"{seen}{most}{kept}{over}"
 
 
 def _level_text(level: object) -> str:
@@ -250,6 +268,7 @@ def _usefulness_texts(certificate: Fields) -> list[str]:
         return [_useless_text(certificate)]
     for name, found in certificate.estimated.items():
         of = f" of {shown(name)}" if len(certificate.scales) > 1 else " of the column"
+        of += " as clipped" * (name in certificate.facts.clipped)
         spread = f"{'below' if found.spread_is_bound else 'about'} {found.spread:.2g}"
         constant = f"{'below' if found.constant_error_is_bound else 'about'} {found.constant_error:.2g}"
         text = (

@@ -5,6 +5,7 @@ Type checkers and editors read accessor.pyi, where the arguments are written out
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
@@ -24,6 +25,7 @@ from puffer_frames.verbs.comparing.comparison import compare
 from puffer_frames.verbs.estimating.estimation import estimate
 from puffer_frames.verbs.plans.plotted import plot
 from puffer_frames.verbs.release import calibrate, privatize
+from puffer_frames.verbs.requests.arguments import bind
 
 NAME = "puffer"
 
@@ -37,10 +39,13 @@ Answer = TypeVar("Answer")
 
 def _method(function: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[PufferAccessor[Any, Any], P], R]:
     """A method that passes the accessor's frame to the function; signature and help are the function's."""
+    signature = inspect.signature(function)
 
     @wraps(function)
     def method(self: PufferAccessor[Any, Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return function(self._open(), *args, **kwargs)
+        frame = self._open()
+        bind(signature, function.__name__, (frame, *args), kwargs)
+        return function(frame, *args, **kwargs)
 
     return short_traceback(method)
 

@@ -143,8 +143,8 @@ def places_in(levels: Sequence[Level], entries: pl.Series, /) -> Codes:
 def _levels(entries: pl.Series, *, name: str) -> tuple[Level, ...]:
     found = entries.alias("entries").unique()
     hint = None
-    if found.dtype == pl.String and are_written_numbers(found.head(_MOST_SEEN).to_list()):
-        hint = from_text(name)
+    if found.dtype == pl.String and are_written_numbers(texts := found.head(_MOST_SEEN).to_list()):
+        hint = from_text(name, texts)
     check_few_levels(len(found) - 2, name=name, hint=hint)  # null and NaN are one
     levels = sorted_levels(levels_of(nw.from_native(found, series_only=True), name=name))
     check_few_levels(len(levels), name=name)
@@ -162,9 +162,23 @@ def known_levels(levels: Levels, dtype: nw.dtypes.DType, /) -> Sequence[Level]:
 
 
 def as_series(codes: Codes, levels: Levels, dtype: pl.DataType, /, *, name: str) -> pl.Series:
-    """Places of levels as a column like one of this dtype."""
-    outputs = pl.Series("released", levels, dtype=released_dtype(dtype, levels, name=name))
-    return outputs.gather(pl.Series(codes))
+    """Places of levels as a column like one of this dtype; of a level that no row has nothing but an Enum knows."""
+    kind = released_dtype(dtype, levels, name=name)
+    codes, used = used_levels(codes, levels)
+    return pl.Series("released", used, dtype=kind).gather(pl.Series(codes))
+
+
+def used_levels(codes: Codes, levels: Levels, /) -> tuple[Codes, Levels]:
+    """The levels that rows have, in their order, and the places in these.
+
+    What was not drawn would lie in categories, dictionaries and the memory of texts, and in files of these.
+    """
+    seen = np.zeros(len(levels), dtype=np.bool_)
+    seen[codes] = True
+    if seen.all():
+        return codes, levels
+    table = (np.cumsum(seen) - 1).astype(np.uint16)
+    return table.take(codes, mode="wrap"), tuple(level for level, there in zip(levels, seen, strict=True) if there)
 
 
 def released_dtype(dtype: pl.DataType, levels: Levels, /, *, name: str) -> pl.DataType:

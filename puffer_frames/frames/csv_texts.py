@@ -51,7 +51,8 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles) -> pl
     Raises
     ------
     TableFileError
-        For what is no table in UTF-8 with commas, or has no rows, and for texts that do not fit the given types.
+        For what is no table in UTF-8 with commas, has no rows, or rows with more or fewer fields than the first line,
+        and for texts that do not fit the given types.
     ArgumentError
         For two columns of one name.
     ColumnNotFoundError
@@ -66,6 +67,8 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles) -> pl
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, csv.Error):
         raise what_is_wrong(path) or _unfit(path) from None
     names = table.columns
+    if len(names) > 1 and table.to_series(-1).null_count() and (wrong := what_is_wrong(path)) is not None:
+        raise wrong  # Polars reads a row with too few fields, such as one that was cut off, as one with nulls
     if roles.alone:
         _check_commas(path, names)
     for name in types:
@@ -281,16 +284,19 @@ def _odd_row(path: Path, rows: Any) -> TableFileError | None:
     try:
         for row in rows:
             first = first or row
-            if len(row) > len(first):
+            if row and len(row) != len(first):
                 comment = first[0].startswith(("#", "%", "//"))
                 return _refused(
                     path,
                     f"rows of {len(first)} fields, as many as the first line names",
-                    f"{len(row)} fields in line {rows.line_num}"
+                    f"{len(row)} field{'s' * (len(row) != 1)} in line {rows.line_num}"
                     + (", and a first line that looks like a comment" if comment else ""),
                     "Delete the lines above the names of the columns."
                     if comment
-                    else "Put a field with a comma in it between quotation marks.",
+                    else "Put a field with a comma in it between quotation marks."
+                    if len(row) > len(first)
+                    else "See whether the file is whole: a line that is cut off lacks fields. An empty field has its "
+                    "comma, too.",
                 )
     except csv.Error:
         pass

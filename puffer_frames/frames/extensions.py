@@ -12,6 +12,8 @@ from puffer_frames.errors import ArgumentTypeError
 
 _UUID = "arrow.uuid"
 """Polars reads them as the bytes that they are."""
+DIGITS = 38
+"""Of decimals of Polars, at most. In a plan over a Parquet file its schema may have more."""
 _EXTENSION: Any = getattr(pl, "BaseExtension", ())
 """Dtypes of Polars (from 1.36 on) that PyArrow may not know, or that end the process on the way back."""
 _UNREAD = (
@@ -41,6 +43,14 @@ def readable(table: pa.Table, /) -> pa.Table:
             column = pa.chunked_array([chunk.storage for chunk in table.column(k).chunks], type=stored)
             table = table.set_column(k, pa.field(field.name, stored, field.nullable), column)
     return table
+
+
+def check_decimals(schema: pa.Schema, /, *, most: int) -> None:
+    """Raise ArgumentTypeError for a column of decimals with 256 bits and more than so many digits, also nested ones."""
+    for field in schema:
+        unread = _unread(stored_type(field.type))
+        if unread is not None and pa.types.is_decimal256(unread) and unread.precision > most:
+            raise _error(field.name, f"decimals of {unread.precision} digits in 256 bits")
 
 
 def _error(name: str, got: str) -> ArgumentTypeError:
@@ -79,6 +89,9 @@ def stored_plan(frame: Any, /) -> Any:
     schema = dict(frame.collect_schema())
     extended = [k for k, dtype in enumerate(schema.values()) if isinstance(dtype, _EXTENSION)]
     for name, dtype in schema.items():
+        digits = max((own.precision or 0 for own in _inner(dtype) if isinstance(own, pl.Decimal)), default=0)
+        if digits > DIGITS:
+            raise _error(name, f"decimals of {digits} digits")
         if dtype.is_nested() and any(isinstance(own, _EXTENSION) for own in _inner(dtype)):
             raise _error(name, "an extension type in a nested one")
     return frame.with_columns(pl.nth(k).ext.storage() for k in extended) if extended else frame

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from puffer_frames.errors import ArgumentError, PufferError, TableFileError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.csv_texts import AS_THEY_ARE, TextRoles, check_names_of, read_csv
+from puffer_frames.frames.extensions import DIGITS, check_decimals
 from puffer_frames.frames.stamps.folder import data_files
 from puffer_frames.frames.stamps.parquet import as_file_metadata, read_parquet_metadata
 from puffer_frames.frames.stamps.whole_file import alone_in, replacing, sync_folder, taken
@@ -86,8 +87,9 @@ def read_rows(
         Where there is no such file, or it cannot be read.
     TableFileError
         For a file of another format, or with values that do not fit the schema.
-    ArgumentError
-        For a schema of another file, for an unknown type, and for two columns of one name.
+    ArgumentError, ArgumentTypeError
+        For a schema of another file, for an unknown type, for two columns of one name, and for a type of a column that
+        Polars lacks.
     ColumnNotFoundError
         For a column of the schema that the file does not have.
     """
@@ -109,19 +111,23 @@ def read_rows(
 
 
 def _check_names(file: Path, kind: Format) -> None:
-    """Raise ArgumentError where two columns of a Parquet or Arrow file have one name, which Polars does not read."""
+    """Raise ArgumentError where two columns of a Parquet or Arrow file have one name, which Polars does not read.
+
+    And ArgumentTypeError for decimals of 256 bits, which it does not read either.
+    """
     _readable(file)
     try:
         if kind == "csv":
             return
         if kind == "arrow":
             with pa.memory_map(str(file)) as source:
-                names = pa.ipc.open_file(source).schema.names
+                schema = pa.ipc.open_file(source).schema
         else:
-            names = pq.read_schema(file).names
+            schema = pq.read_schema(file)
     except (pa.ArrowException, OSError, ValueError):  # what is wrong is said when it is read
         return
-    check_names_of(file.name, names)
+    check_names_of(file.name, schema.names)
+    check_decimals(schema, most=0 if kind == "arrow" else DIGITS)
 
 
 def level_kinds(frame: NativeFrame, /) -> dict[str, LevelKind]:

@@ -20,6 +20,9 @@ databases, the tables of UCI. "none" and "unknown" are answers that people write
 _PLAIN = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _WRITTEN = re.compile(r"\s*[-+(]?\s*[$€£¥]?\s*([0-9][0-9.,'’\s_]*|[.,][0-9]+)([eE][+-]?[0-9]+)?\s*[%+€$)]*\s*")
 """A number with separators of thousands, a comma for the point, a sign of a currency or of percent, or spaces."""
+_WITH_POINTS = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?|[0-9]*\.?[0-9]*")
+_WITH_COMMAS = re.compile(r"[0-9]{1,3}(\.[0-9]{3})+(,[0-9]*)?|[0-9]*,?[0-9]*")
+"""Points before decimals and commas between thousands; and the other way round."""
 _CODE = re.compile(r"\s*0[0-9]+\s*")
 _FEWEST, _MOSTLY = 5, 0.9
 """So many different numbers, and such a share of numbers among the different texts, are no labels such as "1", "2+"."""
@@ -37,13 +40,31 @@ def are_written_numbers(texts: Iterable[object], /) -> bool:
     return numbers >= _FEWEST and numbers >= _MOSTLY * len(there) and plain < len(listed)
 
 
-def from_text(name: str, /) -> str:
-    """How to come to numbers from text with marks."""
+def from_text(name: str, texts: Iterable[object], /) -> str:
+    """How to come to numbers from such texts with marks: one step that reads them all as they are meant, or none."""
+    found = [_WRITTEN.fullmatch(text) for text in texts if isinstance(text, str) and text.strip() not in MISSING]
+    numbers = [match for match in found if match is not None]
+    written = [re.sub(r"['’\s_]", "", match[1]) for match in numbers]
+    steps = ""
+    if any("(" in match[0] for match in numbers):  # as accounts have negative numbers
+        if not all(match[0].strip().endswith(")") for match in numbers if match[0].strip().startswith("(")):
+            return _BY_HAND
+        steps = r'.str.replace(r"^\s*\((.*)\)\s*$", r"-\1", regex=True)'
+    if not all(map(_WITH_POINTS.fullmatch, written)):
+        if not all(map(_WITH_COMMAS.fullmatch, written)):
+            return _BY_HAND
+        steps += '.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)'
     return (
         "Convert the text to numbers first: in pandas "
-        f'pd.to_numeric(frame[{name!r}].str.replace(r"[^0-9.eE-]", "", regex=True), errors="coerce"), '
-        'after decimal commas: pd.read_csv(path, decimal=","); then nulls="drop" leaves missing values out.'
+        f'pd.to_numeric(frame[{name!r}]{steps}.str.replace(r"[^0-9.eE-]", "", regex=True), errors="coerce"); '
+        'then nulls="drop" leaves missing values out.'
     )
+
+
+_BY_HAND = (
+    "Convert the text to numbers first. It is written in several ways, as with points and commas for the same, so that "
+    'no single step does; then nulls="drop" leaves missing values out.'
+)
 
 
 def to_numbers(dtype: nw.dtypes.DType, /, *, role: str) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -24,6 +27,8 @@ PLACES = 8
 """So many elements of a list are looked at one by one, and so many frequent words of a text."""
 MOST_PARTS = 16
 """Fields and elements of a column, at most; what is beyond is looked at as text."""
+_DEPTH = 4
+"""So deep in nested objects their form is looked at."""
 LETTERS = 256
 """Words are looked for in so many letters of a text."""
 _COUNTED = 1 << 16
@@ -150,6 +155,44 @@ def _inner(entries: pl.Series) -> list[pl.Series]:
 
 
 def _parts_of_objects(entries: Sequence[Any]) -> list[pl.Series | Column]:
+    """Python objects by their values, and where these differ in form by that too: 1 and 1.0 are equal, not the same."""
+    found = _values_of_objects(entries)
+    missing = [is_null(entry) for entry in entries]
+    if {type(entry) for entry, null in zip(entries, missing, strict=True) if not null} == {str} and not any(missing):
+        return found
+    forms = [_form(entry) for entry in entries]
+    if len(set(zip(missing, forms, strict=True))) > len(set(missing)):
+        texts = [_plain_text(f"{form} {entry}") for form, entry in zip(forms, entries, strict=True)]
+        found += [pl.Series("entries", [_plain_text(form) for form in forms]), pl.Series("entries", texts)]
+    return found
+
+
+def _form(entry: Any, depth: int = 0) -> str:
+    """What may differ between equal objects: type, digits, offset from UTC, sign of a zero, order of keys."""
+    kind = type(entry).__name__
+    if is_null(entry) or depth > _DEPTH:
+        return kind
+    if isinstance(entry, decimal.Decimal):
+        return f"{kind} {entry.as_tuple().exponent} {entry.is_zero() and entry.is_signed()}"
+    if isinstance(entry, (datetime.datetime, datetime.time)):
+        return f"{kind} {entry.utcoffset()} {entry.tzinfo} {entry.fold} {getattr(entry, 'unit', '')}"
+    if isinstance(entry, (float, np.floating)) and entry == 0:
+        return f"{kind} {np.signbit(entry)}"
+    if isinstance(entry, np.ndarray):
+        return f"{kind} {entry.dtype} {entry.shape}"
+    if isinstance(entry, dict):
+        keys = ((key, _form(key, depth + 1), _form(own, depth + 1)) for key, own in entry.items())
+        return f"{kind} {list(islice(keys, PLACES))}"
+    if isinstance(entry, (list, tuple)):
+        return f"{kind} {[_form(own, depth + 1) for own in entry[:PLACES]]}"
+    return kind
+
+
+def _plain_text(text: str) -> str:
+    return _ADDRESS.sub(">", text).encode(errors="backslashreplace").decode()
+
+
+def _values_of_objects(entries: Sequence[Any]) -> list[pl.Series | Column]:
     """Python objects as Polars has them, or in their own order, and by their text."""
     there = [None if is_null(entry) else entry for entry in entries]
     kinds = {type(entry) for entry in there if entry is not None}
@@ -169,7 +212,7 @@ def _parts_of_objects(entries: Sequence[Any]) -> list[pl.Series | Column]:
     if any(text is not None and _ADDRESS.search(text) for text in texts):
         codes = codes_of(nw.from_native(pd.Series(there, dtype=object), series_only=True))
         return [Column(name="", codes=codes, numbers=None, is_read=False)]
-    texts = [None if text is None else text.encode(errors="backslashreplace").decode() for text in texts]
+    texts = [None if text is None else _plain_text(text) for text in texts]
     found = list[pl.Series | Column]([pl.Series("entries", texts, dtype=pl.String)])
     if kinds and nested == kinds:
         for field, _ in Counter(name for entry in there if entry for name in entry).most_common(PLACES):

@@ -240,7 +240,7 @@ def check_labels(dtype: nw.dtypes.DType, what: str, /) -> None:
             what,
             rule="of strings, categories, booleans or integers",
             got=f"dtype {type(dtype).__name__}",
-            hint="Convert it to strings or categories first.",
+            hint="Convert it to strings first.",
         )
 
 

@@ -32,8 +32,12 @@ class Replacement:
         return replaced
 
 
-def check_bounds(bounds: BoundsArgument, /, *, role: str, columns: Sequence[str], finite: bool) -> dict[str, Bounds]:
-    """Return (low, high) per column; a single pair holds for every column.
+def check_bounds(
+    bounds: BoundsArgument, /, *, role: str, columns: Sequence[str], finite: bool, example: str = ""
+) -> dict[str, Bounds]:
+    """Return (low, high) per column; a single pair holds for every column, but where they must be finite.
+
+    `example` is what a hint writes; by default what is asked for here.
 
     Raises
     ------
@@ -50,6 +54,7 @@ def check_bounds(bounds: BoundsArgument, /, *, role: str, columns: Sequence[str]
             hint=f"Write {role}={{{next(iter(columns), 'column')!r}: (0, 100)}}.",
         )
     given = bounds if isinstance(bounds, Mapping) else dict.fromkeys(columns, bounds)
+    example = example or ("{{{!r}: (0, 100)}}" if finite else "(0, 100)")
     checked: dict[str, Bounds] = {}
     for label, pair in given.items():
         name = str(label)
@@ -63,15 +68,16 @@ def check_bounds(bounds: BoundsArgument, /, *, role: str, columns: Sequence[str]
                 role,
                 rule="(low, high) or a mapping of column to (low, high)",
                 got="others",
-                hint=f"Write {role}=(0, 100).",
+                hint=f"Write {role}={example.format(name)}.",
             )
         low, high = as_float(numbers[0]), as_float(numbers[1])
+        known = "what anybody knows of the column, not its observed extremes"
         if not low < high or (finite and not (np.isfinite(low) and np.isfinite(high))):
             raise ArgumentError(
                 role,
                 rule="two numbers with low < high" + (", both finite" if finite else ""),
                 got=f"({low:g}, {high:g})",
-                hint=f"Write {role}=(0, 100) with what anybody knows of the column, not its observed extremes.",
+                hint=f"Write {role}={example.format(name)} with {known}.",
             )
         checked[name] = (low, high)
     return checked

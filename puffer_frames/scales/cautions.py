@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from puffer_frames.errors import FewRowsWarning, SuspectValuesWarning, WeakGuaranteeWarning, WideNoiseWarning, warn
 from puffer_frames.frames.columns import rows_text
 from puffer_frames.frames.hints import MISSING, are_written_numbers, from_text
+from puffer_frames.frames.table import CompleteRows
+from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.priors.summary import Counts, Summary
@@ -21,6 +24,8 @@ _OFTEN, _OFTEN_SHARE, _MOST_SHARE = 5, 0.001, 0.5
 """Rows that a value comes in, at least, to be a code, and their share; the share of all codes at most."""
 _MOST_CODES = 3
 """Codes at one end, such as 997, 998 and 999."""
+_MOVED, _LOOKED_AT = 0.01, 1 << 16
+"""Share of the rows beyond a domain that may be there unsaid; so many rows are looked at."""
 _TAIL, _FEWEST_VALUES = 0.01, 5
 """Share of the other rows that may lie far out, too; different values that the others have, at least."""
 
@@ -94,15 +99,49 @@ def warn_of_marks(rows_per_secret: Mapping[Secret, int], /) -> None:
 
 def warn_of_texts(name: str, levels: Iterable[object], /) -> None:
     """Warn of a public column of labels that are nearly all numbers: as labels they lose their order."""
+    levels = list(levels)
     if are_written_numbers(levels):
         warn(
             SuspectValuesWarning(
                 f"the public column {name!r}",
                 rule="numeric to be released with noise",
                 got="text that looks like numbers, which is released as labels",
-                hint=from_text(name),
+                hint=from_text(name, levels),
             )
         )
+
+
+def share_at_ends(summary: Summary, bounds: Bounds, /) -> float:
+    """Share of the rows whose value is an end of the bounds, to which it was clipped: at most so many were moved."""
+    low, high = (end + sign * 2 * summary.radius for end, sign in zip(bounds, (1, -1), strict=True))
+    values, counts = _pooled(summary)
+    return float(counts[(values <= low) | (values >= high)].sum() / counts.sum())
+
+
+def moved_text(share: float | None, /) -> str:
+    """What a plan says of the values beyond a domain."""
+    most = "" if share is None else f", in at most {math.ceil(1e4 * share) / 100:g} % of the rows"
+    return f"values beyond the domain are moved to its ends{most}; all errors here are those of the moved values"
+
+
+def warn_of_moved(rows: CompleteRows, summaries: Mapping[str, Summary], domain: Mapping[str, Bounds], /) -> None:
+    """Warn of a domain that many values are beyond: they are moved, and every stated error is of the moved ones."""
+    for name, (low, high) in domain.items():
+        if name in summaries and share_at_ends(summaries[name], (low, high)) <= _MOVED:
+            continue
+        entries = rows.entries([name], _LOOKED_AT)[name].drop_nulls()
+        values = entries.to_numpy().astype(np.float64) if entries.dtype.is_numeric() else np.zeros(0)
+        moved = float(np.mean((values < low) | (values > high))) if values.size else 0.0
+        if moved > _MOVED:
+            warn(
+                SuspectValuesWarning(
+                    f"the domain of the public column {name!r}",
+                    rule="one that nearly all values are in",
+                    got=f"about {moved:.2%} of the rows beyond it, whose values are moved to its ends: the errors that "
+                    "plan and certificate state are those of the moved values",
+                    hint="Widen the domain to what anybody knows of the column.",
+                )
+            )
 
 
 def warn_of_far_values(name: str, found: Summary, /) -> None:

@@ -260,6 +260,9 @@ def test_the_table_of_a_belief_has_the_types_of_the_table():
         (b"sex,age\n", "a first line with names alone"),
         (b"# survey\nsex,age\nf,3\n", "looks like a comment"),
         (b"sex,age\nf,3\nf,4,5\n", "3 fields in line 3"),
+        (b"sex,age\n" + b"f,3\nm,4\n" * 99 + b"f", "1 field in line 200"),  # cut off
+        (b"sex,age,note\n" + b"f,3,\nm,4,\n" * 99 + b"f,3\n", "2 fields in line 200"),
+        (b"sex,age,note\nf,3\n" + b"f,3,x\nm,4,x\n" * 99, "2 fields in line 2"),
         (b"sex;age\nf;3\n", "one column, with ';' in its name"),
         (b'sex,age\nf,"3\nm,4\n', "a CSV file whose values fit"),
     ],
@@ -275,6 +278,12 @@ def test_files_that_are_no_table(tmp_path, content, said):
 def test_a_file_with_nothing_wrong(tmp_path):
     write("in.csv")
     assert what_is_wrong(tmp_path / "in.csv") is None
+    text = (tmp_path / "in.csv").read_text()
+    more = [f"{line},{'note' if k == 0 else ''}" for k, line in enumerate(text.splitlines())]
+    (tmp_path / "more.csv").write_text("\n".join(more))  # empty last fields, and no end of the last line
+    assert run("release", "more.csv", "out.csv", *ASKED, "--overwrite").code == 0
+    (tmp_path / "out.csv").unlink()
+    (tmp_path / "out.csv.certificate.json").unlink()
     (tmp_path / "in.csv").write_bytes(b"\xef\xbb\xbf" + (tmp_path / "in.csv").read_bytes())
     assert run("release", "in.csv", "out.csv", *ASKED).code == 0
 

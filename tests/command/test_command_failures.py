@@ -11,10 +11,13 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from decimal import Decimal
 from pathlib import Path
 from threading import Barrier
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from command_line import ASKED, people, run
 from conftest import few
@@ -24,7 +27,7 @@ from puffer_frames import Ledger
 from puffer_frames.doors.command import jobs
 from puffer_frames.doors.command.jobs import write
 from puffer_frames.doors.command.outcome import failed
-from puffer_frames.errors import ArgumentError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames import files
 
 COMMAND = [sys.executable, "-m", "puffer_frames"]
@@ -402,3 +405,23 @@ def test_a_full_disk_is_named(number):
     full = "No space left on device"
     error = OSError(f"{full} (os error 28)") if number is None else OSError(number, full)
     assert failed(error).text == full
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_decimals_that_polars_lacks_are_named(folder, suffix, nested):
+    """They were a fault, and a lazy frame of the file a FaultError."""
+    table = pa.table({"race": ["a", "b"] * 100, "age": range(200), "wide": [Decimal(1)] * 200})
+    wide = pa.array([Decimal(1)] * 200, pa.decimal256(50, 2))
+    table = table.set_column(2, "wide", pa.StructArray.from_arrays([wide], ["in"]) if nested else wide)
+    if suffix == "parquet":
+        pq.write_table(table, "wide.parquet")
+    else:
+        with pa.ipc.new_file("wide.arrow", table.schema) as writer:
+            writer.write_table(table)
+    done = run("release", f"wide.{suffix}", "out.parquet", *ASKED, "--keep", "wide")
+    assert done.code == 2
+    assert "the column 'wide' must be of a type that Polars has; got decimals of 50 digits" in done.err
+    if suffix == "parquet":
+        with pytest.raises(ArgumentTypeError, match="'wide' must be of a type that Polars has"):
+            pl.scan_parquet("wide.parquet").puffer.privatize(secret="race", public="age", epsilon=1.0)

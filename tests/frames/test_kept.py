@@ -278,6 +278,7 @@ def objects(entries):
     return pd.Series(list(entries), dtype=object)
 
 
+FORMS = list(enumerate(GROUP.tolist()))
 TELLING = {
     "ints": objects(map(int, HALVES)),
     "large ints": objects(int(k) * 10**60 for k in HALVES),
@@ -300,6 +301,21 @@ TELLING = {
     "categories of text": pd.Categorical(CODES),
     "categories of ints": pd.Categorical(HALVES),
     "categories of dates": pd.Categorical(DAYS),
+    "scales of equal decimals": objects(
+        decimal.Decimal(k % 4).scaleb(0) + decimal.Decimal(0).scaleb(-g) for k, g in FORMS
+    ),
+    "offsets of equal moments": objects(
+        datetime.datetime(2020, 1, 1 + k % 4, tzinfo=datetime.UTC).astimezone(
+            datetime.timezone(datetime.timedelta(hours=g))
+        )
+        for k, g in FORMS
+    ),
+    "types of equal numbers": objects([int, float, float][g](k % 4) for k, g in FORMS),
+    "types of equal elements": objects([[int, float, float][g](k % 4)] for k, g in FORMS),
+    "lists, tuples and arrays": objects([list, tuple, np.array][g]([k % 4, 0]) for k, g in FORMS),
+    "order of keys": objects({key: {"a": k % 4}.get(key, 1) for key in ["abc", "bca", "cab"][g]} for k, g in FORMS),
+    "signs of zeros among objects": objects([0.0, -0.0, 0][g] if k % 2 else "x" for k, g in FORMS),
+    "kinds of missing entries": objects([None, math.nan, pd.NA][g] for _, g in FORMS),
     "signs of zero": np.where(GROUP == 0, -0.0, 0.0),
     "words": [
         f"{k:04}, {title} {k * 7 % 1000:03}" for k, title in zip(HALVES % 5000, np.array(["Mr", "Ms", "Dr"])[GROUP])

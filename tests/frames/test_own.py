@@ -16,6 +16,7 @@ from pyarrow import parquet
 import puffer_frames
 from puffer_frames import Channel
 from puffer_frames.frames.arrow import own_entries
+from puffer_frames.frames.local.labels import Relabelled
 from puffer_frames.frames.local.own import own_array, own_labels, own_series
 
 pytestmark = [
@@ -450,3 +451,57 @@ def test_nothing_lies_under_missing_entries_of_arrow(kind):
     held = b"".join(buffer.to_pybytes() for buffer in own.buffers()[1:] if buffer)
     assert b"SECRET 0000" not in held
     assert held.count((77777777).to_bytes(4, "little")) == (0 if text else 150)
+
+
+LABEL = "a label of two rows, long enough for a buffer of its own"
+COMMON = [f"common label number {k}" for k in range(3)]
+LABELLED = {
+    "pandas category": lambda table: table.astype({"label": "category"}),
+    "ordered category": lambda table: table.astype(
+        {"label": pd.CategoricalDtype([*COMMON, LABEL][::-1], ordered=True)}
+    ),
+    "pandas text": lambda table: table,
+    "Arrow dictionary": lambda table: table.astype({"label": pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))}),
+    "Arrow text": lambda table: table.astype({"label": pd.ArrowDtype(pa.string())}),
+    "PyArrow": pa.Table.from_pandas,
+    "PyArrow dictionary": lambda table: pa.Table.from_pandas(table.astype({"label": "category"})),
+    "Enum": lambda table: pl.from_pandas(table).cast({"label": pl.Enum([*COMMON, LABEL][::-1])}),
+    "Categorical": lambda table: pl.from_pandas(table).cast({"label": pl.Categorical}),
+    "Polars text": pl.from_pandas,
+    "plan with an Enum": lambda table: pl.from_pandas(table).cast({"label": pl.Enum([*COMMON, LABEL][::-1])}).lazy(),
+    "plan": lambda table: pl.from_pandas(table).lazy(),
+}
+
+
+@pytest.mark.filterwarnings("ignore::puffer_frames.errors.RareLevelsWarning")
+@pytest.mark.parametrize("name", LABELLED)
+def test_a_label_that_a_channel_never_gives_is_not_released(name):
+    rng = np.random.default_rng(0)
+    labels = rng.choice(COMMON, 1000)
+    table = pd.DataFrame({"sex": rng.choice(["f", "m"], 1000), "label": np.where(np.arange(1000) < 2, LABEL, labels)})
+    frame = LABELLED[name](table)
+    plan = puffer_frames.calibrate(frame, secret="sex", public="label", epsilon=1.0)
+    outputs = list(plan.channels["label"].outputs)
+    assert LABEL not in outputs or not any(row[outputs.index(LABEL)] for row in plan.channels["label"].matrix)
+    released = run(plan.release(frame))
+    there = released["label"].to_pylist() if isinstance(released, pa.Table) else released["label"].to_list()
+    assert set(there) == set(COMMON)
+    if isinstance(released, pl.DataFrame):
+        assert LABEL not in str(released.schema)
+        if isinstance(released.schema["label"], pl.Enum):
+            assert released.schema["label"].categories.to_list() == COMMON[::-1]  # their order stays
+    elif name == "ordered category":
+        assert released["label"].cat.categories.to_list() == COMMON[::-1]
+    assert LABEL.encode() not in memory(bare(released))
+
+
+def test_a_label_that_no_row_drew_is_not_released():
+    """The dtype goes by all outputs, so that every release of a plan has it."""
+    drawn = Relabelled(codes=np.array([2, 0, 2], dtype=np.uint16), levels=("c", "b", "a"), name="x")
+    assert drawn.as_polars(pl.Enum(["b", "a", "unused", "c"])).dtype == pl.Enum(["a", "c"])
+    assert drawn.as_pandas(pd.CategoricalDtype(["b", "a", "c"], ordered=True)).categories.tolist() == ["a", "c"]
+    assert drawn.as_pandas(pd.CategoricalDtype(["b", "a", "c"])).tolist() == ["a", "c", "a"]
+    numbers = Relabelled(codes=np.array([1, 1], dtype=np.uint16), levels=(1000, 5, None), name="x")
+    assert numbers.as_pandas(np.dtype("int8")).tolist() == [5, 5]
+    assert numbers.as_pandas(np.dtype("int8")).dtype == "Int64"
+    assert numbers.as_polars(pl.Int8()).dtype == pl.Int64

@@ -68,3 +68,30 @@ def test_answers_too(tmp_path):
     answers = pl.DataFrame(PEOPLE).puffer.aggregate(unit="group", value="score", query="mean", epsilon=1.0)
     answers.puffer.write_parquet(path)
     assert read_certificate(path).verify(path) == "unsigned: cannot be trusted"
+
+
+@pytest.mark.parametrize("index", ["drop", "keep"])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [("a", 1), ("a", 2), ("b", "x")],
+        [b"s", b"x", "z"],
+        [1, 2.5, 0],
+        [True, "b", 3],
+        list(pd.date_range("2026-01-01", periods=3)),
+    ],
+)
+def test_columns_with_labels_of_any_kind(tmp_path, labels, index):
+    """A file of columns named by tuples or bytes was one that its certificate did not cover."""
+    frame = pd.DataFrame(PEOPLE)
+    frame.columns = (
+        pd.MultiIndex.from_tuples(labels) if isinstance(labels[0], tuple) else pd.Index(labels, dtype=object)
+    )
+    if index == "keep":
+        frame.index = range(5, 25)
+    secret, public, kept = labels
+    released = frame.puffer.privatize(secret=secret, public=public, keep=kept, epsilon=1.0, index=index)
+    released.puffer.write_parquet(tmp_path / "released.parquet")
+    certificate = read_certificate(tmp_path / "released.parquet")
+    assert certificate.verify(tmp_path / "released.parquet") == "unsigned: cannot be trusted"
+    assert released.puffer.verify() == certificate.verify(pd.read_parquet(tmp_path / "released.parquet"))

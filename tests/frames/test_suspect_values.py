@@ -1,5 +1,8 @@
 """Columns that seem to hold something else than their values say: numbers as text, marks and codes for missing ones."""
 
+import datetime
+import decimal
+import re
 import warnings
 
 import numpy as np
@@ -76,7 +79,7 @@ def test_on_every_kind_of_frame(kind):
     coded = build_frame(kind, {"sex": ["NA" if s == "f" else s for s in SEX], "y": np.where(AGE < 23, 9999, AGE)})
     assert len(met(coded, secret="sex", public="y")) == 2
     with pytest.warns(SuspectValuesWarning, match="'NA' in"):
-        run(puffer_frames.privatize(coded, secret="sex", public="y", domain={"y": (0, 99)}, epsilon=1))
+        run(puffer_frames.privatize(coded, secret="sex", public="y", domain={"y": (0, 9999)}, epsilon=1))
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
@@ -140,7 +143,9 @@ def test_numbers_without_codes(values):
 
 def test_a_domain_leaves_out_the_code():
     frame = pd.DataFrame({"sex": SEX, "x": FAR["9999 among ages"]})
-    assert not met(frame, secret="sex", public="x", domain={"x": (0, 99)})
+    (told,) = met(frame, secret="sex", public="x", domain={"x": (0, 99)})
+    assert "rows beyond it" in told  # the code is one of its ends now, for as many rows
+    assert not met(frame, secret="sex", public="x", domain={"x": (0, 9999)})
 
 
 def test_a_code_in_cells():
@@ -169,3 +174,91 @@ def test_a_panic_becomes_an_exception():
 
     with pytest.raises(RuntimeError, match="PanicException"):
         stopped()
+
+
+@few(30)
+@pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy", "pyarrow", "duckdb"])
+@pytest.mark.parametrize("mechanism", ["noise", "channel"])
+def test_a_domain_that_many_values_are_beyond(kind, mechanism):
+    """The errors that a plan states are those of the moved values: 46 times too small where most are moved."""
+    frame = build_frame(kind, {"sex": SEX, "age": AGE + 5 * (SEX == "m")})
+    asked = {"secret": "sex", "public": "age", "mechanism": mechanism}
+    (told,) = met(frame, **asked, domain={"age": (40, 70)})
+    beyond = np.mean(AGE + 5 * (SEX == "m") < 40)
+    assert f"got about {beyond:.2%} of the rows beyond it" in told
+    assert met(frame, **asked, domain={"age": (20, 64)}) == []
+    rare = np.where(np.arange(ROWS) < 3, 200, AGE)
+    assert met(build_frame(kind, {"sex": SEX, "age": rare}), **asked, domain={"age": (20, 64)}) == []
+    ends = np.where(np.arange(ROWS) % 2, 20, AGE)  # many values at an end, none beyond
+    assert met(build_frame(kind, {"sex": SEX, "age": ends}), **asked, domain={"age": (20, 64)}) == []
+
+
+@pytest.mark.parametrize("mechanism", ["noise", "channel"])
+def test_plan_and_certificate_say_that_the_errors_are_of_moved_values(mechanism):
+    frame = pd.DataFrame({"sex": SEX, "age": AGE + 5 * (SEX == "m")})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plan = frame.puffer.calibrate(
+            secret="sex", public="age", epsilon=1, mechanism=mechanism, domain={"age": (40, 70)}
+        )
+        published = {"publish": "expected_error"} if mechanism == "channel" else {}
+        certificate = puffer_frames.certificate_of(plan.release(frame, **published))
+    beyond = np.mean(frame["age"] <= 40)
+    said = " ".join(str(plan).split())
+    assert f"moved to its ends, in at most {100 * beyond:g} % of the rows; all errors here are those of the" in said
+    words = "expected error of the values as moved" if mechanism == "channel" else "error of the values as clipped"
+    assert words in " ".join(str(certificate).split())
+
+
+WRITTEN = {
+    "thousands": ("{:,}", lambda k: k * 1001),
+    "negative numbers of accounts": ("({})", lambda k: -k),
+    "negative prices": ("($ {:,}.50)", lambda k: -k - 0.5),
+    "points between thousands": ("1.00{}.000", lambda k: 1_000_000 + 1000 * k),
+    "points and commas": ("1.00{}.000,25", lambda k: 1_000_000.25 + 1000 * k),
+    "decimal commas": ("{},5", lambda k: k + 0.5),
+    "euros": ("{},5 €", lambda k: k + 0.5),
+    "apostrophes": ("1'00{}'000", lambda k: 1_000_000 + 1000 * k),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_step_that_a_warning_names_gives_the_numbers_that_were_meant(name):
+    """(1) was 1, and 1.001.000 was missing."""
+    form, meant = WRITTEN[name]
+    digits = np.arange(ROWS) % 8 + 1
+    plain = name.startswith("negative numbers")  # beside them others without marks
+    texts = [str(k) if plain and row % 2 else form.format(k) for row, k in enumerate(digits)]
+    if name == "thousands":
+        texts = [form.format(k * 1001) for k in digits]
+    frame = pd.DataFrame({"sex": SEX, "x": texts})
+    (told,) = met(frame, secret="sex", public="x")
+    step = re.search(r"pd\.to_numeric\(.*\"coerce\"\)", told)[0]
+    expected = [k if plain and row % 2 else meant(k) for row, k in enumerate(digits)]
+    assert eval(step, {"pd": pd, "frame": frame}).tolist() == expected
+
+
+def test_texts_that_no_single_step_reads():
+    texts = [f"1.00{k % 8}.000" if k % 2 else f"1,00{k % 8},000" for k in range(ROWS)]
+    (told,) = met(pd.DataFrame({"sex": SEX, "x": texts}), secret="sex", public="x")
+    assert "to_numeric" not in told
+    assert "It is written in several ways" in told
+
+
+@pytest.mark.parametrize("kind", ["dates", "decimals", "floats", "times"])
+def test_the_hint_of_a_secret_of_another_type_works(kind):
+    ages = [int(a) % 4 for a in AGE]
+    secret = {
+        "dates": [datetime.date(2020, 1, 1 + a) for a in ages],
+        "decimals": [decimal.Decimal(a) / 4 for a in ages],
+        "floats": [a + 0.5 for a in ages],
+        "times": [pd.Timestamp(2020, 1, 1 + a, tz="UTC") for a in ages],
+    }[kind]
+    frame = pd.DataFrame({"k": secret, "x": AGE})
+    for given in (frame, frame.astype({"k": "category"})):
+        with pytest.raises(puffer_frames.PufferError) as caught:
+            met(given, secret="k", public="x")
+        hint = str(caught.value).partition("Hint: ")[2]
+        assert hint.startswith("Convert it to strings first")
+        assert "categories" not in hint
+        met(given.assign(k=given["k"].astype(str)), secret="k", public="x")

@@ -92,6 +92,15 @@ def test_a_word_is_meant_only_where_the_verb_has_it():
         puffer_frames.aggregate(pd.DataFrame({"x": [1, 2]}), sensitive="x", epsilon=1.0)
 
 
+@pytest.mark.parametrize("verb", ["estimate", "verify", "write_parquet", "plot", "audit", "compare", "histogram"])
+def test_every_verb_of_the_accessor_names_a_misspelt_keyword(verb):
+    accessor = pd.DataFrame({"s": ["a", "b"], "x": [1, 2]}).puffer
+    with pytest.raises(CallError, match=rf"^{verb}\(\) got an unexpected keyword argument 'public_kay'"):
+        getattr(accessor, verb)(public_kay=1)
+    with pytest.raises(CallError, match=rf"^{verb}\(\) has too many positional arguments"):
+        getattr(accessor, verb)(*range(9))
+
+
 def test_words_are_those_of_the_registries():
     words = {word for part in get_args(NoiseArgument) for word in get_args(part)}
     assert words == set(WORDS)

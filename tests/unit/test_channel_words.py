@@ -150,3 +150,64 @@ def test_the_bound_is_of_what_sees_the_value_alone():
     assert "no mechanism with this guarantee that sees this value alone is below 0.0036022" in " ".join(
         str(plan).split()
     )
+
+
+def of_integers(places):
+    """Categories of integers, by their places in a list."""
+    rng = np.random.default_rng(0)
+    secrets = rng.choice(["a", "b"], 2000)
+    found = (rng.integers(0, len(places), 2000) + ((secrets == "b") & (rng.random(2000) < 0.5))) % len(places)
+    return pd.DataFrame({"s": secrets, "x": pd.Categorical(np.array(places)[found])})
+
+
+def test_categories_of_integers_have_the_error_of_numbers():
+    frame = of_integers([0, 10, 20, 30])
+    plan, certificate, _ = released(frame)
+    assert "(mean absolute error)" in str(plan)
+    assert certificate.channels["x"]["cost"] == "absolute"
+    assert "(share of changed values)" in str(released(frame, mechanism=Channel(cost="change"))[0])
+
+
+def test_integers_that_floats_do_not_tell_apart_are_labels():
+    """2**53 and 2**53 + 1 were at distance 0: each was released for the other, at no cost."""
+    frame = of_integers([0, 5, 2**53, 2**53 + 1])
+    plan, certificate, _ = released(frame)
+    assert "(share of changed values)" in str(plan)
+    assert certificate.channels["x"]["cost"] == "change"
+    changed = (plan.release(frame)["x"].astype("int64") != frame["x"].astype("int64")).mean()
+    assert changed == pytest.approx(plan.expected_error["x"], abs=4 * (plan.expected_error["x"] / 2000) ** 0.5)
+    with pytest.raises(puffer_frames.errors.ArgumentError, match=r"cost must be .* of integers beyond 2\*\*53"):
+        released(frame, mechanism=Channel(cost="absolute"))
+    assert released(of_integers([2**60, 2**60 + 1, 2**60 + 2]))[1].channels["x"]["cost"] == "change"
+
+
+def test_among_which_channels_the_error_is_the_least():
+    """Two outputs had 'the least error that the guarantee allows', 8.5 times that of all outputs."""
+    frame = of_integers([0, 10, 20, 30])
+    every = released(frame)[1]
+    assert "least mean absolute error that was found of channels with this guarantee that see the value alone" in (
+        " ".join(str(every).split())
+    )
+    plan, few, _ = released(frame, mechanism=Channel(outputs=2))
+    assert few.channels["x"]["outputs"] == 2
+    assert "that see the value alone, release at most 2 levels, chosen beforehand" in " ".join(str(few).split())
+    assert "sees this value alone, with any number of levels, is below" in " ".join(str(plan).split())
+    kept = released(frame, mechanism=Channel(preserve="mean"))[1]
+    assert "that see the value alone and keep the mean" in " ".join(str(kept).split())
+
+
+def test_an_error_that_is_a_mean_over_the_secrets_is_called_that():
+    frame = of_integers([0, 10, 20, 30])
+    frame = pd.concat([frame[frame["s"] == "a"], frame[frame["s"] == "b"][:200]]).sample(frac=1, random_state=0)
+    frame = frame.reset_index(drop=True)
+    plan, certificate, _ = released(frame, mechanism=Channel(sees="secret", weights="secrets"))
+    errors = plan.fitted.channel.errors.values()
+    assert plan.expected_error["x"] == pytest.approx(sum(errors) / 2)
+    said = " ".join(str(plan).split())
+    assert "(mean absolute error, a mean over the secrets, each with the same weight)" in said
+    assert "in this mean over the secrets" in said
+    assert "that see the value and the secret; the error is a mean over the secrets, each with the same weight" in (
+        " ".join(str(certificate).split())
+    )
+    rows = released(frame, mechanism=Channel(sees="secret"))
+    assert "mean over the secrets" not in " ".join(f"{rows[0]} {rows[1]}".split())

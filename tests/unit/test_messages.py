@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import few
-from message_tables import MARK
+from message_tables import FRAME, MARK
 from messages import CALLS, ask, met
 from request_messages import REQUESTS
 
@@ -158,3 +158,21 @@ def test_hints_name_what_there_is():
         assert set(re.findall(r"(\w+)\(", text)) <= names | FOREIGN, (place, text)
         assert set(re.findall(r"(?<![-\w])([a-z_]+)=(?=[\w\"\[{(]|$)", text)) <= words | FOREIGN, (place, text)
         assert set(re.findall(r"--([a-z-]+)", text)) <= options, (place, text)
+
+
+@pytest.mark.parametrize("given", [(5, 1), {"wage": (5, 1)}])
+def test_the_hint_of_a_domain_is_a_domain(given):
+    with pytest.raises((errors.ArgumentError, errors.ArgumentTypeError)) as caught:
+        FRAME.puffer.calibrate(secret="race", public="wage", epsilon=1.0, domain=given)
+    written = re.search(r"domain=(\{[^}]*\}|\([^)]*\))", str(caught.value).partition("Hint:")[2])
+    assert ast.literal_eval(written[1]) == {"wage": (0, 100)}
+    with pytest.raises(errors.ArgumentError, match=r"Hint: Write domain=\(0, 100\) with"):
+        FRAME.puffer.aggregate(value="wage", epsilon=1.0, protect="value", domain=(5, 1))
+
+
+def test_the_domain_of_the_faq_is_a_domain():
+    text = (Path(__file__).parents[2] / "docs" / "faq.md").read_text()
+    (written,) = re.findall(r"domain=(\{[^}]*\}), beliefs=Contamination", text)
+    asked = {"domain": ast.literal_eval(written), "beliefs": puffer_frames.Contamination(share=1.0)}
+    frame = FRAME.assign(age=FRAME["wage"] - MARK)
+    frame.puffer.calibrate(secret="race", public="age", epsilon=1.0, mechanism="noise", **asked)

@@ -204,3 +204,29 @@ def test_a_wrong_law_is_refuted_as_the_kolmogorov_smirnov_test_does(shift, rows)
     limit = np.sqrt(np.log(40) / (2 * rows))
     if abs(found.statistic - limit) > 1 / rows:  # between neighbouring values, not at them
         assert refuted == (found.statistic > limit)
+
+
+def test_a_column_that_a_joint_channel_makes_constant_is_warned_of():
+    """Together the two are nearer to the values than one constant row, and one of them is a constant."""
+    rng = np.random.default_rng(0)
+    secret = rng.choice(["a", "b", "c"], 2000)
+    place = np.clip(rng.integers(0, 4, 2000) + (secret == "b") * 2, 0, 5)
+    frame = pd.DataFrame({"s": secret, "one": np.array(list("pqrstu"))[place], "two": rng.choice(["v", "w"], 2000)})
+    asked = {"secret": "s", "public": ["one", "two"], "mechanism": "channel"}
+    plan, found = warned(lambda: frame.puffer.calibrate(**asked, epsilon=0.02))
+    assert plan.release(frame)["one"].nunique() == 1
+    assert found["constant"].columns == ("one",)
+    assert not warned(lambda: frame.puffer.calibrate(**asked, epsilon=1.0))[1]
+
+
+def test_which_constant_is_said():
+    """Of cells it was called the best constant, and was the best of their medians: up to 5 % worse."""
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame({"s": GROUP, "x": rng.normal(size=ROWS) + (GROUP == "a")})
+    asked = {"secret": "s", "public": "x", "epsilon": 1.0}
+    for frame, channel, words in (
+        (wide, Channel(cells=4), "the best of the medians of the cells in place of every value"),
+        (wide.round(), Channel(), "the best constant in place of every value"),
+        (wide.round(), Channel(outputs=2), "the best of the released levels in place of every value"),
+    ):
+        assert words in " ".join(str(frame.puffer.calibrate(mechanism=channel, **asked)).split())

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from puffer_frames.frames.coded import Coded, as_series, fits, in_order_of, natural
+from puffer_frames.frames.coded import Coded, as_series, fits, in_order_of, natural, used_levels
 from puffer_frames.frames.columns import Frame, column
+from puffer_frames.frames.local.own import entries_alone
 from puffer_frames.frames.summary import levels_of
 from puffer_frames.noise.adding import Reals
 from puffer_frames.noise.draw import Codes, Levels
@@ -54,33 +55,37 @@ class Relabelled:
         return self if order is None else replace(self, codes=self.codes[order])
 
     def as_polars(self, dtype: pl.DataType, /) -> pl.Series:
-        """Like a column of this dtype."""
-        return as_series(self.codes, self.levels, dtype, name=self.name)
+        """Like a column of this dtype; an Enum has the categories of the rows alone."""
+        found = as_series(self.codes, self.levels, dtype, name=self.name)
+        return entries_alone(found) if isinstance(dtype, pl.Enum) else found
 
     def as_pandas(self, dtype: Any, /) -> Any:
-        """An array like a column of this dtype: of the outputs alone, no other category stays."""
-        outputs = self.levels
+        """An array like a column of this dtype, whose categories are those of the rows alone.
+
+        All outputs decide on a dtype that holds them, so that releases of one plan are of one dtype.
+        """
+        codes, used = used_levels(self.codes, self.levels)
         if not isinstance(dtype, pd.CategoricalDtype):
-            return self._plain(outputs, dtype)
-        there: Any = [output for output in outputs if output is not None]
+            return self._plain(codes, used, dtype)
+        there: Any = [output for output in used if output is not None]
         if dtype.ordered:
             there = in_order_of(dtype.categories.tolist(), there)
         own = dtype.categories.dtype
-        held: Any = own if _fits(own, there) or own == np.dtype(object) else None
+        held: Any = own if _fits(own, self.levels) or own == np.dtype(object) else None
         categories = pd.CategoricalDtype(pd.Index(there, dtype=held), ordered=dtype.ordered)
         places = {output: k for k, output in enumerate(there)}
-        table = np.array([-1 if output is None else places[output] for output in outputs], dtype=np.int16)
-        return pd.Categorical.from_codes(table[self.codes], dtype=categories)
+        table = np.array([-1 if output is None else places[output] for output in used], dtype=np.int16)
+        return pd.Categorical.from_codes(table[codes], dtype=categories)
 
-    def _plain(self, outputs: tuple[Level, ...], dtype: Any) -> Any:
-        if not _fits(dtype, outputs):
+    def _plain(self, codes: Codes, used: Levels, dtype: Any) -> Any:
+        if not _fits(dtype, self.levels):
             dtype = _NATURAL[natural(self.levels, name=self.name)]
         if isinstance(dtype, np.dtype):
-            if dtype.kind in "biu" and None in outputs:
+            if dtype.kind in "biu" and None in self.levels:
                 dtype = _NULLABLE[dtype.kind]
             else:
-                return np.array(outputs, dtype=dtype)[self.codes]
-        return pd.array(list(outputs), dtype=dtype).take(self.codes.astype(np.intp))
+                return np.array(used, dtype=dtype)[codes]
+        return pd.array(list(used), dtype=dtype).take(codes.astype(np.intp))
 
 
 def written(values: Reals, levels: Levels | None, /, *, name: str) -> FloatArray | Relabelled:

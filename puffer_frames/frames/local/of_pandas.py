@@ -65,8 +65,15 @@ class PandasTable(LocalTable):
         return PandasTable(frame)
 
     def to_arrow(self) -> Any:
-        """With the index as columns, for every reader, unless it only numbers the rows."""
-        return pa.Table.from_pandas(self.native, preserve_index=bool(self.kept_levels()))
+        """With the index as columns, for every reader, unless it only numbers the rows.
+
+        PyArrow names columns with labels of several levels, or of bytes, otherwise than their certificate does, and
+        does not bring back labels of several types.
+        """
+        kinds = {type(label) for label in self.labels}
+        as_text = len(kinds) > 1 or bool(kinds & {tuple, bytes})
+        frame = self.native.set_axis(list(self.names), axis=1) if as_text else self.native
+        return pa.Table.from_pandas(frame, preserve_index=bool(self.kept_levels()))
 
     def kept_levels(self) -> tuple[str, ...]:
         """None where the index is 0, 1, ..., n - 1 without a name."""

@@ -102,7 +102,7 @@ def _whole(entries: nw.Series[Any], name: str) -> nw.Series[Any]:
             f"the column {name!r}",
             rule="of strings, categories, booleans or integers",
             got="floats that are not integers",
-            hint="Convert it to strings or categories first.",
+            hint="Convert it to strings first.",
         )
     return entries.cast(nw.Int64)
 

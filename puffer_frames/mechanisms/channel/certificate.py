@@ -16,6 +16,7 @@ from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.channel.best import FoundChannel
 from puffer_frames.mechanisms.channel.column import RARE
+from puffer_frames.mechanisms.channel.cost import cost_word
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.numbers.presentation import plain, rounded_up, shown_names
 from puffer_frames.numbers.target import Target
@@ -89,13 +90,8 @@ class ChannelFacts:
 
     @property
     def cost(self) -> str:
-        """One of "absolute", "change", "share" and "given"."""
-        if not isinstance(self.options.cost, str):
-            return "given"
-        if len(self.columns) > 1 and self.options.cost == "auto":
-            return "share"
-        labels = any(isinstance(level, (str, bool)) or level is None for level in self.channel.inputs)
-        return self.options.cost if self.options.cost != "auto" else "change" if labels else "absolute"
+        """As `cost_word`."""
+        return cost_word(self.channel.inputs, self.options.cost)
 
 
 def channel_statements(facts: ChannelFacts, /) -> tuple[Statement, ...]:
@@ -226,6 +222,9 @@ def channel_record(facts: ChannelFacts, /) -> dict[str, Any]:
     }
     if options.sees_secret:
         record |= {"sees": "secret", "reader_loss": options.reader_loss_at(facts.target.epsilon)}
+        record |= {"weights": "secrets"} if options.weights == "secrets" else {}
+    if options.outputs is not None:
+        record["outputs"] = options.outputs
     if len(facts.columns) > 1:
         record["columns"] = list(facts.columns)
     if facts.public_levels or "levels" in facts.publish or options.publish_matrix:

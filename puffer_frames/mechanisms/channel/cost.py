@@ -8,13 +8,33 @@ from typing import Any
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
+from puffer_frames.frames.columns import LARGEST_INTEGER
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import FloatArray
 
 
 def is_numeric(levels: Sequence[Level], /) -> bool:
-    """Whether levels are numbers, none missing; truth values are labels."""
-    return all(isinstance(level, (int, float, np.number)) and not isinstance(level, bool) for level in levels)
+    """Whether levels are numbers that floats tell apart, none missing.
+
+    Truth values are labels, and so are columns with integers beyond 2**53: these name something.
+    """
+    return all(
+        isinstance(level, (int, float, np.number)) and not isinstance(level, bool) and _is_told(level)
+        for level in levels
+    )
+
+
+def _is_told(number: Any) -> bool:
+    return isinstance(number, (float, np.floating)) or abs(int(number)) <= LARGEST_INTEGER
+
+
+def cost_word(levels: Sequence[Level], cost: Any, /) -> str:
+    """What a cost is: "absolute", "change", "share" (of the labels that differ), or "given"."""
+    if not isinstance(cost, str) or cost != "auto":
+        return cost if isinstance(cost, str) else "given"
+    if any(isinstance(level, tuple) for level in levels):
+        return "share"
+    return "absolute" if is_numeric(levels) else "change"
 
 
 def cost_matrix(levels: Sequence[Level], cost: Any, /) -> FloatArray:
@@ -26,18 +46,16 @@ def cost_matrix(levels: Sequence[Level], cost: Any, /) -> FloatArray:
     ArgumentError, ArgumentTypeError
         For a distance of labels, and for a function or matrix that gives anything but finite numbers of at least 0.
     """
-    word = cost if isinstance(cost, str) else None
-    if word == "auto" and any(isinstance(level, tuple) for level in levels):
+    word = cost_word(levels, cost)
+    if word == "share":
         return np.array([[np.mean([a != b for a, b in zip(x, y, strict=True)]) for y in levels] for x in levels])  # type: ignore[arg-type]
-    if word == "auto":
-        word = "absolute" if is_numeric(levels) else "change"
     if word == "change":
         return 1.0 - np.eye(len(levels))
     if word == "absolute":
         if not is_numeric(levels):
             raise ArgumentError(
                 "cost",
-                rule='"change", a function or a matrix for a column of labels',
+                rule='"change", a function or a matrix for a column of labels, or of integers beyond 2**53',
                 got='"absolute"',
                 hint='Leave it out for "change".',
             )

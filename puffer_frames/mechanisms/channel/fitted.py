@@ -269,29 +269,47 @@ class ChannelFit(SecretsOfPairs):
         """The pure loss under any law of the levels."""
         return largest_loss(self.channel)
 
+    def column_errors(self) -> dict[str, tuple[float, float]]:
+        """Share of the labels of each column that are changed, and by its most frequent one for all; of several."""
+        if len(self.request.public) == 1:
+            return {}
+        shares, matrix, found = self.column.pooled / self.column.pooled.sum(), self.channel.matrix, {}
+        for k, name in enumerate(self.request.public):
+            inputs, outputs = (
+                [cast(Levels, level)[k] for level in levels] for levels in (self.column.levels, self.channel.outputs)
+            )
+            changed = np.array([[x != y for y in outputs] for x in inputs])
+            most = max(float(shares[[x == level for x in inputs]].sum()) for level in set(inputs))
+            found[name] = float(shares @ (matrix * changed).sum(axis=1)), 1.0 - most
+        return found
+
     def keyed(self, key: ReleaseKey, /) -> tuple[Draw, ...]:
-        """What a release does to the columns: one draw, for several columns together."""
-        names, table = self.request.public, ChannelTable(self.channel.weights)
+        """What a release does to the columns: one draw, for several columns together.
+
+        An output that no input has is left out, so that the type of a released plan does not name it.
+        """
+        possible = np.flatnonzero(self.channel.weights.any(axis=0))
+        names, table = self.request.public, ChannelTable(self.channel.weights[:, possible])
+        outputs = tuple(self.channel.outputs[k] for k in possible)
         if self.options.sees_secret:
-            return (self._seeing(key, table),)
+            return (self._seeing(key, outputs, table),)
         if len(names) > 1:
-            levels, joint = (cast(tuple[Levels, ...], each) for each in (self.column.levels, self.channel.outputs))
+            levels, joint = (cast(tuple[Levels, ...], each) for each in (self.column.levels, outputs))
             inputs = {level: k for k, level in enumerate(levels)}
             return (LabelChannel(columns=names, key=key, inputs=inputs, outputs=joint, table=table),)
         if self.column.codes is not None:
-            codes, outputs = self.column.codes, self.channel.outputs
-            return (LabelChannel.of(self.name, key=key, codes=codes, outputs=outputs, table=table),)
+            return (LabelChannel.of(self.name, key=key, codes=self.column.codes, outputs=outputs, table=table),)
         assert self.column.edges is not None
-        values = [float(level) for level in self.channel.outputs]  # type: ignore[arg-type]
+        values = [float(level) for level in outputs]  # type: ignore[arg-type]
         return (NumberChannel.of(self.name, key=key, edges=self.column.edges, outputs=values, table=table),)
 
-    def _seeing(self, key: ReleaseKey, table: ChannelTable) -> Draw:
+    def _seeing(self, key: ReleaseKey, outputs: Levels, table: ChannelTable) -> Draw:
         """The draw of a channel that sees the secret: the inputs of each secret follow those of the one before."""
         column, names = self.column, self.request.secret
         secrets = [secret if isinstance(secret, tuple) else (secret,) for secret in self.channel.secrets]
         if column.edges is not None:
             numbers = {cast(Levels, secret): k for k, secret in enumerate(secrets)}
-            values = np.array([float(level) for level in self.channel.outputs])  # type: ignore[arg-type]
+            values = np.array([float(level) for level in outputs])  # type: ignore[arg-type]
             beside = JointLevels(columns=names, numbers=numbers)
             return NumberChannel(
                 column=self.name, key=key, edges=column.edges, outputs=values, table=table, secret=beside
@@ -312,7 +330,7 @@ class ChannelFit(SecretsOfPairs):
                 for k, secret in enumerate(secrets)
                 for level, code in codes.items()
             },
-            outputs=tuple(map(parts, self.channel.outputs)),
+            outputs=tuple(map(parts, outputs)),
             table=table,
             seen=len(names),
         )

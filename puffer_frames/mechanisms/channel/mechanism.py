@@ -36,7 +36,7 @@ from puffer_frames.numbers.presentation import Rows
 from puffer_frames.priors.labelled_rows import joint_levels
 from puffer_frames.priors.prior import Secret
 from puffer_frames.priors.summary import Summary
-from puffer_frames.scales.cautions import LARGER, warn_of_useless
+from puffer_frames.scales.cautions import LARGER, warn_of_moved, warn_of_useless
 from puffer_frames.scales.drift import Batch
 
 _NEARLY = 0.99
@@ -73,9 +73,13 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
         return {self.name: self.channel.lower_bound}
 
     def warn(self) -> None:
-        """Warn of labels that are hardly nearer to the values than one constant."""
-        if self.channel.expected_error >= _NEARLY * self.channel.constant_error:
-            warn_of_useless(self.request.public, hint=LARGER)
+        """Warn of labels that are hardly nearer to the values than one constant, of several columns each by itself."""
+        useless: Sequence[str] = self.request.public
+        if self.channel.expected_error < _NEARLY * self.channel.constant_error:
+            errors = self.column_errors()
+            useless = [name for name, (error, constant) in errors.items() if constant and error >= _NEARLY * constant]
+        if useless:
+            warn_of_useless(useless, hint=LARGER)
 
     def text(self, compared: Compared | None, /) -> Rows:
         """Labels and texts, in order."""
@@ -207,6 +211,8 @@ class ChannelMechanism(Mechanism[Seen]):
         request = with_tables(request, coded=roles.coded)
         rows = table.complete(roles, nulls=request.nulls, layout=layout)
         seen = Seen.of(rows, request, coded=bool(roles.coded))
+        if isinstance(seen.found, Summary):
+            warn_of_moved(rows, {request.public[0]: seen.found}, request.domain)
         return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)
 
     def fit(self, request: Request, seen: Seen, /) -> FittedChannel:

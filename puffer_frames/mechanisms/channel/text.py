@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from puffer_frames.certificates.text import COSTS
 from puffer_frames.loss.outcome import measured_text
+from puffer_frames.mechanisms.channel.cost import cost_word
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
 from puffer_frames.mechanisms.channel.options import label_text
 from puffer_frames.mechanisms.figures import ColumnError, PlanFigures, loss_bars, loss_of
@@ -20,6 +24,7 @@ from puffer_frames.numbers.presentation import (
 )
 from puffer_frames.numbers.svg import bars, matrix
 from puffer_frames.priors.level_counts import Level
+from puffer_frames.scales.cautions import moved_text
 from puffer_frames.scales.learned import replaced_rows
 
 _SHOWN = 12
@@ -35,9 +40,10 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
         ("withstands", _withstood(plan)),
         *_readers(plan),
         ("expected error", f"{channel.expected_error:.6g} ({_unit(plan)})"),
+        *_moved_rows(plan),
         (
             "beside it",
-            f"the best constant in place of every value {channel.constant_error:.6g}; {_bound(plan)}",
+            f"{_constant(plan)} in place of every value {channel.constant_error:.6g}; {_bound(plan)}",
         ),
         ("unchanged", f"a {'cell' if plan.column.in_cells else 'level'} with probability {channel.unchanged:.4g}"),
     ]
@@ -55,6 +61,25 @@ def channel_rows(plan: ChannelFit, compared: Compared | None, /) -> Rows:
     rows.append(("levels", _levels_text(plan)))
     rows.append(("keep private", "this plan holds exact statistics of every secret; publish the certificate only"))
     return rows
+
+
+def _moved_rows(plan: ChannelFit) -> Rows:
+    bounds = plan.request.domain.get(plan.request.public[0])
+    if bounds is None:
+        return []
+    share = None
+    if not plan.column.in_cells:
+        levels, rows = np.array(plan.column.levels, dtype=np.float64), plan.column.pooled
+        share = float(rows[(levels <= bounds[0]) | (levels >= bounds[1])].sum() / rows.sum())
+    return [("moved", moved_text(share))]
+
+
+def _constant(plan: ChannelFit) -> str:
+    """Which constant the error of one constant is of."""
+    if plan.column.in_cells:
+        return "the best of the medians of the cells"
+    few = len(plan.channel.outputs) < len(plan.channel.inputs)
+    return "the best of the released levels" if few else "the best constant"
 
 
 def _readers(plan: ChannelFit) -> Rows:
@@ -88,8 +113,9 @@ def _bound(plan: ChannelFit) -> str:
     seen = "these values" if len(plan.request.public) > 1 else "this value"
     seen = f"{seen} and the secret" if plan.options.sees_secret else f"{seen} alone"
     released = "" if isinstance(plan.options.cost, str) else " and releases its levels"
-    bound = lower_text(plan.channel.lower_bound)
-    return f"no mechanism with this guarantee that sees {seen}{released} is below {bound}"
+    more = ", with any number of levels," if plan.options.outputs is not None else ""
+    bound = f"{lower_text(plan.channel.lower_bound)}{' in this mean over the secrets' * _is_even(plan)}"
+    return f"no mechanism with this guarantee that sees {seen}{released}{more} is below {bound}"
 
 
 def _mechanism(plan: ChannelFit) -> str:
@@ -110,12 +136,13 @@ def _withstood(plan: ChannelFit) -> str:
 
 
 def _unit(plan: ChannelFit) -> str:
-    cost = plan.options.cost
-    if not isinstance(cost, str):
-        return "mean of the given cost"
-    if len(plan.request.public) > 1 and cost == "auto":
-        return "share of changed labels"
-    return "mean absolute error" if plan.column.edges is not None and cost != "change" else "share of changed values"
+    unit = COSTS[cost_word(plan.column.levels, plan.options.cost)]
+    return f"{unit}, a mean over the secrets, each with the same weight" if _is_even(plan) else unit
+
+
+def _is_even(plan: ChannelFit) -> bool:
+    """Whether all errors are means over the secrets, and not over the rows."""
+    return plan.channel.problem.times is not None
 
 
 def _losses(plan: ChannelFit) -> str:

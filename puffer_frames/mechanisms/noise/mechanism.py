@@ -45,6 +45,7 @@ from puffer_frames.numbers.target import Target
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.priors.summary import Summary
+from puffer_frames.scales.cautions import warn_of_moved
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.remap import Remap
@@ -271,7 +272,9 @@ class NoiseMechanism(Mechanism[RowsSeen]):
         request = with_units(with_tables(request), table)
         roles, layout = (request.roles(), None) if asked is None else (request.counting(asked.roles), asked.layout)
         rows = table.complete(roles, nulls=request.nulls, layout=layout)
-        return Reading(request=request, frame=frame, table=table, rows=rows, seen=RowsSeen.of(rows, request))
+        seen = RowsSeen.of(rows, request)
+        warn_of_moved(rows, seen.summaries, request.domain)
+        return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)
 
     def fit(self, request: Request, seen: RowsSeen, /) -> FittedNoise:
         """Find the scales."""

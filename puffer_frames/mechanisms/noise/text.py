@@ -13,6 +13,7 @@ from puffer_frames.mechanisms.noise.strata_text import strata_rows
 from puffer_frames.numbers.presentation import Rows, odds_text, pairs_text, shown, upper_text
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import Secret
+from puffer_frames.scales.cautions import moved_text, share_at_ends
 from puffer_frames.scales.choice import Choice
 from puffer_frames.scales.joint.measured_rows import any_joint_loss
 from puffer_frames.scales.observed import Belief
@@ -94,6 +95,7 @@ def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, s
         ("scale used", f"{scale:.6g} ({exact}{ratio})"),
         ("expected error", f"{error:.6g} ({'mean absolute, after remap' if name in plan.remaps else of_noise})"),
         *_remap_rows(plan, name, choice),
+        *_moved_rows(plan, name),
         (
             "beside it",
             f"spread of the column (standard deviation) {spread:.4g}; the median in place of every value has a mean "
@@ -121,6 +123,11 @@ def _column_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, s
     if not plan.is_joint:
         rows.append(("at this scale", _wider_text(plan, choice)))
     return rows
+
+
+def _moved_rows(plan: NoiseFit, name: str) -> Rows:
+    bounds = plan.request.domain.get(name)
+    return [] if bounds is None else [("moved", moved_text(share_at_ends(plan.summaries[name], bounds)))]
 
 
 def _remap_rows(plan: NoiseFit, name: str, choice: Choice) -> list[tuple[str, str]]:

@@ -40,7 +40,7 @@ from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import Rows
 from puffer_frames.priors.prior import Secret
-from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_weakness
+from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_moved, warn_of_weakness
 from puffer_frames.scales.drift import Batch, protected_here
 from puffer_frames.scales.learned import Bootstrap
 
@@ -213,6 +213,7 @@ class SequentialMechanism(Mechanism[CodedRows]):
         if asked is not None:
             roles, layout = asked.roles, asked.layout
         rows = complete_rows(table, roles, request, layout=layout)
+        warn_of_moved(rows, {}, request.domain)
         options = _options(request)
         seen = learn_columns(rows, request, cells=options.cells)
         seen = with_derived(seen) if options.derived == "auto" else seen

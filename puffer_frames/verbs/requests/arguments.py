@@ -142,7 +142,7 @@ def takes(
 
         @wraps(function)
         def call(frame: Frame, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            _bind(signature, function.__name__, (frame, *args), kwargs)
+            bind(signature, function.__name__, (frame, *args), kwargs)
             return function(frame, record(*args, **kwargs))
 
         call.__signature__ = signature  # type: ignore[attr-defined]
@@ -161,7 +161,7 @@ def method_takes(
 
         @wraps(function)
         def call(self: Owner, frame: Frame, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            _bind(signature, function.__name__, (self, frame, *args), kwargs)
+            bind(signature, function.__name__, (self, frame, *args), kwargs)
             return function(self, frame, record(*args, **kwargs))
 
         call.__signature__ = signature  # type: ignore[attr-defined]
@@ -196,7 +196,7 @@ OTHER_WORDS = {
 """Keywords as other packages have them, and what they are here."""
 
 
-def _bind(signature: inspect.Signature, name: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
+def bind(signature: inspect.Signature, name: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
     """Raise CallError as Python raises TypeError, with the name of the function."""
     unknown = next((key for key in kwargs if key not in signature.parameters), None)
     if unknown is not None:
