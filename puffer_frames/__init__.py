@@ -34,6 +34,8 @@ from puffer_frames.errors import (
     WideNoiseWarning,
 )
 from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.layout import Layout
+from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stable import Stable
@@ -85,10 +87,12 @@ __all__ = [
     "Gaussian",
     "KeptColumnWarning",
     "Laplace",
+    "Layout",
     "Ledger",
     "LedgerNoiseWarning",
     "LedgerWarning",
     "MarkovChain",
+    "Noise",
     "Plan",
     "Population",
     "PufferError",

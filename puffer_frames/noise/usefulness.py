@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.presentation import rounded_up
 from puffer_frames.priors.prior import FloatArray
 
@@ -41,7 +41,7 @@ def evenly(values: FloatArray, /, *, most: int = MOST_VALUES) -> FloatArray:
     return values[:: max(1, -(-values.size // most))]
 
 
-def usefulness(released: FloatArray, noise: Noise | None, /) -> Usefulness | None:
+def usefulness(released: FloatArray, noise: NoiseFamily | None, /) -> Usefulness | None:
     r"""Estimate spread and error of a constant from released values, which tells nothing that these do not.
 
     .. math:: \operatorname{Var} X = \operatorname{Var} Y - \operatorname{Var} N, \qquad
@@ -88,7 +88,7 @@ def _with_error(terms: FloatArray) -> tuple[float, bool]:
     return (mean, False) if mean > 2 * error else (max(mean, 0.0) + 2 * error, True)
 
 
-def _distance_kernel(y: FloatArray, noise: Noise) -> FloatArray:
+def _distance_kernel(y: FloatArray, noise: NoiseFamily) -> FloatArray:
     """Terms whose mean estimates E|X|, for noise of scale 1: a function of |y|, read from a table."""
     floor = 2.0 / math.sqrt(y.size)  # of the characteristic function of the noise, below which it hides the rest
     end = noise.last_frequency(floor)

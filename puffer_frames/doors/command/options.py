@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from itertools import product
 from typing import Any
 
 from puffer_frames.doors.command import values
 from puffer_frames.errors import ArgumentError
-from puffer_frames.mechanisms.arguments import CalibrateArguments, LayoutArguments
+from puffer_frames.mechanisms.arguments import CalibrateArguments
 from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.layout import Layout
+from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.ledgers.release_ledger import Ledger
-from puffer_frames.verbs.requests.arguments import CompareArguments, ReleaseArguments
+from puffer_frames.verbs.requests.arguments import MOVED, CompareArguments, ReleaseArguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,7 @@ COMPARED: Mapping[str, Option] = {
 NOT_OPTIONS = {
     "index": "files have no index",
     "refine_key": "a release is refined in Python, in memory",
+    "remap": "it is a word of --mechanism",
     "rng": "a release from a seed is not private",
 }
 """Arguments that are no options, and why."""
@@ -109,6 +113,8 @@ GROUPS: Mapping[str, tuple[type, str]] = {
     "channel": (Channel, ""),
 }
 """Arguments with parts: the record, and which of its fields the option itself is."""
+PARTS = [name for name in MOVED if name not in NOT_OPTIONS]
+"""Options that are fields of the records for `mechanism` and `layout`."""
 
 
 def option_names(*records: type) -> list[str]:
@@ -118,11 +124,13 @@ def option_names(*records: type) -> list[str]:
         for field in fields(record):
             if field.name in NOT_OPTIONS or field.name in found:
                 continue
-            found.append(field.name)
+            found += [field.name] if field.name in OPTIONS else []
             group = "channel" if field.name == "mechanism" else field.name
             if group in GROUPS:
                 kind, main = GROUPS[group]
-                found += [f"{group}_{part.name}" for part in fields(kind) if part.name != main]
+                apart = [main, *(name for name in PARTS if MOVED[name][1] is kind)]
+                found += [f"{group}_{part.name}" for part in fields(kind) if part.name not in apart]
+            found += [name for name in PARTS if MOVED[name][0] == field.name]
             if field.name == "ledger":
                 found += ["limit", "limit_delta"]
     return found
@@ -130,7 +138,7 @@ def option_names(*records: type) -> list[str]:
 
 PLANNED = option_names(CalibrateArguments)
 COMPARING = [name for name in option_names(CompareArguments) if not name.startswith("channel_")]
-LAID_OUT = option_names(LayoutArguments)
+LAID_OUT = [name for name in PARTS if MOVED[name][1] is Layout]
 WITH_PLAN = option_names(ReleaseArguments)
 
 
@@ -150,8 +158,8 @@ def read_entry(name: str, entry: Any, /, *, own: Mapping[str, Option]) -> Any:
     return tuple(entry) if name == "clip" and isinstance(entry, list) else entry
 
 
-def as_arguments(found: Mapping[str, Any], /) -> dict[str, Any]:
-    """The keywords of Python for some options: the parts of an argument become one.
+def as_arguments(found: Mapping[str, Any], /, *, compares: bool = False) -> dict[str, Any]:
+    """The keywords of Python for some options, of a comparison or another verb: the parts of an argument become one.
 
     Raises
     ------
@@ -169,6 +177,16 @@ def as_arguments(found: Mapping[str, Any], /) -> dict[str, Any]:
         elif main or left.get("mechanism", "channel") != "channel":
             raise _without(next(iter(parts)), group)
         left[name] = kind(**parts) if group != "unit" else _unit(parts)
+    layout = {name: left.pop(name) for name in LAID_OUT if name in left}
+    if layout:
+        left["layout"] = Layout(**layout)
+    options = {name: left.pop(name) for name in PARTS if name in left}
+    if options or "remap" in values.as_listed(left.get("mechanism")):
+        left["mechanism"] = (
+            _compared(values.as_listed(left.get("mechanism", "all")), options, delta=left.get("delta", 0.0))
+            if compares
+            else _with_options(left.get("mechanism", "auto"), options)
+        )
     if left.get("unit") is not None and not isinstance(left["unit"], Unit):
         left["unit"] = _unit({"column": left["unit"]})
     limits = {"limit": left.pop("limit", None), "delta": left.pop("limit_delta", 0.0)}
@@ -177,6 +195,37 @@ def as_arguments(found: Mapping[str, Any], /) -> dict[str, Any]:
             raise _without("limit", "ledger")
         left["ledger"] = Ledger(left["ledger"], **limits)
     return left
+
+
+def _with_options(mechanism: Any, options: Mapping[str, Any]) -> Any:
+    """The argument `mechanism` for a word, or a record, and options of noise or a channel; raises ArgumentError."""
+    noise = {MOVED[name][2]: value for name, value in options.items() if name != "merge_rare"}
+    if "merge_rare" in options:
+        if noise or not (mechanism in ("auto", "channel") or isinstance(mechanism, Channel)):
+            raise _beside("merge_rare", "channel")
+        return replace(mechanism if isinstance(mechanism, Channel) else Channel(), **options)
+    if mechanism not in ("auto", "noise", "remap"):
+        raise _beside(next(iter(options)), "noise")
+    return Noise(**noise, remap=mechanism == "remap")
+
+
+def _compared(words: Sequence[str], options: Mapping[str, Any], *, delta: float) -> list[Any]:
+    """The argument `mechanism` of `compare` for some words and options; raises ArgumentError."""
+    left, found = dict(options), list[Any]()
+    families = left.pop("noise", ["laplace", "gaussian"] if delta else "laplace")
+    theorems = values.as_listed(left.pop("theorem", "all"))
+    merged, components = left.pop("merge_rare", None), left.pop("components", None)
+    for word in ["noise", "remap", "channel"] if words == ["all"] else words:
+        if word == "channel" and merged is not None:
+            found.append(Channel(merge_rare=merged))
+        elif word not in ("noise", "remap"):
+            found.append(word)
+        else:
+            for family, theorem in product(families if isinstance(families, list) else [families], theorems):
+                mixture = {"components": components} if theorem in ("all", "auto", "gmm") else {}
+                named: Any = "auto" if theorem == "all" else theorem
+                found.append(Noise(family, theorem=named, remap=word == "remap", **left, **mixture))
+    return found
 
 
 def spelled(names: Iterable[str], /) -> str:
@@ -192,6 +241,12 @@ def _unit(parts: dict[str, Any]) -> Unit:
         rule="given with what is assumed of its rows",
         got="no --unit-rows",
         hint="Say --unit-rows independent, repeated or any: an assumption that only you can make.",
+    )
+
+
+def _beside(name: str, mechanism: str) -> ArgumentError:
+    return ArgumentError(
+        spelled([name]), rule=f"given with --mechanism {mechanism}", got="another one", hint="Leave one of them out."
     )
 
 

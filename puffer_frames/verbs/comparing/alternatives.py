@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.mechanisms.arguments import CalibrateArguments
+from puffer_frames.mechanisms.arguments import CalibrateArguments, Options
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.noise.families import noise_family
-from puffer_frames.noise.family import Noise
-from puffer_frames.numbers.arguments import check_word
+from puffer_frames.mechanisms.checks import check_mechanism
+from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import BERNOULLI, BOUNDED, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION
+from puffer_frames.papers.catalogue import BERNOULLI, BOUNDED, GAUSSIAN, KANTOROVICH, MIXTURE, TRANSLATION
 from puffer_frames.scales.beliefs import ONLY
 from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS
 from puffer_frames.scales.learned import Contamination, LearnedBelief
@@ -27,9 +26,42 @@ WITHIN_CAP = "contaminated, any law within 8"
 MODELS = (TRANSLATION.name, GAUSSIAN.name, MIXTURE.name)
 """Theorems that fit a model."""
 BELIEFS = ("fitted", "empirical", Contamination(), "population")
-MECHANISMS = ("noise", "remap", "channel")
-_LISTS = ("mechanism", "theorem", "noise")
-_SHARED = ("secret", "public", "secrets", "given", "unit", "releases", "pairs", "nulls", "domain", "merge_rare")
+FAMILIES = (Noise(), Noise("gaussian"))
+"""What "noise" stands for; the latter with a delta alone."""
+_SHARED = ("secret", "public", "secrets", "given", "unit", "releases", "pairs", "nulls", "domain")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Which rows there are of some noise."""
+
+    noise: Noise
+    noises: bool = True
+    """Whether the noise alone is a row."""
+    remaps: bool = False
+    """Whether the posterior median after it is a further row."""
+    named: bool = False
+    """Whether it was listed as a record: then a row says why it does not apply."""
+
+    def has(self, theorem: str, /) -> bool:
+        """Whether rows of this theorem are asked for."""
+        return self.noise.theorem in ("auto", theorem)
+
+    def under(
+        self, epsilon: float, belief: str, entries: tuple[Any, ...], theorem: str, /, *, quoted: bool = True
+    ) -> Alternative:
+        """The row of a theorem under a belief."""
+        return Alternative(
+            epsilon=epsilon,
+            belief=belief,
+            entries=entries,
+            mechanism=self.noise,
+            theorem=theorem,
+            quoted=quoted,
+            noises=self.noises,
+            remaps=self.remaps,
+            named=self.named,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,19 +73,34 @@ class Alternative:
     """What the guarantee is under, in a word."""
     entries: tuple[Any, ...]
     """The same as the argument `beliefs`."""
-    mechanism: str
-    """"noise" (with its remap, where that is asked for) or "channel"."""
-    remaps: bool = False
-    """Whether the posterior median after this noise is a further row."""
+    mechanism: Noise | Channel
+    """As it was listed."""
+    theorem: str = "channel"
     noises: bool = True
     """Whether the noise alone is a row."""
-    channel: Channel | None = None
-    noise: Noise | str = "laplace"
-    theorem: str = "auto"
+    remaps: bool = False
+    """Whether the posterior median after this noise is a further row."""
     quoted: bool = True
     """Whether the theorem has a condition for this belief."""
     named: bool = False
     """Whether it was asked for by name: then a row says why it does not apply."""
+
+    @property
+    def options(self) -> Noise | Channel:
+        """The mechanism of the row; raises ArgumentError for a theorem that its noise has not."""
+        options = self.mechanism
+        if isinstance(options, Channel):
+            return options
+        if options.theorem != self.theorem:  # the options that the theorem of the row has use for
+            weights = options.weights if self.theorem == "auto" else None
+            components = options.components if self.theorem == MIXTURE.name else None
+            theorem: Any = self.theorem
+            options = replace(options, theorem=theorem, weights=weights, components=components)
+        return replace(
+            options,
+            calibration="theorem" if self.theorem == BOUNDED.name else options.calibration,
+            remap=not self.noises,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,14 +109,13 @@ class Asked:
 
     arguments: CompareArguments
     epsilons: tuple[float, ...]
-    noises: tuple[Noise, ...]
-    mechanisms: tuple[Any, ...]
-    theorems: tuple[str, ...]
-    """Empty for all."""
+    noises: tuple[Rows, ...]
+    plain_channels: bool
+    """Whether the channels of the word "channel" are rows."""
+    channels: tuple[Channel, ...]
+    """Those whose options were given."""
     beliefs: Mapping[str, Any]
     """By name."""
-    listed: frozenset[str]
-    """Which of mechanism, theorem and noise were given."""
 
     @classmethod
     def of(cls, arguments: CompareArguments, /) -> Asked:
@@ -78,73 +124,48 @@ class Asked:
         Raises
         ------
         ArgumentError, ArgumentTypeError
-            For an epsilon, noise, mechanism or theorem that is none, and for an empty list.
+            For an epsilon or a mechanism that is none, and for an empty list.
         """
         epsilons = _listed(arguments.epsilon, "epsilon")
         for epsilon in epsilons:
             Target.of(epsilon, arguments.delta)
-        mechanisms = MECHANISMS if arguments.mechanism == ALL else _listed(arguments.mechanism, "mechanism")
-        for mechanism in mechanisms:
-            if not isinstance(mechanism, Channel):
-                check_word(mechanism, "mechanism", MECHANISMS)
-        theorems = () if arguments.theorem == ALL else _listed(arguments.theorem, "theorem")
-        for theorem in theorems:
-            check_word(theorem, "theorem", ("auto", *THEOREMS))
+        listed = _listed(arguments.mechanism, "mechanism")
+        for mechanism in listed:
+            check_mechanism(mechanism, (ALL, "noise", "channel"))
+        noises: list[Rows] = []
+        for mechanism in listed:
+            if isinstance(mechanism, Noise):
+                noises.append(Rows(noise=mechanism, noises=not mechanism.remap, remaps=mechanism.remap, named=True))
+            elif mechanism in (ALL, "noise"):
+                families = FAMILIES if arguments.delta else FAMILIES[:1]
+                noises += [Rows(noise=each, remaps=mechanism == ALL) for each in families]
         every = isinstance(arguments.beliefs, str) and arguments.beliefs == ALL
-        defaults = {each.name: each.default for each in fields(CompareArguments)}
-        listed = frozenset(name for name in _LISTS if getattr(arguments, name) is not defaults[name])
-        noises = tuple(dict.fromkeys(map(noise_family, _listed(arguments.noise, "noise"))))
-        if "noise" not in listed:
-            noises = tuple(noise for noise in noises if arguments.delta or not noise.needs_delta)
         return cls(
             arguments=arguments,
             epsilons=tuple(map(float, dict.fromkeys(epsilons))),
-            noises=noises,
-            mechanisms=tuple(mechanisms),
-            theorems=tuple(theorems),
+            noises=tuple(noises),
+            plain_channels=any(mechanism in (ALL, "channel") for mechanism in listed),
+            channels=tuple(mechanism for mechanism in listed if isinstance(mechanism, Channel)),
             beliefs=named_beliefs(BELIEFS if every else _listed(arguments.beliefs, "beliefs")),
-            listed=listed,
         )
 
     def calibrating(self, one: Alternative | None, /) -> CalibrateArguments:
         """The arguments of `calibrate` for an alternative; None for what all have in common."""
         shared: dict[str, Any] = {name: getattr(self.arguments, name) for name in _SHARED}
-        shared |= {"epsilon": self.epsilons[0] if one is None else one.epsilon}
         shared |= {"delta": self.arguments.delta, "allow_zero_noise": True}
         if one is None:
-            return CalibrateArguments(**shared, noise=self.noises[0])
-        if one.channel is not None:
-            return CalibrateArguments(**shared, beliefs=one.entries, mechanism=one.channel)
-        own: dict[str, Any] = {"weights": self.arguments.weights} if one.theorem == "auto" else {}
-        own |= {"components": self.arguments.components} if one.theorem == MIXTURE.name else {}
-        return CalibrateArguments(
-            **shared,
-            **own,
-            beliefs=one.entries,
-            mechanism=one.mechanism if one.noises else "remap",  # type: ignore[arg-type]
-            noise=one.noise,  # type: ignore[arg-type]
-            theorem=one.theorem,  # type: ignore[arg-type]
-            calibration="theorem" if one.theorem == BOUNDED.name else "exact",
-        )
+            return CalibrateArguments(**shared, epsilon=self.epsilons[0])
+        return CalibrateArguments(**shared, epsilon=one.epsilon, beliefs=one.entries, mechanism=one.options)
 
     @property
-    def names_noise(self) -> bool:
-        """Whether noises or theorems were listed."""
-        return bool(self.listed & {"noise", "theorem"})
-
-    def has(self, theorem: str, /) -> bool:
-        """Whether rows of this theorem are asked for."""
-        return not self.theorems or theorem in self.theorems or "auto" in self.theorems
-
-    @property
-    def noisy(self) -> dict[str, Any]:
-        """Whether noise, and its remap, are rows."""
-        return {"noises": "noise" in self.mechanisms, "remaps": "remap" in self.mechanisms}
+    def names_channels(self) -> bool:
+        """Whether a row says why a channel does not apply."""
+        return self.arguments.mechanism != ALL
 
 
 def _listed(entries: Any, name: str) -> tuple[Any, ...]:
     """One entry, or several; raises ArgumentError for none."""
-    alone = isinstance(entries, (str, Mapping, LearnedBelief, Noise, Channel)) or not isinstance(entries, Iterable)
+    alone = isinstance(entries, (str, Mapping, LearnedBelief, Options)) or not isinstance(entries, Iterable)
     if alone or (not isinstance(entries, (Sequence, set, frozenset)) and name == "beliefs"):  # a frame is one belief
         return (entries,)
     found = tuple(entries)
@@ -181,24 +202,15 @@ def of_numbers(asked: Asked, /, *, two_values: bool) -> Iterator[Alternative]:
             fitted, empirical = entry == "fitted", isinstance(entry, str) and entry == "empirical"
             if fitted and two_values:  # there is no other model of two values
                 continue
-            theorems = MODELS if fitted else (observed,)
-            for theorem, noise in product(theorems, asked.noises):
-                if any(asked.noisy.values()) and (asked.has(theorem) or not (fitted or empirical)):
-                    yield Alternative(
-                        epsilon=epsilon,
-                        belief=name,
-                        entries=entries_of(entry),
-                        mechanism="noise",
-                        noise=noise,
-                        theorem=theorem,
-                        quoted=fitted or empirical,
-                        named=asked.names_noise,
-                        **asked.noisy,
-                    )
-            if not fitted and "channel" in asked.mechanisms:
+            for theorem, rows in product(MODELS if fitted else (observed,), asked.noises):
+                if rows.has(theorem):
+                    yield rows.under(epsilon, name, entries_of(entry), theorem, quoted=fitted or empirical)
+            if not fitted and asked.plain_channels:
                 yield _plain_channel(asked, epsilon, name, entry)
-        if asked.has(BOUNDED.name) and any(asked.noisy.values()):
-            yield from _for_ranges(asked, epsilon)
+        anything, quoted = (Contamination(share=1.0),), not asked.arguments.domain
+        for rows in asked.noises:  # the theorem is about the observed range, the belief about the domain too
+            if rows.has(BOUNDED.name):
+                yield rows.under(epsilon, ANY_LAW, anything, BOUNDED.name, quoted=quoted)
         yield from _own_channels(asked, epsilon)
 
 
@@ -206,47 +218,24 @@ def of_labels(asked: Asked, /) -> Iterator[Alternative]:
     """Those of one column of labels."""
     for epsilon in asked.epsilons:
         for name, entry in asked.beliefs.items():
-            if "channel" in asked.mechanisms and entry != "fitted":
+            if asked.plain_channels and entry != "fitted":
                 yield _plain_channel(asked, epsilon, name, entry)
         yield from _own_channels(asked, epsilon)
 
 
-def of_columns(asked: Asked, /, *, columns: int, labels: bool) -> Iterator[Alternative]:
+def of_columns(asked: Asked, /, *, columns: int) -> Iterator[Alternative]:
     """Those of several columns: by their joint loss, by a coupling of whole rows, by their ranges."""
-    whole = [word for word in ("auto", KANTOROVICH.name) if not asked.theorems or word in asked.theorems]
-    if columns > MOST_COLUMNS:  # of so many both words mean the coupling
-        del whole[1:]
-    how: dict[str, Any] = {"mechanism": "auto" if labels else "noise", "named": asked.names_noise} | asked.noisy
-    if not any(asked.noisy.values()):
-        return
     for epsilon in asked.epsilons:
         for name, entry in asked.beliefs.items():
             if isinstance(entry, str) and entry == "fitted":
                 continue
-            for theorem, noise in product(whole, asked.noises):
-                yield Alternative(
-                    epsilon=epsilon, belief=name, entries=entries_of(entry), noise=noise, theorem=theorem, **how
-                )
-        for noise in asked.noises if not asked.theorems or BOUNDED.name in asked.theorems else ():
-            yield Alternative(
-                epsilon=epsilon, belief=ANY_LAW, entries=("empirical",), noise=noise, theorem=BOUNDED.name, **how
-            )
-
-
-def _for_ranges(asked: Asked, epsilon: float) -> Iterator[Alternative]:
-    """Noise for the range of one column: its theorem is about the observed one, the belief about the domain too."""
-    for noise in asked.noises:
-        yield Alternative(
-            epsilon=epsilon,
-            belief=ANY_LAW,
-            entries=(Contamination(share=1.0),),
-            mechanism="noise",
-            noise=noise,
-            theorem=BOUNDED.name,
-            quoted=not asked.arguments.domain,
-            named=asked.names_noise,
-            **asked.noisy,
-        )
+            for theorem, rows in product(("auto", KANTOROVICH.name), asked.noises):
+                twice = theorem != "auto" and rows.noise.theorem == "auto" and columns > MOST_COLUMNS
+                if rows.has(theorem) and not twice:  # of so many both words mean the coupling
+                    yield rows.under(epsilon, name, entries_of(entry), theorem)
+        for rows in asked.noises:
+            if rows.has(BOUNDED.name):
+                yield rows.under(epsilon, ANY_LAW, ("empirical",), BOUNDED.name)
 
 
 def _plain_channel(asked: Asked, epsilon: float, name: str, entry: Any) -> Alternative:
@@ -255,26 +244,17 @@ def _plain_channel(asked: Asked, epsilon: float, name: str, entry: Any) -> Alter
         epsilon=epsilon,
         belief=name,
         entries=entries_of(entry),
-        mechanism="channel",
-        channel=Channel(radius=0, cap=None),
-        theorem="channel",
-        named="mechanism" in asked.listed,
+        mechanism=Channel(radius=0, cap=None),
+        named=asked.names_channels,
     )
 
 
 def _own_channels(asked: Asked, epsilon: float) -> Iterator[Alternative]:
     """The channel of the default options, and those whose options were given."""
-    given = [one for one in asked.mechanisms if isinstance(one, Channel)]
     wide = any(isinstance(entry, Contamination) for entry in asked.beliefs.values())
-    listed = {WITHIN_CAP: Channel()} if "channel" in asked.mechanisms and wide else {}
-    listed |= {f"as its options say{' ' + str(k) if k > 1 else ''}": one for k, one in enumerate(given, 1)}
+    listed = {WITHIN_CAP: Channel()} if asked.plain_channels and wide else {}
+    listed |= {f"as its options say{' ' + str(k) if k > 1 else ''}": one for k, one in enumerate(asked.channels, 1)}
     for name, options in listed.items():
         yield Alternative(
-            epsilon=epsilon,
-            belief=name,
-            entries=("empirical",),
-            mechanism="channel",
-            channel=options,
-            theorem="channel",
-            named="mechanism" in asked.listed,
+            epsilon=epsilon, belief=name, entries=("empirical",), mechanism=options, named=asked.names_channels
         )

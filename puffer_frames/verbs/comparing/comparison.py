@@ -19,18 +19,20 @@ from puffer_frames.frames.table import Table, is_frame, library_of, open_table, 
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.channel import mechanism as channels
 from puffer_frames.mechanisms.channel.fitted import ChannelFit, Seen, roles_of
+from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.noise import mechanism as noises
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.labels import with_labels
 from puffer_frames.mechanisms.noise.merged_strata import with_merged
+from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.noise.text import spread_of
 from puffer_frames.mechanisms.noise.unit_rows_seen import with_units
 from puffer_frames.mechanisms.registry import mechanism_for
 from puffer_frames.mechanisms.request import Request, is_joint
 from puffer_frames.noise.channel import MOST_LEVELS
-from puffer_frames.noise.families import WORDS
+from puffer_frames.noise.families import WORDS, noise_family
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.prior import Prior
@@ -250,15 +252,16 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
     ----------
     frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, pyspark.sql.DataFrame or \
     duckdb.DuckDBPyRelation
-    secret, public, delta, secrets, given, unit, releases, pairs, components, nulls, domain, merge_rare, weights
+    secret, public, delta, pairs, secrets, given, unit, releases, domain, nulls
         As in `privatize`.
     epsilon : float or several
         Each has rows of its own.
-    mechanism : "all", or any of "noise", "remap", "channel" and Channel(...)
-    theorem : "all", or any of those of `privatize`
-        With "all" of one column of numbers: kantorovich, of two values bernoulli, for the observed law; translation,
-        gaussian and gmm for the fitted one; bounded for any law. Of several columns "auto" is the joint loss.
-    noise : "laplace", "gaussian", a noise such as Stable(alpha=1.7), or several of these
+    mechanism : "all", "noise", "channel", Noise(...), Channel(...), or several of these
+        "noise" has rows for Laplace noise and, with a delta, for Gaussian noise; "all" has these, the remap after
+        them, and channels. A record has rows for its options alone. Of one column of numbers theorem="auto" has a row
+        for each theorem: kantorovich, of two values bernoulli, for the observed law; translation, gaussian and gmm for
+        the fitted one; bounded for any law. Of several columns it has rows for the joint loss, kantorovich
+        and bounded.
     beliefs : "all", or any of those of `privatize`
         Each of them alone has rows, unlike in `privatize`, where all together have to be satisfied. "all" is "fitted",
         "empirical", `Contamination()` and "population".
@@ -296,8 +299,8 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
 
     Notes
     -----
-    What does not apply is left out, unless its mechanism, noise or theorem was named: then, and where no scale is
-    found, a row says so in "reason". Numbers are those of `calibrate` with the same words. The plain channel of a
+    What does not apply is left out, unless it was listed as a record: then, and where no scale is found, a row says so
+    in "reason". Numbers are those of `calibrate` with the same words. The plain channel of a
     belief is `Channel(radius=0, cap=None)`; "contaminated, any law within 8" is the channel that `privatize` takes by
     default. To choose by the smallest error depends on the table, as the scale does: no certificate counts it.
 
@@ -328,7 +331,7 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
             "the comparison",
             rule="one with rows",
             got="words of which none applies to these columns",
-            hint="Leave out mechanism, theorem and beliefs for all that there are.",
+            hint="Leave out mechanism and beliefs for all that there are.",
         )
     ordered = _ordered(with_bounds(found))
     return small_frame({name: [getattr(row, name) for row in ordered] for name in NAMES}, library=library_of(frame))
@@ -377,7 +380,7 @@ class Counted:
     def alternatives(self) -> Iterator[Alternative]:
         """Those that may apply to these columns."""
         if len(self.base.public) > 1:
-            return of_columns(self.asked, columns=len(self.base.public), labels=bool(self.base.labels))
+            return of_columns(self.asked, columns=len(self.base.public))
         if self.rows is None:
             return of_labels(self.asked)
         return of_numbers(self.asked, two_values=self.values == 2)
@@ -436,15 +439,17 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
     """The rows of an alternative; raises as `calibrate`."""
     start = perf_counter()
     request = counted.request(one)
-    if one.entries == ("fitted",) and "theorem" not in counted.asked.listed and counted.secrets > MANY_SECRETS:
+    options = one.mechanism
+    is_open = isinstance(options, Noise) and options.theorem == "auto"
+    if is_open and one.entries == ("fitted",) and counted.secrets > MANY_SECRETS:
         return _failed(one, counted, f"models of {counted.secrets} secrets take long: name the theorem")
-    if one.channel is not None:
+    if isinstance(options, Channel):
         if counted.levels is None:
             raise ArgumentError("public", rule="one column for a channel", got="several", hint="Leave it out.")
         if counted.rows is not None and not one.named and LEVELS_UNASKED < counted.values <= MOST_LEVELS:
             reason = f'{counted.values} levels take up to a minute: say mechanism="channel"'
             return _failed(one, counted, reason)
-        plan = ChannelFit.of(request, one.channel, counted.levels)
+        plan = ChannelFit.of(request, options, counted.levels)
         spread = counted.spreads.get(plan.name)
         return [row_of_channel(plan, spread, belief=one.belief, seconds=perf_counter() - start)]
     whole = len(request.public) > 1 and one.theorem != BOUNDED.name
@@ -468,20 +473,20 @@ def _not_whole(got: str) -> ArgumentError:
         "the request",
         rule="one with Laplace noise, for the loss of whole rows, of a table whose rows can be counted",
         got=got,
-        hint='Say theorem="bounded".',
+        hint='Say Noise(theorem="bounded").',
     )
 
 
 def _failed(one: Alternative, counted: Counted, reason: str) -> list[ComparedRow]:
     """A row that says why there are no numbers."""
-    noise = "" if one.channel is not None else one.noise if isinstance(one.noise, str) else one.noise.name
+    options = one.mechanism
     return [
         ComparedRow(
             epsilon=one.epsilon,
             delta=counted.base.target.delta,
             belief=one.belief,
-            mechanism=one.mechanism if one.noises or one.channel is not None else "remap",
-            noise=noise,
+            mechanism="channel" if isinstance(options, Channel) else "noise" if one.noises else "remap",
+            noise="" if isinstance(options, Channel) else noise_family(options.family).name,
             theorem=one.theorem if one.quoted else "",
             column=", ".join(counted.base.public),
             reason=reason,

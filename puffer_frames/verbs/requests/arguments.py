@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import wraps
-from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar, get_args
 
 from numpy.typing import ArrayLike
 
@@ -17,17 +17,18 @@ from puffer_frames.frames.columns import Name
 from puffer_frames.mechanisms.arguments import (
     BeliefArgument,
     CalibrateArguments,
-    CalibrationWord,
     EachMechanism,
     GuaranteeArguments,
-    LayoutArguments,
     NullsWord,
     PairsArgument,
     SecretsWord,
-    TheoremWord,
 )
+from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.layout import Layout
+from puffer_frames.mechanisms.noise.options import CalibrationWord, Noise
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.stream import RandomSource
+from puffer_frames.numbers.records import type_hints
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.chains import ChainArgument
 from puffer_frames.scales.learned import LearnedBelief
@@ -50,9 +51,16 @@ R = TypeVar("R")
 class DrawArguments:
     """What every verb that draws noise may be told."""
 
-    about: About = None
     ledger: LedgerArgument = None
+    about: About = None
     rng: RandomSource = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaidOutArguments(DrawArguments):
+    """What every verb that releases rows may be told."""
+
+    layout: Layout | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,29 +71,24 @@ class CompareArguments:
     public: Name | Iterable[Name] = "rest"
     epsilon: float | Iterable[float] = 1.0
     delta: float = 0.0
+    mechanism: Literal["all"] | EachMechanism | Iterable[EachMechanism] = "all"
+    beliefs: Literal["all"] | BeliefArgument | Iterable[BeliefArgument] = "all"
+    pairs: PairsArgument = "all"
     secrets: SecretsWord = "joint"
     given: Name | Iterable[Name] | Strata = ()
     unit: Unit | None = None
     releases: int = 1
-    pairs: PairsArgument = "all"
-    mechanism: Literal["all"] | EachMechanism | Iterable[EachMechanism] = "all"
-    theorem: Literal["all"] | TheoremWord | Iterable[TheoremWord] = "all"
-    noise: NoiseArgument | Iterable[NoiseArgument] = ("laplace", "gaussian")
-    beliefs: Literal["all"] | BeliefArgument | Iterable[BeliefArgument] = "all"
-    components: int | None = None
-    nulls: NullsWord = "raise"
     domain: Mapping[Name, Sequence[Any]] | None = None
-    merge_rare: int | None = None
-    weights: Mapping[Name, float] | None = None
+    nulls: NullsWord = "raise"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivatizeArguments(LayoutArguments, DrawArguments, CalibrateArguments):
+class PrivatizeArguments(LaidOutArguments, CalibrateArguments):
     """The arguments of `privatize`."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReleaseArguments(LayoutArguments, DrawArguments):
+class ReleaseArguments(LaidOutArguments):
     """The arguments of `Plan.release`."""
 
     allow_other_frame: bool = False
@@ -93,10 +96,18 @@ class ReleaseArguments(LayoutArguments, DrawArguments):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AggregateArguments(DrawArguments, GuaranteeArguments):
-    """The arguments of `aggregate`."""
+class AnswerArguments(DrawArguments, GuaranteeArguments):
+    """What both verbs that answer questions are asked for."""
 
     epsilon: float | Iterable[float]  # type: ignore[assignment]  # several for a curve
+    noise: NoiseArgument = "laplace"
+    nulls: NullsWord = "raise"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateArguments(AnswerArguments):
+    """The arguments of `aggregate`."""
+
     unit: Name | None = None
     value: Name | None = None
     query: QueryWord | Sequence[QueryWord] = "sum"
@@ -113,10 +124,9 @@ class AggregateArguments(DrawArguments, GuaranteeArguments):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HistogramArguments(DrawArguments, GuaranteeArguments):
+class HistogramArguments(AnswerArguments):
     """The arguments of `histogram`."""
 
-    epsilon: float | Iterable[float]  # type: ignore[assignment]  # several for a curve
     state: Name
     time: Name
     unit: Name | None = None
@@ -194,12 +204,21 @@ OTHER_WORDS = {
     "columns": "public",
 }
 """Keywords as other packages have them, and what they are here."""
+MOVED: Mapping[str, tuple[str, type, str]] = {
+    "merge_rare": ("mechanism", Channel, "merge_rare"),
+    "noise": ("mechanism", Noise, "family"),
+    **{each.name: ("mechanism", Noise, each.name) for each in fields(Noise) if each.name != "family"},
+    **{each.name: ("layout", Layout, each.name) for each in fields(Layout)},
+}
+"""Keywords of earlier versions: in which argument they are now, in which record, and as which field."""
 
 
 def _bind(signature: inspect.Signature, name: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
     """Raise CallError as Python raises TypeError, with the name of the function."""
     unknown = next((key for key in kwargs if key not in signature.parameters), None)
     if unknown is not None:
+        if "beliefs" in signature.parameters or "layout" in signature.parameters:
+            check_moved(name, kwargs, taken=signature.parameters)
         meant = OTHER_WORDS.get(unknown)
         near = [meant] if meant in signature.parameters else get_close_matches(unknown, signature.parameters, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -208,6 +227,24 @@ def _bind(signature: inspect.Signature, name: str, args: tuple[object, ...], kwa
         signature.bind(*args, **kwargs)
     except TypeError as error:
         raise _miscalled(name, f"is {error}" if "missing" in str(error) else f"has {error}") from None
+
+
+def check_moved(name: str, kwargs: Mapping[str, object], /, *, taken: Collection[str]) -> None:
+    """Raise CallError for keywords that are fields of a record now, where the argument of that record is taken."""
+    moved = [key for key in kwargs if key not in taken and key in MOVED and MOVED[key][0] in taken]
+    if moved:
+        argument, record, _ = MOVED[moved[0]]
+        alike = [key for key in moved if MOVED[key][1] is record]
+        values = ", ".join(f"{MOVED[key][2]}={_option(kwargs[key], record, MOVED[key][2])}" for key in alike)
+        old = " and ".join(map(repr, alike))
+        raise _miscalled(name, f"no longer takes {old}; write {argument}={record.__name__}({values})")
+
+
+def _option(value: object, record: Any, field: str) -> str:
+    """A number, a truth value, or a word of the option; dots for all else, such as names of columns."""
+    words = {word for hint in get_args(type_hints(record)[field]) for word in (hint, *get_args(hint))}
+    plain = isinstance(value, (bool, int, float)) or (isinstance(value, str) and value in words)
+    return repr(value) if plain else "..."
 
 
 def _miscalled(name: str, problem: str) -> CallError:

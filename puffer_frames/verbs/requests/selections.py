@@ -10,13 +10,14 @@ from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.selection import REST, selected
 from puffer_frames.mechanisms.arguments import CalibrateArguments
+from puffer_frames.mechanisms.layout import Layout, check_layout
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.requests.arguments import CompareArguments
 
 Arguments = TypeVar("Arguments", bound=CalibrateArguments | CompareArguments)
 
-_ROLES = ("secret", "given", "keep", "public")
+_ROLES = ("secret", "given", "public")
 
 
 def with_names(arguments: Arguments, frame: NativeFrame, labels: Sequence[Name], /) -> Arguments:
@@ -27,23 +28,31 @@ def with_names(arguments: Arguments, frame: NativeFrame, labels: Sequence[Name],
     ColumnNotFoundError, ArgumentError, ArgumentTypeError
         For what selects no column of this frame, and where there is no rest.
     """
-    asked = {role: getattr(arguments, role) for role in _ROLES if hasattr(arguments, role)}
-    asked = {role: selected(names, frame, labels, role=role) for role, names in asked.items()}
+    asked = {role: selected(getattr(arguments, role), frame, labels, role=role) for role in _ROLES}
+    layout = check_layout(getattr(arguments, "layout", None))
+    layout = replace(layout, keep=selected(layout.keep, frame, labels, role="keep"))
     public = asked["public"]
     if isinstance(public, (str, list)) and public in (REST, [REST]) and REST not in map(str, labels):
-        asked["public"] = _rest(arguments, labels, asked)
+        asked["public"] = _rest(arguments, layout, labels, asked)
+    if hasattr(arguments, "layout"):
+        asked["layout"] = layout
     return replace(arguments, **asked)
 
 
-def _rest(arguments: CalibrateArguments | CompareArguments, labels: Sequence[Name], asked: dict[str, object]) -> object:
+def _rest(
+    arguments: CalibrateArguments | CompareArguments,
+    layout: Layout,
+    labels: Sequence[Name],
+    asked: dict[str, object],
+) -> object:
     """The columns without another role, in the frame's order."""
     given = asked["given"]
     others = {
         "secret": asked["secret"],
         "given": given.columns if isinstance(given, Strata) else given,
-        "keep": asked.get("keep", ()),
+        "keep": layout.keep,
         "unit": arguments.unit.column if isinstance(arguments.unit, Unit) else (),
-        "row_id": () if getattr(arguments, "row_id", None) is None else arguments.row_id,  # type: ignore[union-attr]
+        "row_id": () if layout.row_id is None else layout.row_id,
     }
     taken = {name for role, names in others.items() for name in as_names(names, labels, role=role)}
     rest = [label for label in labels if str(label) not in taken]
