@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from types import FunctionType
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,12 @@ LOCAL_KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "polars-
 FRAME_KINDS = (*LOCAL_KINDS, "spark")
 RARE_KINDS = ("pandas-nullable", "pandas-pyarrow")
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def made(options):
+    """Options of a request; a record that refuses what it is given is made here, by a function of no argument."""
+    wanted = {name: options[name]() for name in ("mechanism", "layout") if isinstance(options.get(name), FunctionType)}
+    return options | wanted
 
 
 def sweep(few, many):

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import run, without_spark
 
-from puffer_frames import certificate_of, privatize, read_certificate, verify, write_parquet
+from puffer_frames import Layout, certificate_of, privatize, read_certificate, verify, write_parquet
 from puffer_frames.errors import UncoveredFrameError
 
 ORDER = np.random.default_rng(1).permutation(20)
@@ -17,7 +17,7 @@ PEOPLE |= {"note": ["u", "v", "w", "z"] * 5}
 
 
 def release(frame, **options):
-    return run(privatize(frame, secret="group", public="score", keep="note", epsilon=1.0, **options))
+    return run(privatize(frame, secret="group", public="score", layout=Layout(keep="note"), epsilon=1.0, **options))
 
 
 @without_spark
@@ -45,7 +45,7 @@ def test_pandas_own_writer_keeps_it(tmp_path):
 def test_an_index_that_is_kept_is_not_a_column(tmp_path):
     frame = pd.DataFrame(PEOPLE, index=range(5, 25))
     path = tmp_path / "released.parquet"
-    release(frame, index="keep").puffer.write_parquet(path)
+    release(frame, layout=Layout(index="keep")).puffer.write_parquet(path)
     assert read_certificate(path).verify(path) == "unsigned: cannot be trusted"
     assert pd.read_parquet(path).index.tolist() == list(range(5, 25))
 

@@ -12,6 +12,8 @@ from puffer_frames import (
     Bootstrap,
     Certificate,
     Contamination,
+    Layout,
+    Noise,
     Population,
     aggregate,
     certificate_of,
@@ -60,7 +62,7 @@ def test_noise_for_ranges_adds_to_itself_and_to_any_one_release():
     assert compose([gaussian, gaussian]).delta == pytest.approx(2e-6)
     assert compose([certificate_of(each) for each in ranges]) == found
     assert "kept columns" not in found.rule
-    assert "not beside kept columns" in compose([*ranges, release("score", keep="visits")]).rule
+    assert "not beside kept columns" in compose([*ranges, release("score", layout=Layout(keep="visits"))]).rule
 
 
 def test_coupled_releases_of_one_column_add():
@@ -141,7 +143,7 @@ def test_planned_releases_under_laws_of_side_knowledge_alone():
 def test_planned_releases_of_fitted_models():
     """The model of a theorem is one; mixtures of more or fewer components are several."""
     frame = PEOPLE.assign(score=PEOPLE["score"] + RNG.normal(0, 0.3, ROWS))
-    models = {"translation": {}, "gmm": {"components": 1}}
+    models = {"translation": {}, "gmm": {"mechanism": Noise(components=1)}}
     fitted = {name: release(frame=frame, theorem=name, releases=2, **options) for name, options in models.items()}
     other = release(frame=frame, theorem="gmm", components=2, releases=2)
     for pair, beliefs in (
@@ -154,7 +156,7 @@ def test_planned_releases_of_fitted_models():
 
 def test_noise_for_ranges_is_for_any_law():
     """Whatever the first release calls it: a domain that the others do not have."""
-    asked = {"noise": "gaussian", "delta": 1e-6, "theorem": "bounded", "allow_zero_noise": True}
+    asked = {"mechanism": Noise("gaussian", theorem="bounded"), "delta": 1e-6, "allow_zero_noise": True}
     pair = [release(["score", "still"], domain={"score": (0, 9)}, **asked), release(["visits", "still"], **asked)]
     assert compose(pair).beliefs == compose([*pair, bounded()]).beliefs == ()
 

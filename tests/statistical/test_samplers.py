@@ -9,6 +9,7 @@ from conftest import few, thinned
 from scipy import stats
 
 import puffer_frames
+from puffer_frames import Noise
 from puffer_frames.noise.adding import add_noise
 from puffer_frames.noise.families import noise_family
 from puffer_frames.noise.gaussian import Gaussian
@@ -174,7 +175,7 @@ def test_places_within_the_cells_of_the_table(kind):
 @few(1)
 @pytest.mark.parametrize(
     "request_",
-    [{}, {"noise": "gaussian", "delta": 1e-5}, {"noise": Stable(alpha=1.6)}],
+    [{}, {"mechanism": Noise("gaussian"), "delta": 1e-5}, {"mechanism": Noise(Stable(alpha=1.6))}],
     ids=lambda r: str(r),
 )
 def test_a_release_has_noise_of_the_certified_scale(request_):

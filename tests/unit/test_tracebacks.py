@@ -16,7 +16,18 @@ import polars as pl
 import pytest
 
 import puffer_frames
-from puffer_frames import Certificate, Channel, PufferError, PufferTransformer, Stable, Unit, core, papers
+from puffer_frames import (
+    Certificate,
+    Channel,
+    Layout,
+    Noise,
+    PufferError,
+    PufferTransformer,
+    Stable,
+    Unit,
+    core,
+    papers,
+)
 from puffer_frames.core import Prior
 from puffer_frames.doors import accessor
 from puffer_frames.errors import FULL_TRACEBACK, CallError, FaultError, short_traceback
@@ -34,9 +45,9 @@ MISTAKES = {
     "an argument by place": lambda frame: frame.puffer.privatize("group", **GOOD),
     "an epsilon of 0": lambda frame: frame.puffer.calibrate(**GOOD | {"epsilon": 0}),
     "a text for epsilon": lambda frame: puffer_frames.privatize(frame, **GOOD | {"epsilon": "1"}),
-    "an unknown word": lambda frame: frame.puffer.privatize(**GOOD, theorem="gmn"),
+    "an unknown word": lambda frame: frame.puffer.privatize(**GOOD, mechanism=Noise(theorem="gmn")),
     "the same column twice": lambda frame: frame.puffer.privatize(**GOOD | {"public": "group"}),
-    "the secret kept": lambda frame: puffer_frames.of(frame).privatize(**GOOD, keep="group"),
+    "the secret kept": lambda frame: puffer_frames.of(frame).privatize(**GOOD, layout=Layout(keep="group")),
     "no noise needed": lambda frame: frame.puffer.privatize(**GOOD | {"epsilon": 9}),
     "no certificate": lambda frame: frame.puffer.certificate,
     "verify what is no release": lambda frame: frame.puffer.verify(),
