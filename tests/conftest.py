@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
 
@@ -35,6 +36,13 @@ def made(options):
     """Options of a request; a record that refuses what it is given is made here, by a function of no argument."""
     wanted = {name: options[name]() for name in ("mechanism", "layout") if isinstance(options.get(name), FunctionType)}
     return options | wanted
+
+
+def laid_out(asked, /, **layout):
+    """The options of a request with more of its layout."""
+    from puffer_frames import Layout
+
+    return asked | {"layout": replace(asked.get("layout", Layout()), **layout)}
 
 
 def sweep(few, many):

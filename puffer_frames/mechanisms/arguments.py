@@ -42,8 +42,8 @@ class GuaranteeArguments:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CalibrateArguments(GuaranteeArguments):
-    """The arguments of `calibrate`."""
+class TableArguments(GuaranteeArguments):
+    """What every verb of rows is asked for."""
 
     secret: Name | Iterable[Name]
     public: Name | Iterable[Name] = "rest"
@@ -56,4 +56,10 @@ class CalibrateArguments(GuaranteeArguments):
     releases: int = 1
     domain: Mapping[Name, Sequence[Any]] | None = None
     nulls: NullsWord = "raise"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CalibrateArguments(TableArguments):
+    """The arguments of `calibrate`."""
+
     allow_zero_noise: bool = False

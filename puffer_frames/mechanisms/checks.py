@@ -22,10 +22,9 @@ PUBLISHED = ("expected_error", "lower_bound", "levels")
 
 def check_mechanism(mechanism: object, known: Sequence[str], /) -> None:
     """Raise ArgumentError, ArgumentTypeError unless this is the options of a mechanism, or a word for one."""
-    if mechanism == "remap":
-        raise ArgumentError(
-            "mechanism", rule="a word or a record", got="'remap'", hint="Write mechanism=Noise(remap=True)."
-        )
+    if isinstance(mechanism, str) and mechanism == "remap":
+        hint = "Write mechanism=Noise(remap=True)."
+        raise ArgumentError("mechanism", rule="a word or a record", got="'remap'", hint=hint)
     if not isinstance(mechanism, Options):
         check_word(mechanism, "mechanism", known)
 

@@ -180,8 +180,6 @@ def test_rare_levels(rare):
     for wrong in (0, -1, 1.5, True, "5"):
         with pytest.raises(ArgumentError, match="merge_rare must be a whole number of at least 1"):
             plan(rare, mechanism=Channel(merge_rare=wrong))
-    with pytest.raises(ArgumentError, match="merge_rare must be given with a channel"):
-        plan(rare, public="grade", mechanism=Channel(merge_rare=5))
     with pytest.raises(ArgumentError, match="merge_rare must be for a column of labels"):
         plan(rare, public="grade", mechanism=Channel(merge_rare=5))
     assert set(kept.channels["town"].inputs) == everything

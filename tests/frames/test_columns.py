@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import LOCAL_KINDS, run
+from conftest import LOCAL_KINDS, laid_out, run
 from kinds import column, names
 
 import puffer_frames
@@ -131,8 +131,8 @@ def test_rows_sorted_by_the_secret_are_warned_about(people):
     warning = caught.pop(RowOrderWarning)
     assert warning.filename == __file__
     assert warning.message.share < 0.1
-    released = frame.puffer.privatize(layout=Layout(shuffle=True), rng=3, **options)  # warnings are errors
-    straight = pl.DataFrame(frame).puffer.privatize(layout=Layout(shuffle=True), rng=3, **options)
+    released = frame.puffer.privatize(rng=3, **laid_out(options, shuffle=True))  # warnings are errors
+    straight = pl.DataFrame(frame).puffer.privatize(rng=3, **laid_out(options, shuffle=True))
     assert released.puffer.certificate.fingerprint == straight.puffer.certificate.fingerprint
     assert sorted(released["note"]) == sorted(frame["note"])
     assert list(released["note"]) != list(frame["note"])

@@ -104,7 +104,7 @@ def test_a_run_of_other_rows_is_an_error_whichever_it_is(table, monkeypatch, nam
 def test_the_error_says_what_to_do(table, row_id):
     source = Once(table, table.head(ROWS // 4), 2)
     with pytest.raises(CalibrationError, match="other rows than when") as caught:
-        source.plan.puffer.calibrate(**{name: ASKED[name] for name in ("secret", "epsilon", "theorem")}, public="few")
+        source.plan.puffer.calibrate(**{name: ASKED[name] for name in ("secret", "epsilon", "mechanism")}, public="few")
     assert "the same order" in str(caught.value)
     with pytest.raises(CalibrationError, match="other rows than when"):
         Once(table, table.head(ROWS // 4), 2).plan.puffer.privatize(**ASKED, public="few", layout=Layout(row_id=row_id))

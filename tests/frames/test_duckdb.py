@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from cases import CASES
-from conftest import few
+from conftest import few, laid_out
 from kinds import entries, make_columns, release
 from spark_rows import few_cells
 from test_own import ASKED, KEPT, MARKS, bare, memory
@@ -131,7 +131,7 @@ def test_names_with_quotes_and_of_other_case(connection, row_id):
     quoted = (f'#{k + 1} AS "{name.replace(chr(34), 2 * chr(34))}"' for k, name in enumerate(names))
     relation = connection.from_arrow(TABLE).project(", ".join(quoted))
     assert relation.columns == names
-    ours, theirs = (release(f, **options, layout=Layout(row_id=row_id)) for f in (relation, table))
+    ours, theirs = (release(f, **laid_out(options, row_id=row_id)) for f in (relation, table))
     assert ours.column_names == theirs.column_names == ['A"B', "Score", "^x$", "select"]
     assert entries(ours) == entries(theirs)
     assert certificate_of(ours) == certificate_of(theirs)

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import few, thinned, without_spark
+from conftest import few, laid_out, thinned, without_spark
 from scipy import stats
 
 import puffer_frames
@@ -90,7 +90,7 @@ def test_every_kind_of_frame(make_frame, kind):
 
 
 def test_spark_frames_are_a_clear_error(spark):
-    frame = released(spark.createDataFrame(PEOPLE), layout=Layout(row_id=None))
+    frame = released(spark.createDataFrame(PEOPLE))
     with pytest.raises(PufferError, match="toPandas"):
         estimate(frame)
 
@@ -231,9 +231,9 @@ def test_columns_without_noise_have_their_own_figures():
 @pytest.mark.parametrize(
     "done",
     [
-        {"layout": Layout(clip=(0, 12))},
-        {"layout": Layout(round=True)},
-        {"layout": Layout(clip=(0.5, 11.2), round=True)},
+        laid_out(ASKED, clip=(0, 12)),
+        laid_out(ASKED, round=True),
+        laid_out(ASKED, clip=(0.5, 11.2), round=True),
         {"mechanism": Noise(Stable(alpha=1.3))},
     ],
     ids=["clipped", "rounded", "both", "heavy tails"],
@@ -247,7 +247,7 @@ def test_values_that_have_no_moments_have_quantiles(done):
 
 
 def test_processed_values_are_in_the_certificate(tmp_path):
-    frame = released(layout=Layout(clip=(float("-inf"), 11.123456789), round=True))
+    frame = released(**laid_out(ASKED, clip=(float("-inf"), 11.123456789), round=True))
     certificate = frame.puffer.certificate
     assert certificate.processed == {"score": {"round": True, "clip": (float("-inf"), 11.123456789)}}
     certificate.save(tmp_path / "c.json")
@@ -398,11 +398,11 @@ def test_repeated_rows_are_found_whatever_is_asked():
 
 def test_processed_values_that_were_changed_or_repeated():
     for changed in (lambda v: v + 0.5, lambda v: v * 0 + 4):
-        frame = released(layout=Layout(round=True))
+        frame = released(**laid_out(ASKED, round=True))
         frame["score"] = changed(frame["score"])
         with pytest.raises(UncoveredFrameError, match="the values of 'score' must be as"):
             frame.tail(ROWS - 1).puffer.estimate().quantile("score")
-    part = released(layout=Layout(clip=(0.0, 11.0))).tail(ROWS - 1)
+    part = released(**laid_out(ASKED, clip=(0.0, 11.0))).tail(ROWS - 1)
     assert part.puffer.estimate().quantile("score", support=1, resamples=2).value >= 0  # many values at the bounds
 
 

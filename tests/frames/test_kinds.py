@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import FRAME_KINDS, build_frame, run, thinned
+from conftest import FRAME_KINDS, build_frame, laid_out, run, thinned
 from kinds import ROWS, entries, make_columns, other_kind, release
 
 import puffer_frames
@@ -50,14 +50,14 @@ def frame(make_frame):
 
 @functools.cache
 def released_elsewhere(elsewhere, name, by):
-    return run(release(build_frame(elsewhere, COLUMNS), **REQUESTS[name] | {"layout": Layout(row_id=by)}))
+    return run(release(build_frame(elsewhere, COLUMNS), **laid_out(REQUESTS[name], row_id=by)))
 
 
 @pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning")
 @pytest.mark.parametrize(("kind", "case"), thinned(FRAME_KINDS, CASES), indirect=["kind"], ids=lambda part: str(part))
 def test_same_numbers_and_same_certificate(kind, frame, case):
     name, by = case
-    released = run(release(frame, **REQUESTS[name] | {"layout": Layout(row_id=by)}))
+    released = run(release(frame, **laid_out(REQUESTS[name], row_id=by)))
     other = released_elsewhere(other_kind(kind), name, by)
     assert entries(released) == entries(other)
     ours, theirs = certificate_of(released), certificate_of(other)

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import polars as pl
 import pytest
-from conftest import few, run
+from conftest import few, laid_out, run
 from polars.io.plugins import register_io_source
 from spark_rows import few_cells
 
@@ -149,7 +149,7 @@ class Changing:
 )
 def test_a_source_that_changes_is_an_error(table, tmp_path, name, row_id):
     source, target = Changing(table), tmp_path / "released.parquet"
-    released = source.plan.puffer.privatize(**ASKED, layout=Layout(row_id=row_id))
+    released = source.plan.puffer.privatize(**laid_out(ASKED, row_id=row_id))
     before = released.collect()
     source.rows = CHANGES[name](table)
     runs = [
@@ -206,15 +206,9 @@ def test_plans_in_no_order_need_numbers(table, name):
     with pytest.raises(ArgumentError, match="row_id") as caught:
         plan.puffer.privatize(**ASKED)
     assert "collect the frame first" in str(caught.value)
-    released = plan.puffer.privatize(**ASKED, layout=Layout(row_id="id"), rng=1)
-    noise = dict(
-        zip(
-            *table.puffer.privatize(**{**ASKED, "layout": Layout(keep="id")}, layout=Layout(row_id="id"), rng=1).select(
-                "id", "score"
-            )
-        )
-    )
-    again = plan.puffer.privatize(**{**ASKED, "layout": Layout(keep="id")}, layout=Layout(row_id="id"), rng=1).collect()
+    released = plan.puffer.privatize(**laid_out(ASKED, row_id="id"), rng=1)
+    noise = dict(zip(*table.puffer.privatize(**laid_out(ASKED, keep="id", row_id="id"), rng=1).select("id", "score")))
+    again = plan.puffer.privatize(**laid_out(ASKED, keep="id", row_id="id"), rng=1).collect()
     assert dict(zip(again["id"], again["score"])) == noise
     assert sorted(released.collect()["score"]) == sorted(noise.values())
     assert set(released.head(10).collect()["score"]) <= set(noise.values())
@@ -239,7 +233,7 @@ def test_numbers_are_checked(table):
         (plan.with_columns(id=pl.Series([2**64 - 1 - k for k in range(ROWS)], dtype=pl.UInt64)), "larger integers"),
     ):
         with pytest.raises(ArgumentError, match=got):
-            wrong.puffer.privatize(**ASKED, layout=Layout(row_id="id"))
+            wrong.puffer.privatize(**laid_out(ASKED, row_id="id"))
 
 
 def test_rows_clustered_by_the_secret_are_warned_about(table):
@@ -250,7 +244,7 @@ def test_rows_clustered_by_the_secret_are_warned_about(table):
 def test_what_is_wrong_with_the_rows(table):
     plan = table.lazy()
     with pytest.raises(ArgumentError, match="shuffle"):
-        plan.puffer.privatize(**ASKED, layout=Layout(shuffle=True))
+        plan.puffer.privatize(**laid_out(ASKED, shuffle=True))
     with pytest.raises(PriorError, match="0 rows"):
         plan.filter(pl.col("score") > 100).puffer.privatize(**ASKED)
     with pytest.raises(PriorError, match="250 rows with one"):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import LOCAL_KINDS, build_frame, run, thinned
+from conftest import LOCAL_KINDS, build_frame, laid_out, run, thinned
 
 import puffer_frames
 from puffer_frames import Layout, RowOrderWarning
@@ -166,8 +166,8 @@ def test_a_kept_index_tells_the_order(kind):
     frame = build_frame(kind, {"group": GROUP, "score": SCORE})
     asked = {"secret": "group", "public": "score", "epsilon": 0.05, "layout": Layout(shuffle=True)}
     with pytest.raises(ArgumentError, match="tells the order"):
-        puffer_frames.privatize(frame, **asked, layout=Layout(index="keep"))
-    puffer_frames.privatize(frame, **asked, layout=Layout(index="drop"))
+        puffer_frames.privatize(frame, **laid_out(asked, index="keep"))
+    puffer_frames.privatize(frame, **laid_out(asked, index="drop"))
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy"])

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import build_frame, run, without_spark
+from conftest import build_frame, laid_out, run, without_spark
 from pyarrow import parquet
 
 import puffer_frames
@@ -187,8 +187,12 @@ def test_levels_hold_no_other_labels():
     labels = pd.MultiIndex.from_tuples([("who", "group"), ("what", "score"), ("what", "kept")])
     index = pd.MultiIndex.from_arrays([KEPT["text"], range(ROWS)], names=["name", "place"])
     frame = pd.DataFrame(people(kept=KEPT["floats"])).set_axis(labels, axis=1).set_axis(index, axis=0)
-    asked = {"secret": ("who", "group"), "public": ("what", "score"), "layout": Layout(keep=[("what", "kept")])}
-    released = frame.puffer.privatize(**ASKED | asked, layout=Layout(index="keep"))
+    asked = {
+        "secret": ("who", "group"),
+        "public": ("what", "score"),
+        "layout": Layout(keep=[("what", "kept")], index="keep"),
+    }
+    released = frame.puffer.privatize(**ASKED | asked)
     assert "group" not in released.columns.levels[1]
     assert "who" not in released.columns.levels[0]
     assert LOST not in released.index.levels[0]
@@ -279,7 +283,7 @@ def test_a_kept_column_and_index_have_their_types(column):
         return  # pandas has no index of lists
     index = pd.MultiIndex.from_arrays([pd.Index(column, name="label"), range(60)])
     for labels in (index.get_level_values(0), index):
-        released = frame.set_axis(labels, axis=0).puffer.privatize(**asked, layout=Layout(index="keep"))
+        released = frame.set_axis(labels, axis=0).puffer.privatize(**laid_out(asked, index="keep"))
         pd.testing.assert_index_equal(released.index, labels, exact=True)
 
 

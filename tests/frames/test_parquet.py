@@ -16,8 +16,8 @@ PEOPLE = {"group": np.array(list("aabb") * 5)[ORDER].tolist(), "score": np.array
 PEOPLE |= {"note": ["u", "v", "w", "z"] * 5}
 
 
-def release(frame, **options):
-    return run(privatize(frame, secret="group", public="score", layout=Layout(keep="note"), epsilon=1.0, **options))
+def release(frame, index=None):
+    return run(privatize(frame, secret="group", public="score", layout=Layout(keep="note", index=index), epsilon=1.0))
 
 
 @without_spark
@@ -45,7 +45,7 @@ def test_pandas_own_writer_keeps_it(tmp_path):
 def test_an_index_that_is_kept_is_not_a_column(tmp_path):
     frame = pd.DataFrame(PEOPLE, index=range(5, 25))
     path = tmp_path / "released.parquet"
-    release(frame, layout=Layout(index="keep")).puffer.write_parquet(path)
+    release(frame, index="keep").puffer.write_parquet(path)
     assert read_certificate(path).verify(path) == "unsigned: cannot be trusted"
     assert pd.read_parquet(path).index.tolist() == list(range(5, 25))
 

@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import build_frame, few
+from conftest import build_frame, few, laid_out
 
 import puffer_frames
 from puffer_frames import Layout, Noise, Strata, Unit, calibrate, certificate_of, compose, verify
@@ -104,7 +104,7 @@ def test_requests(name, key):
     if name == "units":
         asked = {"unit": Unit("who", rows="independent")}
     plan = frame.puffer.calibrate(**ASKED | asked)
-    first = plan.release(frame, layout=Layout(refine_key=key), **layout)
+    first = plan.release(frame, **laid_out(layout, refine_key=key))
     epsilon = 3 * plan.epsilon
     second = plan.refine(frame, first, epsilon=epsilon, key=key)
     certificate = second.puffer.certificate
@@ -254,7 +254,7 @@ def test_a_key_file_that_knew_the_release_finds_any_other_order(key):
 def test_a_key_file_beside_what_cannot_be_refined(asked, layout, key):
     frame = PEOPLE.assign(note=RNG.choice(["x", "y"], ROWS))
     with pytest.raises(ArgumentError, match="refine_key"):
-        puffer_frames.privatize(frame, **ASKED | asked, **layout, layout=Layout(refine_key=key))
+        puffer_frames.privatize(frame, **ASKED | asked, **laid_out(layout, refine_key=key))
     with pytest.raises(ArgumentError, match="frame in memory"):
         puffer_frames.privatize(pl.DataFrame(COLUMNS).lazy(), **ASKED, layout=Layout(refine_key=key))
     assert not key.exists()

@@ -63,14 +63,15 @@ def test_a_column_of_that_name_is_meant_by_it():
 @pytest.mark.parametrize("lazy", [False, True])
 def test_selectors_of_polars(lazy):
     frame = pl.DataFrame(TABLE).lazy() if lazy else pl.DataFrame(TABLE)
-    asked = {"epsilon": 1.0, "rng": 1, "layout": Layout(row_id="id")}
+    asked = {"epsilon": 1.0, "rng": 1}
     found = frame.puffer.privatize(
         secret=cs.first(),
         public=cs.integer() - cs.by_name("id"),
-        layout=Layout(keep=[cs.starts_with("t"), "id"]),
+        layout=Layout(keep=[cs.starts_with("t"), "id"], row_id="id"),
         **asked,
     )
-    named = frame.puffer.privatize(secret="group", public=["score", "age"], layout=Layout(keep=["town", "id"]), **asked)
+    layout = Layout(keep=["town", "id"], row_id="id")
+    named = frame.puffer.privatize(secret="group", public=["score", "age"], layout=layout, **asked)
     assert certificate_of(run(found)).public == ("score", "age")
     assert found.lazy().collect().equals(named.lazy().collect())
 

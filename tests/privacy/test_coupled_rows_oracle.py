@@ -34,10 +34,10 @@ pytestmark = [
 EPSILONS = (0.1, 0.5, 1.0, 3.0)
 
 
-def planned(table, *, epsilon, theorem="kantorovich", **options):
+def planned(table, *, epsilon, theorem="kantorovich", weights=None, **options):
     """The plan for all columns of numbers, the laws that it is about, and its scales."""
     public = [c for c in table if c.startswith("x")]
-    options = {"mechanism": Noise(theorem=theorem), "public": public} | options
+    options = {"mechanism": Noise(theorem=theorem, weights=weights), "public": public} | options
     plan = puffer_frames.calibrate(pd.DataFrame(table), secret="s", epsilon=epsilon, **options)
     public = options["public"]
     laws = laws_of(table, secret="s", public=public, domain=options.get("domain"))
@@ -75,7 +75,7 @@ def test_rows_can_be_coupled_within_epsilon_and_not_closer(count):
 def test_more_than_four_columns_are_coupled_without_being_asked(count):
     for seed in range(count):
         rng = np.random.default_rng([2, seed])
-        check(random_rows(rng, 5), epsilon=float(rng.choice(EPSILONS)), mechanism=Noise(theorem="auto"))
+        check(random_rows(rng, 5), epsilon=float(rng.choice(EPSILONS)), theorem="auto")
 
 
 @sweep(2, 40)
@@ -88,7 +88,7 @@ def test_named_pairs_domains_and_weights(count):
         weights = {c: float(10.0 ** rng.uniform(-2, 2)) for c in table if c != "s"}
         low, high = np.quantile(table["x0"], [0.1, 0.9])
         check(table, epsilon=0.5, pairs=pairs)
-        check(table, epsilon=0.5, mechanism=Noise(weights=weights))
+        check(table, epsilon=0.5, weights=weights)
         check(table, epsilon=0.5, domain={"x0": (float(low), float(high) + 0.5)})
 
 
@@ -98,7 +98,7 @@ def test_the_sum_is_never_above_that_of_noise_for_ranges(count):
         rng = np.random.default_rng([4, seed])
         table, epsilon = random_rows(rng, 2 + seed % 3), float(rng.choice(EPSILONS))
         weights = {c: float(10.0 ** rng.uniform(-2, 2)) for c in table if c != "s"} if seed % 2 else None
-        _, laws, scales = planned(table, epsilon=epsilon, mechanism=Noise(weights=weights))
+        _, laws, scales = planned(table, epsilon=epsilon, weights=weights)
         _, _, wide = planned(table, epsilon=epsilon, theorem="bounded")
         if weights is None:
             sums = [spread_sum(laws, each) for each in (scales, wide)]

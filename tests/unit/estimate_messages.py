@@ -45,7 +45,7 @@ def _rounded():
 
 def _with(**changes):
     """The release with a certificate that was changed."""
-    released = _release(layout=Layout(round=True)) if "processed" in changes else _release()
+    released = _release(layout=Layout(keep=("town", "grade"), round=True)) if "processed" in changes else _release()
     return estimate(released, replace(released.puffer.certificate, **changes))
 
 
@@ -115,8 +115,8 @@ ESTIMATES = {
     ),
     "the population of units": (lambda: _unit("population"), lambda: _unit("table")),
     "a mean of rounded values": (
-        lambda: _estimator(layout=Layout(round=True)).mean("age"),
-        lambda: _estimator(layout=Layout(round=True)).quantile("age"),
+        lambda: _estimator(layout=Layout(keep=("town", "grade"), round=True)).mean("age"),
+        lambda: _estimator(layout=Layout(keep=("town", "grade"), round=True)).quantile("age"),
     ),
     "a mean under heavy tails": (
         lambda: _estimator(mechanism=Noise(Stable(alpha=1.0))).mean("age"),

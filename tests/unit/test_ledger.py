@@ -156,7 +156,7 @@ def test_a_limit_is_kept_before_anything_is_drawn_or_written(path, monkeypatch):
     with pytest.raises(LedgerError, match=r"within epsilon 1 together; got epsilon 1.25"):
         release(book, **BOUNDED)
     with pytest.raises(LedgerError, match="delta"):
-        release(book, **BOUNDED, epsilon=0.1, noise="gaussian", delta=1e-6)
+        release(book, **BOUNDED | {"mechanism": Noise("gaussian", theorem="bounded")}, epsilon=0.1, delta=1e-6)
     with pytest.raises(LedgerError, match="nothing is known together"):
         release(book, public="hobby", epsilon=0.1, beliefs=("only", PEOPLE))
     assert path.read_bytes() == before
@@ -362,7 +362,7 @@ def test_a_limit_that_is_shared_out_can_be_used_up_and_not_passed(path, epsilon,
 
 def test_a_delta_that_is_shared_out_can_be_used_up(path):
     book = Ledger(path, limit=0.9, delta=3e-7)
-    asked = BOUNDED | {"mechanism": Noise("gaussian"), "epsilon": 0.3, "delta": 1e-7}
+    asked = BOUNDED | {"mechanism": Noise("gaussian", theorem="bounded"), "epsilon": 0.3, "delta": 1e-7}
     for _ in range(3):
         release(book, **asked)
     assert (book.total().epsilon, book.total().delta) == (0.9, 3e-7)

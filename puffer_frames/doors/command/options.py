@@ -181,12 +181,10 @@ def as_arguments(found: Mapping[str, Any], /, *, compares: bool = False) -> dict
     if layout:
         left["layout"] = Layout(**layout)
     options = {name: left.pop(name) for name in PARTS if name in left}
-    if options or "remap" in values.as_listed(left.get("mechanism")):
-        left["mechanism"] = (
-            _compared(values.as_listed(left.get("mechanism", "all")), options, delta=left.get("delta", 0.0))
-            if compares
-            else _with_options(left.get("mechanism", "auto"), options)
-        )
+    if compares and (options or "remap" in values.as_listed(left.get("mechanism"))):
+        left["mechanism"] = _compared(left.get("mechanism", "all"), options, delta=left.get("delta", 0.0))
+    elif not compares and (options or "mechanism" in left):
+        left["mechanism"] = _mechanism(left.get("mechanism", "auto"), options)
     if left.get("unit") is not None and not isinstance(left["unit"], Unit):
         left["unit"] = _unit({"column": left["unit"]})
     limits = {"limit": left.pop("limit", None), "delta": left.pop("limit_delta", 0.0)}
@@ -197,35 +195,27 @@ def as_arguments(found: Mapping[str, Any], /, *, compares: bool = False) -> dict
     return left
 
 
-def _with_options(mechanism: Any, options: Mapping[str, Any]) -> Any:
-    """The argument `mechanism` for a word, or a record, and options of noise or a channel; raises ArgumentError."""
-    noise = {MOVED[name][2]: value for name, value in options.items() if name != "merge_rare"}
+def _mechanism(word: Any, options: Mapping[str, Any]) -> Any:
+    """The argument `mechanism` for a word, or a channel, and the options of noise or a channel; raises ArgumentError."""
+    if not options and word != "remap":
+        return word
     if "merge_rare" in options:
-        if noise or not (mechanism in ("auto", "channel") or isinstance(mechanism, Channel)):
-            raise _beside("merge_rare", "channel")
-        return replace(mechanism if isinstance(mechanism, Channel) else Channel(), **options)
-    if mechanism not in ("auto", "noise", "remap"):
-        raise _beside(next(iter(options)), "noise")
-    return Noise(**noise, remap=mechanism == "remap")
+        if len(options) > 1 or not (word in ("auto", "channel") or isinstance(word, Channel)):
+            raise _without("merge_rare", "channel")
+        return replace(word if isinstance(word, Channel) else Channel(), **options)
+    if word not in ("auto", "noise", "remap"):
+        raise _without(next(iter(options)), "noise")
+    return Noise(**{MOVED[name][2]: value for name, value in options.items()}, remap=word == "remap")
 
 
-def _compared(words: Sequence[str], options: Mapping[str, Any], *, delta: float) -> list[Any]:
-    """The argument `mechanism` of `compare` for some words and options; raises ArgumentError."""
-    left, found = dict(options), list[Any]()
-    families = left.pop("noise", ["laplace", "gaussian"] if delta else "laplace")
-    theorems = values.as_listed(left.pop("theorem", "all"))
-    merged, components = left.pop("merge_rare", None), left.pop("components", None)
-    for word in ["noise", "remap", "channel"] if words == ["all"] else words:
-        if word == "channel" and merged is not None:
-            found.append(Channel(merge_rare=merged))
-        elif word not in ("noise", "remap"):
-            found.append(word)
-        else:
-            for family, theorem in product(families if isinstance(families, list) else [families], theorems):
-                mixture = {"components": components} if theorem in ("all", "auto", "gmm") else {}
-                named: Any = "auto" if theorem == "all" else theorem
-                found.append(Noise(family, theorem=named, remap=word == "remap", **left, **mixture))
-    return found
+def _compared(words: Any, options: dict[str, Any], *, delta: float) -> list[Any]:
+    """The argument `mechanism` of `compare`: a record for each word of it, noise and theorem; raises ArgumentError."""
+    merged = {"merge_rare": options.pop("merge_rare")} if "merge_rare" in options else {}
+    families, theorems = options.get("noise", ["laplace", "gaussian"][: 1 + bool(delta)]), options.get("theorem", "all")
+    ways = product(families if isinstance(families, list) else [families], values.as_listed(theorems))
+    noises = [options | {"noise": family, "theorem": "auto" if one == "all" else one} for family, one in ways]
+    listed = ["noise", "remap", "channel"] if words == "all" else values.as_listed(words)
+    return [_mechanism(word, each) for word in listed for each in ([merged] if word == "channel" else noises)]
 
 
 def spelled(names: Iterable[str], /) -> str:
@@ -244,16 +234,10 @@ def _unit(parts: dict[str, Any]) -> Unit:
     )
 
 
-def _beside(name: str, mechanism: str) -> ArgumentError:
-    return ArgumentError(
-        spelled([name]), rule=f"given with --mechanism {mechanism}", got="another one", hint="Leave one of them out."
-    )
-
-
 def _without(part: str, group: str) -> ArgumentError:
     return ArgumentError(
-        spelled([part if part == "limit" else f"{group}_{part}"]),
-        rule=f"given with --{'mechanism channel' if group == 'channel' else group}",
+        spelled([part if part == "limit" or part in PARTS else f"{group}_{part}"]),
+        rule=f"given with --{f'mechanism {group}' if group in ('channel', 'noise') else group}",
         got="it alone",
         hint="Leave it out, or say both.",
     )

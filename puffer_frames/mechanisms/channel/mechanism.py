@@ -170,8 +170,8 @@ class ChannelMechanism(Mechanism[Seen]):
             labels = one and table.kind_of(request.public[0]) == "labels"
             return self._checked(request, table) if labels else None
         if asked == "channel":
-            return self._checked(replace(request, mechanism=Channel()), table)
-        return self._checked(request, table) if isinstance(asked, Channel) else None
+            request = replace(request, mechanism=Channel())
+        return self._checked(request, table) if isinstance(request.mechanism, Channel) else None
 
     def _checked(self, request: Request, table: Table) -> Request:
         several = len(request.public) > 1

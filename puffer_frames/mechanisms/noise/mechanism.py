@@ -259,10 +259,6 @@ class NoiseMechanism(Mechanism[RowsSeen]):
         self, request: Request, frame: NativeFrame, table: Table, asked: RowsRequest | None, /
     ) -> Reading[RowsSeen]:
         """Count the rows by value, or whole rows."""
-        if asked is not None and asked.publish:
-            raise ArgumentError(
-                "publish", rule="given with a channel", got=repr(asked.publish[0]), hint="Leave it out."
-            )
         request, frame, table = with_merged(request, frame, table)
         request = with_units(with_tables(request), table)
         roles, layout = (request.roles(), None) if asked is None else (request.counting(asked.roles), asked.layout)
@@ -311,16 +307,11 @@ def _counted(frame: NativeFrame, request: Request) -> Found:
 
 def _refuse_levels(request: Request) -> None:
     """What only a channel knows of."""
-    given = [("nulls", "level" if request.nulls == "level" else None)]
-    given.append(("domain", "a list of levels" if request.declared else None))
-    for name, value in given:
-        if value is not None:
-            raise ArgumentError(
-                name,
-                rule="given with a channel" if name != "domain" else "(low, high) beside noise",
-                got=str(value),
-                hint='Write mechanism="channel".',
-            )
+    hint = 'Write mechanism="channel".'
+    if request.nulls == "level":
+        raise ArgumentError("nulls", rule="given with a channel", got="level", hint=hint)
+    if request.declared:
+        raise ArgumentError("domain", rule="(low, high) beside noise", got="a list of levels", hint=hint)
 
 
 def _robustness(owner: Owner, plan: NoiseFit) -> NativeFrame:

@@ -28,43 +28,25 @@ MODELS = (TRANSLATION.name, GAUSSIAN.name, MIXTURE.name)
 BELIEFS = ("fitted", "empirical", Contamination(), "population")
 FAMILIES = (Noise(), Noise("gaussian"))
 """What "noise" stands for; the latter with a delta alone."""
-_SHARED = ("secret", "public", "secrets", "given", "unit", "releases", "pairs", "nulls", "domain")
+_SHARED = ("secret", "public", "delta", "secrets", "given", "unit", "releases", "pairs", "nulls", "domain")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Rows:
-    """Which rows there are of some noise."""
+    """Which rows there are of a mechanism."""
 
-    noise: Noise
-    noises: bool = True
-    """Whether the noise alone is a row."""
+    options: Noise | Channel
     remaps: bool = False
-    """Whether the posterior median after it is a further row."""
+    """Whether the posterior median after this noise is a further row."""
     named: bool = False
-    """Whether it was listed as a record: then a row says why it does not apply."""
+    """Whether it was asked for by name: then a row says why it does not apply."""
 
     def has(self, theorem: str, /) -> bool:
-        """Whether rows of this theorem are asked for."""
-        return self.noise.theorem in ("auto", theorem)
-
-    def under(
-        self, epsilon: float, belief: str, entries: tuple[Any, ...], theorem: str, /, *, quoted: bool = True
-    ) -> Alternative:
-        """The row of a theorem under a belief."""
-        return Alternative(
-            epsilon=epsilon,
-            belief=belief,
-            entries=entries,
-            mechanism=self.noise,
-            theorem=theorem,
-            quoted=quoted,
-            noises=self.noises,
-            remaps=self.remaps,
-            named=self.named,
-        )
+        """Whether it is noise with this theorem, or with any."""
+        return isinstance(self.options, Noise) and self.options.theorem in ("auto", theorem)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Alternative:
     """One way to release the columns."""
 
@@ -73,34 +55,22 @@ class Alternative:
     """What the guarantee is under, in a word."""
     entries: tuple[Any, ...]
     """The same as the argument `beliefs`."""
-    mechanism: Noise | Channel
-    """As it was listed."""
+    rows: Rows
     theorem: str = "channel"
-    noises: bool = True
-    """Whether the noise alone is a row."""
-    remaps: bool = False
-    """Whether the posterior median after this noise is a further row."""
     quoted: bool = True
     """Whether the theorem has a condition for this belief."""
-    named: bool = False
-    """Whether it was asked for by name: then a row says why it does not apply."""
 
     @property
     def options(self) -> Noise | Channel:
-        """The mechanism of the row; raises ArgumentError for a theorem that its noise has not."""
-        options = self.mechanism
+        """The mechanism with the theorem of the row; raises ArgumentError for one that its noise has not."""
+        options, theorem = self.rows.options, self.theorem
         if isinstance(options, Channel):
             return options
-        if options.theorem != self.theorem:  # the options that the theorem of the row has use for
-            weights = options.weights if self.theorem == "auto" else None
-            components = options.components if self.theorem == MIXTURE.name else None
-            theorem: Any = self.theorem
-            options = replace(options, theorem=theorem, weights=weights, components=components)
-        return replace(
-            options,
-            calibration="theorem" if self.theorem == BOUNDED.name else options.calibration,
-            remap=not self.noises,
-        )
+        if options.theorem != theorem:  # what else was said of noise is for some theorems alone
+            weights = options.weights if theorem == "auto" else None
+            components = options.components if theorem == MIXTURE.name else None
+            options = replace(options, theorem=theorem, weights=weights, components=components)  # type: ignore[arg-type]
+        return replace(options, calibration="theorem") if theorem == BOUNDED.name else options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,10 +80,10 @@ class Asked:
     arguments: CompareArguments
     epsilons: tuple[float, ...]
     noises: tuple[Rows, ...]
-    plain_channels: bool
-    """Whether the channels of the word "channel" are rows."""
-    channels: tuple[Channel, ...]
-    """Those whose options were given."""
+    plain: tuple[Rows, ...]
+    """The channel that has the guarantee under one belief and no other, where it is a row of each."""
+    channels: Mapping[str, Rows]
+    """That of the default options, and those whose options were given, by the words for their guarantee."""
     beliefs: Mapping[str, Any]
     """By name."""
 
@@ -129,38 +99,40 @@ class Asked:
         epsilons = _listed(arguments.epsilon, "epsilon")
         for epsilon in epsilons:
             Target.of(epsilon, arguments.delta)
-        listed = _listed(arguments.mechanism, "mechanism")
+        every = isinstance(arguments.beliefs, str) and arguments.beliefs == ALL
+        beliefs = named_beliefs(BELIEFS if every else _listed(arguments.beliefs, "beliefs"))
+        listed, named = _listed(arguments.mechanism, "mechanism"), arguments.mechanism != ALL
+        noises, plain, channels = list[Rows](), list[Rows](), dict[str, Rows]()
         for mechanism in listed:
             check_mechanism(mechanism, (ALL, "noise", "channel"))
-        noises: list[Rows] = []
-        for mechanism in listed:
             if isinstance(mechanism, Noise):
-                noises.append(Rows(noise=mechanism, noises=not mechanism.remap, remaps=mechanism.remap, named=True))
-            elif mechanism in (ALL, "noise"):
+                noises.append(Rows(mechanism, named=True))
+            elif isinstance(mechanism, Channel):
+                number = 1 + sum(one != WITHIN_CAP for one in channels)
+                channels[f"as its options say{f' {number}' * (number > 1)}"] = Rows(mechanism, named=True)
+            if mechanism in (ALL, "noise"):
                 families = FAMILIES if arguments.delta else FAMILIES[:1]
-                noises += [Rows(noise=each, remaps=mechanism == ALL) for each in families]
-        every = isinstance(arguments.beliefs, str) and arguments.beliefs == ALL
+                noises += [Rows(noise, remaps=mechanism == ALL) for noise in families]
+            if mechanism in (ALL, "channel"):
+                plain = [Rows(Channel(radius=0, cap=None), named=named)]
+                if any(isinstance(entry, Contamination) for entry in beliefs.values()):
+                    channels = {WITHIN_CAP: Rows(Channel(), named=named)} | channels
         return cls(
             arguments=arguments,
             epsilons=tuple(map(float, dict.fromkeys(epsilons))),
             noises=tuple(noises),
-            plain_channels=any(mechanism in (ALL, "channel") for mechanism in listed),
-            channels=tuple(mechanism for mechanism in listed if isinstance(mechanism, Channel)),
-            beliefs=named_beliefs(BELIEFS if every else _listed(arguments.beliefs, "beliefs")),
+            plain=tuple(plain),
+            channels=channels,
+            beliefs=beliefs,
         )
 
     def calibrating(self, one: Alternative | None, /) -> CalibrateArguments:
         """The arguments of `calibrate` for an alternative; None for what all have in common."""
         shared: dict[str, Any] = {name: getattr(self.arguments, name) for name in _SHARED}
-        shared |= {"delta": self.arguments.delta, "allow_zero_noise": True}
         if one is None:
-            return CalibrateArguments(**shared, epsilon=self.epsilons[0])
-        return CalibrateArguments(**shared, epsilon=one.epsilon, beliefs=one.entries, mechanism=one.options)
-
-    @property
-    def names_channels(self) -> bool:
-        """Whether a row says why a channel does not apply."""
-        return self.arguments.mechanism != ALL
+            return CalibrateArguments(**shared, epsilon=self.epsilons[0], allow_zero_noise=True)
+        own: dict[str, Any] = {"epsilon": one.epsilon, "beliefs": one.entries, "mechanism": one.options}
+        return CalibrateArguments(**shared, **own, allow_zero_noise=True)
 
 
 def _listed(entries: Any, name: str) -> tuple[Any, ...]:
@@ -204,23 +176,25 @@ def of_numbers(asked: Asked, /, *, two_values: bool) -> Iterator[Alternative]:
                 continue
             for theorem, rows in product(MODELS if fitted else (observed,), asked.noises):
                 if rows.has(theorem):
-                    yield rows.under(epsilon, name, entries_of(entry), theorem, quoted=fitted or empirical)
-            if not fitted and asked.plain_channels:
-                yield _plain_channel(asked, epsilon, name, entry)
+                    yield Alternative(epsilon, name, entries_of(entry), rows, theorem, fitted or empirical)
+            for rows in () if fitted else asked.plain:
+                yield Alternative(epsilon, name, entries_of(entry), rows)
         anything, quoted = (Contamination(share=1.0),), not asked.arguments.domain
         for rows in asked.noises:  # the theorem is about the observed range, the belief about the domain too
             if rows.has(BOUNDED.name):
-                yield rows.under(epsilon, ANY_LAW, anything, BOUNDED.name, quoted=quoted)
-        yield from _own_channels(asked, epsilon)
+                yield Alternative(epsilon, ANY_LAW, anything, rows, BOUNDED.name, quoted)
+        for name, rows in asked.channels.items():
+            yield Alternative(epsilon, name, ("empirical",), rows)
 
 
 def of_labels(asked: Asked, /) -> Iterator[Alternative]:
     """Those of one column of labels."""
     for epsilon in asked.epsilons:
-        for name, entry in asked.beliefs.items():
-            if asked.plain_channels and entry != "fitted":
-                yield _plain_channel(asked, epsilon, name, entry)
-        yield from _own_channels(asked, epsilon)
+        for (name, entry), rows in product(asked.beliefs.items(), asked.plain):
+            if entry != "fitted":
+                yield Alternative(epsilon, name, entries_of(entry), rows)
+        for name, rows in asked.channels.items():
+            yield Alternative(epsilon, name, ("empirical",), rows)
 
 
 def of_columns(asked: Asked, /, *, columns: int) -> Iterator[Alternative]:
@@ -230,31 +204,9 @@ def of_columns(asked: Asked, /, *, columns: int) -> Iterator[Alternative]:
             if isinstance(entry, str) and entry == "fitted":
                 continue
             for theorem, rows in product(("auto", KANTOROVICH.name), asked.noises):
-                twice = theorem != "auto" and rows.noise.theorem == "auto" and columns > MOST_COLUMNS
+                twice = theorem != "auto" and rows.has("auto") and columns > MOST_COLUMNS
                 if rows.has(theorem) and not twice:  # of so many both words mean the coupling
-                    yield rows.under(epsilon, name, entries_of(entry), theorem)
+                    yield Alternative(epsilon, name, entries_of(entry), rows, theorem)
         for rows in asked.noises:
             if rows.has(BOUNDED.name):
-                yield rows.under(epsilon, ANY_LAW, ("empirical",), BOUNDED.name)
-
-
-def _plain_channel(asked: Asked, epsilon: float, name: str, entry: Any) -> Alternative:
-    """The channel that has the guarantee under one belief and no other."""
-    return Alternative(
-        epsilon=epsilon,
-        belief=name,
-        entries=entries_of(entry),
-        mechanism=Channel(radius=0, cap=None),
-        named=asked.names_channels,
-    )
-
-
-def _own_channels(asked: Asked, epsilon: float) -> Iterator[Alternative]:
-    """The channel of the default options, and those whose options were given."""
-    wide = any(isinstance(entry, Contamination) for entry in asked.beliefs.values())
-    listed = {WITHIN_CAP: Channel()} if asked.plain_channels and wide else {}
-    listed |= {f"as its options say{' ' + str(k) if k > 1 else ''}": one for k, one in enumerate(asked.channels, 1)}
-    for name, options in listed.items():
-        yield Alternative(
-            epsilon=epsilon, belief=name, entries=("empirical",), mechanism=options, named=asked.names_channels
-        )
+                yield Alternative(epsilon, ANY_LAW, ("empirical",), rows, BOUNDED.name)

@@ -25,7 +25,6 @@ from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.labels import with_labels
 from puffer_frames.mechanisms.noise.merged_strata import with_merged
-from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.noise.text import spread_of
 from puffer_frames.mechanisms.noise.unit_rows_seen import with_units
@@ -430,7 +429,7 @@ def _all_rows(counted: Counted) -> tuple[list[ComparedRow], PufferError | None]:
             found += _tried(one, counted)
         except PufferError as error:
             first = first or error
-            if one.named or not isinstance(error, _NOT_THERE):
+            if one.rows.named or not isinstance(error, _NOT_THERE):
                 found += _failed(one, counted, str(error).partition("\n")[0])
     return found, first
 
@@ -439,14 +438,13 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
     """The rows of an alternative; raises as `calibrate`."""
     start = perf_counter()
     request = counted.request(one)
-    options = one.mechanism
-    is_open = isinstance(options, Noise) and options.theorem == "auto"
-    if is_open and one.entries == ("fitted",) and counted.secrets > MANY_SECRETS:
+    options = one.options
+    if one.rows.has("auto") and one.entries == ("fitted",) and counted.secrets > MANY_SECRETS:
         return _failed(one, counted, f"models of {counted.secrets} secrets take long: name the theorem")
     if isinstance(options, Channel):
         if counted.levels is None:
             raise ArgumentError("public", rule="one column for a channel", got="several", hint="Leave it out.")
-        if counted.rows is not None and not one.named and LEVELS_UNASKED < counted.values <= MOST_LEVELS:
+        if counted.rows is not None and not one.rows.named and LEVELS_UNASKED < counted.values <= MOST_LEVELS:
             reason = f'{counted.values} levels take up to a minute: say mechanism="channel"'
             return _failed(one, counted, reason)
         plan = ChannelFit.of(request, options, counted.levels)
@@ -460,9 +458,14 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
         raise _not_whole("a larger table")
     told: dict[str, Any] = {"belief": one.belief, "quoted": one.quoted}
     found = []
-    if one.noises:
+    if not options.remap:
         found += rows_of(noisy, counted.spreads, mechanism="noise", seconds=perf_counter() - start, **told)
-    if one.remaps and not request.labels and request.given is None and request.noise in WORDS.values():
+    if (
+        (one.rows.remaps or options.remap)
+        and not request.labels
+        and request.given is None
+        and request.noise in WORDS.values()
+    ):
         after = noisy.remapped(counted.seen(request))
         found += rows_of(after, counted.spreads, mechanism="remap", seconds=perf_counter() - start, **told)
     return found
@@ -479,13 +482,13 @@ def _not_whole(got: str) -> ArgumentError:
 
 def _failed(one: Alternative, counted: Counted, reason: str) -> list[ComparedRow]:
     """A row that says why there are no numbers."""
-    options = one.mechanism
+    options = one.rows.options
     return [
         ComparedRow(
             epsilon=one.epsilon,
             delta=counted.base.target.delta,
             belief=one.belief,
-            mechanism="channel" if isinstance(options, Channel) else "noise" if one.noises else "remap",
+            mechanism="channel" if isinstance(options, Channel) else "remap" if options.remap else "noise",
             noise="" if isinstance(options, Channel) else noise_family(options.family).name,
             theorem=one.theorem if one.quoted else "",
             column=", ".join(counted.base.public),

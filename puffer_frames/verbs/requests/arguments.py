@@ -21,7 +21,7 @@ from puffer_frames.mechanisms.arguments import (
     GuaranteeArguments,
     NullsWord,
     PairsArgument,
-    SecretsWord,
+    TableArguments,
 )
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.layout import Layout
@@ -32,8 +32,6 @@ from puffer_frames.numbers.records import type_hints
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.chains import ChainArgument
 from puffer_frames.scales.learned import LearnedBelief
-from puffer_frames.scales.repeats import Unit
-from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument
 
 ProtectWord: TypeAlias = Literal["presence", "value", "value-or-absence", "replacement"]
@@ -64,22 +62,12 @@ class LaidOutArguments(DrawArguments):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareArguments:
+class CompareArguments(TableArguments):
     """The arguments of `compare`."""
 
-    secret: Name | Iterable[Name]
-    public: Name | Iterable[Name] = "rest"
-    epsilon: float | Iterable[float] = 1.0
-    delta: float = 0.0
-    mechanism: Literal["all"] | EachMechanism | Iterable[EachMechanism] = "all"
+    epsilon: float | Iterable[float] = 1.0  # type: ignore[assignment]  # each has rows of its own
+    mechanism: Literal["all"] | EachMechanism | Iterable[EachMechanism] = "all"  # type: ignore[assignment]
     beliefs: Literal["all"] | BeliefArgument | Iterable[BeliefArgument] = "all"
-    pairs: PairsArgument = "all"
-    secrets: SecretsWord = "joint"
-    given: Name | Iterable[Name] | Strata = ()
-    unit: Unit | None = None
-    releases: int = 1
-    domain: Mapping[Name, Sequence[Any]] | None = None
-    nulls: NullsWord = "raise"
 
 
 @dataclass(frozen=True, kw_only=True)

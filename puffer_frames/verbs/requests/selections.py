@@ -9,13 +9,12 @@ from typing import TypeVar
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.selection import REST, selected
-from puffer_frames.mechanisms.arguments import CalibrateArguments
+from puffer_frames.mechanisms.arguments import TableArguments
 from puffer_frames.mechanisms.layout import Layout, check_layout
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
-from puffer_frames.verbs.requests.arguments import CompareArguments
 
-Arguments = TypeVar("Arguments", bound=CalibrateArguments | CompareArguments)
+Arguments = TypeVar("Arguments", bound=TableArguments)
 
 _ROLES = ("secret", "given", "public")
 
@@ -40,7 +39,7 @@ def with_names(arguments: Arguments, frame: NativeFrame, labels: Sequence[Name],
 
 
 def _rest(
-    arguments: CalibrateArguments | CompareArguments,
+    arguments: TableArguments,
     layout: Layout,
     labels: Sequence[Name],
     asked: dict[str, object],
