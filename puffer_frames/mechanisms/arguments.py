@@ -34,19 +34,13 @@ RowMechanism: TypeAlias = MechanismName | Options
 
 
 @dataclass(frozen=True, kw_only=True)
-class GuaranteeArguments:
-    """What every verb is asked for."""
-
-    epsilon: float
-    delta: float = 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableArguments(GuaranteeArguments):
+class TableArguments:
     """What every verb of rows is asked for."""
 
     secret: Name | Iterable[Name]
     public: Name | Iterable[Name] = "rest"
+    epsilon: float
+    delta: float = 0.0
     mechanism: RowMechanism = "auto"
     beliefs: BeliefArgument | Iterable[BeliefArgument] = ("fitted", "empirical")
     pairs: PairsArgument = "all"

@@ -71,8 +71,6 @@ def check_given(request: Request, /) -> None:
 
 def check_repeats(request: Request, /) -> None:
     """Raise ArgumentError for what there is not for several rows or releases."""
-    if request.unit is None and request.repeats.releases == 1:
-        return
     if request.unit is None:
         return
     if request.unit.over == "sample" and request.repeats.releases > 1:

@@ -199,12 +199,12 @@ def answer(name):
 
 
 def _answer(frame, options):
-    request = {"secret": "group", "public": "x", "epsilon": 1.0} | made(options)
+    request = {"secret": "group", "public": "x", "epsilon": 1.0} | options
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", category=puffer_frames.WideNoiseWarning)
         try:
-            released = run(privatize(frame, **request))
+            released = run(privatize(frame, **made(request)))
         except PufferError as error:
             return type(error).__name__
     assert released.puffer.verify() == "unsigned: cannot be trusted"

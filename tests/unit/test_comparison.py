@@ -234,8 +234,11 @@ def test_a_record_has_rows_for_its_options_alone():
     found = frame.puffer.compare(**ASKED, beliefs="empirical", mechanism=listed)
     rows = set(zip(found["mechanism"], found["theorem"], strict=True))
     assert rows == {("noise", "bounded"), ("remap", "kantorovich"), ("remap", "bounded"), ("channel", "channel")}
-    published = frame.puffer.compare(**ASKED, beliefs="empirical", mechanism=Noise(calibration="theorem"))
-    assert (published["scale"] == published["published_scale"]).all()
+    published = {"mechanism": Noise(calibration="theorem"), "beliefs": "empirical"}
+    rows = frame.puffer.compare(**ASKED, **published)
+    plan = frame.puffer.calibrate(**ASKED, **published, epsilon=1.0)
+    assert rows[rows["belief"] == "empirical"]["scale"].tolist() == [plan.scale]
+    assert plan.scale > frame.puffer.calibrate(**ASKED, epsilon=1.0, beliefs="empirical").scale
     two = {"secret": "group", "public": ["score", "age"], "epsilon": 1.0}
     noise = Noise(weights={"score": 9.0})
     dear = frame.puffer.compare(**two, beliefs="empirical", mechanism=noise)

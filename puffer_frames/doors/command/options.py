@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 from puffer_frames.doors.command import values
 from puffer_frames.errors import ArgumentError
-from puffer_frames.mechanisms.arguments import CalibrateArguments
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.layout import Layout
 from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.ledgers.release_ledger import Ledger
-from puffer_frames.verbs.requests.arguments import MOVED, CompareArguments, ReleaseArguments
+from puffer_frames.verbs.requests.arguments import MOVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class Option:
 
 
 _FLAG = ""
-OPTIONS: Mapping[str, Option] = {
+PLANNED: Mapping[str, Option] = {
     "secret": Option("COLUMN[,...]", "column to keep secret, or several", values.names),
     "public": Option("COLUMN[,...]", "columns to release with noise; every other one if left out", values.names),
     "epsilon": Option("NUMBER", "the privacy parameter, greater than 0", values.number),
@@ -74,12 +73,19 @@ OPTIONS: Mapping[str, Option] = {
     "merge_rare": Option("ROWS", "merge levels of fewer rows into one", values.whole),
     "weights": Option("COLUMN=NUMBER[,...]", "how much the error of a column counts", values.weights),
     "allow_zero_noise": Option(_FLAG, "release a column that needs no noise"),
+}
+"""What a plan is asked for."""
+LAID_OUT: Mapping[str, Option] = {
     "keep": Option("COLUMN[,...]", "further columns to release as they are, outside the guarantee", values.names),
     "shuffle": Option(_FLAG, "release the rows in random order (in memory)"),
     "clip": Option("LOW:HIGH", "clip released values, of all columns or of one: age=0:100", values.clip),
     "round": Option(_FLAG, "round released values to whole numbers"),
     "publish": Option("WORD[,...]", "of a channel: expected_error, lower_bound, levels", values.names),
     "row_id": Option("COLUMN", "key the noise of a row to its number in this column"),
+}
+"""The fields of `Layout`."""
+WITH_PLAN: Mapping[str, Option] = {
+    **LAID_OUT,
     "about": Option(
         "NAME=TEXT", "issuer, dataset, created, intended_use or contact, for the certificate", values.text_of
     ),
@@ -89,7 +95,10 @@ OPTIONS: Mapping[str, Option] = {
     "allow_other_frame": Option(_FLAG, "with --plan: release other rows than those of the plan"),
     "allow_drift": Option(_FLAG, "with --plan: even if they lose more than was asked for"),
 }
-"""Every option of `plan` and `release` that is an argument of Python; a new argument needs a line here."""
+"""What a release by a plan is asked for."""
+OPTIONS: Mapping[str, Option] = PLANNED | WITH_PLAN
+"""Every option of `plan` and `release` that is an argument of Python; a new argument needs a line above."""
+COMPARING = [name for name in PLANNED if not name.startswith("channel_") and name != "allow_zero_noise"]
 COMPARED: Mapping[str, Option] = {
     "epsilon": Option(
         "NUMBER[,...]", "the privacy parameter, or several; 1 if left out", values.several(values.number)
@@ -115,31 +124,6 @@ GROUPS: Mapping[str, tuple[type, str]] = {
 """Arguments with parts: the record, and which of its fields the option itself is."""
 PARTS = [name for name in MOVED if name not in NOT_OPTIONS]
 """Options that are fields of the records for `mechanism` and `layout`."""
-
-
-def option_names(*records: type) -> list[str]:
-    """Names of the options of some argument records, with the parts of those that have any."""
-    found: list[str] = []
-    for record in records:
-        for field in fields(record):
-            if field.name in NOT_OPTIONS or field.name in found:
-                continue
-            found += [field.name] if field.name in OPTIONS else []
-            group = "channel" if field.name == "mechanism" else field.name
-            if group in GROUPS:
-                kind, main = GROUPS[group]
-                apart = [main, *(name for name in PARTS if MOVED[name][1] is kind)]
-                found += [f"{group}_{part.name}" for part in fields(kind) if part.name not in apart]
-            found += [name for name in PARTS if MOVED[name][0] == field.name]
-            if field.name == "ledger":
-                found += ["limit", "limit_delta"]
-    return found
-
-
-PLANNED = option_names(CalibrateArguments)
-COMPARING = [name for name in option_names(CompareArguments) if not name.startswith("channel_")]
-LAID_OUT = [name for name in PARTS if MOVED[name][1] is Layout]
-WITH_PLAN = option_names(ReleaseArguments)
 
 
 def read(name: str, texts: Sequence[str], /, *, own: Mapping[str, Option]) -> Any:
@@ -196,7 +180,7 @@ def as_arguments(found: Mapping[str, Any], /, *, compares: bool = False) -> dict
 
 
 def _mechanism(word: Any, options: Mapping[str, Any]) -> Any:
-    """The argument `mechanism` for a word, or a channel, and the options of noise or a channel; raises ArgumentError."""
+    """The argument `mechanism` for a word or a channel, and options of noise or a channel; raises ArgumentError."""
     if not options and word != "remap":
         return word
     if "merge_rare" in options:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar, get_args
 
 from numpy.typing import ArrayLike
@@ -18,7 +18,6 @@ from puffer_frames.mechanisms.arguments import (
     BeliefArgument,
     CalibrateArguments,
     EachMechanism,
-    GuaranteeArguments,
     NullsWord,
     PairsArgument,
     TableArguments,
@@ -84,10 +83,12 @@ class ReleaseArguments(LaidOutArguments):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnswerArguments(DrawArguments, GuaranteeArguments):
+class AnswerArguments(DrawArguments):
     """What both verbs that answer questions are asked for."""
 
-    epsilon: float | Iterable[float]  # type: ignore[assignment]  # several for a curve
+    epsilon: float | Iterable[float]
+    """Several for a curve."""
+    delta: float = 0.0
     noise: NoiseArgument = "laplace"
     nulls: NullsWord = "raise"
 
@@ -134,50 +135,38 @@ def takes(
     record: Callable[P, Record], /
 ) -> Callable[[Callable[[Frame, Record], R]], Callable[Concatenate[Frame, P], R]]:
     """Give a function of a frame and a record the record's fields as keywords; signature and help show these."""
-
-    def decorate(function: Callable[[Frame, Record], R]) -> Callable[Concatenate[Frame, P], R]:
-        signature = _signature(function, record)
-
-        @wraps(function)
-        def call(frame: Frame, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            _bind(signature, function.__name__, (frame, *args), kwargs)
-            return function(frame, record(*args, **kwargs))
-
-        call.__signature__ = signature  # type: ignore[attr-defined]
-        return short_traceback(call)
-
-    return decorate
+    return partial(_taking, record)
 
 
 def method_takes(
     record: Callable[P, Record], /
 ) -> Callable[[Callable[[Owner, Frame, Record], R]], Callable[Concatenate[Owner, Frame, P], R]]:
     """The same for a method."""
+    return partial(_taking, record)
 
-    def decorate(function: Callable[[Owner, Frame, Record], R]) -> Callable[Concatenate[Owner, Frame, P], R]:
-        signature = _signature(function, record)
 
-        @wraps(function)
-        def call(self: Owner, frame: Frame, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            _bind(signature, function.__name__, (self, frame, *args), kwargs)
-            return function(self, frame, record(*args, **kwargs))
+def _taking(record: Callable[..., Any], function: Callable[..., R], /) -> Callable[..., R]:
+    signature = _signature(function, record)
 
-        call.__signature__ = signature  # type: ignore[attr-defined]
-        return short_traceback(call)
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> R:
+        _bind(signature, function.__name__, args, kwargs)
+        return function(*args, record(**kwargs))
 
-    return decorate
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return short_traceback(call)
 
 
 def _signature(function: Callable[..., Any], record: Callable[..., Any]) -> inspect.Signature:
     """Columns first, then the guarantee, then options, last how the noise is drawn."""
     own = inspect.signature(function)
     positional = list(own.parameters.values())[:-1]
-    guarantee, draw = ({entry.name for entry in fields(kind)} for kind in (GuaranteeArguments, DrawArguments))
+    draw = {entry.name for entry in fields(DrawArguments)}
 
     def place(parameter: inspect.Parameter) -> tuple[bool, bool, bool]:
         name = parameter.name
         required = name == "public" or parameter.default is parameter.empty
-        return not required, name in draw, (name in guarantee) == required
+        return not required, name in draw, (name in ("epsilon", "delta")) == required
 
     keywords = sorted(inspect.signature(record).parameters.values(), key=place)
     return own.replace(parameters=[*positional, *keywords])

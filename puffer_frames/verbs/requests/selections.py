@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.selection import REST, selected
 from puffer_frames.mechanisms.arguments import TableArguments
-from puffer_frames.mechanisms.layout import Layout, check_layout
+from puffer_frames.mechanisms.layout import check_layout
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
 
 Arguments = TypeVar("Arguments", bound=TableArguments)
-
-_ROLES = ("secret", "given", "public")
 
 
 def with_names(arguments: Arguments, frame: NativeFrame, labels: Sequence[Name], /) -> Arguments:
@@ -27,31 +25,25 @@ def with_names(arguments: Arguments, frame: NativeFrame, labels: Sequence[Name],
     ColumnNotFoundError, ArgumentError, ArgumentTypeError
         For what selects no column of this frame, and where there is no rest.
     """
-    asked = {role: selected(getattr(arguments, role), frame, labels, role=role) for role in _ROLES}
     layout = check_layout(getattr(arguments, "layout", None))
-    layout = replace(layout, keep=selected(layout.keep, frame, labels, role="keep"))
+    roles = {"secret": arguments.secret, "given": arguments.given, "keep": layout.keep, "public": arguments.public}
+    asked = {role: selected(names, frame, labels, role=role) for role, names in roles.items()}
     public = asked["public"]
     if isinstance(public, (str, list)) and public in (REST, [REST]) and REST not in map(str, labels):
-        asked["public"] = _rest(arguments, layout, labels, asked)
-    if hasattr(arguments, "layout"):
-        asked["layout"] = layout
-    return replace(arguments, **asked)
+        asked["public"] = _rest(arguments, labels, asked | {"row_id": layout.row_id})
+    kept = {"layout": replace(layout, keep=asked.pop("keep"))}
+    return replace(arguments, **asked, **(kept if hasattr(arguments, "layout") else {}))
 
 
-def _rest(
-    arguments: TableArguments,
-    layout: Layout,
-    labels: Sequence[Name],
-    asked: dict[str, object],
-) -> object:
+def _rest(arguments: TableArguments, labels: Sequence[Name], asked: dict[str, Any]) -> list[Name]:
     """The columns without another role, in the frame's order."""
     given = asked["given"]
     others = {
         "secret": asked["secret"],
         "given": given.columns if isinstance(given, Strata) else given,
-        "keep": layout.keep,
+        "keep": asked["keep"],
         "unit": arguments.unit.column if isinstance(arguments.unit, Unit) else (),
-        "row_id": () if layout.row_id is None else layout.row_id,
+        "row_id": () if asked["row_id"] is None else asked["row_id"],
     }
     taken = {name for role, names in others.items() for name in as_names(names, labels, role=role)}
     rest = [label for label in labels if str(label) not in taken]
