@@ -24,7 +24,7 @@ from puffer_frames.core import Prior, hockey_stick
 
 EPSILON = 1.0
 # A scale of 0 (no noise needed) is a CalibrationError in exact mode, unless it is allowed: here, to print it.
-MODEL = {"mechanism": Noise(theorem="gmm", components=3), "beliefs": "fitted", "allow_zero_noise": True}
+MODEL = {"beliefs": "fitted", "allow_zero_noise": True}
 DELTAS = 0.5, 0.3  # those of the figures
 SMALL_DELTA = 1e-5
 SEED = 2024
@@ -70,9 +70,8 @@ def calibrate(frame: pd.DataFrame, experiment: Experiment, *, delta: float, cali
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnsoundTheoremWarning)
         warnings.simplefilter("ignore", WeakGuaranteeWarning)  # the deltas of the figures protect next to nothing
-        return frame.puffer.calibrate(
-            **columns, **MODEL, epsilon=EPSILON, delta=delta, mechanism=Noise(calibration=calibration)
-        )
+        noise = Noise(theorem="gmm", components=3, calibration=calibration)
+        return frame.puffer.calibrate(**columns, **MODEL, epsilon=EPSILON, delta=delta, mechanism=noise)
 
 
 def report(frame: pd.DataFrame, experiment: Experiment, plans: Sequence[Plan]) -> None:
@@ -81,14 +80,12 @@ def report(frame: pd.DataFrame, experiment: Experiment, plans: Sequence[Plan]) -
     print(f"Figure {experiment.figure}: release {experiment.public}, hide {experiment.secret}: {pair}")
     print(f"{'delta':>7}{'published scale':>17}{'measured delta*':>16}{'':>13}{'scale used':>12}{'exact scale':>13}")
     for plan in plans:
-        exact = calibrate(frame, experiment, delta=plan.delta, mechanism=Noise(calibration="exact")).scale
+        exact = calibrate(frame, experiment, delta=plan.delta, calibration="exact").scale
         stick = plan.published_loss.hockey_stick
         verdict = "NOT private" if stick.lower > plan.delta else "private" if stick.upper <= plan.delta else "undecided"
         measured = f"{plan.published_scale:>17.6g}{stick.upper:>16.3g}{verdict:>13}{plan.scale:>12.6g}"
         print(f"{plan.delta:>7g}{measured}{exact:>13.6g}{'' if exact else '  (no noise needed)'}")
-    pure = calibrate(
-        frame, experiment, delta=0.0, mechanism=Noise(calibration="exact")
-    ).scale  # Theorem 2 has no pure form
+    pure = calibrate(frame, experiment, delta=0.0, calibration="exact").scale  # Theorem 2 has no pure form
     print(f"{'pure':>7}{'none':>17}{'-':>16}{'-':>13}{'-':>12}{pure:>13.6g}")
     values = frame.groupby(experiment.secret)[experiment.public]
     observed = {secret: Prior.empirical(values.get_group(secret)) for secret in experiment.labels}
@@ -147,10 +144,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit("The figures need matplotlib: python -m pip install 'puffer_frames[plot]'")
     frames = [read(options.data, experiment) for experiment in EXPERIMENTS]
     options.out.mkdir(parents=True, exist_ok=True)
-    print(f"epsilon = {EPSILON:g}; {MODEL['components']} Gaussians fitted per secret; delta* at the published scale\n")
+    print(f"epsilon = {EPSILON:g}; 3 Gaussians fitted per secret; delta* at the published scale\n")
     for experiment, frame in zip(EXPERIMENTS, frames, strict=True):
-        plans = [calibrate(frame, experiment, delta=delta, mechanism=Noise(calibration="theorem")) for delta in DELTAS]
-        small = calibrate(frame, experiment, delta=SMALL_DELTA, mechanism=Noise(calibration="theorem"))
+        plans = [calibrate(frame, experiment, delta=delta, calibration="theorem") for delta in DELTAS]
+        small = calibrate(frame, experiment, delta=SMALL_DELTA, calibration="theorem")
         report(frame, experiment, [*plans, small])
         path = options.out / f"d24_figure_{experiment.figure}.png"
         draw(frame, experiment, plans, path)

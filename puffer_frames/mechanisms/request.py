@@ -39,14 +39,9 @@ from puffer_frames.scales.strata import Strata, Stratum
 
 _IN_STRATA = (Contamination, Bootstrap)
 """Beliefs that hold in each stratum by itself; the confidences of populations would add up."""
-_PLAIN: Mapping[str, Any] = {
-    "noise": PUBLISHED_FOR,
-    "theorem": "auto",
-    "calibration": "exact",
-    "components": None,
-    "weights": None,
-    "merge_rare": None,
-}
+_PLAIN: Mapping[str, Any] = {"noise": PUBLISHED_FOR, "theorem": "auto", "calibration": "exact"} | dict.fromkeys(
+    ("components", "weights", "merge_rare")
+)
 """What a request says of a mechanism whose options are left out."""
 
 
@@ -209,7 +204,8 @@ class Request:
         public = as_names(arguments.public, labels, role="public")
         target, mechanism = Target.of(arguments.epsilon, arguments.delta), arguments.mechanism
         check_mechanism(mechanism, get_args(MechanismName))
-        options = {**_PLAIN, **(mechanism.asked() if isinstance(mechanism, Options) else {"mechanism": mechanism})}
+        own = mechanism.asked() if isinstance(mechanism, Options) else {"mechanism": mechanism}
+        options: dict[str, Any] = {**_PLAIN, **own}
         options["noise"].check(target)
         options["weights"] = check_weights(options["weights"], columns=public)
         bounds, declared = split_domain(arguments.domain, columns=public)

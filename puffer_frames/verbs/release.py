@@ -46,9 +46,8 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         - `Noise`: a random number is added to each value. It has the family of the noise, the published condition and
           the way to its scale, and the remap after it.
         - `Channel`: a random level of the column in place of each value, with the least expected error that the
-          guarantee allows; by default also where each row is replaced by anything with probability min(1/2, 2 /
-          sqrt(n)), for n rows of its secret, whatever its value, and with a loss of at most 8 under any law of the
-          levels. Columns of more than 256 different numbers are released as medians of cells.
+          guarantee allows; by default also where some rows are replaced by anything, and with a loss of at most 8 under
+          any law of the levels.
     beliefs : "fitted", "empirical", "population", Population(), Contamination(), Bootstrap(), mapping of secret to \
     Prior, frame, or several of these
         The adversaries: the fitted model, the observed frequencies, every law that the table does not refute, the

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from puffer_frames import Noise
-
 EXAMPLE = Path(__file__).parents[2] / "examples" / "gaussian_mixtures.py"
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -87,7 +85,7 @@ def test_raw_columns(drawn):
 def test_published_scale(example, drawn, figure, delta):
     experiment = next(e for e in example.EXPERIMENTS if e.figure == figure)
     frame = example.read(DATA, experiment)
-    plan = example.calibrate(frame, experiment, delta=delta, mechanism=Noise(calibration="theorem"))
+    plan = example.calibrate(frame, experiment, delta=delta, calibration="theorem")
     expected = brute_force_theorem_2(*plan.priors.values(), epsilon=1.0, delta=delta)
     assert plan.published_scale == pytest.approx(expected, rel=1e-9, abs=0)
     assert table(drawn[0], figure)[delta][0] == pytest.approx(expected, rel=1e-5)

@@ -219,7 +219,7 @@ def test_planned_releases_lose_epsilon_together(count):
         n, columns = ((2, 1), (3, 1), (2, 2), (4, 1))[seed % 4]
         rows, epsilon = random_units(rng, columns=columns, most=2), float(rng.choice(EPSILONS))
         theorem = ("auto", "kantorovich", "bounded")[seed % 5 % 3] if columns > 1 else "auto"
-        found = planned(rows, epsilon=epsilon, releases=n, theorem=theorem)
+        found = planned(rows, epsilon=epsilon, releases=n, mechanism=Noise(theorem=theorem))
         if found is None:
             continue
         _, laws, scales = found

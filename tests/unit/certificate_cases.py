@@ -3,6 +3,7 @@
 import functools
 import tempfile
 import warnings
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -313,6 +314,17 @@ CASES = {
     | {"mechanism": "auto", "ledger": tempfile.mkdtemp() + "/releases.jsonl", "about": {"dataset": "a day"}},
     "series, seeded": SERIES | {"rng": 3},
 }
+
+
+def flat(case):
+    """The options of a case, those in records by their own names; `remap` is a word for the mechanism."""
+    found = {name: value for name, value in case.items() if name != "layout" and not isinstance(value, Noise)}
+    for record in (case.get("layout"), case.get("mechanism")):
+        if isinstance(record, (Layout, Noise, Channel)):
+            asked = {each.name: getattr(record, each.name) for each in fields(record)}
+            found |= {name: value for name, value in asked.items() if value != getattr(type(record)(), name)}
+    renamed = {"noise": found.pop("family")} if "family" in found else {}
+    return found | renamed | ({"mechanism": "remap"} if found.pop("remap", False) else {})
 
 
 def refined_twice(frame, epsilon, asked):

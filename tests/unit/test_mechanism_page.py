@@ -71,7 +71,7 @@ def rows_of(frame):
 
 def test_every_kind_of_frame_gives_the_same(page, make_frame, kind):
     columns = table()
-    released = rows_of(privatize(make_frame(columns), **asked(page, keep="number")))
+    released = rows_of(privatize(make_frame(columns), **asked(page, layout=Layout(keep="number"))))
     merged = ["other" if town in ("r", "s") else town for town in columns["town"].tolist()]
     assert sorted(released["town"]) == sorted(merged)
     if kind != "spark":  # whose rows have no order

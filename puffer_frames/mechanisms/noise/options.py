@@ -88,11 +88,5 @@ class Noise(Options):
 
     def asked(self) -> Mapping[str, Any]:
         """The word of a request is that of plan files."""
-        return {
-            "mechanism": "remap" if self.remap else "noise",
-            "noise": noise_family(self.family),
-            "theorem": self.theorem,
-            "calibration": self.calibration,
-            "components": self.components,
-            "weights": self.weights,
-        }
+        own = {name: getattr(self, name) for name in ("theorem", "calibration", "components", "weights")}
+        return own | {"mechanism": "remap" if self.remap else "noise", "noise": noise_family(self.family)}
