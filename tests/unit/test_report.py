@@ -97,7 +97,7 @@ def test_every_text_is_escaped(tmp_path):
         {
             names["secret"]: rng.choice([f"a{ODD}", f"b{ODD}"], 100),
             names["public"]: rng.integers(0, 5, 100),
-            names["keep"]: rng.integers(0, 2, 100),
+            names["layout"].keep: rng.integers(0, 2, 100),
         }
     )
     said = {"issuer": ODD, "dataset": ODD, "intended_use": ODD, "contact": ODD}
