@@ -96,7 +96,7 @@ WITH_PLAN: Mapping[str, Option] = {
     "allow_drift": Option(_FLAG, "with --plan: even if they lose more than was asked for"),
 }
 """What a release by a plan is asked for."""
-OPTIONS: Mapping[str, Option] = PLANNED | WITH_PLAN
+OPTIONS: Mapping[str, Option] = {**PLANNED, **WITH_PLAN}
 """Every option of `plan` and `release` that is an argument of Python; a new argument needs a line above."""
 COMPARING = [name for name in PLANNED if not name.startswith("channel_") and name != "allow_zero_noise"]
 COMPARED: Mapping[str, Option] = {

@@ -31,7 +31,7 @@ def with_names(arguments: Arguments, frame: NativeFrame, labels: Sequence[Name],
     public = asked["public"]
     if isinstance(public, (str, list)) and public in (REST, [REST]) and REST not in map(str, labels):
         asked["public"] = _rest(arguments, labels, asked | {"row_id": layout.row_id})
-    kept = {"layout": replace(layout, keep=asked.pop("keep"))}
+    kept: dict[str, Any] = {"layout": replace(layout, keep=asked.pop("keep"))}
     return replace(arguments, **asked, **(kept if hasattr(arguments, "layout") else {}))
 
 
