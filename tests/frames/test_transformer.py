@@ -36,9 +36,13 @@ def test_the_arguments_are_those_of_privatize():
         each.name: inspect.Parameter.empty if each.default is MISSING else each.default
         for each in fields(PrivatizeArguments)
     }
-    assert known.pop("shuffle") is False
-    assert known.pop("refine_key") is None
     assert own == known | {"allow_drift": False}
+
+
+def test_rows_stay_where_they_are(people, step, tmp_path):
+    for layout, word in ((Layout(shuffle=True), "shuffle"), (Layout(refine_key=tmp_path / "key"), "refine_key")):
+        with pytest.raises(ArgumentError, match=f"{word} must be left out in a transformer"):
+            clone(step).set_params(layout=layout).fit(pd.DataFrame(people))
 
 
 @MEMORY

@@ -249,7 +249,8 @@ def test_a_call_error_is_a_type_error():
     error, _ = met(lambda: KINDS["pandas"].puffer.privatize(**GOOD, thoerem="gmm"))
     assert isinstance(error, CallError)
     assert isinstance(error, TypeError)
-    assert str(error) == "privatize() got an unexpected keyword argument 'thoerem'; did you mean 'theorem'?"
+    said = "privatize() got an unexpected keyword argument 'thoerem'; did you mean mechanism=Noise(theorem=...)?"
+    assert str(error) == said
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
     assert error.hint == "See the help of privatize."
 

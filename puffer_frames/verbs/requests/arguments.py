@@ -194,11 +194,13 @@ def _bind(signature: inspect.Signature, name: str, args: tuple[object, ...], kwa
     """Raise CallError as Python raises TypeError, with the name of the function."""
     unknown = next((key for key in kwargs if key not in signature.parameters), None)
     if unknown is not None:
-        if "beliefs" in signature.parameters or "layout" in signature.parameters:
-            check_moved(name, kwargs, taken=signature.parameters)
+        taken = signature.parameters
+        check_moved(name, kwargs, taken=taken)
+        words = {key: f"{place}={kind.__name__}({field}=...)" for key, (place, kind, field) in _moved(taken).items()}
+        words |= {key: repr(key) for key in taken}
         meant = OTHER_WORDS.get(unknown)
-        near = [meant] if meant in signature.parameters else get_close_matches(unknown, signature.parameters, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        near = [meant] if meant in taken else get_close_matches(unknown, words, n=1)
+        hint = f"; did you mean {words[near[0]]}?" if near else ""
         raise _miscalled(name, f"got an unexpected keyword argument {unknown!r}{hint}")
     try:
         signature.bind(*args, **kwargs)
@@ -206,9 +208,14 @@ def _bind(signature: inspect.Signature, name: str, args: tuple[object, ...], kwa
         raise _miscalled(name, f"is {error}" if "missing" in str(error) else f"has {error}") from None
 
 
+def _moved(taken: Collection[str]) -> dict[str, tuple[str, type, str]]:
+    """Those of `MOVED` whose record is an argument here; `histogram` has mechanisms of its own."""
+    return {key: at for key, at in MOVED.items() if at[0] in taken and key not in taken and "state" not in taken}
+
+
 def check_moved(name: str, kwargs: Mapping[str, object], /, *, taken: Collection[str]) -> None:
     """Raise CallError for keywords that are fields of a record now, where the argument of that record is taken."""
-    moved = [key for key in kwargs if key not in taken and key in MOVED and MOVED[key][0] in taken]
+    moved = [key for key in kwargs if key in _moved(taken)]
     if moved:
         argument, record, _ = MOVED[moved[0]]
         alike = [key for key in moved if MOVED[key][1] is record]
