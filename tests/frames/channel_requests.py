@@ -58,7 +58,7 @@ REQUESTS = {
     "missing rows": {"public": "pet", "nulls": "drop", "layout": Layout(keep="note")},
     "missing numbers": {"public": "some", "nulls": "drop", "mechanism": "channel"},
 }
-PLAN_KEYS = ("public", "secret", "mechanism", "delta", "pairs", "beliefs", "domain", "merge_rare", "nulls", "epsilon")
+PLAN_KEYS = ("public", "secret", "mechanism", "delta", "pairs", "beliefs", "domain", "nulls", "epsilon")
 
 
 def asked(name):

@@ -72,7 +72,7 @@ def test_same_plan(kind, frame, rare, name):
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_plan_releases_what_privatize_does(name):
     frame = pd.DataFrame(columns_of(name))
-    late = {key: value for key, value in asked(name).items() if key in ("keep", "publish")}
+    late = {key: value for key, value in asked(name).items() if key == "layout"}
     released = planned_elsewhere("pandas", name).release(frame, rng=7, **late)
     assert entries(released) == entries(elsewhere("pandas", name))
     assert released.puffer.certificate == certificate_of(elsewhere("pandas", name))

@@ -407,7 +407,7 @@ def test_processed_values_that_were_changed_or_repeated():
 
 
 def test_a_refined_release_is_taken_by_itself(tmp_path):
-    plan, key = calibrate(PEOPLE, **{k: v for k, v in ASKED.items() if k not in ("keep", "rng")}), tmp_path / "key"
+    plan, key = calibrate(PEOPLE, **{k: v for k, v in ASKED.items() if k not in ("layout", "rng")}), tmp_path / "key"
     once = plan.release(PEOPLE, layout=Layout(keep=["town"], refine_key=key))
     twice = plan.refine(PEOPLE, once, epsilon=2.5, key=key)
     check(estimate(twice).mean("score"), PEOPLE["score"].mean())

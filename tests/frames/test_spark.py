@@ -85,7 +85,7 @@ def test_every_table_has_the_same_answer(spark, case):
     local = made if isinstance(made, pl.DataFrame) else pl.from_pandas(made)
     plain = local.with_columns(pl.col(pl.Enum).cast(pl.String), pl.col(pl.UInt64).cast(pl.Int64)).to_arrow()
     asked = {"secret": "group", "public": "x", "epsilon": 1.0} | options
-    asked.pop("keep", None)  # a plan keeps nothing; tests of kept columns are in test_kept.py
+    asked.pop("layout", None)  # a plan keeps nothing; tests of kept columns are in test_kept.py
     answers = []
     for frame in (local, spark.createDataFrame(plain)):
         try:

@@ -183,7 +183,7 @@ def test_a_release_has_noise_of_the_certified_scale(request_):
     frame = pd.DataFrame({"s": rng.choice(["a", "b"], SOME), "x": rng.integers(0, 5, SOME).astype(float)})
     frame.loc[frame["s"] == "b", "x"] += 1
     released = frame.puffer.privatize(secret="s", public="x", epsilon=1.0, rng=1, **request_)
-    family = noise_family(request_.get("noise", "laplace"))
+    family = noise_family(request_["mechanism"].family if request_ else "laplace")
     noise = family.at(released.puffer.certificate.scales["x"])
     sample = (released["x"] - frame["x"]).to_numpy()
     assert p_value(noise, sample) > UNLIKELY
