@@ -197,7 +197,7 @@ REQUESTS = {
 @pytest.mark.parametrize(("name", "library"), thinned(REQUESTS, [pd.DataFrame, pl.DataFrame]))
 def test_no_statistic_is_in_the_certificate(name, library):
     asked = ASKED | {"mechanism": "channel"} | REQUESTS[name]
-    plan_of = {key: value for key, value in asked.items() if key != "keep"}
+    plan_of = {key: value for key, value in asked.items() if key != "layout"}
     made = puffer_frames.calibrate(library(COLUMNS), **plan_of)
     public = made.public[0]
     certificate = certificate_of(made.release(library(COLUMNS), layout=asked.get("layout")))

@@ -306,7 +306,8 @@ def test_missing_rare_and_declared_levels():
     frame = pd.DataFrame({name: columns[name] for name in ("guild", "town")})
     frame.loc[:2, "town"], frame.loc[frame["town"] == "york", "town"] = "ryde", None
     asked = {"secret": "guild", "public": "town", "epsilon": 0.4, "mechanism": SEEING}
-    plan = quietly(lambda: frame.puffer.calibrate(**asked, nulls="level", mechanism=Channel(merge_rare=5)))
+    merging = asked | {"mechanism": replace(SEEING, merge_rare=5)}
+    plan = quietly(lambda: frame.puffer.calibrate(**merging, nulls="level"))
     assert set(plan.channels["town"].inputs) == {"bath", "cork", "hull", "other", None}
     assert quietly(lambda: plan.release(frame))["town"].isna().any()
     town = [*dict.fromkeys(columns["town"]), "ryde", "never"]
