@@ -106,11 +106,11 @@ def test_distances_of_boxes_with_labels(count):
         assert not can_couple(*sides, exact * (1 - 1e-9) - 1e-9, ratios, columns)
 
 
-@pytest.mark.parametrize("options", [{}, {"mechanism": Noise("gaussian"), "delta": 1e-5}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"mechanism": Noise("gaussian", theorem="bounded"), "delta": 1e-5}], ids=str)
 def test_noise_for_ranges_hides_any_two_rows(options):
     frame, public = people(3), ["x", "job", "pet"]
     plan = puffer_frames.calibrate(
-        frame, secret="group", public=public, epsilon=1.2, mechanism=Noise(theorem="bounded"), **options
+        frame, secret="group", public=public, epsilon=1.2, **{"mechanism": Noise(theorem="bounded")} | options
     )
     assert plan.theorem == "bounded"
     scales = plan.fitted.all_scales
