@@ -1,5 +1,6 @@
 """Posterior medians against brute force and integrals, and what plans, releases and certificates make of them."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import mpmath
@@ -219,7 +220,8 @@ def test_noise_alone_has_none(people, mechanism):
 @pytest.mark.parametrize("options", [{}, {"mechanism": Noise("gaussian"), "delta": 1e-6}, {"public": ["score", "age"]}])
 def test_a_release_is_a_function_of_the_noisy_values_alone(people, options):
     asked = ASKED | options
-    plan = calibrate(people, **asked, mechanism=Noise(remap=True))
+    remap = replace(asked.get("mechanism", Noise()), remap=True)
+    plan = calibrate(people, **asked | {"mechanism": remap})
     noisy, released = privatize(people, **asked, rng=7), plan.release(people, rng=7)
     for name in released:
         assert released[name].tolist() == plan.remap[name].step(noisy[name].to_numpy()).tolist()
