@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 
 import puffer_frames as pf
+from puffer_frames import Layout, Noise
 
 LEVELS = ["craft", "sales", "exec", "clerk", "tech", "other"]
 
@@ -35,7 +36,7 @@ def people(rng, rows=1500):
 
 
 def _gaussian(frame):
-    return frame.puffer.privatize(secret="race", public="hours", epsilon=1.0, delta=1e-5, noise="gaussian")
+    return frame.puffer.privatize(secret="race", public="hours", epsilon=1.0, delta=1e-5, mechanism=Noise("gaussian"))
 
 
 def _filled(frame):
@@ -49,7 +50,7 @@ def _refined(frame):
 
     key = Path(tempfile.mkdtemp()) / "refine.key"
     plan = frame.puffer.calibrate(secret="sex", public="education", epsilon=0.5, mechanism="noise")
-    first = plan.release(frame, refine_key=key)
+    first = plan.release(frame, layout=Layout(refine_key=key))
     return frame, plan.refine(frame, first, epsilon=1.0, key=key)
 
 
@@ -78,10 +79,10 @@ KINDS = {
     "laplace": _plain(secret="race", public="education", mechanism="noise"),
     "laplace, small epsilon": _plain(secret="sex", public="hours", epsilon=0.2, mechanism="noise"),
     "gaussian": lambda frame: (frame, _gaussian(frame)),
-    "stable": _plain(secret="race", public="education", noise=pf.Stable(alpha=1.7)),
-    "cauchy": _plain(secret="sex", public="hours", noise=pf.Stable(alpha=1)),
+    "stable": _plain(secret="race", public="education", mechanism=Noise(pf.Stable(alpha=1.7))),
+    "cauchy": _plain(secret="sex", public="hours", mechanism=Noise(pf.Stable(alpha=1))),
     "fitted model": _plain(secret="sex", public="income"),
-    "remap": _plain(secret="race", public="education", mechanism="remap"),
+    "remap": _plain(secret="race", public="education", mechanism=Noise(remap=True)),
     "channel of numbers": _plain(secret="race", public="education", mechanism="channel"),
     "channel of labels": _plain(secret="race", public="job"),
     "published channel": _plain(secret="race", public="job", mechanism=pf.Channel(publish_matrix=True)),
@@ -93,19 +94,21 @@ KINDS = {
     "strata, one scale": _plain(
         secret="sex", public="hours", given=pf.Strata("region", scale="one"), mechanism="noise"
     ),
-    "bounded": _plain(secret="race", public=["education", "hours"], theorem="bounded"),
-    "shuffled": _plain(secret="race", public="education", mechanism="noise", shuffle=True),
-    "clipped and rounded": _plain(secret="sex", public="hours", clip=(20, 60), round=True, mechanism="noise"),
+    "bounded": _plain(secret="race", public=["education", "hours"], mechanism=Noise(theorem="bounded")),
+    "shuffled": _plain(secret="race", public="education", mechanism="noise", layout=Layout(shuffle=True)),
+    "clipped and rounded": _plain(
+        secret="sex", public="hours", layout=Layout(clip=(20, 60), round=True), mechanism="noise"
+    ),
     "domain": _plain(secret="sex", public="hours", domain={"hours": (20, 60)}, mechanism="noise"),
     "rows left out": _filled,
-    "kept column": _plain(secret="race", public="education", keep=["region", "job"], mechanism="noise"),
+    "kept column": _plain(secret="race", public="education", layout=Layout(keep=["region", "job"]), mechanism="noise"),
     "secrets each": _plain(secret=["race", "sex"], secrets="each", public="education", mechanism="noise"),
     "population": _plain(secret="sex", public="education", beliefs="population", mechanism="noise"),
     "units": _plain(secret="sex", public="hours", unit=pf.Unit("person", rows="any"), mechanism="noise"),
     "three releases": _plain(secret="sex", public="hours", releases=3, mechanism="noise"),
     "listed pairs": _plain(secret="race", public="education", pairs=[("a", "b")], mechanism="noise"),
     "refined": _refined,
-    "numbered rows": _plain(secret="sex", public="education", row_id="id", mechanism="noise"),
+    "numbered rows": _plain(secret="sex", public="education", layout=Layout(row_id="id"), mechanism="noise"),
     "plan of other rows": _of_plan,
     "Polars": _polars,
     "PyArrow": _arrow,
@@ -125,7 +128,9 @@ def release(kind, frame):
 def _base(frame):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return frame.puffer.privatize(secret="race", public="education", keep="region", epsilon=1.0, mechanism="noise")
+        return frame.puffer.privatize(
+            secret="race", public="education", layout=Layout(keep="region"), epsilon=1.0, mechanism="noise"
+        )
 
 
 def _as_if(released, certificate, **changed):

@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import puffer_frames
+from puffer_frames import Layout
 
 PART, GROUP = 5 * 10**7, 10**6
 """Rows of a file, and of a row group."""
@@ -79,7 +80,7 @@ def in_spark(folder, master, public):
             for _ in range(2 if k == 0 else 1):  # the first run compiles, and starts the workers
                 before, begun = set(stages(session)), time.perf_counter()
                 found = puffer_frames.privatize(
-                    frame, secret="secret", public=public, epsilon=1.0, rng=1, row_id=row_id
+                    frame, secret="secret", public=public, epsilon=1.0, rng=1, layout=Layout(row_id=row_id)
                 )
                 with tempfile.TemporaryDirectory() as target:
                     found.write.mode("overwrite").parquet(target)

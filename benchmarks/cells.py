@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 import puffer_frames  # noqa: F401
+from puffer_frames import Noise
 from puffer_frames.frames import summary
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 
@@ -40,7 +41,7 @@ def main():
         code = rng.integers(0, 2, options.rows)
         frame = pl.DataFrame({"secret": code, "value": draw(rng, options.rows, code)})
         for epsilon in EPSILONS:
-            asked = {"epsilon": epsilon, "delta": options.delta, "theorem": "kantorovich"}
+            asked = {"epsilon": epsilon, "delta": options.delta, "mechanism": Noise(theorem="kantorovich")}
             summary.EXACT_ROWS = usual
             cells = frame.puffer.calibrate(secret="secret", public="value", **asked)
             summary.EXACT_ROWS = options.rows

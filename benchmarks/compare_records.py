@@ -64,6 +64,22 @@ def as_called(options):
     return others | {"noise": pf.Stable(alpha=options["alpha"])}
 
 
+NOISE = (("noise", "family"), *((name, name) for name in ("theorem", "calibration", "components")))
+"""Keywords of earlier checkouts, and the fields of `Noise` that they are."""
+LAYOUT = ("keep", "row_id", "clip", "round", "shuffle")
+
+
+def as_asked(pf, options):
+    """The options of a release or a plan in the words of the checkout: fields of records were keywords."""
+    if not hasattr(pf, "Layout"):
+        return options
+    noise = {field: options[name] for name, field in NOISE if name in options}
+    layout = {name: options[name] for name in LAYOUT if name in options}
+    others = {name: entry for name, entry in options.items() if name not in (*dict(NOISE), *LAYOUT)}
+    others |= {"mechanism": pf.Noise(**noise)} if noise else {}
+    return others | ({"layout": pf.Layout(**layout)} if layout else {})
+
+
 def formula(pf, name):
     """A function or class of the numeric core or of a paper, wherever the checkout has it."""
     places = [pf, *(getattr(pf, place) for place in ("core", "papers") if hasattr(pf, place))]
@@ -84,7 +100,7 @@ def digest(frame):
 
 def released(pf, function, frame, /, **asked):
     """The digest of a release, and its certificate without the words."""
-    found = getattr(pf, function)(frame, **asked)
+    found = getattr(pf, function)(frame, **(as_asked(pf, asked) if function == "privatize" else asked))
     found = found.puffer.collect() if isinstance(found, pl.LazyFrame) else found
     certificate = pf.certificate_of(found).to_dict()
     return digest(found), {name: entry for name, entry in certificate.items() if name not in WORDS}

@@ -7,14 +7,14 @@ import sys
 import numpy as np
 import pandas as pd
 import polars as pl
-from compare_records import ALPHAS, CHAIN, DELTA, EPSILONS, LAPLACE, OTHERS, attempt, fields, formula
+from compare_records import ALPHAS, CHAIN, DELTA, EPSILONS, LAPLACE, OTHERS, as_asked, attempt, fields, formula
 
 CALIBRATIONS = ("exact", "theorem")
 
 
 def plan_of(pf, frame, /, **asked):
     """The numbers of a calibration."""
-    plan = pf.calibrate(frame, **{"secret": "group", "public": "x", "epsilon": 1.0} | asked)
+    plan = pf.calibrate(frame, **{"secret": "group", "public": "x", "epsilon": 1.0} | as_asked(pf, asked))
     names = ("published_scale", "published_loss", "scale", "scale_per_belief", "verified", "none_needed", "adds_up")
     columns = {
         str(column): fields(found, *names)

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 import puffer_frames  # noqa: F401
+from puffer_frames import Noise
 from puffer_frames.core import Prior
 from puffer_frames.loss.atoms.discrete import DiscreteLoss
 
@@ -34,7 +35,9 @@ def main():
         }
     )
     start = time.perf_counter()
-    plan = frame.puffer.calibrate(secret="secret", public="value", epsilon=options.epsilon, theorem="kantorovich")
+    plan = frame.puffer.calibrate(
+        secret="secret", public="value", epsilon=options.epsilon, mechanism=Noise(theorem="kantorovich")
+    )
     print(f"{options.rows:,} rows: scale {plan.scale:.6g} from cells in {time.perf_counter() - start:.1f} s")
     start = time.perf_counter()
     values = frame["value"].to_numpy()

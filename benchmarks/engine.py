@@ -19,7 +19,7 @@ import pandas as pd
 import polars as pl
 
 import puffer_frames  # noqa: F401
-from puffer_frames import Stable, WeakGuaranteeWarning
+from puffer_frames import Layout, Noise, Stable, WeakGuaranteeWarning
 from puffer_frames.core import Prior, smallest_scale
 from puffer_frames.frames import summary
 from puffer_frames.loss.noises import stable_noise
@@ -87,7 +87,7 @@ def of_secrets(rounds):
         yield f"10,000,000 rows of 10,000 secrets, {title}: seconds", taken, 4.0
     kept = {f"k{k}": np.arange(200) % (2 + k % 7) for k in range(5000)}
     wide = pd.DataFrame({"secret": rng.integers(0, 2, 200), "value": rng.normal(size=200), **kept})
-    asked = {"secret": "secret", "public": "value", "epsilon": 1.0, "keep": list(kept)}
+    asked = {"secret": "secret", "public": "value", "epsilon": 1.0, "layout": Layout(keep=list(kept))}
     yield "5,000 kept columns: seconds", seconds(lambda: wide.puffer.privatize(**asked), rounds), 10.0
 
 
@@ -127,8 +127,7 @@ def of_cells(_rounds):
                 "public": "value",
                 "epsilon": epsilon,
                 "delta": delta,
-                "theorem": "kantorovich",
-                "noise": noise,
+                "mechanism": Noise(noise, theorem="kantorovich"),
             }
             scales = []
             for summary.EXACT_ROWS in (usual, ROWS):
@@ -146,7 +145,7 @@ def of_tables(folder, rounds):
     adult = pd.read_csv(
         folder / "adult.data", header=None, skipinitialspace=True, usecols=[0, 8], names=["age", "race"]
     )
-    asked = {"secret": "race", "public": "age", "epsilon": 1.0, "noise": Stable(alpha=1.5)}
+    asked = {"secret": "race", "public": "age", "epsilon": 1.0, "mechanism": Noise(Stable(alpha=1.5))}
     yield "stable noise, age by race: seconds", seconds(lambda: adult.puffer.calibrate(**asked), rounds), 1.0
 
 
@@ -156,7 +155,7 @@ def of_stable_noise(rounds):
     for title, draw in (("normal", rng.normal), ("Cauchy", rng.standard_cauchy)):
         laws = {k: Prior.empirical(draw(size=5000) + 0.3 * k) for k in range(2)}
         for alpha in (1.0, 1.5):
-            asked = {"epsilon": 1.0, "noise": Stable(alpha=alpha)}
+            asked = {"epsilon": 1.0, "mechanism": Noise(Stable(alpha=alpha))}
             what = f"stable noise, alpha {alpha:g}, 5,000 {title} values"
             yield f"{what}: seconds", seconds(lambda: smallest_scale(laws, **asked), rounds), 2.0  # noqa: B023
             found, most = smallest_scale(laws, **asked), stable_noise.MOST_ATOMS

@@ -16,17 +16,18 @@ import numpy as np
 import polars as pl
 
 import puffer_frames  # noqa: F401
+from puffer_frames import Noise
 
 SHIFTED, OWN = "shifted", "own"
 """Public columns: one law for all secrets but for its mean, and one of each secret's own."""
 REQUESTS = {
-    "kantorovich": (OWN, {"theorem": "kantorovich"}),
-    "translation": (SHIFTED, {"theorem": "translation"}),
-    "gaussian": (OWN, {"theorem": "gaussian", "beliefs": "fitted"}),
-    "gaussian, delta 1e-6": (OWN, {"theorem": "gaussian", "beliefs": "fitted", "delta": 1e-6}),
+    "kantorovich": (OWN, {"mechanism": Noise(theorem="kantorovich")}),
+    "translation": (SHIFTED, {"mechanism": Noise(theorem="translation")}),
+    "gaussian": (OWN, {"mechanism": Noise(theorem="gaussian"), "beliefs": "fitted"}),
+    "gaussian, delta 1e-6": (OWN, {"mechanism": Noise(theorem="gaussian"), "beliefs": "fitted", "delta": 1e-6}),
     "gaussian, delta 1e-6, Gaussian noise": (
         OWN,
-        {"theorem": "gaussian", "beliefs": "fitted", "delta": 1e-6, "noise": "gaussian"},
+        {"mechanism": Noise("gaussian", theorem="gaussian"), "beliefs": "fitted", "delta": 1e-6},
     ),
 }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from puffer_frames import Channel, calibrate
+from puffer_frames import Channel, Noise, calibrate
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 ADULT = {
@@ -38,7 +38,7 @@ COLUMNS = (
     ("adult", "workclass", "race"),
     ("bank", "job", "marital"),
 )
-MECHANISMS = ("noise", "remap", Channel(radius=0, cap=None), Channel())
+MECHANISMS = ("noise", Noise(remap=True), Channel(radius=0, cap=None), Channel())
 HEADS = ("column by secret", "levels", "noise", "remap", "channel, radius 0, no cap", "bound", "channel", "constant")
 
 
@@ -50,7 +50,7 @@ def read(data):
 
 def plan_of(frame, public, secret, mechanism, epsilon):
     """A plan that may need no noise; None for a column that the mechanism does not take."""
-    if isinstance(mechanism, str) and not pd.api.types.is_numeric_dtype(frame[public]):
+    if not isinstance(mechanism, Channel) and not pd.api.types.is_numeric_dtype(frame[public]):
         return None
     return calibrate(frame, secret=secret, public=public, epsilon=epsilon, mechanism=mechanism, allow_zero_noise=True)
 

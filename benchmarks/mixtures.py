@@ -15,6 +15,7 @@ import pandas as pd
 from sklearn.mixture import GaussianMixture
 
 import puffer_frames
+from puffer_frames import Noise
 from puffer_frames.core import Prior, fit_mixture, smallest_scale
 
 
@@ -67,10 +68,16 @@ def main():
     for column in ("float", "integer"):
         for theorem in ("kantorovich", "translation", "gaussian"):
             parts[f"calibrate, 100,000 secrets, {column}, {theorem}, pure"] = functools.partial(
-                puffer_frames.calibrate, table, public=column, theorem=theorem, **ask
+                puffer_frames.calibrate, table, public=column, mechanism=Noise(theorem=theorem), **ask
             )
         parts[f"calibrate, 100,000 secrets, {column}, gaussian, 1e-6"] = functools.partial(
-            puffer_frames.calibrate, table, public=column, theorem="gaussian", beliefs="fitted", delta=1e-6, **ask
+            puffer_frames.calibrate,
+            table,
+            public=column,
+            mechanism=Noise(theorem="gaussian"),
+            beliefs="fitted",
+            delta=1e-6,
+            **ask,
         )
     for name, call in parts.items():
         print(f"{name:<58} {statistics.median(seconds(call) for _ in range(rounds)):8.3f} s")

@@ -24,14 +24,15 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 import puffer_frames  # noqa: F401
+from puffer_frames import Layout, Noise
 from puffer_frames.frames.plans.blocks import in_batches
 
 PART = 10**6
 REQUESTS = {
-    "integer": {"public": "integer", "theorem": "kantorovich"},
-    "float": {"public": "float", "theorem": "gaussian"},
+    "integer": {"public": "integer", "mechanism": Noise(theorem="kantorovich")},
+    "float": {"public": "float", "mechanism": Noise(theorem="gaussian")},
     "both": {"public": ["integer", "float"]},
-    "row_id": {"public": "integer", "theorem": "kantorovich", "row_id": "id"},
+    "row_id": {"public": "integer", "mechanism": Noise(theorem="kantorovich"), "layout": Layout(row_id="id")},
 }
 """What is released, by the name of the request; for "row_id" the file numbers its rows, in random order."""
 
@@ -87,7 +88,9 @@ def once(path, request, what):
     elif what == "empty":
         empty(source, public, numbers, target)
     elif what == "release":
-        source.puffer.privatize(secret="secret", keep="kept", epsilon=1.0, **ask).puffer.sink_parquet(target)
+        source.puffer.privatize(secret="secret", layout=Layout(keep="kept"), epsilon=1.0, **ask).puffer.sink_parquet(
+            target
+        )
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(json.dumps({"seconds": seconds, "peak": peak / 1024}))

@@ -24,6 +24,7 @@ import pandas as pd
 import polars as pl
 
 import puffer_frames
+from puffer_frames import Layout, Noise
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.adding import add_noise
@@ -33,7 +34,7 @@ from puffer_frames.noise.stream import Purpose, ReleaseKey
 SECRETS = 5
 PEER_ROWS = 20_000
 NAMES = ("minimum", "privatize", "summary", "calibrate", "noise", "fingerprint", "opendp", "diffprivlib")
-REQUESTS = {"integer": {"theorem": "kantorovich"}, "float": {"theorem": "gaussian"}}
+REQUESTS = {"integer": {"mechanism": Noise(theorem="kantorovich")}, "float": {"mechanism": Noise(theorem="gaussian")}}
 
 
 def table(rows):
@@ -109,7 +110,7 @@ def lazy_parts(frame, column):
 
 def spark_parts(session, frame, column):
     """The same for a Spark frame of cached rows."""
-    ask = {"secret": "secret", "public": column, "epsilon": 1.0, "row_id": "row", **REQUESTS[column]}
+    ask = {"secret": "secret", "public": column, "epsilon": 1.0, "layout": Layout(row_id="row"), **REQUESTS[column]}
     rows = session.createDataFrame(frame.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64)).to_arrow())
     rows = rows.repartition(2).cache()
     rows.count()

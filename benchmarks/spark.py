@@ -24,6 +24,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 import puffer_frames
+from puffer_frames import Layout
 
 PART = 10**6
 LIMITS = {"release": 2.5, "release by row_id": 3.0}
@@ -69,7 +70,7 @@ def released(frame, public, target, **asked):
 STEPS = {
     "native": native,
     "release": released,
-    "release by row_id": lambda *args: released(*args, row_id="id"),
+    "release by row_id": lambda *args: released(*args, layout=Layout(row_id="id")),
 }
 
 

@@ -13,6 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 
 import puffer_frames
+from puffer_frames import Noise
 
 COLUMNS = {"age": 0, "education_num": 4, "race": 8, "hours": 12, "income": 14}
 PUBLIC = ["age", "education_num", "hours"]
@@ -39,7 +40,9 @@ def main():
     print("labels: the raw income, which is not released")
     print(f"raw columns        AUC {auc(train[PUBLIC], train['rich'], test):.3f}")
     for name, theorem in (("joint scales", "auto"), ("bounded columns", "bounded")):
-        released = puffer_frames.privatize(train, secret="race", public=PUBLIC, epsilon=1.0, theorem=theorem, rng=0)
+        released = puffer_frames.privatize(
+            train, secret="race", public=PUBLIC, epsilon=1.0, mechanism=Noise(theorem=theorem), rng=0
+        )
         scales = released.puffer.certificate.scales
         found = auc(released[PUBLIC], train["rich"], test)
         print(f"{name:<18} AUC {found:.3f}  noise {', '.join(f'{c} {b:.1f}' for c, b in scales.items())}")

@@ -7,6 +7,7 @@ Its certificate is stored beside it, as a table of one row.
 import json
 
 import puffer_frames
+from puffer_frames import Layout
 
 CERTIFICATES = "certificates"
 
@@ -15,7 +16,9 @@ def model(dbt, session):
     """The released table of the model `patients`."""
     dbt.config(materialized="table")
     patients = dbt.ref("patients")  # a DuckDB relation
-    released = puffer_frames.privatize(patients, secret="sex", public="glucose", keep="ward", epsilon=1.0)
+    released = puffer_frames.privatize(
+        patients, secret="sex", public="glucose", layout=Layout(keep="ward"), epsilon=1.0
+    )
     keep_certificate(session, "released_patients", puffer_frames.certificate_of(released))
     return released  # a PyArrow table
 

@@ -19,12 +19,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from puffer_frames import Plan, UnsoundTheoremWarning, WeakGuaranteeWarning
+from puffer_frames import Noise, Plan, UnsoundTheoremWarning, WeakGuaranteeWarning
 from puffer_frames.core import Prior, hockey_stick
 
 EPSILON = 1.0
 # A scale of 0 (no noise needed) is a CalibrationError in exact mode, unless it is allowed: here, to print it.
-MODEL = {"theorem": "gmm", "components": 3, "beliefs": "fitted", "allow_zero_noise": True}
+MODEL = {"beliefs": "fitted", "allow_zero_noise": True}
 DELTAS = 0.5, 0.3  # those of the figures
 SMALL_DELTA = 1e-5
 SEED = 2024
@@ -70,7 +70,8 @@ def calibrate(frame: pd.DataFrame, experiment: Experiment, *, delta: float, cali
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnsoundTheoremWarning)
         warnings.simplefilter("ignore", WeakGuaranteeWarning)  # the deltas of the figures protect next to nothing
-        return frame.puffer.calibrate(**columns, **MODEL, epsilon=EPSILON, delta=delta, calibration=calibration)
+        noise = Noise(theorem="gmm", components=3, calibration=calibration)
+        return frame.puffer.calibrate(**columns, **MODEL, epsilon=EPSILON, delta=delta, mechanism=noise)
 
 
 def report(frame: pd.DataFrame, experiment: Experiment, plans: Sequence[Plan]) -> None:
@@ -143,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit("The figures need matplotlib: python -m pip install 'puffer_frames[plot]'")
     frames = [read(options.data, experiment) for experiment in EXPERIMENTS]
     options.out.mkdir(parents=True, exist_ok=True)
-    print(f"epsilon = {EPSILON:g}; {MODEL['components']} Gaussians fitted per secret; delta* at the published scale\n")
+    print(f"epsilon = {EPSILON:g}; 3 Gaussians fitted per secret; delta* at the published scale\n")
     for experiment, frame in zip(EXPERIMENTS, frames, strict=True):
         plans = [calibrate(frame, experiment, delta=delta, calibration="theorem") for delta in DELTAS]
         small = calibrate(frame, experiment, delta=SMALL_DELTA, calibration="theorem")

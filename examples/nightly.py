@@ -12,13 +12,16 @@ from pathlib import Path
 import pandas as pd
 
 import puffer_frames
+from puffer_frames import Layout
 
 
 def main(source: str, target: str) -> int:
     """Release a file; the certificate is written first, and the table takes its name last."""
     people = pd.read_csv(source)
     try:
-        released = people.puffer.privatize(secret="sex", public="glucose", keep="ward", epsilon=1.0, index="drop")
+        released = people.puffer.privatize(
+            secret="sex", public="glucose", layout=Layout(keep="ward", index="drop"), epsilon=1.0
+        )
     except puffer_frames.PufferError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1

@@ -34,6 +34,8 @@ from puffer_frames.errors import (
     WideNoiseWarning,
 )
 from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.layout import Layout
+from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
@@ -86,10 +88,12 @@ __all__ = [
     "Gaussian",
     "KeptColumnWarning",
     "Laplace",
+    "Layout",
     "Ledger",
     "LedgerNoiseWarning",
     "LedgerWarning",
     "MarkovChain",
+    "Noise",
     "Plan",
     "Population",
     "PufferError",

@@ -146,7 +146,7 @@ class RowOrderWarning(PufferWarning):
         """What was seen, in words."""
         super().__init__(
             f"the order of the rows must tell neither the secret nor a public column; got {self.found}.\n\n"
-            "Hint: Say shuffle=True to release the rows in random order; collect a lazy frame first."
+            "Hint: Say layout=Layout(shuffle=True) to release the rows in random order; collect a lazy frame first."
         )
 
 
@@ -165,7 +165,7 @@ class KeptColumnWarning(PufferWarning):
         self.measured = measured or f"share {share:.3f}"
         """What was measured, in words."""
         named = " and ".join(name if name == "the index" else repr(name) for name in kept)
-        index = " (index='drop')" if "the index" in kept else ""
+        index = " (Layout(index='drop'))" if "the index" in kept else ""
         several = bool(index) or len(kept) > 1  # whose joint values are mostly too many for strata
         given = "" if several or not measured else f", or say given={kept[0]!r}: each of its values has its own noise"
         super().__init__(
@@ -236,7 +236,7 @@ class RareLevelsWarning(PufferWarning):
                 if levels == (None,)
                 else "Leave mechanism out, so that each label is drawn by itself, or release coarser columns."
                 if of != "level"
-                else f'Say merge_rare={fewest} to merge them into "other", or release a coarser column.'
+                else f'Say Channel(merge_rare={fewest}) to merge them into "other", or release a coarser column.'
             )
         )
 

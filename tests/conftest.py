@@ -6,7 +6,9 @@ import os
 import re
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import FunctionType
 
 import numpy as np
 import pandas as pd
@@ -28,6 +30,19 @@ LOCAL_KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "polars-
 FRAME_KINDS = (*LOCAL_KINDS, "spark")
 RARE_KINDS = ("pandas-nullable", "pandas-pyarrow")
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def made(options):
+    """Options of a request; a record that refuses what it is given is made here, by a function of no argument."""
+    wanted = {name: options[name]() for name in ("mechanism", "layout") if isinstance(options.get(name), FunctionType)}
+    return options | wanted
+
+
+def laid_out(asked, /, **layout):
+    """The options of a request with more of its layout."""
+    from puffer_frames import Layout
+
+    return asked | {"layout": replace(asked.get("layout", Layout()), **layout)}
 
 
 def sweep(few, many):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from puffer_frames import Bootstrap, Channel, Contamination, Population, Stable, Strata, Unit, calibrate
+from puffer_frames import Bootstrap, Channel, Contamination, Noise, Population, Stable, Strata, Unit, calibrate
 from puffer_frames.core import Prior
 
 FOLDER = Path(__file__).with_name("plan_files")
@@ -36,7 +36,7 @@ MANY = pd.DataFrame({"sex": ["f", "m"] * 300, "real": [(k * k % 1009) / 8 + k % 
 CALM = PEOPLE.assign(score=3)
 ATOMS = {"f": Prior.empirical([0, 4, 9]), "m": Prior.mixture([0.1, 0.9], [1, 8], [0, 2])}
 LEVELS = {"f": {"bath": 1, "ζ": 2}, "m": {"bath": 0.25, "hull": 0.5}}
-WITH_DELTA = {"noise": "gaussian", "delta": 1e-6}
+WITH_DELTA = {"mechanism": Noise("gaussian"), "delta": 1e-6}
 ROWS_OF = {"public": ["score", "age"]}
 LABELS = {"public": "town"}
 
@@ -44,10 +44,10 @@ CASES = {
     "laplace noise": {},
     "laplace noise, delta": {"delta": 1e-6},
     "gaussian noise": WITH_DELTA,
-    "stable noise": {"noise": Stable(alpha=1.7)},
-    "published scale": {"calibration": "theorem"},
-    "gaussian model": {"theorem": "gaussian"},
-    "mixture model": {"frame": MANY, "public": "real", "theorem": "gmm", "components": 2, "delta": 1e-3},
+    "stable noise": {"mechanism": Noise(Stable(alpha=1.7))},
+    "published scale": {"mechanism": Noise(calibration="theorem")},
+    "gaussian model": {"mechanism": Noise(theorem="gaussian")},
+    "mixture model": {"frame": MANY, "public": "real", "mechanism": Noise(theorem="gmm", components=2), "delta": 1e-3},
     "listed pairs": {"secret": ["sex", "old"], "pairs": [(("f", True), ("m", False)), (("f", False), ("m", False))]},
     "each secret column": {"secret": ["sex", "old"], "secrets": "each"},
     "secret of truth values": {"secret": "old"},
@@ -55,19 +55,19 @@ CASES = {
     "rows left out": {"public": "some", "nulls": "drop", "epsilon": 0.05},
     "domain": {"domain": {"score": (1, 9)}},
     "no noise": {"frame": CALM, "allow_zero_noise": True},
-    "remap": {"mechanism": "remap"},
+    "remap": {"mechanism": Noise(remap=True)},
     "population": {"beliefs": ("fitted", Population(confidence=0.9))},
     "wider beliefs": {"beliefs": (Contamination({"f": 0.02, "m": 0.01}), Bootstrap(resamples=2, seed=1))},
     "another table": {"beliefs": ("fitted", PEOPLE.tail(150))},
     "side knowledge": {"beliefs": ATOMS},
-    "bounded columns": ROWS_OF | {"theorem": "bounded", "domain": {"age": (0, 100)}},
+    "bounded columns": ROWS_OF | {"mechanism": Noise(theorem="bounded"), "domain": {"age": (0, 100)}},
     "bounded columns, gaussian noise": ROWS_OF | WITH_DELTA,
-    "columns together": ROWS_OF | {"weights": {"age": 0.5}},
+    "columns together": ROWS_OF | {"mechanism": Noise(weights={"age": 0.5})},
     "columns together, contaminated": ROWS_OF | {"beliefs": Contamination(0.01)},
-    "columns together, remap": ROWS_OF | {"mechanism": "remap"},
+    "columns together, remap": ROWS_OF | {"mechanism": Noise(remap=True)},
     "columns with labels": {"public": ["score", "town"]},
-    "bounded columns with labels": {"public": ["score", "town"], "theorem": "bounded"},
-    "coupled columns": ROWS_OF | {"theorem": "kantorovich"},
+    "bounded columns with labels": {"public": ["score", "town"], "mechanism": Noise(theorem="bounded")},
+    "coupled columns": ROWS_OF | {"mechanism": Noise(theorem="kantorovich")},
     "strata": {"given": Strata("class", minimum=10)},
     "small strata": {"given": Strata(["class", "pet"], minimum=16), "nulls": "drop"},
     "merged strata": {"given": Strata(["class", "town"], minimum=14, merge=True)},
@@ -85,7 +85,7 @@ CASES = {
     "channel, population": LABELS | {"domain": {"town": ["bath", "cork", "hull", "ζ"]}, "beliefs": "population"},
     "channel, wider beliefs": LABELS | {"beliefs": (Contamination(0.1), Bootstrap(resamples=2), PEOPLE.tail(150))},
     "channel, side knowledge": LABELS | {"beliefs": LEVELS},
-    "channel of merged labels": {"public": "rare", "merge_rare": 4},
+    "channel of merged labels": {"public": "rare", "mechanism": Channel(merge_rare=4)},
     "channel of missing labels": {"public": "pet", "nulls": "level"},
     "channel, two outputs": LABELS | {"mechanism": Channel(outputs=2)},
     "channel, shares kept": LABELS | {"mechanism": Channel(preserve="marginal", publish_matrix=True)},

@@ -9,7 +9,7 @@ from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.of_release import weak
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.presentation import plain, shown
 from puffer_frames.numbers.target import Target
@@ -35,7 +35,7 @@ class AggregateFacts:
     choices: Mapping[str, Choice]
     """The scale and why, per statistic."""
     target: Target
-    noise: Noise
+    noise: NoiseFamily
     present: bool
     """Whether the presence of listed units alone is protected."""
     listed: bool

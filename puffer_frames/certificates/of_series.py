@@ -9,7 +9,7 @@ from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.of_release import weak
 from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import EXACT_COUNT
 from puffer_frames.papers.quilt.scales import Chain
@@ -28,7 +28,7 @@ class SeriesFacts:
     choice: Choice
     released: ReleasedCounts
     target: Target
-    noise: Noise
+    noise: NoiseFamily
     chains: Sequence[Chain]
     """None for any dependence."""
     estimated: bool

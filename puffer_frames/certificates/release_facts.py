@@ -9,7 +9,7 @@ from typing import cast
 from puffer_frames.certificates.facts import Facts, Joint, RowsOfUnit
 from puffer_frames.errors import KeptColumnWarning, PufferWarning, RowOrderWarning
 from puffer_frames.loss.outcome import excess_text
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.presentation import rounded_up
@@ -30,7 +30,7 @@ class ReleaseFacts:
     choices: Mapping[str, Choice]
     """The scale and why, per column."""
     target: Target
-    noise: Noise
+    noise: NoiseFamily
     pairs: ProtectedPairs
     domain: Mapping[str, Bounds]
     nulls: str

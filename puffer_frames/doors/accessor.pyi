@@ -15,18 +15,15 @@ from puffer_frames.certificates.signature import PublicKey
 from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.mechanisms.arguments import (
     BeliefArgument,
-    CalibrationWord,
     EachMechanism,
-    IndexWord,
     NullsWord,
     PairsArgument,
-    PublishWord,
     RowMechanism,
     SecretsWord,
-    TheoremWord,
 )
+from puffer_frames.mechanisms.layout import Layout
+from puffer_frames.mechanisms.noise.options import CalibrationWord
 from puffer_frames.noise.families import NoiseArgument
-from puffer_frames.noise.postprocessing import BoundsArgument
 from puffer_frames.noise.stream import RandomSource
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.chains import ChainArgument
@@ -56,32 +53,19 @@ class PufferAccessor(Generic[Frame, Answer]):
         public: Name | Iterable[Name] = "rest",
         epsilon: float,
         delta: float = 0.0,
-        noise: NoiseArgument = "laplace",
-        nulls: NullsWord = "raise",
+        mechanism: RowMechanism = "auto",
+        beliefs: BeliefArgument | Iterable[BeliefArgument] = ("fitted", "empirical"),
+        pairs: PairsArgument = "all",
         secrets: SecretsWord = "joint",
         given: Name | Iterable[Name] | Strata = (),
         unit: Unit | None = None,
         releases: int = 1,
-        pairs: PairsArgument = "all",
-        mechanism: RowMechanism = "auto",
-        theorem: TheoremWord = "auto",
-        calibration: CalibrationWord = "exact",
-        beliefs: BeliefArgument | Iterable[BeliefArgument] = ("fitted", "empirical"),
-        components: int | None = None,
         domain: Mapping[Name, Sequence[Any]] | None = None,
-        merge_rare: int | None = None,
-        weights: Mapping[Name, float] | None = None,
+        nulls: NullsWord = "raise",
         allow_zero_noise: bool = False,
-        keep: Name | Iterable[Name] = (),
-        index: IndexWord | None = None,
-        shuffle: bool = False,
-        clip: BoundsArgument = None,
-        round: bool = False,
-        publish: PublishWord | Iterable[PublishWord] = (),
-        row_id: Name | None = None,
-        refine_key: str | Path | None = None,
-        about: About = None,
+        layout: Layout | None = None,
         ledger: LedgerArgument = None,
+        about: About = None,
         rng: RandomSource = None,
     ) -> Frame:
         """Release a column with noise that is confirmed to keep another one secret."""
@@ -94,21 +78,15 @@ class PufferAccessor(Generic[Frame, Answer]):
         public: Name | Iterable[Name] = "rest",
         epsilon: float,
         delta: float = 0.0,
-        noise: NoiseArgument = "laplace",
-        nulls: NullsWord = "raise",
+        mechanism: RowMechanism = "auto",
+        beliefs: BeliefArgument | Iterable[BeliefArgument] = ("fitted", "empirical"),
+        pairs: PairsArgument = "all",
         secrets: SecretsWord = "joint",
         given: Name | Iterable[Name] | Strata = (),
         unit: Unit | None = None,
         releases: int = 1,
-        pairs: PairsArgument = "all",
-        mechanism: RowMechanism = "auto",
-        theorem: TheoremWord = "auto",
-        calibration: CalibrationWord = "exact",
-        beliefs: BeliefArgument | Iterable[BeliefArgument] = ("fitted", "empirical"),
-        components: int | None = None,
         domain: Mapping[Name, Sequence[Any]] | None = None,
-        merge_rare: int | None = None,
-        weights: Mapping[Name, float] | None = None,
+        nulls: NullsWord = "raise",
         allow_zero_noise: bool = False,
     ) -> Plan:
         """Plan a release without drawing noise; print the result to read the plan."""
@@ -121,20 +99,15 @@ class PufferAccessor(Generic[Frame, Answer]):
         public: Name | Iterable[Name] = "rest",
         epsilon: float | Iterable[float] = 1.0,
         delta: float = 0.0,
-        noise: NoiseArgument | Iterable[NoiseArgument] = ("laplace", "gaussian"),
-        nulls: NullsWord = "raise",
+        mechanism: Literal["all"] | EachMechanism | Iterable[EachMechanism] = "all",
+        beliefs: Literal["all"] | BeliefArgument | Iterable[BeliefArgument] = "all",
+        pairs: PairsArgument = "all",
         secrets: SecretsWord = "joint",
         given: Name | Iterable[Name] | Strata = (),
         unit: Unit | None = None,
         releases: int = 1,
-        pairs: PairsArgument = "all",
-        mechanism: Literal["all"] | EachMechanism | Iterable[EachMechanism] = "all",
-        theorem: Literal["all"] | TheoremWord | Iterable[TheoremWord] = "all",
-        beliefs: Literal["all"] | BeliefArgument | Iterable[BeliefArgument] = "all",
-        components: int | None = None,
         domain: Mapping[Name, Sequence[Any]] | None = None,
-        merge_rare: int | None = None,
-        weights: Mapping[Name, float] | None = None,
+        nulls: NullsWord = "raise",
     ) -> NativeFrame:
         """Set the ways to release columns side by side: how much noise each needs, and what it costs."""
 
@@ -159,8 +132,8 @@ class PufferAccessor(Generic[Frame, Answer]):
         calibration: CalibrationWord = "exact",
         integer: bool = False,
         allow_zero_noise: bool = False,
-        about: About = None,
         ledger: LedgerArgument = None,
+        about: About = None,
         rng: RandomSource = None,
     ) -> Answer:
         """Release a sum, count or mean over units that hides what one unit adds."""
@@ -186,8 +159,8 @@ class PufferAccessor(Generic[Frame, Answer]):
         counts: bool = True,
         per: Literal["pooled", "unit", "both"] = "pooled",
         gaps: Literal["bridge", "independent"] = "bridge",
-        about: About = None,
         ledger: LedgerArgument = None,
+        about: About = None,
         rng: RandomSource = None,
     ) -> Answer:
         """Release how often each state occurs, or its mean, in series of values that depend on one another."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import wraps
 from typing import Any, Self
 
 import numpy as np
@@ -23,19 +24,13 @@ from puffer_frames.frames.table import is_frame, library_of, open_table
 from puffer_frames.mechanisms.arguments import (
     BeliefArgument,
     CalibrateArguments,
-    CalibrationWord,
-    IndexWord,
-    LayoutArguments,
     NullsWord,
     PairsArgument,
-    PublishWord,
     RowMechanism,
     SecretsWord,
-    TheoremWord,
 )
+from puffer_frames.mechanisms.layout import Layout, check_layout
 from puffer_frames.mechanisms.request import RowsRequest
-from puffer_frames.noise.families import NoiseArgument
-from puffer_frames.noise.postprocessing import BoundsArgument
 from puffer_frames.noise.stream import RandomSource
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.scales.repeats import Unit
@@ -44,20 +39,26 @@ from puffer_frames.verbs.attached import certificate_of
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument
 from puffer_frames.verbs.once import ReleasedRows
 from puffer_frames.verbs.release import calibrate
-from puffer_frames.verbs.requests.arguments import DrawArguments, PrivatizeArguments, ReleaseArguments
+from puffer_frames.verbs.requests.arguments import DrawArguments, PrivatizeArguments, check_moved
 from puffer_frames.verbs.requests.drawing import Drawing
 from puffer_frames.verbs.requests.selections import with_names
 
 _COMPLEX = "Complex data not supported"
 MOST_CERTIFICATES = 1000
 """So many are kept, of some kilobytes each."""
+_TAKEN = ("mechanism", "layout")
 _PLANNED = tuple(field.name for field in fields(CalibrateArguments))
-_DRAWN = tuple(
-    field.name
-    for record in (DrawArguments, LayoutArguments)
-    for field in fields(record)
-    if field.name not in ("shuffle", "refine_key")
-)
+
+
+def _in_records(function: Callable[..., Any], /) -> Callable[..., Any]:
+    """The same, with a CallError for keywords that are fields of a record now; the signature is kept."""
+
+    @wraps(function)
+    def call(self: Any, **arguments: Any) -> Any:
+        check_moved("PufferTransformer", arguments, taken=_TAKEN)
+        return function(self, **arguments)
+
+    return call
 
 
 class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -68,13 +69,13 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    secret, public, epsilon, delta, secrets, given, unit, releases, pairs, mechanism, theorem, calibration, noise, \
-    beliefs, components, nulls, domain, merge_rare, weights, allow_zero_noise
+    secret, public, epsilon, delta, mechanism, beliefs, pairs, secrets, given, unit, releases, domain, nulls, \
+    allow_zero_noise
         As in `puffer_frames.calibrate`. The columns of an array are called "x0", "x1", ... The rows that come out are
         those that went in, so `nulls="drop"` and `Unit(over="sample")` are refused.
-    keep, index, clip, round, publish, row_id, about, ledger, rng
-        As in `puffer_frames.privatize`. There is no `shuffle`: the rows must stay beside `y`. The same rows with the
-        noise that they had are not written into the ledger again.
+    layout, ledger, about, rng
+        As in `puffer_frames.privatize`, but for `Layout(shuffle=True)`, for the rows must stay beside `y`, and
+        `refine_key`. The same rows with the noise that they had are not written into the ledger again.
     allow_drift : bool
         Transform other rows than the fitted ones even where the loss under their own frequencies is more than was asked
         for; the certificate says so.
@@ -124,6 +125,8 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     certificates_: list[Certificate]
     n_features_in_: int
 
+    @short_traceback
+    @_in_records
     def __init__(
         self,
         *,
@@ -131,36 +134,27 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         public: Name | Iterable[Name] = "rest",
         epsilon: float,
         delta: float = 0.0,
+        mechanism: RowMechanism = "auto",
+        beliefs: BeliefArgument | Iterable[BeliefArgument] = ("fitted", "empirical"),
+        pairs: PairsArgument = "all",
         secrets: SecretsWord = "joint",
         given: Name | Iterable[Name] | Strata = (),
         unit: Unit | None = None,
         releases: int = 1,
-        pairs: PairsArgument = "all",
-        mechanism: RowMechanism = "auto",
-        theorem: TheoremWord = "auto",
-        calibration: CalibrationWord = "exact",
-        noise: NoiseArgument = "laplace",
-        beliefs: BeliefArgument | Iterable[BeliefArgument] = ("fitted", "empirical"),
-        components: int | None = None,
-        nulls: NullsWord = "raise",
         domain: Mapping[Name, Sequence[Any]] | None = None,
-        merge_rare: int | None = None,
-        weights: Mapping[Name, float] | None = None,
+        nulls: NullsWord = "raise",
         allow_zero_noise: bool = False,
-        keep: Name | Iterable[Name] = (),
-        index: IndexWord | None = None,
-        clip: BoundsArgument = None,
-        round: bool = False,  # noqa: A002 - the word of `privatize`
-        publish: PublishWord | Iterable[PublishWord] = (),
-        row_id: Name | None = None,
-        about: About = None,
+        layout: Layout | None = None,
         ledger: LedgerArgument = None,
+        about: About = None,
         rng: RandomSource = None,
         allow_drift: bool = False,
     ) -> None:
         arguments = dict(locals())  # scikit-learn keeps every argument as it is, under its name
         del arguments["self"]
         self.__dict__.update(arguments)
+
+    set_params = short_traceback(_in_records(BaseEstimator.set_params))
 
     @short_traceback
     def fit(self, X: NativeFrame | ArrayLike, y: object = None) -> Self:  # noqa: N803, ARG002 - scikit-learn's names
@@ -185,9 +179,9 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._require_all_rows()
         frame = self._frame(X, reset=True)
         check_flag(self.allow_drift, "allow_drift")
-        arguments = PrivatizeArguments(**{name: getattr(self, name) for name in (*_PLANNED, *_DRAWN)})
+        arguments = PrivatizeArguments(layout=self.layout, **{name: getattr(self, name) for name in _PLANNED})
         found = with_names(arguments, frame, open_table(frame).labels)
-        self._keep = found.keep
+        self._keep = check_layout(found.layout).keep
         plan = calibrate(frame, **{name: getattr(found, name) for name in _PLANNED})
         table, asked = self._asked(frame, plan)
         out = {*plan.public, *as_names(asked.roles.keep, table.names, role="keep")}
@@ -198,7 +192,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._plan = plan.identity()
         if not hasattr(self, "_released"):  # a plan that is made again knows what it has released
             self._released = ReleasedRows()
-        self._row_id = self.row_id
+        self._row_id = asked.roles.row_id
         self._fitted_rows = RowsIdentity.of(table, asked.roles, start=self._released.start(self._plan))
         return self
 
@@ -229,7 +223,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         with as_they_are():
             check_is_fitted(self)
-        if self.row_id != self._row_id:  # other numbers would be other noise for the same rows
+        if self._layout().row_id != self._row_id:  # other numbers would be other noise for the same rows
             raise ArgumentError(
                 "row_id",
                 rule="the one that the transformer was fitted with",
@@ -283,7 +277,11 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return names[self._places_out]
 
     def _require_all_rows(self) -> None:
-        """Raise ArgumentError for what would leave out rows, which must stay beside `y`."""
+        """Raise ArgumentError for what would leave out rows, which must stay beside `y`, or move them."""
+        layout = check_layout(self.layout)
+        if layout.shuffle or layout.refine_key is not None:
+            word = "shuffle" if layout.shuffle else "refine_key"
+            raise ArgumentError(word, rule="left out in a transformer", got="it", hint="Leave it out of Layout(...).")
         sampled = isinstance(self.unit, Unit) and self.unit.over == "sample"
         if sampled or (isinstance(self.nulls, str) and self.nulls == "drop"):
             raise ArgumentError(
@@ -325,17 +323,16 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _asked(self, frame: NativeFrame, plan: Any) -> tuple[LocalTable, RowsRequest]:
         """The frame in memory, and how its release is to look."""
         table = open_table(frame).in_memory()
-        arguments = ReleaseArguments(**self._layout())
-        seeded = Drawing.of(arguments).seeded
-        return table, RowsRequest.of(arguments, table.labels, plan.fitted.request, seeded=seeded)
+        seeded = Drawing.of(DrawArguments(ledger=self.ledger, about=self.about, rng=self.rng)).seeded
+        return table, RowsRequest.of(self._layout(), table.labels, plan.fitted.request, seeded=seeded)
 
     def _draw(self, frame: NativeFrame, **drawing: Any) -> NativeFrame:
-        options = self._layout() | drawing
-        return self.calibration_.release(frame, **options, allow_other_frame=True, allow_drift=self.allow_drift)
+        drawn = {"layout": self._layout(), "ledger": self.ledger, "about": self.about, "rng": self.rng} | drawing
+        return self.calibration_.release(frame, **drawn, allow_other_frame=True, allow_drift=self.allow_drift)
 
-    def _layout(self) -> dict[str, Any]:
+    def _layout(self) -> Layout:
         """How a release is to look, with the names of the kept columns of the fitted frame."""
-        return {name: getattr(self, name) for name in _DRAWN} | {"keep": self._keep}
+        return replace(check_layout(self.layout), keep=self._keep)
 
     def _container(self) -> str:
         """What `set_output` or the configuration of scikit-learn asks for."""

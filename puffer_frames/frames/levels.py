@@ -46,7 +46,7 @@ def check_level_names(frame: pd.DataFrame, /) -> None:
                 "the levels of the index",
                 rule="named differently from the columns and from one another",
                 got=f"{name!r} twice",
-                hint='Rename the level (frame.rename_axis(index="row")), or write index="drop".',
+                hint='Rename the level (frame.rename_axis(index="row")), or write Layout(index="drop").',
             )
 
 

@@ -13,7 +13,7 @@ from puffer_frames.frames.hints import to_numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class RowOrder:
     """What becomes of the order of the rows, and of a pandas index."""
 
     index: str | None = None
@@ -24,7 +24,7 @@ class Layout:
     def __post_init__(self) -> None:
         if self.index is not None and not (isinstance(self.index, str) and self.index in ("keep", "drop")):
             got = repr(self.index) if isinstance(self.index, (str, int, float)) else f"a {type(self.index).__name__}"
-            raise ArgumentError("index", rule='"keep", "drop" or None', got=got, hint='Write index="drop".')
+            raise ArgumentError("index", rule='"keep", "drop" or None', got=got, hint='Write Layout(index="drop").')
         if self.shuffle and self.index == "keep":
             raise ArgumentError(
                 "index",

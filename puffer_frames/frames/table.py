@@ -15,7 +15,7 @@ from puffer_frames.frames.coded import Coded, Numbered
 from puffer_frames.frames.columns import Name, NativeFrame
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.units.asked import UnitColumns
 from puffer_frames.frames.units.sizes import UnitSizes
@@ -77,7 +77,7 @@ class Table(Protocol):
     def is_plan(self) -> bool:
         """Whether a release of this kind is a plan that holds the raw rows, until it is run."""
 
-    def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> CompleteRows:
+    def complete(self, roles: Roles, /, *, nulls: str, layout: RowOrder | None) -> CompleteRows:
         """Check the columns and leave out incomplete rows for `nulls="drop"`; for "level" a missing label is a level.
 
         Rows with a layout can be released: each has a number that no other has and that does not change. Raises

@@ -6,7 +6,7 @@ import math
 
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Loss, WorstCase
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.pairs import Pair
 
@@ -33,7 +33,14 @@ class DisplacedLoss:
     """
 
     def __init__(
-        self, loss: Loss, /, *, radius: float, noise: Noise, lost: float = 0.0, blur: tuple[float, float] = (0.0, 0.0)
+        self,
+        loss: Loss,
+        /,
+        *,
+        radius: float,
+        noise: NoiseFamily,
+        lost: float = 0.0,
+        blur: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self._loss, self._radius, self._noise, self._lost, self._blur = loss, radius, noise, lost, blur
 

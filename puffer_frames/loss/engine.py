@@ -24,7 +24,7 @@ from puffer_frames.loss.sets.coupled_sets import CoupledSetsLoss
 from puffer_frames.loss.sets.gaussian_sets import GaussianSetsLoss
 from puffer_frames.loss.sets.laplace_sets import LaplaceSetsLoss, check_pairs_of_sets
 from puffer_frames.noise.families import LAPLACE, NoiseArgument, noise_family
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.stable import Stable
@@ -75,7 +75,7 @@ Laws: TypeAlias = Mapping[Secret, Prior] | Mapping[Secret, LawSet]
 """One law per secret, or a set of laws per secret."""
 
 
-def belief_loss(laws: Laws | Sequence[Laws], /, *, pairs: Pairs, noise: Noise, rows: int = 1) -> Loss:
+def belief_loss(laws: Laws | Sequence[Laws], /, *, pairs: Pairs, noise: NoiseFamily, rows: int = 1) -> Loss:
     """The engine for one belief: the worst of its laws, which are several mappings for resamples.
 
     With `rows` it is that of so many independent rows of a unit, with the noises of `COMPOSED`.
@@ -89,7 +89,7 @@ def belief_loss(laws: Laws | Sequence[Laws], /, *, pairs: Pairs, noise: Noise, r
     return UnitLoss(loss, rows=rows) if rows > 1 else loss
 
 
-def _loss_of_sets(sets: Mapping[Secret, LawSet], pairs: Pairs, noise: Noise) -> Loss:
+def _loss_of_sets(sets: Mapping[Secret, LawSet], pairs: Pairs, noise: NoiseFamily) -> Loss:
     if isinstance(noise, Laplace):
         return LaplaceSetsLoss(sets, pairs=pairs)
     check_pairs_of_sets(len(sets), pairs, most=MOST_PAIRS_OF_SETS)
@@ -103,7 +103,7 @@ COMPOSED = (Laplace, Gaussian)
 
 
 def privacy_loss(
-    priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all", noise: Noise = LAPLACE, rows: int = 1
+    priors: Mapping[Secret, Prior], /, *, pairs: Pairs = "all", noise: NoiseFamily = LAPLACE, rows: int = 1
 ) -> Loss:
     """Return the engine for these priors and a family of noises; atoms known up to a radius are paid for.
 
@@ -130,7 +130,7 @@ def privacy_loss(
     return StableCellMeansLoss(means, coarse, priors=given, shape=stable_shape(noise.alpha))
 
 
-def _laplace(priors: Mapping[Secret, Prior], pairs: Pairs, noise: Noise) -> Loss:
+def _laplace(priors: Mapping[Secret, Prior], pairs: Pairs, noise: NoiseFamily) -> Loss:
     del noise
     if all(prior.is_discrete for prior in priors.values()):
         return DiscreteLoss(priors, pairs=pairs)
@@ -141,7 +141,7 @@ def _laplace(priors: Mapping[Secret, Prior], pairs: Pairs, noise: Noise) -> Loss
     return MixtureLoss(priors, pairs=pairs)
 
 
-def _gaussian(priors: Mapping[Secret, Prior], pairs: Pairs, noise: Noise) -> Loss:
+def _gaussian(priors: Mapping[Secret, Prior], pairs: Pairs, noise: NoiseFamily) -> Loss:
     del noise
     _check_weights(priors)
     if _is_banded(priors, pairs):
@@ -150,21 +150,21 @@ def _gaussian(priors: Mapping[Secret, Prior], pairs: Pairs, noise: Noise) -> Los
     return GaussianNoiseLoss(priors, pairs=pairs)
 
 
-def _stable(priors: Mapping[Secret, Prior], pairs: Pairs, noise: Noise) -> Loss:
+def _stable(priors: Mapping[Secret, Prior], pairs: Pairs, noise: NoiseFamily) -> Loss:
     _check_weights(priors)
     _check_number(priors, pairs)
     return StableNoiseLoss(priors, pairs=pairs, noise=noise)
 
 
-def _coupled(priors: Mapping[Secret, Prior], pairs: Pairs, noise: Noise) -> Loss:
+def _coupled(priors: Mapping[Secret, Prior], pairs: Pairs, noise: NoiseFamily) -> Loss:
     _check_weights(priors)
     _check_number(priors, pairs)
     return CoupledLoss(priors, pairs=pairs, noise=noise)
 
 
-Engine: TypeAlias = Callable[[Mapping[Secret, Prior], Pairs, Noise], Loss]
+Engine: TypeAlias = Callable[[Mapping[Secret, Prior], Pairs, NoiseFamily], Loss]
 
-ENGINES: Mapping[type[Noise], Engine] = {Laplace: _laplace, Gaussian: _gaussian, Stable: _stable}
+ENGINES: Mapping[type[NoiseFamily], Engine] = {Laplace: _laplace, Gaussian: _gaussian, Stable: _stable}
 """Engines that know more of a noise than the loss of a shift, by which every other is held to a coupling."""
 
 
@@ -180,7 +180,7 @@ def _check_weights(priors: Mapping[Secret, Prior]) -> None:
             "a prior",
             rule="of no weight below 2**-1022, except one of atoms with Laplace noise",
             got="a smaller weight, which floats would lose",
-            hint='Take noise="laplace", or contribution="draw".',
+            hint='Take Laplace noise, or contribution="draw".',
         )
 
 
@@ -191,7 +191,7 @@ def _check_number(priors: Mapping[Secret, Prior], pairs: Pairs) -> None:
             rule=f"at most {MOST_SECRETS:,} for mixtures of several components, observed frequencies under other noise "
             "than Laplace's, and stable noise",
             got=f"{len(priors):,}",
-            hint='Take theorem="kantorovich" with Laplace noise, theorem="translation", or list the pairs that matter.',
+            hint='Take Laplace noise with theorem="kantorovich", theorem="translation", or list the pairs that matter.',
         )
 
 

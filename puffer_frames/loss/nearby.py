@@ -6,7 +6,7 @@ import math
 
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Loss, WorstCase
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian, shift_hockey_stick
 from puffer_frames.priors.pairs import Pair
 
@@ -49,7 +49,7 @@ class NearbyLoss:
     radius only, and the laws are nearer to one another than that, the distance says more.
     """
 
-    def __init__(self, loss: Loss, /, *, distance: float, noise: Noise) -> None:
+    def __init__(self, loss: Loss, /, *, distance: float, noise: NoiseFamily) -> None:
         self._loss, self._distance, self._noise = loss, distance, noise
 
     @property

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import NoneType
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.columns import Name, as_names
-from puffer_frames.mechanisms.arguments import GuaranteeArguments, MechanismName, Options
-from puffer_frames.noise.families import noise_family
-from puffer_frames.noise.family import Noise
+from puffer_frames.mechanisms.arguments import Options
 from puffer_frames.numbers.arguments import check_word
-from puffer_frames.numbers.target import Target
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
@@ -23,19 +20,13 @@ from puffer_frames.scales.strata import Strata
 PUBLISHED = ("expected_error", "lower_bound", "levels")
 
 
-def check_guarantee(
-    arguments: GuaranteeArguments, /, *, nulls: Sequence[str] = ("raise", "drop")
-) -> tuple[Target, Noise]:
-    """What is asked for, and the noise that is to meet it; raises ArgumentError, ArgumentTypeError."""
-    target, noise = Target.of(arguments.epsilon, arguments.delta), noise_family(arguments.noise)
-    noise.check(target)
-    check_word(arguments.nulls, "nulls", nulls)
-    return target, noise
-
-
-def check_mechanism(mechanism: object, /) -> str | Options:
-    """Return a word for a mechanism, or the options of one; raises ArgumentError, ArgumentTypeError."""
-    return mechanism if isinstance(mechanism, Options) else check_word(mechanism, "mechanism", get_args(MechanismName))
+def check_mechanism(mechanism: object, known: Sequence[str], /) -> None:
+    """Raise ArgumentError, ArgumentTypeError unless this is the options of a mechanism, or a word for one."""
+    if isinstance(mechanism, str) and mechanism == "remap":
+        hint = "Write mechanism=Noise(remap=True)."
+        raise ArgumentError("mechanism", rule="a word or a record", got="'remap'", hint=hint)
+    if not isinstance(mechanism, Options):
+        check_word(mechanism, "mechanism", known)
 
 
 def check_publish(words: object, /) -> tuple[str, ...]:
@@ -48,7 +39,9 @@ def check_merge(rows: object, /) -> int | None:
     """Return the number of rows below which a level is merged; raises ArgumentError."""
     if rows is None or (isinstance(rows, int) and not isinstance(rows, bool) and rows >= 1):
         return rows
-    raise ArgumentError("merge_rare", rule="a whole number of at least 1", got=repr(rows), hint="Write merge_rare=5.")
+    raise ArgumentError(
+        "merge_rare", rule="a whole number of at least 1", got=repr(rows), hint="Write Channel(merge_rare=5)."
+    )
 
 
 def split_domain(domain: Any, /, *, columns: Sequence[str]) -> tuple[Any, dict[str, tuple[Level, ...]]]:

@@ -10,7 +10,8 @@ from typing import Any, cast
 from puffer_frames.errors import PufferError
 from puffer_frames.frames.roles import Roles
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.mechanisms.checks import check_mechanism, check_merge
+from puffer_frames.mechanisms.arguments import Options
+from puffer_frames.mechanisms.checks import check_merge
 from puffer_frames.mechanisms.request import Request, can_compose, check_given, check_repeats
 from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs
 from puffer_frames.noise.postprocessing import check_bounds
@@ -67,7 +68,8 @@ def check_request(request: Request, /) -> None:
 def _check_words(request: Request) -> None:
     target = Target.of(request.target.epsilon, request.target.delta)
     request.noise.check(target)
-    check_mechanism(request.mechanism)
+    if not isinstance(request.mechanism, Options):
+        check_word(request.mechanism, "mechanism", ("auto", "noise", "remap"))
     check_theorem(request.theorem, noise=request.noise)
     check_calibration(request.calibration)
     check_components(request.components, theorem="gmm")

@@ -5,43 +5,44 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Name, as_names, as_row_id
-from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import is_frame
 from puffer_frames.loss.engine import COMPOSED
-from puffer_frames.mechanisms.arguments import CalibrateArguments, LayoutArguments, Options
+from puffer_frames.mechanisms.arguments import CalibrateArguments, MechanismName, Options
 from puffer_frames.mechanisms.checks import (
-    check_guarantee,
     check_mechanism,
-    check_merge,
     check_publish,
     check_secrets,
     check_unit,
     read_given,
     split_domain,
 )
-from puffer_frames.noise.family import Noise
+from puffer_frames.mechanisms.layout import Layout, check_layout
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, check_bounds, in_words
-from puffer_frames.numbers.arguments import check_count, check_flag
+from puffer_frames.numbers.arguments import check_count, check_flag, check_word
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR, check_theorem
+from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, PUBLISHED_FOR
 from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import Secret
-from puffer_frames.scales.beliefs import check_components, read_beliefs
-from puffer_frames.scales.choice import check_calibration
+from puffer_frames.scales.beliefs import read_beliefs
 from puffer_frames.scales.joint.columns import check_weights
 from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS
 from puffer_frames.scales.learned import Bootstrap, Contamination
-from puffer_frames.scales.remap import check_noise
 from puffer_frames.scales.repeats import MOST_REPEATS, Repeats, Unit
 from puffer_frames.scales.strata import Strata, Stratum
 
 _IN_STRATA = (Contamination, Bootstrap)
 """Beliefs that hold in each stratum by itself; the confidences of populations would add up."""
+_PLAIN: Mapping[str, Any] = {"noise": PUBLISHED_FOR, "theorem": "auto", "calibration": "exact"} | dict.fromkeys(
+    ("components", "weights", "merge_rare")
+)
+"""What a request says of a mechanism whose options are left out."""
 
 
 def check_given(request: Request, /) -> None:
@@ -65,8 +66,6 @@ def check_given(request: Request, /) -> None:
 
 def check_repeats(request: Request, /) -> None:
     """Raise ArgumentError for what there is not for several rows or releases."""
-    if request.unit is None and request.repeats.releases == 1:
-        return
     if request.unit is None:
         return
     if request.unit.over == "sample" and request.repeats.releases > 1:
@@ -105,7 +104,7 @@ class RowsRequest:
     """How released rows are to look."""
 
     roles: Roles
-    layout: Layout
+    layout: RowOrder
     bounds: Mapping[str, Bounds]
     """To clip the released values to, per column."""
     to_integers: bool
@@ -117,12 +116,10 @@ class RowsRequest:
     """A key file that the order of the rows is noted in, for a refinement."""
 
     @classmethod
-    def of(
-        cls, arguments: LayoutArguments, labels: Sequence[Name], request: Request, /, *, seeded: bool
-    ) -> RowsRequest:
+    def of(cls, layout: Layout | None, labels: Sequence[Name], request: Request, /, *, seeded: bool) -> RowsRequest:
         """Raises ColumnNotFoundError, ArgumentError, ArgumentTypeError."""
-        kept, numbered = as_names(arguments.keep, labels, role="keep"), as_row_id(arguments.row_id, labels)
-        check_flag(arguments.shuffle, "shuffle")
+        layout = check_layout(layout)
+        kept, numbered = as_names(layout.keep, labels, role="keep"), as_row_id(layout.row_id, labels)
         return cls(
             roles=Roles.of(
                 secret=request.secret,
@@ -131,12 +128,12 @@ class RowsRequest:
                 keep=kept,
                 row_id=numbered,
             ),
-            layout=Layout(index=arguments.index, shuffle=arguments.shuffle),
-            bounds=check_bounds(arguments.clip, role="clip", columns=request.public, finite=False),
-            to_integers=check_flag(arguments.round, "round"),
-            publish=check_publish(arguments.publish),
+            layout=RowOrder(index=layout.index, shuffle=layout.shuffle),
+            bounds=check_bounds(layout.clip, role="clip", columns=request.public, finite=False),
+            to_integers=layout.round,
+            publish=check_publish(layout.publish),
             seeded=seeded,
-            refine_key=arguments.refine_key,
+            refine_key=layout.refine_key,
         )
 
     @property
@@ -168,7 +165,7 @@ class Request:
     repeats: Repeats
     """How many rows and releases the guarantee is for; the rows of a unit are counted later."""
     target: Target
-    noise: Noise
+    noise: NoiseFamily
     mechanism: str | Options
     """A word for a mechanism, or the options of one."""
     pairs: str | Iterable[Sequence[Secret]]
@@ -205,11 +202,13 @@ class Request:
         """
         secret = as_names(arguments.secret, labels, role="secret")
         public = as_names(arguments.public, labels, role="public")
-        target, noise = check_guarantee(arguments, nulls=("raise", "drop", "level"))
-        theorem, mechanism = check_theorem(arguments.theorem, noise=noise), check_mechanism(arguments.mechanism)
+        target, mechanism = Target.of(arguments.epsilon, arguments.delta), arguments.mechanism
+        check_mechanism(mechanism, get_args(MechanismName))
+        own = mechanism.asked() if isinstance(mechanism, Options) else {"mechanism": mechanism}
+        options: dict[str, Any] = {**_PLAIN, **own}
+        options["noise"].check(target)
+        options["weights"] = check_weights(options["weights"], columns=public)
         bounds, declared = split_domain(arguments.domain, columns=public)
-        if mechanism == "remap":
-            check_noise(noise)
         given, given_columns = read_given(arguments.given, labels)
         found = cls(
             secret=secret,
@@ -222,19 +221,13 @@ class Request:
             labels=(),
             repeats=Repeats(releases=check_count(arguments.releases, "releases", at_least=1, at_most=MOST_REPEATS)),
             target=target,
-            noise=noise,
-            mechanism=mechanism,
             pairs=arguments.pairs,
-            theorem=theorem,
-            calibration=check_calibration(arguments.calibration),
             beliefs=read_beliefs(arguments.beliefs, is_frame=is_frame),
-            components=check_components(arguments.components, theorem=theorem),
-            nulls=arguments.nulls,
+            nulls=check_word(arguments.nulls, "nulls", ("raise", "drop", "level")),
             domain=check_bounds(bounds, role="domain", columns=public, finite=True),
             declared=declared,
-            merge_rare=check_merge(arguments.merge_rare),
-            weights=check_weights(arguments.weights, columns=public),
             allow_zero_noise=check_flag(arguments.allow_zero_noise, "allow_zero_noise"),
+            **options,
         )
         check_given(found)
         check_repeats(found)

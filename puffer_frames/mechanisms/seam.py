@@ -19,7 +19,7 @@ from puffer_frames.certificates.sentences import say
 from puffer_frames.certificates.statement import Statement
 from puffer_frames.errors import ArgumentError, KeptColumnWarning, PufferWarning, RowOrderWarning
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
@@ -27,7 +27,7 @@ from puffer_frames.mechanisms.figures import PlanFigures
 from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs
 from puffer_frames.noise.draw import Draw
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import Rows
 from puffer_frames.numbers.target import Target
@@ -155,7 +155,7 @@ class Fitted(SecretsOfPairs, ABC, Generic[S]):
         return self.request.target
 
     @property
-    def family(self) -> Noise | None:
+    def family(self) -> NoiseFamily | None:
         """The family of the noise; None where none is added."""
         return None
 
@@ -210,7 +210,7 @@ class Fitted(SecretsOfPairs, ABC, Generic[S]):
     # rows: those of the plan, or others
 
     @abstractmethod
-    def complete(self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: Layout | None) -> Any:
+    def complete(self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None) -> Any:
         """The rows of a table that may be those of the plan; raises as `puffer_frames.Plan.release`."""
 
     @abstractmethod

@@ -8,7 +8,7 @@ import numpy as np
 
 from puffer_frames.noise.adding import add_noise
 from puffer_frames.noise.draw import Arrays, Columns, Move
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, Replacement, postprocess
 from puffer_frames.noise.stream import Purpose, ReleaseKey, Rows, Workspaces
 
@@ -19,7 +19,7 @@ class ColumnNoise:
 
     column: str
     """Name of the column."""
-    noise: Noise | None
+    noise: NoiseFamily | None
     """With its scale; None for none."""
     key: ReleaseKey
     """Key of the release."""

@@ -6,38 +6,38 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 
-NoiseArgument: TypeAlias = Literal["laplace", "gaussian"] | Noise
+NoiseArgument: TypeAlias = Literal["laplace", "gaussian"] | NoiseFamily
 
 LAPLACE, GAUSSIAN = Laplace(), Gaussian()
-WORDS: Mapping[str, Noise] = {noise.name: noise for noise in (LAPLACE, GAUSSIAN)}
+WORDS: Mapping[str, NoiseFamily] = {noise.name: noise for noise in (LAPLACE, GAUSSIAN)}
 """Families with nothing else to choose than the scale."""
 
 
-def noise_family(noise: NoiseArgument, /) -> Noise:
-    """The family that the argument `noise` names: a word, or a noise without a scale.
+def noise_family(noise: NoiseArgument, /, *, role: str = "noise") -> NoiseFamily:
+    """The family that an argument names: a word, or a noise without a scale.
 
     Raises
     ------
     ArgumentError
         For anything else.
     """
-    if isinstance(noise, Noise):
+    if isinstance(noise, NoiseFamily):
         if noise.scale != 1.0:
             raise ArgumentError(
-                "noise",
+                role,
                 rule="a noise without a scale, which is what is looked for",
                 got=f"one of scale {noise.scale:g}",
-                hint="Leave the scale out: noise=Stable(alpha=1.7).",
+                hint="Leave the scale out: Stable(alpha=1.7).",
             )
         return noise
     if not isinstance(noise, str) or noise not in WORDS:
         known = ", ".join(f'"{word}"' for word in WORDS)
         raise ArgumentError(
-            "noise",
+            role,
             rule=f"{known} or a noise such as Stable(alpha=1.7)",
             got=repr(noise) if isinstance(noise, str) else f"a {type(noise).__name__}",
             hint='Leave it out for "laplace"; import Stable from puffer_frames.',

@@ -22,7 +22,7 @@ ROUND_UP = 1 + 2.0**-50
 ON_GRID = "The noise has AES-256 in counter mode for its random bits and lies on a grid, a power of two of at most"
 
 
-class Noise(ABC):
+class NoiseFamily(ABC):
     """A symmetric, unimodal law with a scale, added to every value; with a scale of 1 it stands for its family.
 
     A family is a frozen dataclass with the field `scale: float = 1.0` (docs/noise_family.md shows one).
@@ -173,7 +173,7 @@ class Noise(ABC):
                 rule=f"greater than 0 with {self.title} noise",
                 got="0",
                 hint="The log-ratio of Gaussians of different means or variances has no bound, at any scale: say "
-                'delta=1e-6, or take noise="laplace" for pure privacy.',
+                "delta=1e-6, or take Laplace noise for pure privacy.",
             )
         if not self.takes_delta and target.delta:
             raise ArgumentError(

@@ -13,7 +13,7 @@ from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.cells import Cells
-from puffer_frames.noise.family import ON_GRID, ROUND_UP, Noise
+from puffer_frames.noise.family import ON_GRID, ROUND_UP, NoiseFamily
 from puffer_frames.noise.grid import CELL_WIDTH, RESOLUTION, grid_of
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF, up
 from puffer_frames.numbers.target import Target
@@ -34,7 +34,7 @@ _INVISIBLE = -40.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gaussian(Noise):
+class Gaussian(NoiseFamily):
     r"""Gaussian noise of scale (standard deviation) theta.
 
     Examples
@@ -136,7 +136,7 @@ class Gaussian(Noise):
 
     def check(self, target: Target, /) -> None:
         """Raise ArgumentError for what this noise cannot meet."""
-        Noise.check(self, target)
+        NoiseFamily.check(self, target)
         if target.delta < _LEAST_DELTA or target.epsilon > _LARGEST_EPSILON:
             raise ArgumentError(
                 "epsilon and delta",

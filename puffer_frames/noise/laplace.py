@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from puffer_frames.noise.cells import Cells
-from puffer_frames.noise.family import ON_GRID, ROUND_UP, Noise
+from puffer_frames.noise.family import ON_GRID, ROUND_UP, NoiseFamily
 from puffer_frames.noise.geometric import geometric_cells, rate_of
 from puffer_frames.noise.grid import CELL_WIDTH, RESOLUTION, grid_of
 from puffer_frames.numbers.rounding import divide_up
@@ -18,7 +18,7 @@ from puffer_frames.priors.prior import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Laplace(Noise):
+class Laplace(NoiseFamily):
     r"""Laplace noise of scale b: density :math:`e^{-|z|/b} / 2b`, standard deviation :math:`\sqrt2\, b`.
 
     Examples

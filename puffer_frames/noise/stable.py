@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.noise.adding import Open
-from puffer_frames.noise.family import ON_GRID, ROUND_UP, Noise
+from puffer_frames.noise.family import ON_GRID, ROUND_UP, NoiseFamily
 from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.log_ratio import largest_log_ratio
 from puffer_frames.noise.rotated import derivatives
@@ -41,7 +41,7 @@ _PLACE = math.pi / 2 * 2.0**-64
 
 @short_traceback
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stable(Noise):
+class Stable(NoiseFamily):
     r"""Symmetric alpha-stable noise of scale gamma, 1 <= alpha < 2; alpha = 1 is Cauchy's law.
 
     Notes

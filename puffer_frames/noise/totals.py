@@ -12,7 +12,7 @@ import numpy as np
 from puffer_frames.errors import PriorError
 from puffer_frames.noise.adding import grid_noise
 from puffer_frames.noise.discrete_laplace import DiscreteLaplace
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import Stream
 from puffer_frames.numbers.rounding import divide_up, nearest
 from puffer_frames.priors.prior import FloatArray, IndexArray
@@ -24,7 +24,7 @@ _UPPER = 0.975
 _WHOLE = 2.0**62
 """Sums of integers below it are exact in 64 bits."""
 
-AnswerNoise: TypeAlias = Noise | DiscreteLaplace
+AnswerNoise: TypeAlias = NoiseFamily | DiscreteLaplace
 AnswerRow: TypeAlias = tuple[float | None, ...]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.presentation import rounded_up
 from puffer_frames.priors.prior import FloatArray
 
@@ -43,7 +43,7 @@ def evenly(values: FloatArray, /, *, most: int = MOST_VALUES) -> FloatArray:
     return values[:: max(1, -(-values.size // most))]
 
 
-def usefulness(released: FloatArray, noise: Noise | None, /) -> Usefulness | None:
+def usefulness(released: FloatArray, noise: NoiseFamily | None, /) -> Usefulness | None:
     r"""Estimate spread and error of a constant from released values, which tells nothing that these do not.
 
     .. math:: \operatorname{Var} X = \operatorname{Var} Y - \operatorname{Var} N, \qquad
@@ -97,7 +97,7 @@ def _with_error(terms: FloatArray, hidden: float = 0.0) -> tuple[float, bool]:
     return max(mean, 0.0) + 2 * error + 0.35 * hidden, True
 
 
-def _distance_kernel(y: FloatArray, noise: Noise) -> tuple[FloatArray, float]:
+def _distance_kernel(y: FloatArray, noise: NoiseFamily) -> tuple[FloatArray, float]:
     """Terms whose mean estimates E|X|, for noise of scale 1: a function of |y|, read from a table.
 
     Beside them how much the integral may lack beyond its end.

@@ -90,6 +90,8 @@ def _fit_in_order(value: tuple[Any, ...], args: tuple[Any, ...]) -> bool:
     return len(value) == len(args) and all(fits(each, one) for each, one in zip(value, args, strict=True))
 
 
+ELSEWHERE: Mapping[str, bool] = {"elsewhere": True}
+"""Metadata of a field that another record has in a file."""
 TAG = "is"
 """The key that says what an object stands for; a plain mapping with text keys has none."""
 _FRACTION = re.compile(r"-?[0-9]{1,4000}/[0-9]{1,4000}", flags=re.ASCII)
@@ -162,7 +164,14 @@ class Codec:
         elif name in self.forms:
             return {TAG: name, **self.forms[name].plain(value)}
         elif name in self.records and self.records[name] is kind:
-            return {TAG: name, **{each.name: self.plain(getattr(value, each.name)) for each in fields(kind)}}
+            return {
+                TAG: name,
+                **{
+                    each.name: self.plain(getattr(value, each.name))
+                    for each in fields(kind)
+                    if each.metadata != ELSEWHERE
+                },
+            }
         raise PlanFileError(
             "a plan that is saved",
             rule="made of what belongs to this package",

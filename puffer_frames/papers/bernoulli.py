@@ -148,7 +148,7 @@ def _two_values(priors: Mapping[Secret, Prior]) -> tuple[float, float]:
             "the priors of the bernoulli theorem",
             rule="on two values in all",
             got=f"{values.size} values" if discrete else "a Gaussian component",
-            hint='Use theorem="kantorovich", or "auto".',
+            hint='Use Noise(theorem="kantorovich"), or "auto".',
         )
     return float(values[0]), float(values[1])
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.numbers.arguments import check_word
 from puffer_frames.numbers.rounding import subtract_up
@@ -57,7 +57,7 @@ class Theorem:
         target: Target,
         /,
         *,
-        noise: Noise,
+        noise: NoiseFamily,
         pairs: Pairs,
         distance: float | None = None,
     ) -> float | None:
@@ -212,7 +212,7 @@ MECHANISMS: Mapping[str, Theorem] = {
 """Those of series, by the argument `mechanism`."""
 
 
-def check_theorem(name: str, /, *, noise: Noise = PUBLISHED_FOR) -> str:
+def check_theorem(name: str, /, *, noise: NoiseFamily = PUBLISHED_FOR) -> str:
     """Return the name of a theorem or "auto"; raise ArgumentError for another, or one that this noise has not."""
     check_word(name, "theorem", ("auto", *THEOREMS))
     if noise.coupled_only and name != "auto" and not THEOREMS[name].coupled:
@@ -221,6 +221,6 @@ def check_theorem(name: str, /, *, noise: Noise = PUBLISHED_FOR) -> str:
             "theorem",
             rule=f'"auto" or one of a coupling within a distance ({known}) with {noise.name} noise',
             got=repr(name),
-            hint='Use theorem="kantorovich".',
+            hint='Use Noise(theorem="kantorovich").',
         )
     return name

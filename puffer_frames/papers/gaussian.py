@@ -144,7 +144,7 @@ def translation_scale(
             "the priors of the translation theorem",
             rule="shifts of one another",
             got="priors of different shapes",
-            hint='Use theorem="gaussian", or "auto".',
+            hint='Use Noise(theorem="gaussian"), or "auto".',
         )
     where = {secret: float(prior.means[0]) for secret, prior in priors.items()}
     if checked == "all":
@@ -226,7 +226,7 @@ def gaussian_scale(
             "the priors of the gaussian theorem",
             rule="of one component each",
             got="a mixture of several",
-            hint='Use theorem="gmm", or "auto".',
+            hint='Use Noise(theorem="gmm"), or "auto".',
         )
     means = np.array([prior.means[0] for prior in priors.values()])
     stds = np.array([prior.stds[0] for prior in priors.values()])

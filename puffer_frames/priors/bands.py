@@ -190,7 +190,7 @@ def largest_loss(
                 "the pairs of secrets",
                 rule=f"at most {MOST_BOUNDS:,} that bounds cannot tell from the worst one",
                 got="more",
-                hint='Take theorem="kantorovich" with delta 0, or list the pairs that matter.',
+                hint='Take Noise(theorem="kantorovich") with delta 0, or list the pairs that matter.',
             )
         _, _, pair_of_bands = heapq.heappop(queue)
         for part in [pair_of_bands] if pair_of_bands.decided else bands.parts(pair_of_bands, blur=blur):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import FewRowsWarning, SuspectValuesWarning, WeakGuaranteeWarning, WideNoiseWarning, warn
+from puffer_frames.frames.coded import Numbered
 from puffer_frames.frames.columns import rows_text
 from puffer_frames.frames.hints import MISSING, are_written_numbers, from_text
 from puffer_frames.frames.table import CompleteRows
@@ -129,8 +130,8 @@ def warn_of_moved(rows: CompleteRows, summaries: Mapping[str, Summary], domain: 
     for name, (low, high) in domain.items():
         if name in summaries and share_at_ends(summaries[name], (low, high)) <= _MOVED:
             continue
-        entries = rows.entries([name], _LOOKED_AT)[name].drop_nulls()
-        values = entries.to_numpy().astype(np.float64) if entries.dtype.is_numeric() else np.zeros(0)
+        entries = rows.entries([name], _LOOKED_AT)[name]
+        values = entries.values[~np.isnan(entries.values)] if isinstance(entries, Numbered) else np.zeros(0)
         moved = float(np.mean((values < low) | (values > high))) if values.size else 0.0
         if moved > _MOVED:
             warn(

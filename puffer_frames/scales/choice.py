@@ -10,7 +10,7 @@ from puffer_frames.errors import CalibrationError, NoNoiseNeededError, UnsoundTh
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import Laws
 from puffer_frames.loss.outcome import Loss, Verification, WorstCase
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import check_word
 from puffer_frames.numbers.presentation import lower_text, upper_text
@@ -120,7 +120,7 @@ def choose(
     /,
     *,
     asked: Target,
-    noise: Noise,
+    noise: NoiseFamily,
     calibration: str,
     allow_zero_noise: bool,
     quoted: Target | None = None,
@@ -191,7 +191,7 @@ def _near(published: float, judged: Verification | None, asked: Target) -> float
 
 
 def _scales(
-    proposal: Proposal, target: Target, *, asked: Target, noise: Noise, calibration: str, near: float
+    proposal: Proposal, target: Target, *, asked: Target, noise: NoiseFamily, calibration: str, near: float
 ) -> tuple[dict[str, float], dict[str, WorstCase]]:
     """The scale that each belief alone needs, and the loss of that belief there, where it is known."""
     if calibration == "exact":

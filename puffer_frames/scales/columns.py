@@ -16,7 +16,7 @@ from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import Laws, belief_loss, privacy_loss
 from puffer_frames.loss.outcome import Loss, Verification
 from puffer_frames.loss.sets.coupled_sets import set_distance
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.rounding import subtract_up, up
 from puffer_frames.numbers.target import Target
@@ -46,7 +46,7 @@ def choose_column(
     target: Target,
     /,
     *,
-    noise: Noise,
+    noise: NoiseFamily,
     pairs: Pairs,
     theorem: str,
     components: int | None,
@@ -127,7 +127,7 @@ def _of_wide_fit(fitted: Belief, counts: Mapping[Secret, Counts]) -> frozenset[s
     return _REFUTED if refuted else frozenset({"wide fit"})
 
 
-def _is_wide(choice: Choice, /, *, asked: Target, pairs: Pairs, noise: Noise, rows: int) -> bool:
+def _is_wide(choice: Choice, /, *, asked: Target, pairs: Pairs, noise: NoiseFamily, rows: int) -> bool:
     """Whether the fitted model needs more than twice the noise of the observed frequencies."""
     observed = choice.scale_per_belief.get("empirical")
     if observed is None:
@@ -141,7 +141,7 @@ def _choose_for(
     model: tuple[Theorem, Belief, Belief],
     /,
     *,
-    noise: Noise,
+    noise: NoiseFamily,
     pairs: Pairs,
     beliefs: Sequence[BeliefEntry],
     domain: Bounds | None,
@@ -199,7 +199,7 @@ def _choose_for(
     )
 
 
-def _adds_up_from(theorem: Theorem, distance: float, share: Target, *, noise: Noise, calibration: str) -> float:
+def _adds_up_from(theorem: Theorem, distance: float, share: Target, *, noise: NoiseFamily, calibration: str) -> float:
     """From which scale on epsilons add; noise for the range hides every distance that a belief holds possible."""
     if theorem is BOUNDED and calibration == "theorem":
         return 0.0
@@ -216,7 +216,7 @@ def again(
     target: Target,
     /,
     *,
-    noise: Noise,
+    noise: NoiseFamily,
     pairs: Pairs,
     beliefs: Sequence[BeliefEntry],
     radius: float,
@@ -292,7 +292,7 @@ def again(
 
 
 def measure_observed(
-    empirical: Belief, scale: float, target: Target, /, *, pairs: Pairs, noise: Noise, rows: int = 1
+    empirical: Belief, scale: float, target: Target, /, *, pairs: Pairs, noise: NoiseFamily, rows: int = 1
 ) -> Verification | None:
     """What the engine says of a scale under observed frequencies; None where there are too many pairs of secrets."""
     try:
@@ -316,7 +316,7 @@ def measure_wider(
     bounds: Bounds,
     radius: float,
     pairs: Pairs,
-    noise: Noise,
+    noise: NoiseFamily,
     rows: int = 1,
 ) -> dict[str, Verification]:
     """What the engines say of a scale under every law that the table does not refute at 95 %, and under any law at all.
@@ -352,7 +352,7 @@ def choose_columns(
     domain: Mapping[str, Bounds],
     extent: Mapping[str, Bounds],
     radius: Mapping[str, float],
-    noise: Noise,
+    noise: NoiseFamily,
     pairs: Pairs,
     allow_zero_noise: bool,
     others: int = 0,

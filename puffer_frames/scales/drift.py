@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.outcome import Verification, excess_text
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.joint_counts import JointCounts
@@ -63,7 +63,7 @@ def measure_batch(
     pairs: Pairs,
     domain: Mapping[str, Bounds],
     target: Target,
-    noise: Noise,
+    noise: NoiseFamily,
     rows: int = 1,
     for_range: bool = False,
 ) -> Batch:
@@ -120,7 +120,7 @@ def measure_joint_batch(
     known: Mapping[Secret, int],
     pairs: Pairs,
     target: Target,
-    noise: Noise,
+    noise: NoiseFamily,
     levels: Mapping[str, int],
     rows: int = 1,
 ) -> Batch:

@@ -9,7 +9,7 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.adding import Reals
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.noise.postprocessing import Replacement
@@ -86,14 +86,14 @@ class Remap:
         return self.step.thresholds
 
     @classmethod
-    def pooled(cls, summary: Summary, noise: Noise, /) -> Self:
+    def pooled(cls, summary: Summary, noise: NoiseFamily, /) -> Self:
         """The posterior medians of a column, all secrets together. A domain has clipped what was counted."""
         counts = [pair[1] for pair in summary.counts.values()]
         values = np.concatenate([pair[0] for pair in summary.counts.values()])
         return cls.of(values, np.concatenate(counts), noise)
 
     @classmethod
-    def of(cls, values: FloatArray, counts: Reals, noise: Noise, /) -> Self:
+    def of(cls, values: FloatArray, counts: Reals, noise: NoiseFamily, /) -> Self:
         """The posterior medians of a column.
 
         Parameters
@@ -125,14 +125,14 @@ class Remap:
         )
 
 
-def check_noise(noise: Noise, /) -> None:
+def check_noise(noise: NoiseFamily, /) -> None:
     """Raise ArgumentError for noise under which the posterior median does not rise with the noisy value."""
     if not isinstance(noise, (Laplace, Gaussian)):
         raise ArgumentError(
-            "noise",
-            rule='"laplace" or "gaussian" with mechanism="remap"',
+            "family",
+            rule='"laplace" or "gaussian" with remap=True',
             got=f"{noise.title} noise",
-            hint="Under heavy tails a far noisy value tells little, so there are no thresholds: leave mechanism out.",
+            hint="Under heavy tails a far noisy value tells little, so there are no thresholds: leave remap out.",
         )
 
 
@@ -143,14 +143,14 @@ def _released(places: IndexArray, thresholds: FloatArray) -> tuple[IndexArray, F
     return places[kept], ends[kept[1:]]
 
 
-def _unchanged(values: FloatArray, weights: FloatArray, thresholds: FloatArray, *, noise: Noise) -> float:
+def _unchanged(values: FloatArray, weights: FloatArray, thresholds: FloatArray, *, noise: NoiseFamily) -> float:
     with np.errstate(over="ignore"):
         beyond = np.append(1.0, noise.survival(thresholds - values[1:]))
         within = beyond - np.append(noise.survival(thresholds - values[:-1]), 0.0)
     return min(1.0, float(weights @ within.clip(0.0)))
 
 
-def _error(medians: Medians, released: IndexArray, thresholds: FloatArray, *, noise: Noise) -> float:
+def _error(medians: Medians, released: IndexArray, thresholds: FloatArray, *, noise: NoiseFamily) -> float:
     """E|X - Y|, gap by gap between released values: how likely X and Y are on different sides of it, times its width.
 
     Halves of values are used, whose differences are floats.

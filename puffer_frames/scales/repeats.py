@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Literal
 
 from puffer_frames.errors import ArgumentError, short_traceback
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.numbers.arguments import check_count, check_word
@@ -108,7 +108,7 @@ class Repeats:
         """How many noisy copies there are of one value."""
         return self.releases * (self.rows if self.assumed == "repeated" else 1)
 
-    def asked(self, target: Target, /, *, noise: Noise, columns: int) -> Target:
+    def asked(self, target: Target, /, *, noise: NoiseFamily, columns: int) -> Target:
         """What the noise of one value must meet; the rounding of all further copies to the grid is paid for."""
         asked = target.share(self.shares)
         if self.composed:
@@ -125,11 +125,11 @@ class Repeats:
             asked = noise.unrounded(asked)
         return asked
 
-    def of_releases(self, noise: Noise, /) -> float:
+    def of_releases(self, noise: NoiseFamily, /) -> float:
         """How much of it the planned releases account for."""
         return Repeats(releases=self.releases).factor(noise)
 
-    def factor(self, noise: Noise, /) -> float:
+    def factor(self, noise: NoiseFamily, /) -> float:
         """How much larger the scale of each copy is than one for all, rounded up.
 
         Raises
@@ -147,7 +147,7 @@ class Repeats:
             "releases" if self.releases > 1 else "unit",
             rule=f"left out with {noise.name} noise: there is no rule for several noisy copies of a value",
             got=f"{self.copies} copies",
-            hint='Use noise="laplace".',
+            hint="Use Laplace noise.",
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.loss.engine import Laws, belief_loss
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.target import Target
 from puffer_frames.priors.law_set import LawSet, is_too_wide
 from puffer_frames.priors.pairs import Pair, Pairs
@@ -35,7 +35,7 @@ class Leaning:
 
 
 def leanings(
-    choice: Choice, target: Target, /, *, noise: Noise, pairs: Pairs, rows: int = 1, factor: float = 1.0
+    choice: Choice, target: Target, /, *, noise: NoiseFamily, pairs: Pairs, rows: int = 1, factor: float = 1.0
 ) -> list[Leaning]:
     """What the covered beliefs say of the scale of a column, and beside them those that are there for every table.
 

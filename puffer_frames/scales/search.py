@@ -263,7 +263,7 @@ def _never_private(beyond: float) -> CalibrationError:
             "the request",
             rule="satisfiable by a finite scale",
             got="a loss that is infinite, or has no bound, at every scale",
-            hint='Take noise="laplace", or priors of observed frequencies.',
+            hint="Take Laplace noise, or priors of observed frequencies.",
         )
     return CalibrationError(
         "the request",

@@ -16,7 +16,7 @@ from puffer_frames.loss.atoms.count_windows import WindowedCountLoss
 from puffer_frames.loss.atoms.counts import LONGEST, check_length, count_loss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Loss, Verification
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.rounding import divide_up
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import EXACT_COUNT, MECHANISMS, PUBLISHED_FOR, QUILT_CLASS
@@ -96,7 +96,7 @@ def choose_noise(
     *,
     mechanism: str,
     belief: str,
-    noise: Noise,
+    noise: NoiseFamily,
 ) -> Choice:
     """The scale of a mechanism, for pieces of every length and all chains.
 
@@ -155,7 +155,7 @@ def choose_noise(
 
 
 def _least_noise(
-    chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, target: Target, *, belief: str, noise: Noise
+    chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, target: Target, *, belief: str, noise: NoiseFamily
 ) -> Choice:
     """The smallest scale of the mechanisms that find one in a short time; quilts, which add up, where none is less."""
     asked: list[str] = []
@@ -226,7 +226,7 @@ def _of_observed(
     return tuple(dict.fromkeys(found))
 
 
-def _scale(quilt: Quilt, *, reach: int, bins: int, noise: Noise, target: Target) -> float:
+def _scale(quilt: Quilt, *, reach: int, bins: int, noise: NoiseFamily, target: Target) -> float:
     """Scale of the noise of a count, or of a sum, that hides card values up to what the quilt tells of them."""
     epsilon = target.epsilon
     room = math.nextafter(epsilon - quilt.influence, -math.inf) if quilt.influence else epsilon
@@ -264,7 +264,7 @@ def _over_extents(
 
 
 def _exact(
-    chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, target: Target, *, belief: str, noise: Noise
+    chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, target: Target, *, belief: str, noise: NoiseFamily
 ) -> Choice:
     _check_exact(chains, rows, counts, noise)
     counted = np.array([k == counts.released[-1] for k in range(len(rows.states))])
@@ -342,7 +342,7 @@ def _check_work(patterns: list[NDArray[np.bool_]], whole: list[NDArray[np.bool_]
         )
 
 
-def _check_exact(chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, noise: Noise) -> None:
+def _check_exact(chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, noise: NoiseFamily) -> None:
     """Raise ArgumentError for what has no exact law of a count."""
     with_gaps = [times for times, seen in rows.extents(from_start=has_law(chains)) if times > seen]
     check_length(max(with_gaps, default=1))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.quilt.scales import Chain
 from puffer_frames.priors.prior import FloatArray
@@ -68,7 +68,7 @@ class ReleasedCounts:
         np.fill_diagonal(both, 0.0)
         return both
 
-    def unrounded(self, target: Target, noise: Noise, /) -> Target:
+    def unrounded(self, target: Target, noise: NoiseFamily, /) -> Target:
         """What the numbers must meet before each of them is put on the grid of the noise."""
         for _ in range(self.bins):
             target = noise.unrounded(target)

@@ -6,7 +6,7 @@ from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.loss.transported import TransportedLoss, too_many_steps
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import MECHANISMS, PUBLISHED_FOR
 from puffer_frames.papers.quilt.scales import Chain
@@ -22,7 +22,7 @@ _MOST_STATES = 12
 """Of more states a bound takes seconds."""
 
 
-def suits_transport(chains: list[Chain], rows: SeriesRows, noise: Noise, /) -> bool:
+def suits_transport(chains: list[Chain], rows: SeriesRows, noise: NoiseFamily, /) -> bool:
     """Whether there is such a bound, in a short time.
 
     Several chains may stand for a class of them (`binary_class`), as they do for quilts but not for this bound.
@@ -47,7 +47,7 @@ def choose_transported(
     /,
     *,
     belief: str,
-    noise: Noise,
+    noise: NoiseFamily,
 ) -> Choice:
     """The smallest scale at which the bound of `TransportedLoss` is within epsilon, for every series and all chains.
 
@@ -85,7 +85,9 @@ def choose_transported(
     )
 
 
-def _engines(chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, noise: Noise) -> list[TransportedLoss]:
+def _engines(
+    chains: list[Chain], rows: SeriesRows, counts: ReleasedCounts, noise: NoiseFamily
+) -> list[TransportedLoss]:
     """The bound of the longest series; where the chain runs on through gaps that of each, if they are few."""
     known = [chain for chain in chains if isinstance(chain, MarkovChain)]
     if noise != PUBLISHED_FOR or len(known) < len(chains):

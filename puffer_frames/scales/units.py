@@ -18,7 +18,7 @@ from puffer_frames.loss.nearby import NearbyLoss, PureOnly
 from puffer_frames.loss.outcome import Loss
 from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss
 from puffer_frames.loss.sets.coupled_sets import set_distance
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.target import Target
@@ -78,7 +78,7 @@ class Protection:
         return frozenset(word for word, holds in words.items() if holds)
 
 
-def of_values(pairs: Sequence[tuple[float, float | None]], /, *, rows: float, noise: Noise) -> Protection:
+def of_values(pairs: Sequence[tuple[float, float | None]], /, *, rows: float, noise: NoiseFamily) -> Protection:
     """Which of two declared values a unit reports in each of its rows, or none (None)."""
     priors: dict[Secret, Prior] = {ABSENT: NOTHING}
     listed: list[Pair] = []
@@ -98,7 +98,7 @@ def of_values(pairs: Sequence[tuple[float, float | None]], /, *, rows: float, no
     )
 
 
-def of_presence(laws: UnitLaws, /, *, noise: Noise) -> Protection:
+def of_presence(laws: UnitLaws, /, *, noise: NoiseFamily) -> Protection:
     """Present with its law, or absent."""
     distance = float(laws.largest().max())
     if noise == PUBLISHED_FOR:
@@ -126,7 +126,7 @@ def of_presence(laws: UnitLaws, /, *, noise: Noise) -> Protection:
     )
 
 
-def of_replacement(laws: UnitLaws, pairs: Pairs, /, *, noise: Noise) -> Protection:
+def of_replacement(laws: UnitLaws, pairs: Pairs, /, *, noise: NoiseFamily) -> Protection:
     """The law of one unit or that of another."""
     if pairs == "all":
         laws = _at_least_two(laws)
@@ -155,7 +155,7 @@ def of_replacement(laws: UnitLaws, pairs: Pairs, /, *, noise: Noise) -> Protecti
     )
 
 
-def of_sets(sets: Mapping[Secret, LawSet], pairs: Pairs | None, /, *, noise: Noise) -> Protection:
+def of_sets(sets: Mapping[Secret, LawSet], pairs: Pairs | None, /, *, noise: NoiseFamily) -> Protection:
     """Any law of the set of a unit: present or absent, or for pairs of units that of one or of the other."""
     listed: Pairs = pairs or tuple((unit, ABSENT) for unit in sets)
     sets = sets if pairs else {**sets, ABSENT: LawSet.anything(0.0, 0.0)}
@@ -178,7 +178,7 @@ def _at_least_two(laws: UnitLaws) -> UnitLaws:
     return different if len(different) > 1 else laws.first(2)
 
 
-def _of_many(laws: UnitLaws, noise: Noise) -> Protection:
+def _of_many(laws: UnitLaws, noise: NoiseFamily) -> Protection:
     """All pairs of so many different laws that they are not compared one by one."""
     observed = laws.is_discrete and not laws.given and noise == PUBLISHED_FOR
     if observed and (laws.copies > 1).any() and len(laws) <= MOST_SUMS:
@@ -212,13 +212,15 @@ def _of_many(laws: UnitLaws, noise: Noise) -> Protection:
     )
 
 
-def _sums(laws: UnitLaws, numbers: Sequence[int], *, noise: Noise) -> tuple[dict[Secret, Prior], tuple[float, float]]:
+def _sums(
+    laws: UnitLaws, numbers: Sequence[int], *, noise: NoiseFamily
+) -> tuple[dict[Secret, Prior], tuple[float, float]]:
     """Laws of units as priors, and how far a sum on a grid is moved at random, where the noise hides that."""
     hidden = noise.cost_of_blur(0.0, 0.0) is not None
     return laws.blurred_priors(numbers, parts=PARTS if hidden else 1)
 
 
-def _of_priors(priors: Mapping[Secret, Prior], pairs: Pairs, *, noise: Noise, blur: tuple[float, float]) -> Loss:
+def _of_priors(priors: Mapping[Secret, Prior], pairs: Pairs, *, noise: NoiseFamily, blur: tuple[float, float]) -> Loss:
     """The engine; Gaussian noise needs a delta, which what no float holds is a part of."""
     held = dict(priors)
     if isinstance(noise, Gaussian):
@@ -228,12 +230,12 @@ def _of_priors(priors: Mapping[Secret, Prior], pairs: Pairs, *, noise: Noise, bl
     return DisplacedLoss(engine, radius=0.0, noise=noise, lost=lost, blur=blur) if lost or any(blur) else engine
 
 
-def _hide(distance: float, noise: Noise) -> Condition:
+def _hide(distance: float, noise: NoiseFamily) -> Condition:
     """The scale that hides a distance, where there is one."""
     return lambda target: None if math.isinf(distance) else noise.hide(distance, target)
 
 
-def _finite(distance: float, noise: Noise) -> float:
+def _finite(distance: float, noise: NoiseFamily) -> float:
     if math.isinf(distance):
         raise ArgumentError(
             "laws",
@@ -261,7 +263,7 @@ def choose_scales(
     domain: Bounds | None,
     belief: str,
     added: bool,
-    noise: Noise,
+    noise: NoiseFamily,
     calibration: str,
     integer: bool,
     allow_zero_noise: bool,
@@ -329,7 +331,7 @@ def _choose(
     target: Target,
     *,
     belief: str,
-    noise: Noise,
+    noise: NoiseFamily,
     calibration: str,
     integer: bool,
     allow_zero_noise: bool,

@@ -39,51 +39,15 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         Greater than 0.
     delta : float
         0 for pure privacy, or far below 1 / (number of rows).
-    secrets : "joint" or "each"
-        Of several secret columns: "joint" protects their joint value, every pair of its values; "each" the values of
-        each column by itself, with less noise, and says nothing of what two of them are together.
-    given : column name, several, or Strata(...)
-        Columns to release as they are, on which the guarantee conditions: the odds of two secrets change by at most
-        e^epsilon beyond what these columns tell. Each of their strata has a scale of its own; `Strata` has the options.
-        Not for channels, `mechanism="remap"` and `unit`.
-    unit : Unit(...), optional
-        Whose several rows share the secret and are protected together, and what is assumed of these rows.
-    releases : int
-        So many releases of these columns, each with the scales of this one, have the guarantee together. Laplace and
-        Gaussian noise.
-    pairs : "all" or iterable of pairs of secret values
-        Which secrets must be indistinguishable.
-    mechanism : "auto", "noise", "remap", "channel" or Channel(...)
-        What makes a column private; "auto" is a channel for a column of labels, and noise for numbers and booleans.
+    mechanism : "auto", "noise", "channel", Noise(...) or Channel(...)
+        What makes a column private; "auto" is a channel for one column of labels, and noise for all others. A word
+        stands for the record with its defaults.
 
-        - "noise": a random number is added to each value.
-        - "remap": after Laplace or Gaussian noise each value is replaced by the value of the column with the least
-          expected absolute error given the noisy one. It costs no epsilon. No function of the noisy value has a smaller
-          error. Released values are biased, and means of many are better without it. The release shows which values
-          occur.
-        - "channel": a random level of the column in place of each value, with the least expected error that the
-          guarantee allows; by default also where each row is replaced by anything with probability min(1/2, 2 /
-          sqrt(n)), for n rows of its secret, whatever its value, and with a loss of at most 8 under any law of the
-          levels. `Channel` has the options. Columns of more than 256 different numbers are released as medians of
-          cells. `noise`, `theorem`, `calibration`, `clip` and `round` are for noise.
-    theorem : str
-        "auto", "translation", "gaussian", "gmm", "kantorovich" or "bernoulli": the published condition, and with it
-        the model of the public column given the secret. "auto" takes no model for up to 256 distinct values, or more
-        than 100 secrets (bernoulli, kantorovich), else Gaussian mixtures of up to 5 components by BIC. Of 2 to 4
-        columns with Laplace noise it finds all scales together, exact under the observed frequencies of whole rows,
-        with a small sum of scale / standard deviation. "kantorovich" pairs the observed rows of two secrets so
-        that no pair is far apart, for any number of columns; "auto" does so for more than 4. "bounded" gives several
-        columns noise for the range of each, which holds whatever their joint law, and whose epsilons add over
-        releases; so does "auto" in all other cases.
-    calibration : str
-        "exact": the smallest scale that the engine confirms. "theorem": the published scale, raised where the
-        engine does not confirm it.
-    noise : "laplace", "gaussian" or a noise such as Stable(alpha=1.7)
-        Laplace noise has light tails, and for two known values the least error of the three at usual epsilons. Gaussian
-        noise needs delta > 0; it earns its place with many columns or releases. Stable noise (delta 0) is the sum of
-        equally stable shares of many contributors; its tail is heavy, its mean error can be below that of Laplace noise
-        where laws overlap: compare `expected_error`. With it the theorems of a coupling within a distance hold
-        (translation, kantorovich, bernoulli), and the exact search is one of observed frequencies.
+        - `Noise`: a random number is added to each value. It has the family of the noise, the published condition and
+          the way to its scale, and the remap after it.
+        - `Channel`: a random level of the column in place of each value, with the least expected error that the
+          guarantee allows; by default also where some rows are replaced by anything, and with a loss of at most 8 under
+          any law of the levels.
     beliefs : "fitted", "empirical", "population", Population(), Contamination(), Bootstrap(), mapping of secret to \
     Prior, frame, or several of these
         The adversaries: the fitted model, the observed frequencies, every law that the table does not refute, the
@@ -93,47 +57,37 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         "population" needs declared levels. With "population" and Contamination values are clipped to the
         domain, or to the range of the table. The loss under the observed frequencies, under every law that the table
         does not refute at 95 %, and under any law at all is measured in any case.
-    components : int, optional
-        Number of components with theorem="gmm"; by default by BIC.
-    keep : column name or several
-        Further columns to release as they are, outside the guarantee; `given` has those within it.
-    nulls : "raise", "drop" or "level"
-        What to do with rows whose secret or public value is missing (null or NaN). "level", for a column of labels:
-        missing is a level like the others, None, declared or not. A missing secret is an error then.
+    pairs : "all" or iterable of pairs of secret values
+        Which secrets must be indistinguishable.
+    secrets : "joint" or "each"
+        Of several secret columns: "joint" protects their joint value, every pair of its values; "each" the values of
+        each column by itself, with less noise, and says nothing of what two of them are together.
+    given : column name, several, or Strata(...)
+        Columns to release as they are, on which the guarantee conditions: the odds of two secrets change by at most
+        e^epsilon beyond what these columns tell. Each of their strata has a scale of its own; `Strata` has the options.
+        Not for channels, `Noise(remap=True)` and `unit`.
+    unit : Unit(...), optional
+        Whose several rows share the secret and are protected together, and what is assumed of these rows.
+    releases : int
+        So many releases of these columns, each with the scales of this one, have the guarantee together. Laplace and
+        Gaussian noise.
     domain : mapping of column to (low, high), or to a list of levels
         Public bounds of public columns, to which values are clipped before anything else. Of a channel: all levels that
         there may be, whether they occur or not; two numbers are bounds, but for labels that are whole numbers.
-    merge_rare : int, optional
-        Labels of fewer rows than this, over all secrets, are merged into one, "other".
-    publish : "expected_error", "lower_bound", "levels", or several of these
-        What the certificate of a channel says besides. They are exact statistics of the table, which can tell a record
-        to a reader who knows all others; levels that are declared in `domain` are there in any case.
-    index : None, "keep" or "drop"
-        What to do with a pandas index other than 0, 1, ..., n - 1.
-    shuffle : bool
-        Release the rows in random order. Not with index="keep", which would tell their order.
-    clip : (low, high), or mapping of column to (low, high)
-        Bounds to clip the released values to. Use public constants; costs nothing.
-    round : bool
-        Round the released values to integers; costs nothing.
-    weights : mapping of column to float, optional
-        Of several columns with Laplace noise: what a unit of the scale of a column costs; by default 1 / standard
-        deviation.
+    nulls : "raise", "drop" or "level"
+        What to do with rows whose secret or public value is missing (null or NaN). "level", for a column of labels:
+        missing is a level like the others, None, declared or not. A missing secret is an error then.
     allow_zero_noise : bool
         Allow a release without noise where none is needed.
-    row_id : column name, optional
-        Column of integers that numbers the rows, each differently: the noise of a row follows its number wherever the
-        row stands. It is not released unless kept. By default rows are numbered by position, for which a lazy frame
-        must give its rows in one order, and the rows of a Spark frame are materialised.
-    about : mapping, optional
-        What the certificate says of the release: any of "issuer", "dataset", "intended_use" and "contact", each a text,
-        and "created", a datetime with a time zone.
+    layout : Layout(...), optional
+        How the release looks: columns to keep, order and index of the rows, numbers that are clipped or rounded, and
+        what the certificate says besides.
     ledger : str, Path or Ledger(...), optional
         A file to which a line is added for every release, with its certificate, before the noise is drawn. `Ledger` can
         set a limit for all releases of a data set together. The data set must have a name, in `about`.
-    refine_key : str or Path, optional
-        A key file for `Plan.refine`, which may release these rows with less noise later: the order of the rows
-        is noted in it. Laplace noise on numbers, of frames in memory.
+    about : mapping, optional
+        What the certificate says of the release: any of "issuer", "dataset", "intended_use" and "contact", each a text,
+        and "created", a datetime with a time zone.
     rng : None, int or numpy.random.Generator
         None for fresh noise. A seed makes the noise reproducible, hence not private; for tests.
 
@@ -154,9 +108,9 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     PriorError
         For an empty frame, nulls, NaN, infinities, or integers beyond 2**53.
     CalibrationError
-        Where no noise would be added, or no label changed, unless `allow_zero_noise`, for calibration="theorem" where
-        the theorem has no condition (gmm at delta 0), and where the rows of a lazy or Spark frame change from pass to
-        pass.
+        Where no noise would be added, or no label changed, unless `allow_zero_noise`, for Noise(calibration="theorem")
+        where the theorem has no condition (gmm at delta 0), and where the rows of a lazy or Spark frame change from
+        pass to pass.
     LedgerError
         Where the release is beyond the limit of its ledger.
 
@@ -188,7 +142,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         numbers, a secret with texts that stand for missing values ("NA", "?"), a column of numbers in which a value far
         from all others comes often (9999).
     UnsoundTheoremWarning
-        For calibration="theorem", where the published scale is not private under the priors that it assumes.
+        For Noise(calibration="theorem"), where the published scale is not private under the priors that it assumes.
 
     Notes
     -----
@@ -215,8 +169,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
 
     References
     ----------
-    [KM14]; docs/theory.md, sections 1 to 4; of "remap" docs/theory.md, section 15; of "channel" docs/theory.md,
-    section 16.
+    [KM14]; docs/theory.md, sections 1 to 4; of channels docs/theory.md, section 16.
 
     Examples
     --------
@@ -237,7 +190,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     labels, drawing = open_table(frame).labels, Drawing.of(arguments)
     arguments = with_names(arguments, frame, labels)
     request = Request.of(arguments, labels)
-    asked = RowsRequest.of(arguments, labels, request, seeded=drawing.seeded)
+    asked = RowsRequest.of(arguments.layout, labels, request, seeded=drawing.seeded)
     mechanism, found = read(frame, request, asked)
     fitted = mechanism.fit(found.request, found.seen)
     fitted.check_asked(asked)
@@ -254,8 +207,8 @@ def calibrate(frame: NativeFrame, arguments: CalibrateArguments, /) -> Plan:
     ----------
     frame : a frame of any kind
         Of pandas, Polars, PyArrow, DuckDB or Spark.
-    secret, public, epsilon, delta, secrets, given, unit, releases, pairs, mechanism, theorem, calibration, noise, \
-    beliefs, components, nulls, domain, merge_rare, weights, allow_zero_noise
+    secret, public, epsilon, delta, mechanism, beliefs, pairs, secrets, given, unit, releases, domain, nulls, \
+    allow_zero_noise
         As in `privatize`.
 
     Returns

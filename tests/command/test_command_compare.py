@@ -5,6 +5,7 @@ import math
 import pytest
 from command_line import people, run
 
+from puffer_frames import Noise
 from puffer_frames.doors.command.options import COMPARED, COMPARING, NOT_OPTIONS, OPTIONS
 from puffer_frames.verbs.requests.arguments import CompareArguments
 
@@ -23,9 +24,8 @@ def test_the_rows_are_those_of_python(folder):
         secret="race",
         public="age",
         epsilon=[0.5, 1],
-        theorem=["kantorovich", "bounded"],
         beliefs="empirical",
-        mechanism="noise",
+        mechanism=[Noise(theorem="kantorovich"), Noise(theorem="bounded")],
     )
     assert (done.code, done.found["status"]) == (0, "compared")
     found = done.found["rows"]
@@ -41,6 +41,16 @@ def test_lines(folder):
     assert head.split()[:4] == ["epsilon", "belief", "mechanism", "noise"]
     assert len(lines) == 2
     assert len({line.index("noise") for line in lines}) == 1
+
+
+def test_options_are_records(folder):
+    """Of each word, noise and theorem; with a delta of two noises, where none is named."""
+    words = ("--beliefs", "empirical", "--mechanism", "remap,noise", "--delta", "1e-3", "--theorem", "kantorovich")
+    found = run(*ASKED, *words, "--json").found["rows"]
+    rows = {(row["mechanism"], row["noise"]) for row in found}
+    assert rows == {(word, noise) for word in ("remap", "noise") for noise in ("laplace", "gaussian")}
+    labels = ("compare", "in.parquet", "--secret", "race", "--public", "occupation", "--merge-rare", "2")
+    assert {row["mechanism"] for row in run(*labels, "--mechanism", "channel", "--json").found["rows"]} == {"channel"}
 
 
 WRONG = ["--noise foo", "--epsilon 1,x", "--keep region", "--channel-cap 3", "--theorem x"]

@@ -13,6 +13,7 @@ from command_line import run
 from conftest import few
 
 import puffer_frames
+from puffer_frames import Layout
 from puffer_frames.frames.csv_texts import TextRoles, what_is_wrong
 from puffer_frames.frames.files import read_rows
 
@@ -332,7 +333,7 @@ def test_times_beyond_the_calendar(tmp_path, capfd):
     assert (done.code, done.found["error"]["what"]) == (3, "the column 'seen'")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.parquet"]
     capfd.readouterr()
-    released = frame.puffer.privatize(secret="sex", public="age", keep="seen", epsilon=1)
+    released = frame.puffer.privatize(secret="sex", public="age", layout=Layout(keep="seen"), epsilon=1)
     assert puffer_frames.audit(frame, released, level=0.9999999).passed
     assert "panicked" not in capfd.readouterr().err
 

@@ -8,9 +8,10 @@ from command_line import ASKED, people, run
 from conftest import few
 
 import puffer_frames
+from puffer_frames import Layout
 from puffer_frames.doors.command.options import GROUPS, LAID_OUT, NOT_OPTIONS, OPTIONS, PLANNED, WITH_PLAN
 from puffer_frames.frames.files import read_rows
-from puffer_frames.verbs.requests.arguments import PrivatizeArguments, ReleaseArguments
+from puffer_frames.verbs.requests.arguments import MOVED, PrivatizeArguments, ReleaseArguments
 
 SOURCES = ("in.parquet", "in.csv", "in.arrow", "parts")
 TARGETS = ("out.parquet", "out.csv", "out.arrow", "out/")
@@ -26,10 +27,12 @@ def test_every_argument_of_python_is_an_option_or_left_out_with_a_reason():
         f"{group}_{name}"
         for group, (kind, main) in GROUPS.items()
         for name in kind.__dataclass_fields__
-        if name != main
+        if name != main and MOVED.get(name, ("", None))[1] is not kind
     }
-    assert set(OPTIONS) == (fields - set(NOT_OPTIONS)) | parts | {"limit", "limit_delta"}
-    assert set(OPTIONS) == {*PLANNED, *LAID_OUT, *WITH_PLAN}
+    assert set(OPTIONS) == ((fields - {"layout"} | set(MOVED)) - set(NOT_OPTIONS)) | parts | {"limit", "limit_delta"}
+    assert set(LAID_OUT) == set(Layout.__dataclass_fields__) - set(NOT_OPTIONS)
+    assert set(WITH_PLAN) >= set(ReleaseArguments.__dataclass_fields__) - {"layout"} - set(NOT_OPTIONS)
+    assert not set(PLANNED) & set(WITH_PLAN)
 
 
 @few(7, rest="apart")
@@ -86,6 +89,10 @@ def test_types_of_csv_columns(folder):
         "--clip=-5:120",
         "--noise gaussian --delta 1e-6",
         "--noise stable:1.7",
+        "--theorem gaussian --calibration theorem",
+        "--mechanism remap --noise gaussian --delta 1e-6",
+        "--public occupation --merge-rare 2",
+        "--public occupation --mechanism channel --channel-cap none --merge-rare 2",
         "--beliefs population",
         "--beliefs fitted,empirical,contamination:0.05",
         "--beliefs fitted,table:in.csv",

@@ -7,10 +7,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import polars as pl
-from conftest import run
+from conftest import made, run
 
 import puffer_frames
-from puffer_frames import PufferError, PufferWarning, privatize
+from puffer_frames import Layout, PufferError, PufferWarning, privatize
 
 ROWS = 240
 RNG = np.random.default_rng(12)
@@ -161,7 +161,7 @@ CASES = {
     "two columns of one name": (lambda: [pd.concat([pandas_of(table())] * 2, axis=1)], {}),
     "subclass of DataFrame": (lambda: [Subclass(table())], {}),
     "index of other labels": (lambda: [pandas_of(table()).iloc[::-1]], {}),
-    "index of other labels, index=drop": (lambda: [pandas_of(table()).iloc[::-1]], {"index": "drop"}),
+    "index of other labels, index=drop": (lambda: [pandas_of(table()).iloc[::-1]], {"layout": Layout(index="drop")}),
     "rows sorted by the secret": (
         lambda: (
             [f.sort_values("group", ignore_index=True) for f in all_pandas(table())]
@@ -171,12 +171,21 @@ CASES = {
     ),
     "rows sorted by the public column": (lambda: both(table(np.sort(WHOLE))), {}),
     "two secrets in turns": (lambda: both(table(secret=["a", "b"] * (ROWS // 2))), {"epsilon": 0.05}),
-    "rows sorted by the secret, shuffle": (lambda: [pl.DataFrame(table()).sort("group")], {"shuffle": True}),
-    "index kept, shuffle": (lambda: [pandas_of(table())], {"index": "keep", "shuffle": True}),
+    "rows sorted by the secret, shuffle": (
+        lambda: [pl.DataFrame(table()).sort("group")],
+        {"layout": Layout(shuffle=True)},
+    ),
+    "index kept, shuffle": (lambda: [pandas_of(table())], {"layout": lambda: Layout(index="keep", shuffle=True)}),
     # kept columns
-    "kept: other labels of the secret": (lambda: both(table() | {"more": SHIFT.tolist()}), {"keep": "more"}),
-    "kept: a copy of the public column": (lambda: both(table() | {"more": WHOLE.tolist()}), {"keep": "more"}),
-    "kept: numbers of the rows": (lambda: both(table() | {"more": list(range(ROWS))}), {"keep": "more"}),
+    "kept: other labels of the secret": (
+        lambda: both(table() | {"more": SHIFT.tolist()}),
+        {"layout": Layout(keep="more")},
+    ),
+    "kept: a copy of the public column": (
+        lambda: both(table() | {"more": WHOLE.tolist()}),
+        {"layout": Layout(keep="more")},
+    ),
+    "kept: numbers of the rows": (lambda: both(table() | {"more": list(range(ROWS))}), {"layout": Layout(keep="more")}),
     "lazy Polars frame": (lambda: [pl.LazyFrame(table())], {}),
 }
 
@@ -195,7 +204,7 @@ def _answer(frame, options):
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", category=puffer_frames.WideNoiseWarning)
         try:
-            released = run(privatize(frame, **request))
+            released = run(privatize(frame, **made(request)))
         except PufferError as error:
             return type(error).__name__
     assert released.puffer.verify() == "unsigned: cannot be trusted"

@@ -6,7 +6,7 @@ import numpy as np
 from conftest import build_frame, run
 
 import puffer_frames
-from puffer_frames import Bootstrap, Channel, Contamination, Population
+from puffer_frames import Bootstrap, Channel, Contamination, Layout, Population
 from puffer_frames.core import Prior
 
 ROWS = 1200
@@ -38,13 +38,13 @@ REQUESTS = {
     "text, pairs": {"pairs": [("p", "q")]},
     "text, side knowledge": {"beliefs": LEVELS},
     "text, nothing but side knowledge": {"beliefs": ("only", LEVELS)},
-    "text, declared": {"domain": {"town": [*TOWNS, "nowhere"]}, "publish": "levels"},
+    "text, declared": {"domain": {"town": [*TOWNS, "nowhere"]}, "layout": Layout(publish="levels")},
     "text, population": {"domain": {"town": TOWNS}, "beliefs": Population(confidence=0.9), "epsilon": 2.0},
     "text, wider": {"beliefs": (Contamination(0.1), Bootstrap(resamples=2))},
     "text, two levels out": {"mechanism": Channel(outputs=2)},
     "text, shares kept": {"mechanism": Channel(preserve="marginal", publish_matrix=True)},
-    "text, two secrets": {"secret": ["group", "flag"], "keep": ["note", "id"]},
-    "rare text": {"merge_rare": 5},
+    "text, two secrets": {"secret": ["group", "flag"], "layout": Layout(keep=["note", "id"])},
+    "rare text": {"mechanism": Channel(merge_rare=5)},
     "booleans": {"public": "flag", "mechanism": "channel"},
     "integers": {"public": "grade", "mechanism": "channel"},
     "integers, mean kept": {"public": "grade", "mechanism": Channel(preserve="mean")},
@@ -55,10 +55,10 @@ REQUESTS = {
     "cells": {"public": "real", "mechanism": Channel(cells=12)},
     "cells, on a domain": {"public": "real", "mechanism": Channel(cells=6), "domain": {"real": (-1.0, 1.5)}},
     "missing level": {"public": "pet", "nulls": "level"},
-    "missing rows": {"public": "pet", "nulls": "drop", "keep": "note"},
+    "missing rows": {"public": "pet", "nulls": "drop", "layout": Layout(keep="note")},
     "missing numbers": {"public": "some", "nulls": "drop", "mechanism": "channel"},
 }
-PLAN_KEYS = ("public", "secret", "mechanism", "delta", "pairs", "beliefs", "domain", "merge_rare", "nulls", "epsilon")
+PLAN_KEYS = ("public", "secret", "mechanism", "delta", "pairs", "beliefs", "domain", "nulls", "epsilon")
 
 
 def asked(name):

@@ -11,9 +11,10 @@ import pandas as pd
 from pyspark.sql import SparkSession
 
 import puffer_frames
+from puffer_frames import Layout
 
 ASKED = {"secret": "group", "public": "value", "epsilon": 1.0, "rng": 3}
-REQUESTS = {"by number": {**ASKED, "row_id": "id", "keep": "kept"}, "by position": ASKED}
+REQUESTS = {"by number": {**ASKED, "layout": Layout(row_id="id", keep="kept")}, "by position": ASKED}
 
 
 def rows():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.channel import ChannelTable, LabelChannel
 from puffer_frames.noise.stream import ReleaseKey
@@ -45,7 +45,7 @@ def opened(frame, name, *, nulls="raise", secret="group", keep=(), by=None, layo
     public = (name,) if public is None else public
     coded = public if coded is None else coded
     roles = Roles(secret=(secret,), public=public, keep=keep, row_id=by, coded=coded)
-    return open_table(frame).complete(roles, nulls=nulls, layout=layout or Layout())
+    return open_table(frame).complete(roles, nulls=nulls, layout=layout or RowOrder())
 
 
 def released(frame, name, outputs=None, **options):

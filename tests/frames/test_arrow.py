@@ -10,7 +10,7 @@ from cases import CASES
 from conftest import few
 
 import puffer_frames
-from puffer_frames import PufferError, certificate_of, verify
+from puffer_frames import Layout, PufferError, certificate_of, verify
 from puffer_frames.errors import ArgumentError, UncoveredFrameError
 
 OLDEST = pl.CompatLevel.oldest()
@@ -24,7 +24,13 @@ def table(people):
 
 
 def release(frame, **options):
-    asked = {"secret": "group", "public": "score", "epsilon": 0.05, "keep": ["note", "kind", "day", "low"], "rng": 1}
+    asked = {
+        "secret": "group",
+        "public": "score",
+        "epsilon": 0.05,
+        "layout": Layout(keep=["note", "kind", "day", "low"]),
+        "rng": 1,
+    }
     return puffer_frames.privatize(frame, **asked | options)
 
 
@@ -141,7 +147,7 @@ def test_extension_types_are_what_they_store(marked, opening, name):
     """In every role, and in a column that is not named; they used to end the process."""
     place = EXTENSIBLE.column_names.index(name)
     table = EXTENSIBLE.set_column(place, name, marked(EXTENSIBLE.column(name).to_pylist()))
-    for keep in ({"keep": "k"}, {"given": "k"}):
+    for keep in ({"layout": Layout(keep="k")}, {"given": "k"}):
         asked = {"secret": "s", "public": "x", "epsilon": 0.1, "rng": 1} | keep
         found = puffer_frames.privatize(OPENINGS[opening](table), **asked)
         found = found.puffer.collect() if opening == "polars-lazy" else found
@@ -170,7 +176,7 @@ def test_types_that_polars_lacks_are_errors(name):
             with pytest.raises(
                 puffer_frames.errors.ArgumentTypeError, match=f"the column '{role}' must be of a type that Polars"
             ):
-                puffer_frames.privatize(table, secret="s", public="x", keep="k", epsilon=0.5)
+                puffer_frames.privatize(table, secret="s", public="x", layout=Layout(keep="k"), epsilon=0.5)
 
 
 def test_extension_types_in_nested_ones_are_errors(marked):
@@ -183,7 +189,7 @@ def test_extension_types_in_nested_ones_are_errors(marked):
         with pytest.raises(
             puffer_frames.errors.ArgumentTypeError, match="the column 'k' must be of a type that Polars"
         ):
-            puffer_frames.privatize(frame, secret="s", public="x", keep="k", epsilon=0.5)
+            puffer_frames.privatize(frame, secret="s", public="x", layout=Layout(keep="k"), epsilon=0.5)
 
 
 def test_types_of_duckdb_that_polars_lacks():
@@ -196,4 +202,6 @@ def test_types_of_duckdb_that_polars_lacks():
             with pytest.raises(
                 puffer_frames.errors.ArgumentTypeError, match="the column 'k' must be of a type that Polars"
             ):
-                puffer_frames.privatize(relation, secret="s", public="x", keep="k", epsilon=0.5, row_id=row_id)
+                puffer_frames.privatize(
+                    relation, secret="s", public="x", layout=Layout(keep="k", row_id=row_id), epsilon=0.5
+                )

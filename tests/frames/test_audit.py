@@ -10,6 +10,7 @@ import pytest
 from conftest import LOCAL_KINDS, build_frame, thinned
 
 import puffer_frames
+from puffer_frames import Layout
 
 IN_MEMORY = [kind for kind in LOCAL_KINDS if kind not in ("polars-lazy", "duckdb")]
 ASKED = {"secret": "group", "public": "score", "epsilon": 1.0, "mechanism": "noise"}
@@ -101,7 +102,9 @@ def test_the_report(released):
 def test_kept_columns_and_unique_rows(data):
     frame = pd.DataFrame(data).assign(id=range(300))
     with pytest.warns(puffer_frames.KeptColumnWarning):
-        out = frame.assign(copy=frame["group"].str.upper()).puffer.privatize(**ASKED, keep=["copy", "id"], rng=1)
+        out = frame.assign(copy=frame["group"].str.upper()).puffer.privatize(
+            **ASKED, layout=Layout(keep=["copy", "id"]), rng=1
+        )
     report = puffer_frames.audit(frame.assign(copy=frame["group"].str.upper()), out, rng=2)
     checks = {each.name: each for each in report.checks}
     assert checks["raw columns"].why == "copy is group"
@@ -141,7 +144,7 @@ def test_odd_columns_beside(data):
 
 def test_index_that_was_kept(data):
     frame = pd.DataFrame(data).set_index(pd.Index(np.arange(300) * 7, name="number"))
-    out = frame.puffer.privatize(**ASKED, index="keep", rng=1)
+    out = frame.puffer.privatize(**ASKED, layout=Layout(index="keep"), rng=1)
     assert puffer_frames.audit(frame, out, certificate=unseeded(out), rng=1).passed
 
 

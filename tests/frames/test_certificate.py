@@ -15,14 +15,16 @@ import pytest
 from conftest import build_frame, run
 from kinds import entries
 
-from puffer_frames import Certificate, certificate_of, privatize, verify
+from puffer_frames import Certificate, Layout, certificate_of, privatize, verify
 from puffer_frames.errors import UncoveredFrameError
 from puffer_frames.frames.stamps import fingerprint
 
 
 @pytest.fixture(scope="module")
 def released(make_frame, people):
-    return run(privatize(make_frame(people), secret="group", public="score", epsilon=0.05, keep="note", rng=7))
+    return run(
+        privatize(make_frame(people), secret="group", public="score", epsilon=0.05, layout=Layout(keep="note"), rng=7)
+    )
 
 
 def test_attached_and_intact(released):
@@ -102,7 +104,9 @@ def test_pandas_parquet_keeps_it(people, tmp_path):
 
 
 def test_csv_with_a_saved_certificate(people, tmp_path):
-    released = pd.DataFrame(people).puffer.privatize(secret="group", public="score", epsilon=0.05, keep="note")
+    released = pd.DataFrame(people).puffer.privatize(
+        secret="group", public="score", epsilon=0.05, layout=Layout(keep="note")
+    )
     released.to_csv(tmp_path / "release.csv", index=False)
     released.puffer.certificate.save(tmp_path / "release.json")
     exact = {"float_precision": "round_trip"} if pd.__version__ < "3" else {}  # pandas 2 reads floats to 15 digits
@@ -173,7 +177,7 @@ def test_kept_numbers_of_every_kind_enter_the_fingerprint(name):
     rng = np.random.default_rng(4)
     group, x = rng.permutation(["a", "b"] * 60), rng.permutation([1, 2, 4] * 40)
     frame = pl.DataFrame({"group": group, "x": x, "more": WIDE[name]})
-    asked = {"secret": "group", "public": "x", "keep": "more", "epsilon": 0.5, "allow_zero_noise": True}
+    asked = {"secret": "group", "public": "x", "layout": Layout(keep="more"), "epsilon": 0.5, "allow_zero_noise": True}
     released = frame.puffer.privatize(**asked)
     assert released.puffer.verify() == "unsigned: cannot be trusted"
     changed = released.with_columns(more=pl.col("more").reverse())

@@ -5,6 +5,8 @@ import functools
 import pytest
 from conftest import table
 
+from puffer_frames import Layout
+
 # A table of the papers
 
 ADULT = {"workclass": 1, "education": 3, "marital_status": 5, "occupation": 6, "race": 8, "sex": 9, "income": 14}
@@ -33,7 +35,9 @@ def people():
     ],
 )
 def test_adult_in_one_line(public, secret):
-    released = people().puffer.privatize(secret=secret, public=public, epsilon=1.0, rng=1, publish="expected_error")
+    released = people().puffer.privatize(
+        secret=secret, public=public, epsilon=1.0, rng=1, layout=Layout(publish="expected_error")
+    )
     changed = float((released[public] != people()[public]).mean())
     expected = released.puffer.certificate.channels[public]["expected_error"]
     assert abs(changed - expected) < 5 * (expected * (1 - expected) / len(released)) ** 0.5

@@ -20,10 +20,10 @@ from channel_requests import (
     planned_elsewhere,
     release,
 )
-from conftest import LOCAL_KINDS, build_frame, run, thinned, without_spark
+from conftest import LOCAL_KINDS, build_frame, made, run, thinned, without_spark
 from kinds import entries, other_kind
 
-from puffer_frames import Bootstrap, Channel, Contamination, RowOrderWarning, calibrate, certificate_of
+from puffer_frames import Bootstrap, Channel, Contamination, Layout, Noise, RowOrderWarning, calibrate, certificate_of
 from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError
 
@@ -237,7 +237,7 @@ def test_the_population_needs_declared_levels():
     made = plan(frame, beliefs="population", domain={"town": TOWNS}, epsilon=2.0)
     assert certificate_of(made.release(frame)).beliefs == ("population",)
     with pytest.raises(ArgumentError, match="population"):
-        plan(frame, beliefs="population", domain={"town": TOWNS}, merge_rare=5)
+        plan(frame, beliefs="population", domain={"town": TOWNS}, mechanism=Channel(merge_rare=5))
     with pytest.raises(ArgumentError, match="population"):
         plan(frame, public="grade", mechanism="channel", beliefs="population", domain={"grade": (-2, 3)})
     made = plan(frame, public="grade", mechanism="channel", beliefs="population", domain={"grade": range(-2, 4)})
@@ -279,21 +279,17 @@ def test_costs():
 
 
 REFUSED = {
-    "clip": ({"clip": (0, 1)}, "clip"),
-    "clip of a mapping": ({"clip": {"town": (0, 1)}}, "clip"),
-    "round": ({"round": True}, "round"),
-    "theorem": ({"theorem": "kantorovich"}, "theorem"),
-    "calibration": ({"calibration": "theorem"}, "calibration"),
-    "noise": ({"noise": "gaussian", "delta": 1e-6}, "noise"),
-    "components": ({"components": 2}, "components"),
+    "clip": ({"layout": Layout(clip=(0, 1))}, "clip"),
+    "clip of a mapping": ({"layout": Layout(clip={"town": (0, 1)})}, "clip"),
+    "round": ({"layout": Layout(round=True)}, "round"),
     "numbers among several columns": ({"public": ["town", "grade"], "mechanism": Channel()}, "public"),
     "several columns of numbers": ({"public": ["grade", "half"], "mechanism": "channel"}, "public"),
-    "publish": ({"publish": "counts"}, "publish"),
-    "publish, a number": ({"publish": 3}, "publish"),
+    "publish": ({"layout": lambda: Layout(publish="counts")}, "publish"),
+    "publish, a number": ({"layout": lambda: Layout(publish=3)}, "publish"),
     "mechanism": ({"mechanism": "Channel"}, "mechanism"),
     "mechanism, the class": ({"mechanism": Channel}, "mechanism"),
     "noise on text": ({"mechanism": "noise"}, "'town'"),
-    "remap of text": ({"mechanism": "remap"}, "'town'"),
+    "remap of text": ({"mechanism": Noise(remap=True)}, "'town'"),
     "epsilon": ({"epsilon": 0}, "epsilon"),
     "delta": ({"delta": 1}, "delta"),
     "radius": ({"mechanism": Channel(radius={"p": 0.1, "q": 0.1})}, "radius"),
@@ -304,17 +300,17 @@ REFUSED = {
 def test_refused(kind, frame, name):
     options, what = REFUSED[name]
     with pytest.raises((ArgumentError, ArgumentTypeError)) as caught:
-        release(frame, **options)
+        release(frame, **made(options))
     assert what in caught.value.what
     assert MARK not in str(caught.value)
     with pytest.raises(type(caught.value)) as again:
-        release(build_frame(other_kind(kind), COLUMNS), **options)
+        release(build_frame(other_kind(kind), COLUMNS), **made(options))
     assert str(again.value) == str(caught.value)
 
 
 def test_publish_is_for_channels():
     with pytest.raises(ArgumentError, match="publish must be given with a channel"):
-        release(pl.DataFrame(COLUMNS), public="grade", publish="levels")
+        release(pl.DataFrame(COLUMNS), public="grade", layout=Layout(publish="levels"))
 
 
 def test_a_channel_that_changes_nothing_is_asked_for():
@@ -331,7 +327,7 @@ def test_what_is_published():
     frame = pl.DataFrame(COLUMNS)
     made = plan(frame)
     found = {
-        words: set(certificate_of(made.release(frame, publish=words)).channels["town"])
+        words: set(certificate_of(made.release(frame, layout=Layout(publish=words))).channels["town"])
         for words in ((), "levels", ("levels", "expected_error"), ("lower_bound",))
     }
     always = {"cost", "radius", "cap", "preserve"}
@@ -341,7 +337,9 @@ def test_what_is_published():
         ("levels", "expected_error"): always | {"levels", "expected_error"},
         ("lower_bound",): always | {"lower_bound"},
     }
-    printed = certificate_of(made.release(frame, publish=["expected_error", "lower_bound"])).channels["town"]
+    printed = certificate_of(made.release(frame, layout=Layout(publish=["expected_error", "lower_bound"]))).channels[
+        "town"
+    ]
     assert printed["expected_error"] == made.expected_error["town"]
     assert printed["lower_bound"] == made.lower_bound["town"]
     record = certificate_of(elsewhere("polars", "text, shares kept")).channels["town"]
@@ -364,5 +362,5 @@ def test_a_plan_is_read_and_pickled():
 def test_the_frame_stays_as_it_was():
     for kind in ("pandas", "polars", "pyarrow"):
         frame, before = build_frame(kind, COLUMNS), build_frame(kind, COLUMNS)
-        release(frame, keep="note")
+        release(frame, layout=Layout(keep="note"))
         assert entries(frame) == entries(before)

@@ -10,7 +10,7 @@ import pytest
 from conftest import build_frame, run
 from kinds import entries, other_kind
 
-from puffer_frames import Certificate, Channel, calibrate, certificate_of, load_plan, privatize
+from puffer_frames import Certificate, Channel, Layout, calibrate, certificate_of, load_plan, privatize
 from puffer_frames.errors import ArgumentError, CalibrationError
 
 pytestmark = pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
@@ -58,7 +58,7 @@ def largest_log_ratio(found):
 
 def test_every_kind_releases_the_same_rows(kind, make_frame):
     """Row numbers say which noise is whose, where the order is of no kind."""
-    asked = ASKED | {"rng": 3, "row_id": "id", "keep": "id", "publish": "levels"}
+    asked = ASKED | {"rng": 3, "layout": Layout(row_id="id", keep="id", publish="levels")}
     released = privatize(make_frame(COLUMNS), **asked)
     expected = privatize(build_frame(other_kind(kind), COLUMNS), **asked)
     got, want = (sorted(zip(*dict(entries(run(one))).values(), strict=True)) for one in (released, expected))
@@ -146,7 +146,7 @@ def test_a_plan_file_releases_the_same_rows(tmp_path):
     ("options", "blamed"),
     [
         ({"public": ["job", "age"]}, "public"),
-        ({"merge_rare": 5}, "merge_rare"),
+        ({"mechanism": Channel(merge_rare=5)}, "merge_rare"),
         ({"nulls": "level"}, "nulls"),
         ({"mechanism": Channel(preserve="mean")}, "preserve"),
         ({"given": "town", "public": ["job", "member"]}, "given"),

@@ -74,7 +74,7 @@ def test_same_plan(kind, frame, rare, name):
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_plan_releases_what_privatize_does(name):
     frame = pd.DataFrame(columns_of(name))
-    late = {key: value for key, value in asked(name).items() if key in ("keep", "publish")}
+    late = {key: value for key, value in asked(name).items() if key == "layout"}
     released = planned_elsewhere("pandas", name).release(frame, rng=7, **late)
     assert entries(released) == entries(elsewhere("pandas", name))
     assert released.puffer.certificate == certificate_of(elsewhere("pandas", name))
@@ -174,26 +174,24 @@ def test_rare_levels(rare):
     assert [w.message.levels for w in caught] == [("rare",)]
     assert "'rare'" not in str(caught[0].message)
     assert "rare" in kept.channels["town"].inputs
-    merged = plan(rare, merge_rare=5)
+    merged = plan(rare, mechanism=Channel(merge_rare=5))
     assert merged.channels["town"].inputs == (*sorted(TOWNS), "other")
     everything = {"rare", *TOWNS}
     with pytest.raises(ArgumentError, match="2 to 256 levels; got 1"):
-        plan(rare, merge_rare=ROWS)
+        plan(rare, mechanism=Channel(merge_rare=ROWS))
     for wrong in (0, -1, 1.5, True, "5"):
         with pytest.raises(ArgumentError, match="merge_rare must be a whole number of at least 1"):
-            plan(rare, merge_rare=wrong)
-    with pytest.raises(ArgumentError, match="merge_rare must be given with a channel"):
-        plan(rare, public="grade", merge_rare=5)
+            plan(rare, mechanism=Channel(merge_rare=wrong))
     with pytest.raises(ArgumentError, match="merge_rare must be for a column of labels"):
-        plan(rare, public="grade", merge_rare=5, mechanism="channel")
+        plan(rare, public="grade", mechanism=Channel(merge_rare=5))
     assert set(kept.channels["town"].inputs) == everything
 
 
 def test_a_level_that_is_called_other_takes_the_rare_ones():
     columns = {**RARE, "town": np.where(RARE["town"] == "bath", "other", RARE["town"])}
-    found = plan(pl.DataFrame(columns), merge_rare=5).channels["town"]
+    found = plan(pl.DataFrame(columns), mechanism=Channel(merge_rare=5)).channels["town"]
     assert found.inputs == ("cork", "hull", "other", MARK)
-    levels = set(release(pl.DataFrame(columns), merge_rare=5)["town"])
+    levels = set(release(pl.DataFrame(columns), mechanism=Channel(merge_rare=5))["town"])
     assert levels <= {"cork", "hull", "other", MARK}
 
 
@@ -201,7 +199,11 @@ def test_a_missing_level_is_not_rare():
     pets = [None if k in (3, 500, 900) else "cd"[k % 2] for k in range(ROWS)]
     frame = pl.DataFrame({"group": GROUP, "pet": pets})
     with pytest.warns(RareLevelsWarning, match=r"(?s)1 level\..*nulls=\"drop\"") as caught:
-        assert plan(frame, public="pet", nulls="level", merge_rare=5).channels["pet"].inputs == ("c", "d", None)
+        assert plan(frame, public="pet", nulls="level", mechanism=Channel(merge_rare=5)).channels["pet"].inputs == (
+            "c",
+            "d",
+            None,
+        )
     assert len(caught) == 1
 
 

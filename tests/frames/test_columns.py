@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import LOCAL_KINDS, run
+from conftest import LOCAL_KINDS, laid_out, run
 from kinds import column, names
 
 import puffer_frames
-from puffer_frames import RowOrderWarning, certificate_of, verify
+from puffer_frames import Layout, Noise, RowOrderWarning, certificate_of, verify
 from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.papers import bounded_scales
@@ -46,7 +46,7 @@ def test_joint_release_hides_what_the_columns_tell_together(table):
     options = {"secret": "group", "epsilon": 1.0}
     exact = frame.puffer.calibrate(public=["left", "right"], **options)
     assert 0.999 < joint_loss(frame, exact.scales) <= 1.0
-    plan = frame.puffer.calibrate(public=["left", "right"], theorem="bounded", **options)
+    plan = frame.puffer.calibrate(public=["left", "right"], mechanism=Noise(theorem="bounded"), **options)
     assert bounded_scales({"left": 1, "right": 1}, epsilon=1.0) == {"left": 2.0, "right": 2.0}
     assert all(2.0 <= scale <= 2.0 * (1 + 1e-11) for scale in plan.scales.values())  # the grid costs 2^-40 of epsilon
     assert joint_loss(frame, plan.scales) <= 1.0
@@ -61,7 +61,7 @@ def test_joint_release_hides_what_the_columns_tell_together(table):
 
 @pytest.mark.parametrize("kind", [*LOCAL_KINDS, pytest.param("spark", marks=pytest.mark.slow)], indirect=True)
 def test_joint_release_of_every_kind_of_frame(make_frame, table):
-    asked = {"secret": "group", "public": ["right", "left"], "epsilon": 1.0, "rng": 5, "keep": "note"}
+    asked = {"secret": "group", "public": ["right", "left"], "epsilon": 1.0, "rng": 5, "layout": Layout(keep="note")}
     released = run(puffer_frames.privatize(make_frame(table), **asked))
     assert names(released) == ["left", "right", "note"]
     assert verify(released) == "unsigned: cannot be trusted"
@@ -73,7 +73,7 @@ def test_joint_release_of_every_kind_of_frame(make_frame, table):
 def test_domain_clips_before_the_noise_and_sets_the_range(table):
     frame = pd.DataFrame(table | {"left": np.random.default_rng(4).permutation(np.linspace(-50, 50, ROWS))})
     options = {"secret": "group", "public": ["left", "right"], "epsilon": 1.0, "domain": {"left": (0, 10)}}
-    plan = frame.puffer.calibrate(**options, theorem="bounded")
+    plan = frame.puffer.calibrate(**options, mechanism=Noise(theorem="bounded"))
     assert plan.scales == pytest.approx({"left": 20.0, "right": 2.0}, rel=1e-11)
     noisy = plan.release(frame, rng=1)["left"]
     assert np.array_equal(noisy, plan.release(frame.assign(left=frame["left"].clip(0, 10)), rng=1)["left"])
@@ -84,7 +84,7 @@ def test_domain_clips_before_the_noise_and_sets_the_range(table):
     assert max(prior.means.max() for prior in one.priors.values()) == 10
 
 
-@pytest.mark.parametrize("options", [{"theorem": "gmm"}, {"beliefs": {"a": Prior.bernoulli(0.5)}}])
+@pytest.mark.parametrize("options", [{"mechanism": Noise(theorem="gmm")}, {"beliefs": {"a": Prior.bernoulli(0.5)}}])
 def test_a_joint_release_takes_no_theorem_of_one_column(table, options):
     with pytest.raises(ArgumentError, match="several public columns"):
         pd.DataFrame(table).puffer.privatize(secret="group", public=["left", "right"], epsilon=1.0, **options)
@@ -101,7 +101,7 @@ def test_clip_and_round_leave_the_calibration_as_it_is(make_frame, people):
     options = {"secret": "group", "public": "score", "epsilon": 0.05, "rng": 4}
     plain, released, one_sided = (
         run(puffer_frames.privatize(frame, **options, **more))
-        for more in ({}, {"clip": (0, 5), "round": True}, {"clip": {"score": (0, math.inf)}})
+        for more in ({}, {"layout": Layout(clip=(0, 5), round=True)}, {"layout": Layout(clip={"score": (0, math.inf)})})
     )
     assert np.array_equal(column(released, "score"), np.rint(column(plain, "score")).clip(0, 5))
     assert column(one_sided, "score").min() == 0
@@ -114,7 +114,7 @@ def test_dropped_rows(make_frame, people):
     scores = [None if k % 10 == 0 else int(v) for k, v in enumerate(people["score"])]
     frame = make_frame(people | {"score": scores})
     complete = make_frame({name: [v for k, v in enumerate(values) if k % 10] for name, values in people.items()})
-    options = {"secret": "group", "public": "score", "epsilon": 0.05, "rng": 4, "keep": "note"}
+    options = {"secret": "group", "public": "score", "epsilon": 0.05, "rng": 4, "layout": Layout(keep="note")}
     released = run(puffer_frames.privatize(frame, nulls="drop", **options))
     expected = run(puffer_frames.privatize(complete, **options))
     assert certificate_of(released).fingerprint == certificate_of(expected).fingerprint
@@ -126,14 +126,14 @@ def test_dropped_rows(make_frame, people):
 
 def test_rows_sorted_by_the_secret_are_warned_about(people):
     frame = pd.DataFrame(people).sort_values("group", ignore_index=True)
-    options = {"secret": "group", "public": "score", "epsilon": 0.05, "keep": "note"}
+    options = {"secret": "group", "public": "score", "epsilon": 0.05, "layout": Layout(keep="note")}
     with pytest.warns(RowOrderWarning, match="shuffle=True") as caught:
         frame.puffer.privatize(**options)
     warning = caught.pop(RowOrderWarning)
     assert warning.filename == __file__
     assert warning.message.share < 0.1
-    released = frame.puffer.privatize(shuffle=True, rng=3, **options)  # warnings are errors
-    straight = pl.DataFrame(frame).puffer.privatize(shuffle=True, rng=3, **options)
+    released = frame.puffer.privatize(rng=3, **laid_out(options, shuffle=True))  # warnings are errors
+    straight = pl.DataFrame(frame).puffer.privatize(rng=3, **laid_out(options, shuffle=True))
     assert released.puffer.certificate.fingerprint == straight.puffer.certificate.fingerprint
     assert sorted(released["note"]) == sorted(frame["note"])
     assert list(released["note"]) != list(frame["note"])
@@ -148,7 +148,7 @@ def test_rows_in_random_order_are_not(people):
 
 def test_labels_that_are_not_text_come_back(people):
     frame = pd.DataFrame(people).set_axis([0, 1.5, ("note", 2)], axis=1)
-    released = frame.puffer.privatize(secret=0, public=1.5, epsilon=0.05, keep=[("note", 2)])
+    released = frame.puffer.privatize(secret=0, public=1.5, epsilon=0.05, layout=Layout(keep=[("note", 2)]))
     assert list(released.columns) == [1.5, ("note", 2)]
     columns = pd.MultiIndex.from_product([["people"], ["group", "score", "note"]], names=["level", "name"])
     released = frame.set_axis(columns, axis=1).puffer.privatize(

@@ -6,6 +6,7 @@ import pytest
 from conftest import few, thinned
 from polars.io.plugins import register_io_source
 
+from puffer_frames import Layout, Noise
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames import cells, summary
 from puffer_frames.frames.plans import blocks
@@ -13,7 +14,7 @@ from puffer_frames.frames.plans.compared import Compared
 from puffer_frames.frames.plans.survey import survey
 
 ROWS = 1000
-ASKED = {"secret": "group", "epsilon": 0.2, "theorem": "kantorovich", "rng": 1}
+ASKED = {"secret": "group", "epsilon": 0.2, "mechanism": Noise(theorem="kantorovich"), "rng": 1}
 
 
 @pytest.fixture(autouse=True)
@@ -67,8 +68,8 @@ OTHERS = {
 }
 REQUESTS = {
     "few floats": {"public": "few"},
-    "two columns": {"public": ["few", "other"], "theorem": "auto"},
-    "a domain that cuts": {"public": "many", "theorem": "gaussian", "domain": {"many": (0.0, 1.0)}},
+    "two columns": {"public": ["few", "other"], "mechanism": Noise(theorem="auto")},
+    "a domain that cuts": {"public": "many", "mechanism": Noise(theorem="gaussian"), "domain": {"many": (0.0, 1.0)}},
 }
 
 
@@ -79,7 +80,7 @@ def test_a_run_of_other_rows_is_an_error_whichever_it_is(table, monkeypatch, nam
     if "domain" in REQUESTS[request_name]:
         monkeypatch.setattr(summary, "EXACT_ROWS", 64)
         monkeypatch.setattr(cells, "MOST_CELLS", 64)
-    asked = ASKED | REQUESTS[request_name] | {"row_id": row_id}
+    asked = ASKED | REQUESTS[request_name] | {"layout": Layout(row_id=row_id)}
     usual = Once(table, table, 0)
     expected = usual.plan.puffer.privatize(**asked).puffer.collect()
     assert usual.runs > 2  # one that counts, beside the survey and the release
@@ -103,10 +104,10 @@ def test_a_run_of_other_rows_is_an_error_whichever_it_is(table, monkeypatch, nam
 def test_the_error_says_what_to_do(table, row_id):
     source = Once(table, table.head(ROWS // 4), 2)
     with pytest.raises(CalibrationError, match="other rows than when") as caught:
-        source.plan.puffer.calibrate(**{name: ASKED[name] for name in ("secret", "epsilon", "theorem")}, public="few")
+        source.plan.puffer.calibrate(**{name: ASKED[name] for name in ("secret", "epsilon", "mechanism")}, public="few")
     assert "the same order" in str(caught.value)
     with pytest.raises(CalibrationError, match="other rows than when"):
-        Once(table, table.head(ROWS // 4), 2).plan.puffer.privatize(**ASKED, public="few", row_id=row_id)
+        Once(table, table.head(ROWS // 4), 2).plan.puffer.privatize(**ASKED, public="few", layout=Layout(row_id=row_id))
 
 
 def test_numbers_are_those_of_the_rows_that_are_released(table):
@@ -115,7 +116,7 @@ def test_numbers_are_those_of_the_rows_that_are_released(table):
     for run in range(1, 4):
         source = Once(same, table, run)
         with pytest.raises((ArgumentError, CalibrationError)):
-            source.plan.puffer.privatize(**ASKED, public="few", row_id="id").puffer.collect()
+            source.plan.puffer.privatize(**ASKED, public="few", layout=Layout(row_id="id")).puffer.collect()
 
 
 @pytest.mark.parametrize("ordered", [True, False])

@@ -10,7 +10,7 @@ from small_draw import OUTPUTS, SECRETS, TOWNS, SmallDraw
 
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.plans.source import collect_plan, sink_plan
-from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.column_noise import ColumnNoise
 from puffer_frames.noise.joint_levels import JointLevels
@@ -31,7 +31,7 @@ ROLES = {"secret": ("group",), "public": ("x", "town"), "coded": ("town",)}
 
 
 def opened(frame, **roles):
-    return open_table(frame).complete(Roles(**ROLES | roles), nulls="raise", layout=Layout())
+    return open_table(frame).complete(Roles(**ROLES | roles), nulls="raise", layout=RowOrder())
 
 
 def released(frame, *, draw=None, **roles):

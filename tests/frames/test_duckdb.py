@@ -9,14 +9,14 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from cases import CASES
-from conftest import few
+from conftest import few, laid_out, made
 from kinds import entries, make_columns, release
 from spark_rows import few_cells
 from test_own import ASKED, KEPT, MARKS, bare, memory
 from test_own import people as people_to_drop
 
 import puffer_frames
-from puffer_frames import KeptColumnWarning, PufferError, RowOrderWarning, certificate_of, verify
+from puffer_frames import KeptColumnWarning, Layout, Noise, PufferError, RowOrderWarning, certificate_of, verify
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError, UncoveredFrameError
 from puffer_frames.frames import kept
 from puffer_frames.frames.duckdb import sql
@@ -51,10 +51,10 @@ IN_POLARS = [n for n, (make, _) in CASES.items() if n not in ELSEWHERE and first
 
 def answer_of(verb, frame, options):
     try:
-        made = verb(frame, **{"secret": "group", "public": "x", "epsilon": 1.0} | options)
+        found = verb(frame, **{"secret": "group", "public": "x", "epsilon": 1.0} | made(options))
     except PufferError as error:
         return type(error), str(error)
-    return entries(made) if isinstance(made, pa.Table) else (str(made), made.checksum)
+    return entries(found) if isinstance(found, pa.Table) else (str(found), found.checksum)
 
 
 @pytest.mark.filterwarnings("ignore::puffer_frames.RowOrderWarning", "ignore::puffer_frames.KeptColumnWarning")
@@ -67,7 +67,7 @@ def test_every_table_has_the_same_answer_as_in_arrow(connection, case):
     assert answer_of(puffer_frames.privatize, relation, options | {"rng": 1}) == answer_of(
         puffer_frames.privatize, table, options | {"rng": 1}
     )
-    planned = {name: value for name, value in options.items() if name not in ("keep", "shuffle", "index")}
+    planned = {name: value for name, value in options.items() if name != "layout"}
     assert answer_of(puffer_frames.calibrate, relation, planned) == answer_of(puffer_frames.calibrate, table, planned)
 
 
@@ -78,7 +78,9 @@ def test_many_values_are_counted_in_the_same_cells(connection, domain):
     group = rng.integers(0, 3, 200_000)
     table = pa.table({"group": group, "value": rng.standard_t(4, 200_000) + 0.5 * group})
     plans = [
-        puffer_frames.calibrate(f, secret="group", public="value", epsilon=1.0, theorem="gaussian", domain=domain)
+        puffer_frames.calibrate(
+            f, secret="group", public="value", epsilon=1.0, mechanism=Noise(theorem="gaussian"), domain=domain
+        )
         for f in (table, connection.from_arrow(table))
     ]
     assert plans[0].checksum == plans[1].checksum
@@ -93,7 +95,7 @@ def test_cells_of_very_large_and_small_values(connection, monkeypatch, factor):
     monkeypatch.setattr(rows_seen, "most_filled", lambda secrets: 0)  # no value is counted by itself
     table = pa.table({"group": ["a", "b"] * 300, "value": [factor * (k * k % 599 - 300) / 300 for k in range(600)]})
     plans = [
-        puffer_frames.calibrate(f, secret="group", public="value", epsilon=1.0, theorem="gaussian")
+        puffer_frames.calibrate(f, secret="group", public="value", epsilon=1.0, mechanism=Noise(theorem="gaussian"))
         for f in (table, connection.from_arrow(table))
     ]
     assert plans[1].beliefs["empirical"]["a"].radius > 0
@@ -120,11 +122,16 @@ def test_cells_count_what_is_missing(connection, monkeypatch, rows, what):
 def test_names_with_quotes_and_of_other_case(connection, row_id):
     names = ['a"b', "'", 'A"B', "score", "Score", "^x$", "#1", "select", "number"]
     table = TABLE.rename_columns(names)
-    options = {"secret": ['a"b', "'"], "public": "Score", "keep": ["^x$", 'A"B', "select"], "epsilon": 0.5}
+    options = {
+        "secret": ['a"b', "'"],
+        "public": "Score",
+        "layout": Layout(keep=["^x$", 'A"B', "select"]),
+        "epsilon": 0.5,
+    }
     quoted = (f'#{k + 1} AS "{name.replace(chr(34), 2 * chr(34))}"' for k, name in enumerate(names))
     relation = connection.from_arrow(TABLE).project(", ".join(quoted))
     assert relation.columns == names
-    ours, theirs = (release(f, **options, row_id=row_id) for f in (relation, table))
+    ours, theirs = (release(f, **laid_out(options, row_id=row_id)) for f in (relation, table))
     assert ours.column_names == theirs.column_names == ['A"B', "Score", "^x$", "select"]
     assert entries(ours) == entries(theirs)
     assert certificate_of(ours) == certificate_of(theirs)
@@ -132,7 +139,7 @@ def test_names_with_quotes_and_of_other_case(connection, row_id):
 
 def test_relations_of_every_source(connection, tmp_path):
     frame = pd.DataFrame(make_columns()).astype({"group": object, "note": object})  # DuckDB 1.1 has no other text
-    expected = entries(release(TABLE, row_id="id"))
+    expected = entries(release(TABLE, layout=Layout(row_id="id")))
     path = tmp_path / "it's a table.parquet"
     pl.from_arrow(TABLE).write_parquet(path)
     connection.from_arrow(TABLE).create("kept_table")
@@ -144,7 +151,7 @@ def test_relations_of_every_source(connection, tmp_path):
         connection.table("kept_table").filter("id > -1e9").order("id % 7"),
     ]
     for k, source in enumerate(sources):
-        released = release(source, row_id="id")
+        released = release(source, layout=Layout(row_id="id"))
         assert verify(released) == "unsigned: cannot be trusted"
         assert sorted(entries(released)[0][1]) == sorted(expected[0][1])
         assert k == len(sources) - 1 or entries(released) == expected
@@ -154,14 +161,14 @@ def test_relations_of_every_source(connection, tmp_path):
 @pytest.mark.parametrize("row_id", [None, "id"])
 def test_rows_with_nulls_are_left_out(connection, relation, row_id):
     options = {"public": ["some", "height"], "domain": {"height": (150, 190)}, "nulls": "drop", "epsilon": 1.0}
-    ours, theirs = (release(f, **options, keep="note", row_id=row_id) for f in (relation, TABLE))
+    ours, theirs = (release(f, **options, layout=Layout(keep="note", row_id=row_id)) for f in (relation, TABLE))
     assert entries(ours) == entries(theirs)
     with pytest.raises(PriorError, match="120 rows with one"):
-        release(relation, public="some", row_id=row_id)
+        release(relation, public="some", layout=Layout(row_id=row_id))
     with pytest.raises(PriorError, match="complete row"):
-        release(relation.project("*, NULL::DOUBLE AS gone"), public="gone", nulls="drop", row_id=row_id)
+        release(relation.project("*, NULL::DOUBLE AS gone"), public="gone", nulls="drop", layout=Layout(row_id=row_id))
     with pytest.raises(PriorError, match="0 rows"):
-        release(relation.filter("1 = 0"), nulls="drop", row_id=row_id)
+        release(relation.filter("1 = 0"), nulls="drop", layout=Layout(row_id=row_id))
 
 
 CHANGING = {
@@ -176,7 +183,7 @@ CHANGING = {
 def test_rows_that_change_are_noticed(connection, relation, name):
     changing = relation.query("rows", CHANGING[name])
     with pytest.raises(CalibrationError, match="other rows in the pass of"):
-        release(changing, row_id="id")
+        release(changing, layout=Layout(row_id="id"))
     assert verify(release(changing)) == "unsigned: cannot be trusted"  # read once
 
 
@@ -190,7 +197,7 @@ def test_a_table_that_changes_after_it_was_counted_is_noticed(connection, relati
 
     monkeypatch.setattr(tables, "warn_of_order_in_relation", changed)
     with pytest.raises(CalibrationError, match="other rows in the pass of the noise"):
-        release(connection.table("kept"), row_id="id")
+        release(connection.table("kept"), layout=Layout(row_id="id"))
 
 
 @pytest.mark.parametrize(
@@ -203,12 +210,12 @@ def test_a_table_that_changes_after_it_was_counted_is_noticed(connection, relati
 )
 def test_row_numbers(relation, number, what):
     with pytest.raises(ArgumentError, match=what):
-        release(relation.project(f"* EXCLUDE (id), {number} AS id"), row_id="id")
+        release(relation.project(f"* EXCLUDE (id), {number} AS id"), layout=Layout(row_id="id"))
 
 
 def test_row_numbers_are_integers(relation):
     with pytest.raises(ArgumentTypeError, match="of integers"):
-        release(relation, row_id="height")
+        release(relation, layout=Layout(row_id="height"))
 
 
 @pytest.mark.parametrize("batch", [100, 1 << 17])
@@ -217,11 +224,11 @@ def test_rows_in_the_order_of_the_secret(relation, monkeypatch, row_id, batch):
     monkeypatch.setattr(sql, "BATCH", batch)
     in_order = relation.order('"group"')
     with pytest.warns(RowOrderWarning) as caught:
-        warned = release(in_order, row_id=row_id)
+        warned = release(in_order, layout=Layout(row_id=row_id))
     with pytest.warns(RowOrderWarning) as elsewhere:
-        release(in_order.to_arrow_table(), row_id=row_id)
+        release(in_order.to_arrow_table(), layout=Layout(row_id=row_id))
     assert str(caught.pop(RowOrderWarning).message) == str(elsewhere.pop(RowOrderWarning).message)
-    mixed = release(in_order, row_id=row_id, shuffle=True)
+    mixed = release(in_order, layout=Layout(row_id=row_id, shuffle=True))
     values = [np.array(dict(entries(frame))["score"]) for frame in (warned, mixed)]
     assert (np.sort(values[0]) == np.sort(values[1])).all()
     assert (values[0] != values[1]).any()
@@ -232,7 +239,7 @@ def test_kept_columns_that_tell(relation, monkeypatch, rows):
     monkeypatch.setattr(kept, "ROWS", rows)
     telling = relation.project('*, upper("group") AS copy, score + 1 AS more')
     with pytest.warns(KeptColumnWarning) as caught:
-        release(telling, row_id="id", keep=["copy", "more", "note"])
+        release(telling, layout=Layout(row_id="id", keep=["copy", "more", "note"]))
     told = [warning.message for warning in caught if warning.category is KeptColumnWarning]
     found = {(warning.kept, warning.determines) for warning in told}
     assert found - {("more", "group")} == {("copy", "group"), ("more", "score")}  # the score tells the group, too
@@ -240,8 +247,8 @@ def test_kept_columns_that_tell(relation, monkeypatch, rows):
 
 def test_a_column_of_categories_is_a_secret(relation):
     enum = relation.project("* EXCLUDE (\"group\"), \"group\"::ENUM ('c', 'b', 'a') AS \"group\"")
-    assert entries(release(enum, row_id="id")) == entries(release(TABLE, row_id="id"))
-    assert entries(release(enum, keep="note")) == entries(release(TABLE, keep="note"))
+    assert entries(release(enum, layout=Layout(row_id="id"))) == entries(release(TABLE, layout=Layout(row_id="id")))
+    assert entries(release(enum, layout=Layout(keep="note"))) == entries(release(TABLE, layout=Layout(keep="note")))
 
 
 @pytest.mark.filterwarnings("ignore::puffer_frames.RowOrderWarning", "ignore::puffer_frames.KeptColumnWarning")
@@ -250,14 +257,14 @@ def test_nothing_of_dropped_rows_is_left_in_batches(connection, name):
     data = people_to_drop(kept=KEPT[name])
     relation = connection.from_arrow(pa.table(data | {"id": list(range(len(data["kept"])))}))
     for shuffle in (False, True):
-        released = puffer_frames.privatize(relation, **ASKED, keep="kept", row_id="id", shuffle=shuffle)
+        released = puffer_frames.privatize(relation, **ASKED, layout=Layout(keep="kept", row_id="id", shuffle=shuffle))
         assert released.num_rows < len(data["kept"])
         held = memory(bare(released))
         assert not [mark for mark in MARKS if mark in held]
 
 
 def test_a_relation_of_a_release_is_verified(connection, relation, tmp_path):
-    released = release(relation, row_id="id", keep="note")
+    released = release(relation, layout=Layout(row_id="id", keep="note"))
     puffer_frames.write_parquet(released, tmp_path / "released.parquet")
     certificate = certificate_of(released)
     again = connection.read_parquet(str(tmp_path / "released.parquet"))
@@ -274,7 +281,9 @@ def test_a_relation_of_a_release_is_verified(connection, relation, tmp_path):
 
 def test_plans_are_kept_and_applied(relation):
     plan = puffer_frames.calibrate(relation, secret="group", public="score", epsilon=0.05)
-    assert entries(plan.release(relation, row_id="id", rng=7)) == entries(release(TABLE, row_id="id"))
+    assert entries(plan.release(relation, layout=Layout(row_id="id"), rng=7)) == entries(
+        release(TABLE, layout=Layout(row_id="id"))
+    )
     with pytest.raises(CalibrationError, match="other rows"):
         plan.release(relation.limit(100))
 

@@ -8,13 +8,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import few, thinned, without_spark
+from conftest import few, laid_out, thinned, without_spark
 from scipy import stats
 
 import puffer_frames
 from puffer_frames import (
     Channel,
     Laplace,
+    Layout,
+    Noise,
     PufferError,
     Stable,
     Strata,
@@ -49,7 +51,7 @@ PEOPLE = pd.DataFrame(
         "hobby": RNG.choice(["go", "tag", "golf"], ROWS, p=[0.7, 0.2, 0.1]),
     }
 )
-ASKED = {"secret": "group", "public": "score", "epsilon": 1.0, "keep": ["town", "rooms"], "rng": 3}
+ASKED = {"secret": "group", "public": "score", "epsilon": 1.0, "layout": Layout(keep=["town", "rooms"]), "rng": 3}
 PAIRS = [((0.6, 0.3), ("go", "tag")), ((0.7, 0.5), ("x", "y"))]
 """Columns of two levels: the shares of the first one by secret."""
 NEAR = 3.9
@@ -70,7 +72,7 @@ def check(found, truth, *, most=NEAR):
 @without_spark
 def test_every_kind_of_frame(make_frame, kind):
     """The same release gives the same numbers, in a frame of its library."""
-    options = {"keep": ["town", "rooms"], "epsilon": 1.0, "rng": 3}
+    options = {"layout": Layout(keep=["town", "rooms"]), "epsilon": 1.0, "rng": 3}
     raw = make_frame({name: PEOPLE[name].tolist() for name in PEOPLE})
     frame = privatize(raw, secret="group", public="score", **options)
     frame = frame.puffer.collect() if isinstance(frame, pl.LazyFrame) else frame
@@ -88,14 +90,16 @@ def test_every_kind_of_frame(make_frame, kind):
 
 
 def test_spark_frames_are_a_clear_error(spark):
-    frame = released(spark.createDataFrame(PEOPLE), row_id=None)
+    frame = released(spark.createDataFrame(PEOPLE))
     with pytest.raises(PufferError, match="toPandas"):
         estimate(frame)
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 def test_means_variances_and_covariances(noise):
-    own = estimate(released(public=["score", "height"], noise=noise, delta=1e-4 * (noise == "gaussian"), epsilon=6.0))
+    own = estimate(
+        released(public=["score", "height"], mechanism=Noise(noise), delta=1e-4 * (noise == "gaussian"), epsilon=6.0)
+    )
     check(own.mean("score"), PEOPLE["score"].mean())
     check(own.mean("height", by=["town", "rooms"]), PEOPLE.groupby(["town", "rooms"])["height"].mean())
     check(own.var("height"), PEOPLE["height"].var())
@@ -226,7 +230,12 @@ def test_columns_without_noise_have_their_own_figures():
 @few(2)
 @pytest.mark.parametrize(
     "done",
-    [{"clip": (0, 12)}, {"round": True}, {"clip": (0.5, 11.2), "round": True}, {"noise": Stable(alpha=1.3)}],
+    [
+        laid_out(ASKED, clip=(0, 12)),
+        laid_out(ASKED, round=True),
+        laid_out(ASKED, clip=(0.5, 11.2), round=True),
+        {"mechanism": Noise(Stable(alpha=1.3))},
+    ],
     ids=["clipped", "rounded", "both", "heavy tails"],
 )
 def test_values_that_have_no_moments_have_quantiles(done):
@@ -238,7 +247,7 @@ def test_values_that_have_no_moments_have_quantiles(done):
 
 
 def test_processed_values_are_in_the_certificate(tmp_path):
-    frame = released(clip=(float("-inf"), 11.123456789), round=True)
+    frame = released(**laid_out(ASKED, clip=(float("-inf"), 11.123456789), round=True))
     certificate = frame.puffer.certificate
     assert certificate.processed == {"score": {"round": True, "clip": (float("-inf"), 11.123456789)}}
     certificate.save(tmp_path / "c.json")
@@ -247,7 +256,9 @@ def test_processed_values_are_in_the_certificate(tmp_path):
 
 
 def test_noise_by_stratum_and_labels_by_stratum():
-    frame = released(public=["score", "hobby"], keep="rooms", given=Strata("town", minimum=1), epsilon=0.8)
+    frame = released(
+        public=["score", "hobby"], layout=Layout(keep="rooms"), given=Strata("town", minimum=1), epsilon=0.8
+    )
     certificate = frame.puffer.certificate
     assert len({found["scales"]["score"] for found in certificate.strata}) == 3
     own = estimate(frame)
@@ -261,7 +272,7 @@ def test_noise_by_stratum_and_labels_by_stratum():
 
 
 def test_counts_behind_channels():
-    for public, extra in (("hobby", {}), ("wing", {"keep": "town"})):
+    for public, extra in (("hobby", {}), ("wing", {"layout": Layout(keep="town")})):
         frame = released(public=public, **extra, mechanism=Channel(publish_matrix=True))
         found = estimate(frame).value_counts(public)
         truth = [(PEOPLE[public] == level).sum() for level in found.labels[public]]
@@ -378,24 +389,26 @@ def test_rows_in_another_order_and_without_a_column():
 
 def test_repeated_rows_are_found_whatever_is_asked():
     """By the noise of a column that the estimate is not of."""
-    frame = released(given=Strata("town", minimum=1), keep="rooms").sample(ROWS // 2, replace=True, random_state=1)
+    frame = released(given=Strata("town", minimum=1), layout=Layout(keep="rooms")).sample(
+        ROWS // 2, replace=True, random_state=1
+    )
     with pytest.raises(UncoveredFrameError, match="equal ones"):
         frame.reset_index(drop=True).puffer.estimate().value_counts("rooms")
 
 
 def test_processed_values_that_were_changed_or_repeated():
     for changed in (lambda v: v + 0.5, lambda v: v * 0 + 4):
-        frame = released(round=True)
+        frame = released(**laid_out(ASKED, round=True))
         frame["score"] = changed(frame["score"])
         with pytest.raises(UncoveredFrameError, match="the values of 'score' must be as"):
             frame.tail(ROWS - 1).puffer.estimate().quantile("score")
-    part = released(clip=(0.0, 11.0)).tail(ROWS - 1)
+    part = released(**laid_out(ASKED, clip=(0.0, 11.0))).tail(ROWS - 1)
     assert part.puffer.estimate().quantile("score", support=1, resamples=2).value >= 0  # many values at the bounds
 
 
 def test_a_refined_release_is_taken_by_itself(tmp_path):
-    plan, key = calibrate(PEOPLE, **{k: v for k, v in ASKED.items() if k not in ("keep", "rng")}), tmp_path / "key"
-    once = plan.release(PEOPLE, keep=["town"], refine_key=key)
+    plan, key = calibrate(PEOPLE, **{k: v for k, v in ASKED.items() if k not in ("layout", "rng")}), tmp_path / "key"
+    once = plan.release(PEOPLE, layout=Layout(keep=["town"], refine_key=key))
     twice = plan.refine(PEOPLE, once, epsilon=2.5, key=key)
     check(estimate(twice).mean("score"), PEOPLE["score"].mean())
     assert estimate(twice).mean("score").standard_error < 0.7 * estimate(once).mean("score").standard_error
@@ -414,7 +427,7 @@ def test_the_population_has_wider_intervals():
     assert (slopes[0].standard_error < slopes[1].standard_error).all()
     assert "population" in str(slopes[1])
     many = PEOPLE.assign(who=PEOPLE["group"] + (PEOPLE.groupby("group").cumcount() // 2).astype(str))
-    rows = privatize(many, **ASKED | {"keep": (), "unit": Unit("who", rows="independent")})
+    rows = privatize(many, **ASKED | {"layout": Layout(keep=()), "unit": Unit("who", rows="independent")})
     check(estimate(rows).mean("score"), PEOPLE["score"].mean())
 
 

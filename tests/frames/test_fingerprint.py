@@ -12,7 +12,7 @@ from conftest import LOCAL_KINDS, build_frame, run, thinned
 from kinds import entries, fingerprint, opened
 from spark_rows import without_looks
 
-from puffer_frames import certificate_of, privatize
+from puffer_frames import Layout, certificate_of, privatize
 from puffer_frames.frames.stamps import unordered
 
 pytestmark = [
@@ -57,7 +57,7 @@ ASKED = {"secret": "group", "public": "score", "epsilon": 1.0, "allow_zero_noise
 @pytest.mark.parametrize(("kind", "name"), thinned(LOCAL_KINDS, CHANGES, often=2), indirect=["kind"])
 def test_a_changed_kept_column_is_noticed(make_frame, name):
     kept, other = CHANGES[name]
-    released = run(privatize(make_frame({**PEOPLE, "more": kept}), **ASKED, keep="more"))
+    released = run(privatize(make_frame({**PEOPLE, "more": kept}), **ASKED, layout=Layout(keep="more")))
     certificate = certificate_of(released)
     assert certificate.verify(released) == "unsigned: cannot be trusted"
     score = dict(entries(released))["score"]
@@ -77,7 +77,7 @@ def released_by_spark(spark):
     kept = {name: kept for name, (kept, _) in IN_SPARK.items()}
     with pytest.MonkeyPatch.context() as patch:
         without_looks(patch)
-        released = privatize(build_frame("spark", {**PEOPLE, **kept}, spark), **ASKED, keep=list(kept))
+        released = privatize(build_frame("spark", {**PEOPLE, **kept}, spark), **ASKED, layout=Layout(keep=list(kept)))
     certificate = certificate_of(released)
     assert certificate.verify(released) == "unsigned: cannot be trusted"
     return certificate, {"score": dict(entries(released.select("score")))["score"], **kept}

@@ -13,12 +13,12 @@ from kinds import ROWS, entries, make_columns
 from kinds import release as released_of
 from spark_rows import without_looks
 
-from puffer_frames import certificate_of, privatize
+from puffer_frames import Layout, certificate_of, privatize
 from puffer_frames.errors import ArgumentError
 
 NAMES = ("group", "score", "note")
 PEOPLE = {"group": list("aabb") * 5, "score": [1, 2, 2, 4] * 5, "note": ["u"] * 8 + ["v"] * 8 + [None] * 4}
-ASKED = {"secret": "group", "public": "score", "keep": "note", "epsilon": 1.0}
+ASKED = {"secret": "group", "public": "score", "layout": Layout(keep="note"), "epsilon": 1.0}
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def test_other_files_of_the_same_columns(certificate, folder):
 @without_spark
 def test_folders_that_are_columns(make_frame, tmp_path):
     people = {**PEOPLE, "note": [3] * 8 + [-7] * 8 + [None] * 4, "kind": ["u=1/é"] * 10 + ["w"] * 10}
-    released = run(privatize(make_frame(people), **ASKED | {"keep": ["note", "kind"]}))
+    released = run(privatize(make_frame(people), **ASKED | {"layout": Layout(keep=["note", "kind"])}))
     rows = pl.DataFrame(dict(entries(released)))
     places = ["note=3/kind=u%3D1%2F%C3%A9", "note=-7/kind=u%3D1%2F%C3%A9", "note=-7/kind=w"]
     places.append("note=__HIVE_DEFAULT_PARTITION__/kind=w")

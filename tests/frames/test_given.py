@@ -9,7 +9,7 @@ from conftest import LOCAL_KINDS, build_frame, run, thinned
 from kinds import entries, other_kind
 
 import puffer_frames
-from puffer_frames import Certificate, Contamination, Strata, certificate_of
+from puffer_frames import Certificate, Contamination, Layout, Noise, Strata, certificate_of
 from puffer_frames.errors import ArgumentError, CalibrationError, ColumnNotFoundError, PriorError
 
 ROWS = 1_200
@@ -40,11 +40,11 @@ REQUESTS = {
     "several": {"given": "town", "public": ["grade", "mark"]},
     "pairs": {"given": "town", "pairs": [("q", "p")]},
     "missing": {"given": "gaps", "nulls": "drop"},
-    "bounded": {"given": "town", "theorem": "bounded"},
+    "bounded": {"given": "town", "mechanism": Noise(theorem="bounded")},
     "belief": {"given": "town", "beliefs": Contamination(0.01)},
     "labels beside numbers": {"given": Strata("town", minimum=200), "public": ["job", "grade"]},
     "labels only": {"given": "town", "public": ["job", "copy"], "secret": "old"},
-    "delta": {"given": "town", "noise": "gaussian", "delta": 1e-5},
+    "delta": {"given": "town", "mechanism": Noise("gaussian"), "delta": 1e-5},
 }
 
 
@@ -68,8 +68,8 @@ def test_same_strata_and_same_release(kind, make_frame, name):
     assert made.strata == other.strata
     assert len(made.strata) > 1
     assert made.checksum == other.checksum
-    released = run(made.release(frame, row_id="id", rng=3))
-    same = run(other.release(build_frame(other_kind(kind), COLUMNS), row_id="id", rng=3))
+    released = run(made.release(frame, layout=Layout(row_id="id"), rng=3))
+    same = run(other.release(build_frame(other_kind(kind), COLUMNS), layout=Layout(row_id="id"), rng=3))
     if kind != "spark":  # whose rows have no order
         assert entries(released) == entries(same)
     certificate = certificate_of(released)
@@ -106,7 +106,7 @@ def test_each_stratum_has_the_scale_that_it_would_have_alone(make_frame):
         assert scales == plan(make_frame(part)).scales
     one = plan(make_frame(COLUMNS), given=Strata("town", scale="one"))
     assert {tuple(scales.values()) for scales in one.strata.values()} == {(made.scale,)}
-    assert certificate_of(run(one.release(make_frame(COLUMNS), row_id="id"))).strata == ()
+    assert certificate_of(run(one.release(make_frame(COLUMNS), layout=Layout(row_id="id")))).strata == ()
 
 
 def test_small_strata_and_those_with_nothing_to_hide():
@@ -131,16 +131,16 @@ def test_other_rows_have_the_strata_of_the_plan(make_frame):
     made = pickle.loads(pickle.dumps(plan(frame, given="town")))
     order = RNG.permutation(ROWS)
     moved = make_frame({name: np.asarray(values, dtype=object)[order].tolist() for name, values in COLUMNS.items()})
-    made.release(moved, row_id="id")  # the same rows
+    made.release(moved, layout=Layout(row_id="id"))  # the same rows
     strange = make_frame(COLUMNS | {"town": np.where(TOWN == "c", "e", TOWN)})
     with pytest.raises(CalibrationError, match="other rows"):
         made.release(strange)
     with pytest.raises(CalibrationError, match="strata"):
-        made.release(strange, allow_other_frame=True, row_id="id")
+        made.release(strange, allow_other_frame=True, layout=Layout(row_id="id"))
     swapped = make_frame(COLUMNS | {"grade": np.asarray(COLUMNS["grade"]) + 3 * (GROUP == "q") * (TOWN == "b")})
     with pytest.raises(CalibrationError, match="loss"):
-        made.release(swapped, allow_other_frame=True, row_id="id")
-    drifted = run(made.release(swapped, allow_other_frame=True, allow_drift=True, row_id="id"))
+        made.release(swapped, allow_other_frame=True, layout=Layout(row_id="id"))
+    drifted = run(made.release(swapped, allow_other_frame=True, allow_drift=True, layout=Layout(row_id="id")))
     assert certificate_of(drifted).observed["grade"].pure_loss.lower > 0.8
 
 
@@ -152,7 +152,7 @@ def test_other_rows_have_the_strata_of_the_plan(make_frame):
         ({"given": "group"}, ArgumentError),
         ({"given": "grade"}, ArgumentError),
         ({"given": ["town", "town"]}, ArgumentError),
-        ({"given": "town", "mechanism": "remap"}, ArgumentError),
+        ({"given": "town", "mechanism": Noise(remap=True)}, ArgumentError),
         ({"given": "town", "mechanism": "channel"}, ArgumentError),
         ({"given": "town", "public": "copy", "secret": "old"}, ArgumentError),
         ({"given": "town", "beliefs": "population"}, ArgumentError),
@@ -168,7 +168,9 @@ def test_what_is_refused(make_frame, options, error):
 def test_a_given_column_is_not_kept_too():
     frame = build_frame("pandas", COLUMNS)
     with pytest.raises(ArgumentError, match="given"):
-        puffer_frames.privatize(frame, secret="group", public="grade", epsilon=1.0, given="town", keep="town")
+        puffer_frames.privatize(
+            frame, secret="group", public="grade", epsilon=1.0, given="town", layout=Layout(keep="town")
+        )
     for wrong in ({"scale": "two"}, {"minimum": 0}, {"minimum": "many"}):
         with pytest.raises(ArgumentError):
             Strata("town", **wrong)
@@ -185,7 +187,12 @@ def test_releases_that_condition_do_not_add_up():
         puffer_frames.compose([first, second], frame=frame)
     bounded = [
         puffer_frames.privatize(
-            frame, secret="group", public=["grade", "mark"], epsilon=0.5, given="town", theorem="bounded"
+            frame,
+            secret="group",
+            public=["grade", "mark"],
+            epsilon=0.5,
+            given="town",
+            mechanism=Noise(theorem="bounded"),
         )
         for _ in "12"
     ]

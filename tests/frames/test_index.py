@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import build_frame
 
-from puffer_frames import certificate_of, privatize, read_certificate
+from puffer_frames import Layout, certificate_of, privatize, read_certificate
 from puffer_frames.errors import ArgumentError, UncoveredFrameError
 from puffer_frames.frames.table import open_table
 
@@ -16,7 +16,7 @@ PANDAS = pytest.mark.parametrize("kind", ["pandas", "pandas-nullable", "pandas-p
 
 
 def release(frame, **options):
-    asked = {"secret": "group", "public": "score", "keep": "note", "epsilon": 0.05, "rng": 7}
+    asked = {"secret": "group", "public": "score", "layout": Layout(keep="note"), "epsilon": 0.05, "rng": 7}
     return privatize(frame, **asked | options)
 
 
@@ -107,7 +107,7 @@ LABELS = {
 def test_a_kept_index_is_part_of_the_release(people, tmp_path, name):
     index, levels = LABELS[name]
     frame = pd.DataFrame(people).set_axis(index, axis=0)
-    released = release(frame, index="keep")
+    released = release(frame, layout=Layout(keep="note", index="keep"))
     certificate = certificate_of(released)
     assert released.index.identical(index)
     assert certificate.kept == ("note", *levels)
@@ -129,7 +129,7 @@ def test_a_kept_index_is_part_of_the_release(people, tmp_path, name):
 
 
 def test_a_kept_index_that_only_numbers_the_rows_is_nothing(people):
-    released = release(pd.DataFrame(people), index="keep")
+    released = release(pd.DataFrame(people), layout=Layout(keep="note", index="keep"))
     assert certificate_of(released).kept == ("note",)
     assert certificate_of(released).verify(pl.from_pandas(released)) == "unsigned: cannot be trusted"
 
@@ -141,14 +141,14 @@ def test_a_level_with_the_name_of_a_column_is_an_error(people, names):
     index = pd.MultiIndex.from_product([range(100), ["u", "v"]]) if len(names) == 2 else pd.RangeIndex(1, ROWS + 1)
     frame = pd.DataFrame(people).set_axis(index.set_names(names), axis=0)
     with pytest.raises(ArgumentError, match="the levels of the index"):
-        release(frame, index="keep")
-    assert release(frame, index="drop").puffer.verify() == "unsigned: cannot be trusted"
+        release(frame, layout=Layout(keep="note", index="keep"))
+    assert release(frame, layout=Layout(keep="note", index="drop")).puffer.verify() == "unsigned: cannot be trusted"
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint8", "float64", "object", "Int64", "int64[pyarrow]"])
 def test_numbers_of_every_type_are_nothing(people, dtype):
     index = pd.Index(range(ROWS), dtype=dtype)
-    released = release(pd.DataFrame(people).set_axis(index, axis=0), index="keep")
+    released = release(pd.DataFrame(people).set_axis(index, axis=0), layout=Layout(keep="note", index="keep"))
     assert certificate_of(released).kept == ("note",)
     assert certificate_of(released).verify(released) == "unsigned: cannot be trusted"
     assert release(pd.DataFrame(people).set_axis(index, axis=0)).puffer.verify() == "unsigned: cannot be trusted"

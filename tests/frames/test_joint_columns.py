@@ -12,7 +12,7 @@ from conftest import LOCAL_KINDS, build_frame, run, thinned
 from kinds import entries, other_kind
 
 import puffer_frames
-from puffer_frames import Bootstrap, certificate_of
+from puffer_frames import Bootstrap, Layout, Noise, certificate_of
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError
 from puffer_frames.mechanisms.noise import rows_seen
 
@@ -39,8 +39,8 @@ REQUESTS = {
     "constant": {"public": ["still", "grade", "mark"]},
     "missing": {"public": ["gaps", "mark"], "nulls": "drop"},
     "delta": {"public": ["grade", "mark"], "delta": 1e-6},
-    "remap": {"public": ["grade", "mark"], "mechanism": "remap"},
-    "weights": {"public": ["grade", "mark"], "weights": {"grade": 9.0}},
+    "remap": {"public": ["grade", "mark"], "mechanism": Noise(remap=True)},
+    "weights": {"public": ["grade", "mark"], "mechanism": Noise(weights={"grade": 9.0})},
 }
 
 
@@ -64,8 +64,8 @@ def test_same_plan_and_same_release(kind, make_frame, name):
     assert made.theorem == "joint"
     assert made.scales == other.scales
     assert made.checksum == other.checksum
-    released = run(made.release(frame, row_id="id", rng=3))
-    same = run(other.release(build_frame(other_kind(kind), COLUMNS), row_id="id", rng=3))
+    released = run(made.release(frame, layout=Layout(row_id="id"), rng=3))
+    same = run(other.release(build_frame(other_kind(kind), COLUMNS), layout=Layout(row_id="id"), rng=3))
     if kind != "spark":  # whose rows have no order
         assert entries(released) == entries(same)
     one, two = certificate_of(released), certificate_of(same)
@@ -143,14 +143,14 @@ def test_beliefs_of_another_table_and_of_resamples():
 @pytest.mark.parametrize(
     ("options", "error", "match"),
     [
-        ({"weights": {"nobody": 1.0}}, ArgumentError, "weights"),
-        ({"weights": {"grade": 0}}, ArgumentError, "weights"),
-        ({"weights": {"grade": float("inf")}}, ArgumentError, "weights"),
-        ({"weights": [1, 2]}, ArgumentTypeError, "weights"),
-        ({"weights": {"grade": 1}, "public": "grade"}, ArgumentError, "weights"),
+        ({"mechanism": Noise(weights={"nobody": 1.0})}, ArgumentError, "weights"),
+        ({"mechanism": Noise(weights={"grade": 0})}, ArgumentError, "weights"),
+        ({"mechanism": Noise(weights={"grade": float("inf")})}, ArgumentError, "weights"),
+        ({"mechanism": Noise(weights=[1, 2])}, ArgumentTypeError, "weights"),
+        ({"mechanism": Noise(weights={"grade": 1}), "public": "grade"}, ArgumentError, "weights"),
         ({"beliefs": "population"}, ArgumentError, "beliefs"),
-        ({"theorem": "bounded", "beliefs": Bootstrap()}, ArgumentError, "beliefs"),
-        ({"theorem": "gmm"}, ArgumentError, "theorem"),
+        ({"mechanism": Noise(theorem="bounded"), "beliefs": Bootstrap()}, ArgumentError, "beliefs"),
+        ({"mechanism": Noise(theorem="gmm")}, ArgumentError, "theorem"),
         ({"public": ["grade", "gaps"]}, PriorError, "without nulls"),
         ({"public": ["still", "two"]}, CalibrationError, "one that needs noise"),
     ],
@@ -164,11 +164,11 @@ def test_refused(options, error, match):
 @pytest.mark.parametrize("kind", thinned(LOCAL_KINDS, few=("pandas",)), indirect=True)
 def test_what_is_not_joint(make_frame, monkeypatch):
     frame = make_frame(COLUMNS | {"a": GRADE % 3, "b": GRADE % 2})
-    assert plan(frame, theorem="bounded").theorem == "bounded"
-    assert plan(frame, calibration="theorem").theorem == "bounded"
-    assert plan(frame, noise="gaussian", delta=1e-6).theorem == "bounded"
+    assert plan(frame, mechanism=Noise(theorem="bounded")).theorem == "bounded"
+    assert plan(frame, mechanism=Noise(calibration="theorem")).theorem == "bounded"
+    assert plan(frame, mechanism=Noise("gaussian"), delta=1e-6).theorem == "bounded"
     assert plan(frame, public=["grade", "mark", "wage", "a", "b"]).theorem == "kantorovich"
-    assert plan(frame, theorem="kantorovich").theorem == "kantorovich"
+    assert plan(frame, mechanism=Noise(theorem="kantorovich")).theorem == "kantorovich"
     for name, most in (("MOST_ROWS", 20), ("MOST_SECRETS", 2)):
         with monkeypatch.context() as changed:
             changed.setattr(rows_seen, name, most)

@@ -9,7 +9,7 @@ from conftest import LOCAL_KINDS, build_frame, run, thinned
 from kinds import entries, other_kind
 
 import puffer_frames
-from puffer_frames import Certificate, Unit, certificate_of
+from puffer_frames import Certificate, Channel, Layout, Noise, Unit, certificate_of
 from puffer_frames.errors import ArgumentError, CalibrationError
 
 ROWS = 1_000
@@ -33,7 +33,7 @@ REQUESTS = {
     "two secrets": {"public": ["job", "grade"], "secret": ["group", "other"]},
     "constant": {"public": ["still", "grade", "job"]},
     "missing": {"public": ["grade", "gaps"], "nulls": "drop"},
-    "weights": {"public": ["grade", "job"], "weights": {"job": 5.0}},
+    "weights": {"public": ["grade", "job"], "mechanism": Noise(weights={"job": 5.0})},
     "domain": {"public": ["grade", "job"], "domain": {"grade": (0, 3)}},
     "several": {"public": ["grade", "job"], "releases": 2},
 }
@@ -58,8 +58,8 @@ def test_same_plan_and_same_release(kind, make_frame, name):
     assert made.theorem == "joint"
     assert made.fitted.all_scales == other.fitted.all_scales
     assert made.checksum == other.checksum
-    released = run(made.release(frame, row_id="id", rng=3))
-    same = run(other.release(build_frame(other_kind(kind), COLUMNS), row_id="id", rng=3))
+    released = run(made.release(frame, layout=Layout(row_id="id"), rng=3))
+    same = run(other.release(build_frame(other_kind(kind), COLUMNS), layout=Layout(row_id="id"), rng=3))
     if kind != "spark":  # whose rows have no order
         assert entries(released) == entries(same)
     certificate = certificate_of(released)
@@ -99,15 +99,15 @@ def test_other_rows():
 @pytest.mark.parametrize(
     "options",
     [
-        {"noise": "gaussian", "delta": 1e-6},
-        {"calibration": "theorem"},
-        {"mechanism": "remap"},
+        {"mechanism": Noise("gaussian"), "delta": 1e-6},
+        {"mechanism": Noise(calibration="theorem")},
+        {"mechanism": Noise(remap=True)},
         {"nulls": "level"},
-        {"merge_rare": 3},
+        {"mechanism": Channel(merge_rare=3)},
         {"domain": {"job": ["a", "b", "c", "d"]}},
         {"beliefs": "population"},
-        {"theorem": "kantorovich", "beliefs": "population"},
-        {"theorem": "bounded", "beliefs": "population"},
+        {"mechanism": Noise(theorem="kantorovich"), "beliefs": "population"},
+        {"mechanism": Noise(theorem="bounded"), "beliefs": "population"},
     ],
 )
 def test_what_is_refused(options):

@@ -15,7 +15,7 @@ import pytest
 from conftest import LOCAL_KINDS, build_frame, few, table, thinned, without_spark
 
 import puffer_frames
-from puffer_frames import KeptColumnWarning
+from puffer_frames import KeptColumnWarning, Layout
 from puffer_frames.frames import kept
 from puffer_frames.frames.kept import Column, Evidence, guesses
 from puffer_frames.frames.local.looks import plan_evidence
@@ -139,13 +139,13 @@ def found(frame, **options):
 def test_kept_columns(make_frame, name):
     columns, public, expected = KEPT[name]
     frame = make_frame({"group": LETTER, "score": SCORE, "real": REAL, **columns})
-    assert found(frame, public=public, keep=list(columns)) == expected
+    assert found(frame, public=public, layout=Layout(keep=list(columns))) == expected
 
 
 @without_spark
 def test_single_columns_of_a_joint_secret(make_frame):
     frame = make_frame({"group": LETTER, "flag": FLAG, "score": SCORE, "real": np.round(REAL), "k": 1 - FLAG})
-    assert found(frame, secret=["group", "flag"], public=["score", "real"], keep="k") == [("k", "flag")]
+    assert found(frame, secret=["group", "flag"], public=["score", "real"], layout=Layout(keep="k")) == [("k", "flag")]
 
 
 IN_SPARK = {
@@ -173,7 +173,7 @@ def test_kept_columns_in_spark(spark):
     tells = {**IN_SPARK, "lists": "group", "map": "group", "sorted": "group", "field": "group"}
     tells[finer] = "group"
     expected = sorted((name, target) for name, target in tells.items() if target)
-    assert found(frame, public="score", keep=[*columns, "lists", "map", "field"]) == expected
+    assert found(frame, public="score", layout=Layout(keep=[*columns, "lists", "map", "field"])) == expected
 
 
 def maps_of(frame):
@@ -194,7 +194,7 @@ def fields_of(frame):
 def test_kept_columns_together_in_spark(spark):
     columns, public, expected = KEPT["two, and one of many values"]
     frame = build_frame("spark", {"group": LETTER, "flag": THIRD > 0, "score": SCORE, **columns}, spark)
-    asked = {"secret": ["group", "flag"], "public": public, "keep": list(columns)}
+    asked = {"secret": ["group", "flag"], "public": public, "layout": Layout(keep=list(columns))}
     assert found(frame, **asked) == [("k", "flag"), *expected]
 
 
@@ -202,7 +202,7 @@ def test_kept_columns_together_in_spark(spark):
 def test_kept_row_numbers_are_kept_columns(make_frame):
     """Also of plans, whose rows then have no order."""
     frame = make_frame({"group": LETTER, "score": SCORE, "id": np.argsort(np.argsort(GROUP))})
-    assert found(frame, public="score", keep="id", row_id="id") == [("id", "group")]
+    assert found(frame, public="score", layout=Layout(keep="id", row_id="id")) == [("id", "group")]
 
 
 def test_a_kept_index_is_a_kept_column():
@@ -215,12 +215,14 @@ def test_a_kept_index_is_a_kept_column():
     ):
         frame = pd.DataFrame(data, index=index)
         with pytest.warns(KeptColumnWarning, match="got the index, from which 'group'") as caught:
-            frame.puffer.privatize(**asked, index="keep")
+            frame.puffer.privatize(**asked, layout=Layout(index="keep"))
         told = [w.message for w in caught if w.category is KeptColumnWarning]
         assert [(warning.kept, warning.determines) for warning in told] == [("the index", "group")]
-        frame.puffer.privatize(**asked, index="drop")
-    pd.DataFrame(data, index=np.random.default_rng(1).permutation(ROWS)).puffer.privatize(**asked, index="keep")
-    pd.DataFrame(data).puffer.privatize(**asked, index="keep")
+        frame.puffer.privatize(**asked, layout=Layout(index="drop"))
+    pd.DataFrame(data, index=np.random.default_rng(1).permutation(ROWS)).puffer.privatize(
+        **asked, layout=Layout(index="keep")
+    )
+    pd.DataFrame(data).puffer.privatize(**asked, layout=Layout(index="keep"))
 
 
 ODD = {
@@ -240,7 +242,7 @@ ODD = {
 @pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy", "pyarrow"], indirect=True)
 def test_entries_of_any_kind(make_frame, name):
     frame = make_frame({"group": LETTER, "score": SCORE, "k": ODD[name]})
-    assert found(frame, public="score", keep="k") == [("k", "group")] * name.endswith("tell")
+    assert found(frame, public="score", layout=Layout(keep="k")) == [("k", "group")] * name.endswith("tell")
 
 
 class Odd:
@@ -263,9 +265,9 @@ class Odd:
 )
 def test_objects_of_pandas(entries):
     frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": entries})
-    assert found(frame, public="score", keep="k") == []
+    assert found(frame, public="score", layout=Layout(keep="k")) == []
     if not isinstance(entries, list | pd.arrays.SparseArray) and frame["k"].dtype != "float16":
-        assert found(frame.set_index("k"), public="score", index="keep") == []
+        assert found(frame.set_index("k"), public="score", layout=Layout(index="keep")) == []
 
 
 HALVES = GROUP * 5000 + RNG.permutation(ROWS)
@@ -327,15 +329,15 @@ TELLING = {
 @pytest.mark.parametrize("name", TELLING)
 def test_values_decide_not_dtypes(name):
     frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": TELLING[name]})
-    assert found(frame, public="score", keep="k") == [("k", "group")]
+    assert found(frame, public="score", layout=Layout(keep="k")) == [("k", "group")]
     other = frame.assign(k=frame["k"].sample(frac=1, random_state=1).set_axis(frame.index))
-    assert found(other, public="score", keep="k") == []
+    assert found(other, public="score", layout=Layout(keep="k")) == []
 
 
 @pytest.mark.parametrize("name", ["ints", "dates", "periods", "categories of ints"])
 def test_an_index_of_any_dtype(name):
     frame = pd.DataFrame({"group": LETTER, "score": SCORE}, index=pd.Index(TELLING[name]))
-    assert found(frame, public="score", index="keep") == [("the index", "group")]
+    assert found(frame, public="score", layout=Layout(index="keep")) == [("the index", "group")]
 
 
 IDS = RNG.permutation(ROWS).tolist()
@@ -356,32 +358,32 @@ NESTED = {
 @pytest.mark.parametrize("name", NESTED)
 def test_what_is_nested_is_looked_at(make_frame, name):
     data = {"group": LETTER, "score": SCORE, "k": NESTED[name]}
-    assert found(make_frame(data), public="score", keep="k") == [("k", "group")]
+    assert found(make_frame(data), public="score", layout=Layout(keep="k")) == [("k", "group")]
     data["k"] = [NESTED[name][k] for k in IDS]
-    assert found(make_frame(data), public="score", keep="k") == []
+    assert found(make_frame(data), public="score", layout=Layout(keep="k")) == []
 
 
 def test_a_copy_in_a_field():
     frame = pl.DataFrame(
         {"group": LETTER, "real": REAL, "k": [{"id": i, "x": float(x)} for i, x in zip(IDS, 2 * REAL)]}
     )
-    assert found(frame, public="real", keep="k") == [("k", "group"), ("k", "real")]
+    assert found(frame, public="real", layout=Layout(keep="k")) == [("k", "group"), ("k", "real")]
 
 
 def test_categories_of_polars():
     for dtype in (pl.Categorical, pl.Enum(sorted(CODES))):
         frame = pl.DataFrame({"group": LETTER, "score": SCORE, "k": pl.Series(CODES, dtype=dtype)})
-        assert found(frame, public="score", keep="k") == [("k", "group")]
+        assert found(frame, public="score", layout=Layout(keep="k")) == [("k", "group")]
 
 
 def test_objects_that_cannot_be_read():
     frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": [Odd() for _ in range(ROWS)]})
     with pytest.warns(puffer_frames.UnreadColumnWarning, match="got 'k', whose objects have neither") as caught:
-        frame.puffer.privatize(secret="group", public="score", epsilon=0.05, keep="k")
+        frame.puffer.privatize(secret="group", public="score", epsilon=0.05, layout=Layout(keep="k"))
     assert [w.message.kept for w in caught if w.category is puffer_frames.UnreadColumnWarning] == ["k"]
     one_in_each = frame.assign(k=np.array([object(), object(), object()], dtype=object)[GROUP])
     with pytest.warns(KeptColumnWarning), pytest.warns(puffer_frames.UnreadColumnWarning):
-        one_in_each.puffer.privatize(secret="group", public="score", epsilon=0.05, keep="k")
+        one_in_each.puffer.privatize(secret="group", public="score", epsilon=0.05, layout=Layout(keep="k"))
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy"], indirect=True)
@@ -396,7 +398,7 @@ def test_all_rows_decide(make_frame, monkeypatch):
     other = group.copy()
     other[wrong] = rng.integers(0, 3, wrong.size)
     data = {"group": group, "score": rng.integers(0, 9, rows), "tells": 2 * group, "does not": other}
-    assert found(make_frame(data), public="score", keep=["tells", "does not"]) == [("tells", "group")]
+    assert found(make_frame(data), public="score", layout=Layout(keep=["tells", "does not"])) == [("tells", "group")]
 
 
 def kept_places(rows):
@@ -422,7 +424,7 @@ def test_rows_sorted_by_the_secret(make_frame, monkeypatch):
                 secret="group",
                 public="score",
                 epsilon=0.05,
-                keep=["tells", "id", "flag"],
+                layout=Layout(keep=["tells", "id", "flag"]),
             )
     names = [(w.message.kept, w.message.determines) for w in caught if w.category is KeptColumnWarning]
     assert names == [("tells", "group"), ("id", "group")]
@@ -497,7 +499,7 @@ def people():
     ],
 )
 def test_adult(people, make, keep, public, expected):
-    assert found(make(people), secret="race", public=public, keep=keep) == expected
+    assert found(make(people), secret="race", public=public, layout=Layout(keep=keep)) == expected
 
 
 def test_what_is_measured_is_in_the_warning(people):
@@ -507,7 +509,7 @@ def test_what_is_measured_is_in_the_warning(people):
     with pytest.warns(
         KeptColumnWarning, match=rf"'sex' can be told \(.* right in {right:.0%}; without it 50%"
     ) as caught:
-        people.puffer.privatize(secret="sex", public="age", keep="relationship", epsilon=1.0)
+        people.puffer.privatize(secret="sex", public="age", layout=Layout(keep="relationship"), epsilon=1.0)
     warning = caught.pop(KeptColumnWarning).message
     assert warning.share == pytest.approx(right, abs=0.01)
     assert "given='relationship'" in str(warning)
@@ -524,14 +526,14 @@ def test_a_rare_value_that_tells(people):
     with pytest.warns(
         KeptColumnWarning, match=r"in \d\.\d% of the rows it raises the odds of one secret by a factor of 10"
     ):
-        frame.assign(ward=ward).puffer.privatize(secret="sex", public="age", keep="ward", epsilon=1.0)
+        frame.assign(ward=ward).puffer.privatize(secret="sex", public="age", layout=Layout(keep="ward"), epsilon=1.0)
 
 
 def test_columns_of_the_secret_together():
     """One is equal to the other: it tells neither, but both together."""
     one, two = RNG.integers(0, 2, ROWS), RNG.integers(0, 2, ROWS)
     frame = pl.DataFrame({"one": one, "two": two, "score": SCORE, "same": one == two})
-    assert found(frame, secret=["one", "two"], public="score", keep="same") == [("same", "one and two")]
+    assert found(frame, secret=["one", "two"], public="score", layout=Layout(keep="same")) == [("same", "one and two")]
 
 
 def test_groups_of_many_secrets():
@@ -541,7 +543,7 @@ def test_groups_of_many_secrets():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", puffer_frames.FewRowsWarning)
         with pytest.warns(KeptColumnWarning) as caught:
-            puffer_frames.privatize(frame, secret="who", public="score", keep=["k", "r"], epsilon=1.0)
+            puffer_frames.privatize(frame, secret="who", public="score", layout=Layout(keep=["k", "r"]), epsilon=1.0)
     assert [one.message.kept for one in caught if isinstance(one.message, KeptColumnWarning)] == ["k"]
 
 
@@ -568,4 +570,4 @@ def test_kept_columns_at_random_are_not_warned_about():
 def test_the_index_of_a_part_of_a_table(people):
     """The kept index of a part of a table is where its rows were: it tells nothing here."""
     part = people[people["age"] > 40]
-    assert found(part, secret="race", public="age", index="keep") == []
+    assert found(part, secret="race", public="age", layout=Layout(index="keep")) == []

@@ -5,29 +5,34 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from conftest import FRAME_KINDS, build_frame, run, thinned
+from conftest import FRAME_KINDS, build_frame, laid_out, run, thinned
 from kinds import ROWS, entries, make_columns, other_kind, release
 
 import puffer_frames
-from puffer_frames import Stable, certificate_of
+from puffer_frames import Layout, Noise, Stable, certificate_of
 from puffer_frames.errors import CalibrationError
 
 REQUESTS = {
     "one column": {},
     "two secrets": {"secret": ["group", "old"], "epsilon": 0.1},
     "whole floats as the secret": {"secret": "code", "epsilon": 0.01},
-    "32-bit floats": {"public": "height", "epsilon": 1.0, "theorem": "gaussian"},
+    "32-bit floats": {"public": "height", "epsilon": 1.0, "mechanism": Noise(theorem="gaussian")},
     "booleans": {"public": "smokes", "epsilon": 0.01},
     "two columns": {"public": ["score", "height"], "domain": {"height": (150, 190)}, "epsilon": 1.0},
-    "Gaussian noise": {"noise": "gaussian", "delta": 1e-6},
-    "stable noise": {"noise": Stable(alpha=1.5), "pairs": [("a", "b")]},
-    "published scale": {"calibration": "theorem"},
-    "remap": {"mechanism": "remap"},
-    "remap of two columns": {"mechanism": "remap", "public": ["score", "height"], "epsilon": 1.0, "round": True},
-    "clip and round": {"clip": (0, 5), "round": True, "domain": {"score": (1, 5)}},
-    "keep": {"keep": ["note", "code", "some", "old", "height", "id"]},
-    "incomplete rows": {"public": "some", "nulls": "drop", "keep": "note", "epsilon": 0.1},
-    "rows with NaN": {"public": "part", "nulls": "drop", "epsilon": 1.0, "theorem": "gaussian"},
+    "Gaussian noise": {"mechanism": Noise("gaussian"), "delta": 1e-6},
+    "stable noise": {"mechanism": Noise(Stable(alpha=1.5)), "pairs": [("a", "b")]},
+    "published scale": {"mechanism": Noise(calibration="theorem")},
+    "remap": {"mechanism": Noise(remap=True)},
+    "remap of two columns": {
+        "mechanism": Noise(remap=True),
+        "public": ["score", "height"],
+        "epsilon": 1.0,
+        "layout": Layout(round=True),
+    },
+    "clip and round": {"layout": Layout(clip=(0, 5), round=True), "domain": {"score": (1, 5)}},
+    "keep": {"layout": Layout(keep=["note", "code", "some", "old", "height", "id"])},
+    "incomplete rows": {"public": "some", "nulls": "drop", "layout": Layout(keep="note"), "epsilon": 0.1},
+    "rows with NaN": {"public": "part", "nulls": "drop", "epsilon": 1.0, "mechanism": Noise(theorem="gaussian")},
     "pairs": {"pairs": [("a", "b")], "epsilon": 0.1},
     "no noise": {"epsilon": 5.0, "delta": 0.9, "allow_zero_noise": True},
 }
@@ -45,14 +50,14 @@ def frame(make_frame):
 
 @functools.cache
 def released_elsewhere(elsewhere, name, by):
-    return run(release(build_frame(elsewhere, COLUMNS), **REQUESTS[name] | {"row_id": by}))
+    return run(release(build_frame(elsewhere, COLUMNS), **laid_out(REQUESTS[name], row_id=by)))
 
 
 @pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning")
 @pytest.mark.parametrize(("kind", "case"), thinned(FRAME_KINDS, CASES), indirect=["kind"], ids=lambda part: str(part))
 def test_same_numbers_and_same_certificate(kind, frame, case):
     name, by = case
-    released = run(release(frame, **REQUESTS[name] | {"row_id": by}))
+    released = run(release(frame, **laid_out(REQUESTS[name], row_id=by)))
     other = released_elsewhere(other_kind(kind), name, by)
     assert entries(released) == entries(other)
     ours, theirs = certificate_of(released), certificate_of(other)
@@ -66,13 +71,13 @@ def test_same_numbers_and_same_certificate(kind, frame, case):
 
 @functools.cache
 def numbered_elsewhere(elsewhere):
-    return run(release(build_frame(elsewhere, COLUMNS), row_id="id", keep=["note", "id"]))
+    return run(release(build_frame(elsewhere, COLUMNS), layout=Layout(row_id="id", keep=["note", "id"])))
 
 
 def test_the_noise_follows_row_id_into_another_order(kind, make_frame):
     order = np.random.default_rng(3).permutation(ROWS)
     shuffled = make_frame({name: [values[k] for k in order] for name, values in COLUMNS.items()})
-    ours = dict(entries(run(release(shuffled, row_id="id", keep=["note", "id"]))))
+    ours = dict(entries(run(release(shuffled, layout=Layout(row_id="id", keep=["note", "id"])))))
     theirs = dict(entries(numbered_elsewhere(other_kind(kind))))
     assert ours == {name: [values[k] for k in order] for name, values in theirs.items()}
 

@@ -12,7 +12,7 @@ from label_requests import COLUMNS, ROWS, channel, opened, released
 from puffer_frames import KeptColumnWarning
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
 from puffer_frames.frames.plans.source import collect_plan
-from puffer_frames.frames.roles import Layout
+from puffer_frames.frames.roles import RowOrder
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, NumberChannel
 from puffer_frames.noise.column_noise import ColumnNoise
@@ -207,7 +207,7 @@ def test_rows_in_random_order_are_not_warned_of(frame):
 
 def test_a_shuffled_release():
     for kind in ("pandas", "polars", "pyarrow", "duckdb"):
-        found = released(build_frame(kind, COLUMNS), "text", layout=Layout(shuffle=True), keep=("id",))[1].frame
+        found = released(build_frame(kind, COLUMNS), "text", layout=RowOrder(shuffle=True), keep=("id",))[1].frame
         order = ReleaseKey.of(1).permutation(ROWS)
         columns = dict(entries(found))
         assert columns["text"] == [dict(elsewhere("polars", "text", None, "raise")[1])["text"][k] for k in order]

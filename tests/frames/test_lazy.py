@@ -5,19 +5,19 @@ import pickle
 import numpy as np
 import polars as pl
 import pytest
-from conftest import few, run
+from conftest import few, laid_out, run
 from polars.io.plugins import register_io_source
 from spark_rows import few_cells
 
 import puffer_frames
-from puffer_frames import RowOrderWarning, verify
+from puffer_frames import Layout, Noise, RowOrderWarning, verify
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError, UncoveredFrameError
 from puffer_frames.frames.plans import blocks
 
 ROWS = 1000
 FAILED = (CalibrationError, pl.exceptions.ComputeError)
 """Some versions of Polars wrap the errors of a source."""
-ASKED = {"secret": "group", "public": "score", "keep": "note", "epsilon": 0.05}
+ASKED = {"secret": "group", "public": "score", "layout": Layout(keep="note"), "epsilon": 0.05}
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,10 @@ def test_fresh_noise_in_every_release(table):
 def test_collected_with_its_certificate(table):
     eager = table.puffer.privatize(**ASKED, rng=1).puffer.certificate
     plan = table.lazy().puffer.calibrate(**{name: ASKED[name] for name in ("secret", "public", "epsilon")})
-    for released in (table.lazy().puffer.privatize(**ASKED, rng=1), plan.release(table.lazy(), keep="note", rng=1)):
+    for released in (
+        table.lazy().puffer.privatize(**ASKED, rng=1),
+        plan.release(table.lazy(), layout=Layout(keep="note"), rng=1),
+    ):
         collected = released.puffer.collect()
         assert collected.puffer.verify() == "unsigned: cannot be trusted"
         assert collected.puffer.certificate == eager
@@ -146,7 +149,7 @@ class Changing:
 )
 def test_a_source_that_changes_is_an_error(table, tmp_path, name, row_id):
     source, target = Changing(table), tmp_path / "released.parquet"
-    released = source.plan.puffer.privatize(**ASKED, row_id=row_id)
+    released = source.plan.puffer.privatize(**laid_out(ASKED, row_id=row_id))
     before = released.collect()
     source.rows = CHANGES[name](table)
     runs = [
@@ -203,9 +206,9 @@ def test_plans_in_no_order_need_numbers(table, name):
     with pytest.raises(ArgumentError, match="row_id") as caught:
         plan.puffer.privatize(**ASKED)
     assert "collect the frame first" in str(caught.value)
-    released = plan.puffer.privatize(**ASKED, row_id="id", rng=1)
-    noise = dict(zip(*table.puffer.privatize(**{**ASKED, "keep": "id"}, row_id="id", rng=1).select("id", "score")))
-    again = plan.puffer.privatize(**{**ASKED, "keep": "id"}, row_id="id", rng=1).collect()
+    released = plan.puffer.privatize(**laid_out(ASKED, row_id="id"), rng=1)
+    noise = dict(zip(*table.puffer.privatize(**laid_out(ASKED, keep="id", row_id="id"), rng=1).select("id", "score")))
+    again = plan.puffer.privatize(**laid_out(ASKED, keep="id", row_id="id"), rng=1).collect()
     assert dict(zip(again["id"], again["score"])) == noise
     assert sorted(released.collect()["score"]) == sorted(noise.values())
     assert set(released.head(10).collect()["score"]) <= set(noise.values())
@@ -230,7 +233,7 @@ def test_numbers_are_checked(table):
         (plan.with_columns(id=pl.Series([2**64 - 1 - k for k in range(ROWS)], dtype=pl.UInt64)), "larger integers"),
     ):
         with pytest.raises(ArgumentError, match=got):
-            wrong.puffer.privatize(**ASKED, row_id="id")
+            wrong.puffer.privatize(**laid_out(ASKED, row_id="id"))
 
 
 def test_rows_clustered_by_the_secret_are_warned_about(table):
@@ -241,7 +244,7 @@ def test_rows_clustered_by_the_secret_are_warned_about(table):
 def test_what_is_wrong_with_the_rows(table):
     plan = table.lazy()
     with pytest.raises(ArgumentError, match="shuffle"):
-        plan.puffer.privatize(**ASKED, shuffle=True)
+        plan.puffer.privatize(**laid_out(ASKED, shuffle=True))
     with pytest.raises(PriorError, match="0 rows"):
         plan.filter(pl.col("score") > 100).puffer.privatize(**ASKED)
     with pytest.raises(PriorError, match="250 rows with one"):
@@ -254,7 +257,7 @@ def test_what_is_wrong_with_the_rows(table):
 
 def test_names_that_polars_reads_as_patterns(table):
     odd = table.rename({"group": "^.*$", "score": "*", "note": "^n$"})
-    asked = {"secret": "^.*$", "public": "*", "keep": "^n$", "epsilon": 0.05, "rng": 1}
+    asked = {"secret": "^.*$", "public": "*", "layout": Layout(keep="^n$"), "epsilon": 0.05, "rng": 1}
     assert run(odd.lazy().puffer.privatize(**asked)).equals(odd.puffer.privatize(**asked))
     asked |= {"public": ""}
     nameless = odd.rename({"*": ""})
@@ -267,7 +270,7 @@ def test_columns_of_many_values(table, monkeypatch):
     rng = np.random.default_rng(4)
     many = pl.DataFrame({"g": rng.choice(["a", "b"], 2000), "x": rng.normal(size=2000)})
     many = many.with_columns(x=pl.col("x") + (pl.col("g") == "a"))
-    asked = {"secret": "g", "public": "x", "epsilon": 0.5, "theorem": "gaussian", "rng": 1}
+    asked = {"secret": "g", "public": "x", "epsilon": 0.5, "mechanism": Noise(theorem="gaussian"), "rng": 1}
     collected = many.lazy().puffer.privatize(**asked).puffer.collect()
     assert collected.equals(many.puffer.privatize(**asked))
     assert verify(collected) == "unsigned: cannot be trusted"

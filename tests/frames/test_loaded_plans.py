@@ -6,7 +6,7 @@ from conftest import build_frame, run, thinned
 from kinds import entries, make_columns
 
 import puffer_frames
-from puffer_frames import Strata, load_plan
+from puffer_frames import Layout, Noise, Strata, load_plan
 
 pytestmark = pytest.mark.filterwarnings("ignore:the domain of the public column")  # which moves some
 
@@ -15,7 +15,7 @@ ASKED = {
     "several columns": {"public": ["score", "height"]},
     "labels beside numbers": {"public": ["score", "note"], "nulls": "drop"},
     "strata": {"given": Strata("old", minimum=10)},
-    "two secrets": {"secret": ["group", "old"], "mechanism": "remap"},
+    "two secrets": {"secret": ["group", "old"], "mechanism": Noise(remap=True)},
     "whole floats as secrets": {"secret": "code", "epsilon": 0.1},
 }
 
@@ -28,7 +28,7 @@ def frame(make_frame):
 def same(plan, frame, path):
     plan.save(path)
     again = load_plan(path)
-    first, second = (run(each.release(frame, rng=7, row_id="id")) for each in (plan, again))
+    first, second = (run(each.release(frame, rng=7, layout=Layout(row_id="id"))) for each in (plan, again))
     assert entries(first) == entries(second)
     assert puffer_frames.certificate_of(first).to_dict() == puffer_frames.certificate_of(second).to_dict()
     return again
@@ -55,5 +55,7 @@ def test_a_plan_of_one_kind_of_frame_releases_another(frame, tmp_path):
     elsewhere = build_frame("polars", make_columns())
     plan = puffer_frames.calibrate(elsewhere, secret="group", public="score", epsilon=0.05)
     plan.save(tmp_path / "plan")
-    released = run(load_plan(tmp_path / "plan").release(frame, rng=7, row_id="id"))
-    assert sorted(dict(entries(released))["score"]) == sorted(plan.release(elsewhere, rng=7, row_id="id")["score"])
+    released = run(load_plan(tmp_path / "plan").release(frame, rng=7, layout=Layout(row_id="id")))
+    assert sorted(dict(entries(released))["score"]) == sorted(
+        plan.release(elsewhere, rng=7, layout=Layout(row_id="id"))["score"]
+    )

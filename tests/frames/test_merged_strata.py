@@ -6,7 +6,7 @@ import pytest
 from conftest import LOCAL_KINDS, build_frame, run, thinned
 
 import puffer_frames
-from puffer_frames import Strata, certificate_of
+from puffer_frames import Layout, Strata, certificate_of
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
 
 RNG = np.random.default_rng(21)
@@ -35,7 +35,7 @@ def loss_in(part, scale):
 
 def test_the_released_label_is_the_one_that_was_calibrated():
     plan = puffer_frames.calibrate(FRAME, given=STRATA, **OPTIONS)
-    released = plan.release(FRAME, keep="id", rng=1)
+    released = plan.release(FRAME, layout=Layout(keep="id"), rng=1)
     assert set(released["town"]) == {"a", "b", "other"}
     assert ((released["town"] == "other") == np.isin(TOWN, ["c", "d", "e"])).all()
     for (town,), scales in plan.strata.items():
@@ -93,16 +93,20 @@ def test_several_columns_and_other_rows():
 
 @pytest.mark.parametrize("kind", thinned(LOCAL_KINDS, few=("pandas-pyarrow", "polars-lazy", "duckdb")), indirect=True)
 def test_every_kind_of_frame(make_frame):
-    expected = puffer_frames.privatize(FRAME, given=STRATA, rng=4, row_id="id", **OPTIONS)
-    released = run(puffer_frames.privatize(make_frame(COLUMNS), given=STRATA, rng=4, row_id="id", **OPTIONS))
+    expected = puffer_frames.privatize(FRAME, given=STRATA, rng=4, layout=Layout(row_id="id"), **OPTIONS)
+    released = run(
+        puffer_frames.privatize(make_frame(COLUMNS), given=STRATA, rng=4, layout=Layout(row_id="id"), **OPTIONS)
+    )
     assert [str(town) for town in list(released["town"])] == expected["town"].tolist()
     assert np.array_equal(np.asarray(released["score"], dtype=float), expected["score"])
 
 
 def test_in_spark(spark):
     frame = build_frame("spark", COLUMNS, spark)
-    expected = puffer_frames.privatize(FRAME, given=STRATA, rng=4, row_id="id", **OPTIONS)
-    released = puffer_frames.privatize(frame, given=STRATA, rng=4, row_id="id", **OPTIONS).toArrow().to_pandas()
+    expected = puffer_frames.privatize(FRAME, given=STRATA, rng=4, layout=Layout(row_id="id"), **OPTIONS)
+    released = (
+        puffer_frames.privatize(frame, given=STRATA, rng=4, layout=Layout(row_id="id"), **OPTIONS).toArrow().to_pandas()
+    )
     columns = ["town", "score"]
     assert sorted(map(tuple, released[columns].to_numpy())) == sorted(map(tuple, expected[columns].to_numpy()))
 

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import LOCAL_KINDS, build_frame, run, thinned
+from conftest import LOCAL_KINDS, build_frame, laid_out, run, thinned
 
 import puffer_frames
-from puffer_frames import RowOrderWarning
+from puffer_frames import Layout, RowOrderWarning
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames import order
 from puffer_frames.frames.order import (
@@ -144,7 +144,7 @@ def test_orders(make_frame, name):
     asked = {"secret": "group", "public": "score", "epsilon": 0.05, "allow_zero_noise": True}
     assert reasons(lambda: puffer_frames.privatize(frame, **asked)) == expected
     if not isinstance(frame, pl.LazyFrame):
-        assert reasons(lambda: puffer_frames.privatize(frame, **asked, shuffle=True)) == set()
+        assert reasons(lambda: puffer_frames.privatize(frame, **asked, layout=Layout(shuffle=True))) == set()
 
 
 def test_joint_secrets_and_several_public_columns():
@@ -158,16 +158,16 @@ def test_joint_secrets_and_several_public_columns():
 
 def test_rows_of_a_plan_that_are_numbered_have_no_order():
     plan = pl.LazyFrame({"id": PLACE, "group": np.sort(GROUP), "score": np.sort(SCORE)})
-    run(puffer_frames.privatize(plan, secret="group", public="score", epsilon=0.05, row_id="id"))
+    run(puffer_frames.privatize(plan, secret="group", public="score", epsilon=0.05, layout=Layout(row_id="id")))
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_a_kept_index_tells_the_order(kind):
     frame = build_frame(kind, {"group": GROUP, "score": SCORE})
-    asked = {"secret": "group", "public": "score", "epsilon": 0.05, "shuffle": True}
+    asked = {"secret": "group", "public": "score", "epsilon": 0.05, "layout": Layout(shuffle=True)}
     with pytest.raises(ArgumentError, match="tells the order"):
-        puffer_frames.privatize(frame, **asked, index="keep")
-    puffer_frames.privatize(frame, **asked, index="drop")
+        puffer_frames.privatize(frame, **laid_out(asked, index="keep"))
+    puffer_frames.privatize(frame, **laid_out(asked, index="drop"))
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "polars-lazy"])

@@ -10,11 +10,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import build_frame, run, without_spark
+from conftest import build_frame, laid_out, run, without_spark
 from pyarrow import parquet
 
 import puffer_frames
-from puffer_frames import Channel
+from puffer_frames import Channel, Layout
 from puffer_frames.frames.arrow import own_entries
 from puffer_frames.frames.local.labels import Relabelled
 from puffer_frames.frames.local.own import own_array, own_labels, own_series
@@ -104,7 +104,7 @@ def whole(array):
 def test_nothing_of_dropped_rows_and_raw_columns_is_left(kind, make_frame, name, shuffle):
     frame = make_frame(people(kept=KEPT[name]))
     shuffle = shuffle and kind != "polars-lazy"  # whose rows are never in memory together
-    released = run(puffer_frames.privatize(frame, **ASKED, keep="kept", index="drop", shuffle=shuffle))
+    released = run(puffer_frames.privatize(frame, **ASKED, layout=Layout(keep="kept", index="drop", shuffle=shuffle)))
     held = memory(bare(released))
     assert not [mark for mark in MARKS if mark in held]
     raw = memory(frame.collect() if isinstance(frame, pl.LazyFrame) else frame)
@@ -119,7 +119,7 @@ def test_nothing_of_rows_that_a_slice_left_out(kind, make_frame):
         part = frame.limit(ROWS, offset=GONE + 1)
     else:
         part = frame.iloc[GONE + 1 :] if isinstance(frame, pd.DataFrame) else frame.slice(GONE + 1)
-    released = run(puffer_frames.privatize(part, **ASKED, keep=names, index="drop"))
+    released = run(puffer_frames.privatize(part, **ASKED, layout=Layout(keep=names, index="drop")))
     assert not [mark for mark in MARKS if mark in memory(bare(released))]
 
 
@@ -168,14 +168,14 @@ def test_nothing_is_left_under_a_missing_entry(kind):
     else:
         frame = pl.from_arrow(table) if kind == "polars" else table
         frame = table.to_pandas(types_mapper=pd.ArrowDtype) if kind == "pandas-pyarrow" else frame
-    released = puffer_frames.privatize(frame, **ASKED, keep="kept")
+    released = puffer_frames.privatize(frame, **ASKED, layout=Layout(keep="kept"))
     assert not [mark for mark in MARKS[:3] if mark in memory(released)]
 
 
 def test_pandas_columns_are_on_their_own():
     frame = pd.DataFrame(people(one=range(ROWS), two=range(ROWS))).dropna()
     raw = frame.copy()
-    released = frame.puffer.privatize(**ASKED, keep=["one", "two"], index="drop")
+    released = frame.puffer.privatize(**ASKED, layout=Layout(keep=["one", "two"], index="drop"))
     for name in released:
         values = released[name].to_numpy()
         assert not any(np.shares_memory(values, frame[other].to_numpy()) for other in frame)
@@ -188,8 +188,12 @@ def test_levels_hold_no_other_labels():
     labels = pd.MultiIndex.from_tuples([("who", "group"), ("what", "score"), ("what", "kept")])
     index = pd.MultiIndex.from_arrays([KEPT["text"], range(ROWS)], names=["name", "place"])
     frame = pd.DataFrame(people(kept=KEPT["floats"])).set_axis(labels, axis=1).set_axis(index, axis=0)
-    asked = {"secret": ("who", "group"), "public": ("what", "score"), "keep": [("what", "kept")]}
-    released = frame.puffer.privatize(**ASKED | asked, index="keep")
+    asked = {
+        "secret": ("who", "group"),
+        "public": ("what", "score"),
+        "layout": Layout(keep=[("what", "kept")], index="keep"),
+    }
+    released = frame.puffer.privatize(**ASKED | asked)
     assert "group" not in released.columns.levels[1]
     assert "who" not in released.columns.levels[0]
     assert LOST not in released.index.levels[0]
@@ -208,9 +212,9 @@ def test_categories_of_dropped_rows_are_left_out(where):
     """So are those that no row had."""
     categories = pd.Categorical(KEPT["text"], categories=[*KEPT["text"], "of no row"])
     frame = pd.DataFrame(people(kept=categories))
-    options = {"keep": "kept", "index": "drop"}
+    options = {"layout": Layout(keep="kept", index="drop")}
     if where == "index":
-        frame, options = frame.set_index("kept"), {"index": "keep"}
+        frame, options = frame.set_index("kept"), {"layout": Layout(index="keep")}
     released = frame.puffer.privatize(**ASKED | options)
     found = released["kept"].cat.categories if where == "column" else released.index.categories
     assert list(found) == [text for text in KEPT["text"] if text != LOST]
@@ -225,7 +229,7 @@ def test_categories_of_polars_and_pyarrow(frame):
     table = pa.table(people(kept=pa.array(KEPT["text"]).dictionary_encode()))
     table = table.set_column(0, "group", table["group"].dictionary_encode())
     frame = pl.from_arrow(table) if frame == "polars" else table
-    released = puffer_frames.privatize(frame, **ASKED, keep="kept")
+    released = puffer_frames.privatize(frame, **ASKED, layout=Layout(keep="kept"))
     assert not [mark for mark in MARKS if mark in memory(bare(released))]
     kept = released["kept"].to_list() if isinstance(released, pl.DataFrame) else released["kept"].to_pylist()
     assert kept == [text for text in KEPT["text"] if text != LOST]
@@ -268,13 +272,19 @@ def test_values_and_types_are_kept(column, order):
 def test_a_kept_column_and_index_have_their_types(column):
     column = pd.concat([column] * 20, ignore_index=True).rename("kept")
     frame = pd.DataFrame({"group": list("ab") * 30, "score": [k % 7 for k in range(60)], "kept": column})
-    asked = {"secret": "group", "public": "score", "keep": "kept", "epsilon": 0.1, "allow_zero_noise": True}
+    asked = {
+        "secret": "group",
+        "public": "score",
+        "layout": Layout(keep="kept"),
+        "epsilon": 0.1,
+        "allow_zero_noise": True,
+    }
     pd.testing.assert_series_equal(frame.puffer.privatize(**asked)["kept"], column)
     if isinstance(column.iloc[0], list):
         return  # pandas has no index of lists
     index = pd.MultiIndex.from_arrays([pd.Index(column, name="label"), range(60)])
     for labels in (index.get_level_values(0), index):
-        released = frame.set_axis(labels, axis=0).puffer.privatize(**asked, index="keep")
+        released = frame.set_axis(labels, axis=0).puffer.privatize(**laid_out(asked, index="keep"))
         pd.testing.assert_index_equal(released.index, labels, exact=True)
 
 
@@ -383,7 +393,7 @@ def test_nothing_but_entries_leaves(frame, tmp_path):
     given = frame()
     names = given.column_names if isinstance(given, pa.Table) else nw.from_native(given).collect_schema().names()
     keep = [name for name in names if name not in ("group", "score")]
-    released = run(puffer_frames.privatize(given, **ASKED, keep=keep))
+    released = run(puffer_frames.privatize(given, **ASKED, layout=Layout(keep=keep)))
     if isinstance(released, pd.DataFrame):
         assert released["categories"].cat.categories.tolist() == ["z", "y"]
         released.attrs["note"], released.columns.name = LEAK, LEAK  # somebody adds it again
@@ -430,7 +440,9 @@ def test_nothing_lies_under_missing_entries_of_polars(name, lazy, tmp_path):
     frame = pl.DataFrame({"s": rng.choice(["a", "b"], 200), "x": rng.integers(0, 9, 200), **columns})
     hidden = pl.when(pl.Series(~REDACTED)).then(pl.col(name)).alias(name)
     frame = frame.lazy().with_columns(hidden) if lazy else frame.with_columns(hidden)
-    released = run(frame.puffer.privatize(secret="s", public="x", keep=name, epsilon=1.0, allow_zero_noise=True))
+    released = run(
+        frame.puffer.privatize(secret="s", public="x", layout=Layout(keep=name), epsilon=1.0, allow_zero_noise=True)
+    )
     assert released[name].null_count() == 50
     released.write_ipc(tmp_path / "released.arrow", compression="uncompressed")
     held = (tmp_path / "released.arrow").read_bytes()

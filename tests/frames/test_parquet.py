@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import run, without_spark
 
-from puffer_frames import certificate_of, privatize, read_certificate, verify, write_parquet
+from puffer_frames import Layout, certificate_of, privatize, read_certificate, verify, write_parquet
 from puffer_frames.errors import UncoveredFrameError
 
 ORDER = np.random.default_rng(1).permutation(20)
@@ -16,8 +16,8 @@ PEOPLE = {"group": np.array(list("aabb") * 5)[ORDER].tolist(), "score": np.array
 PEOPLE |= {"note": ["u", "v", "w", "z"] * 5}
 
 
-def release(frame, **options):
-    return run(privatize(frame, secret="group", public="score", keep="note", epsilon=1.0, **options))
+def release(frame, index=None):
+    return run(privatize(frame, secret="group", public="score", layout=Layout(keep="note", index=index), epsilon=1.0))
 
 
 @without_spark
@@ -90,7 +90,7 @@ def test_columns_with_labels_of_any_kind(tmp_path, labels, index):
     if index == "keep":
         frame.index = range(5, 25)
     secret, public, kept = labels
-    released = frame.puffer.privatize(secret=secret, public=public, keep=kept, epsilon=1.0, index=index)
+    released = frame.puffer.privatize(secret=secret, public=public, layout=Layout(keep=kept, index=index), epsilon=1.0)
     released.puffer.write_parquet(tmp_path / "released.parquet")
     certificate = read_certificate(tmp_path / "released.parquet")
     assert certificate.verify(tmp_path / "released.parquet") == "unsigned: cannot be trusted"

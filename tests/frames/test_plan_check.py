@@ -11,7 +11,7 @@ from conftest import build_frame, few, run, thinned, without_spark
 from kinds import entries
 
 import puffer_frames
-from puffer_frames import Channel, PufferError, Strata, Unit, load_plan
+from puffer_frames import Channel, Noise, PufferError, Strata, Unit, load_plan
 from puffer_frames.core import BatchReport, Prior
 from puffer_frames.errors import ArgumentTypeError, CalibrationError, ColumnNotFoundError
 
@@ -39,13 +39,13 @@ def night(seed, *, rows=ROWS, shift=0):
 FIRST = night(0)
 ASKED = {
     "one column": {"beliefs": "population"},
-    "one column, delta": {"delta": 1e-3, "noise": "gaussian", "epsilon": 1.0},
+    "one column, delta": {"delta": 1e-3, "mechanism": Noise("gaussian"), "epsilon": 1.0},
     "side knowledge alone": {"beliefs": ("only", {s: Prior.gaussian(0, 100) for s in "ab"}), "allow_zero_noise": True},
-    "a domain": {"domain": {"score": (1, 8)}, "mechanism": "remap"},
-    "bounded columns": {"public": ["score", "size"], "theorem": "bounded"},
+    "a domain": {"domain": {"score": (1, 8)}, "mechanism": Noise(remap=True)},
+    "bounded columns": {"public": ["score", "size"], "mechanism": Noise(theorem="bounded")},
     "columns together": {"public": ["score", "size"]},
     "columns with labels": {"public": ["score", "town"]},
-    "bounded columns with labels": {"public": ["score", "town"], "theorem": "bounded"},
+    "bounded columns with labels": {"public": ["score", "town"], "mechanism": Noise(theorem="bounded")},
     "strata": {"given": Strata("ward", minimum=10)},
     "several releases": {"releases": 3},
     "labels": {"public": "town", "mechanism": Channel(radius=0.05)},
@@ -227,7 +227,9 @@ def test_merged_labels_have_no_order():
     rare = pl.DataFrame(FIRST | {"town": np.where(np.arange(ROWS) < 3, "rare", FIRST["town"])})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        plan = puffer_frames.calibrate(rare, secret="group", public="town", epsilon=0.6, merge_rare=5)
+        plan = puffer_frames.calibrate(
+            rare, secret="group", public="town", epsilon=0.6, mechanism=Channel(merge_rare=5)
+        )
     assert figures(plan.check(rare), "drift") == {}
 
 
@@ -235,7 +237,7 @@ def test_units_with_more_rows():
     frame = pl.DataFrame(FIRST).with_columns(pl.Series("ward", np.repeat(np.arange(300), 3)))
     frame = frame.with_columns(group=pl.when(pl.col("ward") % 2 == 0).then(pl.lit("a")).otherwise(pl.lit("b")))
     plan = puffer_frames.calibrate(
-        frame, secret="group", public="score", epsilon=0.6, theorem="bounded", calibration="theorem",
+        frame, secret="group", public="score", epsilon=0.6, mechanism=Noise(theorem="bounded", calibration="theorem"),
         unit=Unit("ward", rows="any", most=3),
     )  # fmt: skip
     more = frame.with_columns(ward=pl.col("ward") // 4 * 2 + pl.col("ward") % 2)

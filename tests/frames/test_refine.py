@@ -5,10 +5,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import build_frame, few
+from conftest import build_frame, few, laid_out
 
 import puffer_frames
-from puffer_frames import Strata, Unit, calibrate, certificate_of, compose, verify
+from puffer_frames import Layout, Noise, Strata, Unit, calibrate, certificate_of, compose, verify
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, UncoveredFrameError
 
 ROWS = 600
@@ -40,7 +40,7 @@ def column(frame, name):
 def test_every_kind_of_frame_in_memory(kind, key, tmp_path):
     frame = build_frame(kind, COLUMNS)
     plan = calibrate(frame, **ASKED | {"public": ["score", "height"]})
-    first = plan.release(frame, keep="note")
+    first = plan.release(frame, layout=Layout(keep="note"))
     second = plan.refine(frame, first, epsilon=0.8, key=key)
     third = plan.refine(frame, second, epsilon=1.5, key=str(key))
     assert type(second) is type(first)
@@ -80,14 +80,18 @@ REQUESTS = {
     "a domain": (PEOPLE, {"domain": {"score": (1, 5)}}, {}),
     "delta": (PEOPLE, {"delta": 1e-3}, {}),
     "several releases": (PEOPLE, {"releases": 3}, {}),
-    "ranges": (PEOPLE, {"public": ["score", "height"], "theorem": "bounded"}, {}),
-    "rows paired": (PEOPLE, {"public": ["score", "height"], "theorem": "kantorovich"}, {}),
+    "ranges": (PEOPLE, {"public": ["score", "height"], "mechanism": Noise(theorem="bounded")}, {}),
+    "rows paired": (PEOPLE, {"public": ["score", "height"], "mechanism": Noise(theorem="kantorovich")}, {}),
     "one constant": (PEOPLE.assign(still=3), {"public": ["score", "still"]}, {}),
-    "a kept index": (PEOPLE.set_index("note"), {}, {"index": "keep"}),
-    "a dropped index": (PEOPLE.set_index("note"), {}, {"index": "drop"}),
-    "labels of columns that are no text": (PEOPLE.rename(columns={"score": 7}), {"public": 7}, {"keep": "note"}),
+    "a kept index": (PEOPLE.set_index("note"), {}, {"layout": Layout(index="keep")}),
+    "a dropped index": (PEOPLE.set_index("note"), {}, {"layout": Layout(index="drop")}),
+    "labels of columns that are no text": (
+        PEOPLE.rename(columns={"score": 7}),
+        {"public": 7},
+        {"layout": Layout(keep="note")},
+    ),
     "the population": (PEOPLE, {"beliefs": "population"}, {}),
-    "numbered rows": (PEOPLE.assign(id=RNG.permutation(ROWS)), {}, {"row_id": "id"}),
+    "numbered rows": (PEOPLE.assign(id=RNG.permutation(ROWS)), {}, {"layout": Layout(row_id="id")}),
     "units": (PEOPLE.assign(who=np.arange(ROWS) // 2).assign(group=np.repeat(GROUP[::2], 2)), {}, {}),
 }
 
@@ -100,7 +104,7 @@ def test_requests(name, key):
     if name == "units":
         asked = {"unit": Unit("who", rows="independent")}
     plan = frame.puffer.calibrate(**ASKED | asked)
-    first = plan.release(frame, refine_key=key, **layout)
+    first = plan.release(frame, **laid_out(layout, refine_key=key))
     epsilon = 3 * plan.epsilon
     second = plan.refine(frame, first, epsilon=epsilon, key=key)
     certificate = second.puffer.certificate
@@ -153,14 +157,16 @@ def test_epsilon_and_scales_must_leave_less_noise(key):
     with pytest.raises(ArgumentTypeError, match="epsilon"):
         plan.refine(PEOPLE, first, epsilon="1", key=key)
     wide = PEOPLE.assign(score=RNG.integers(0, 2, ROWS) * 1000.0)
-    plan = calibrate(wide, **ASKED | {"public": ["score", "height"], "theorem": "bounded", "epsilon": 1e-3})
+    plan = calibrate(
+        wide, **ASKED | {"public": ["score", "height"], "mechanism": Noise(theorem="bounded"), "epsilon": 1e-3}
+    )
     with pytest.raises(CalibrationError, match="and at least"):
         plan.refine(wide, plan.release(wide), epsilon=2.0, key=key)
     assert not key.exists()
 
 
 PLAN = calibrate(PEOPLE, **ASKED | {"public": ["score", "height"]})
-FIRST = PLAN.release(PEOPLE, keep="note")
+FIRST = PLAN.release(PEOPLE, layout=Layout(keep="note"))
 
 
 def other_plan():
@@ -184,9 +190,12 @@ REFUSED = {
     "fewer rows": (lambda: (PLAN, PEOPLE, FIRST.head(500)), "other values, rows or order"),
     "rounded later": (lambda: (PLAN, PEOPLE, FIRST.round(1)), "other values, rows or order"),
     "another order of the release": (lambda: (PLAN, PEOPLE, FIRST.iloc[::-1]), "other values, rows or order"),
-    "shuffled": (lambda: (PLAN, PEOPLE, PLAN.release(PEOPLE, shuffle=True)), "a random order"),
-    "clipped": (lambda: (PLAN, PEOPLE, PLAN.release(PEOPLE, clip={"score": (0, 9)})), "clipped or rounded"),
-    "rounded": (lambda: (PLAN, PEOPLE, PLAN.release(PEOPLE, round=True)), "clipped or rounded"),
+    "shuffled": (lambda: (PLAN, PEOPLE, PLAN.release(PEOPLE, layout=Layout(shuffle=True))), "a random order"),
+    "clipped": (
+        lambda: (PLAN, PEOPLE, PLAN.release(PEOPLE, layout=Layout(clip={"score": (0, 9)}))),
+        "clipped or rounded",
+    ),
+    "rounded": (lambda: (PLAN, PEOPLE, PLAN.release(PEOPLE, layout=Layout(round=True))), "clipped or rounded"),
     "a seed": (lambda: (PLAN, PEOPLE, PLAN.release(PEOPLE, rng=1)), "came from a seed"),
 }
 
@@ -214,7 +223,7 @@ def test_an_order_that_no_kept_column_shows_is_found_by_the_noise(key):
 
 
 def test_a_key_file_that_knew_the_release_finds_any_other_order(key):
-    first = PLAN.release(PEOPLE, refine_key=key)
+    first = PLAN.release(PEOPLE, layout=Layout(refine_key=key))
     for name in ("score", "height"):
         a, b = 0, int(np.flatnonzero(PEOPLE[name] != PEOPLE[name][0])[0])
         places = np.arange(ROWS)
@@ -235,27 +244,27 @@ def test_a_key_file_that_knew_the_release_finds_any_other_order(key):
 @pytest.mark.parametrize(
     ("asked", "layout"),
     [
-        ({"noise": "gaussian", "delta": 1e-3}, {}),
+        ({"mechanism": Noise("gaussian"), "delta": 1e-3}, {}),
         ({"public": "note"}, {}),
-        ({}, {"shuffle": True}),
-        ({}, {"clip": (0, 9)}),
+        ({}, {"layout": Layout(shuffle=True)}),
+        ({}, {"layout": Layout(clip=(0, 9))}),
         ({}, {"rng": 1}),
     ],
 )
 def test_a_key_file_beside_what_cannot_be_refined(asked, layout, key):
     frame = PEOPLE.assign(note=RNG.choice(["x", "y"], ROWS))
     with pytest.raises(ArgumentError, match="refine_key"):
-        puffer_frames.privatize(frame, **ASKED | asked, **layout, refine_key=key)
+        puffer_frames.privatize(frame, **ASKED | asked, **laid_out(layout, refine_key=key))
     with pytest.raises(ArgumentError, match="frame in memory"):
-        puffer_frames.privatize(pl.DataFrame(COLUMNS).lazy(), **ASKED, refine_key=key)
+        puffer_frames.privatize(pl.DataFrame(COLUMNS).lazy(), **ASKED, layout=Layout(refine_key=key))
     assert not key.exists()
 
 
 @pytest.mark.parametrize(
     "asked",
     [
-        {"noise": "gaussian", "delta": 1e-3},
-        {"mechanism": "remap"},
+        {"mechanism": Noise("gaussian"), "delta": 1e-3},
+        {"mechanism": Noise(remap=True)},
         {"given": Strata("note", minimum=1)},
         {"public": ["score", "note"]},
     ],

@@ -7,7 +7,7 @@ import pytest
 from conftest import FRAME_KINDS, build_frame, thinned
 from kinds import ROWS, make_columns, other_kind, release
 
-from puffer_frames import PufferError
+from puffer_frames import Layout, Noise, PufferError
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnNotFoundError, PriorError
 
 MARK = 8_675_309
@@ -38,23 +38,23 @@ COLUMNS = columns()
 WRONG = {
     "no such column": ({"public": "scores"}, ColumnNotFoundError, "'scores'"),
     "no such secret": ({"secret": "Group"}, ColumnNotFoundError, "'Group'"),
-    "no such kept column": ({"keep": "notes"}, ColumnNotFoundError, "'notes'"),
-    "no such row_id": ({"row_id": "idd"}, ColumnNotFoundError, "'idd'"),
+    "no such kept column": ({"layout": Layout(keep="notes")}, ColumnNotFoundError, "'notes'"),
+    "no such row_id": ({"layout": Layout(row_id="idd")}, ColumnNotFoundError, "'idd'"),
     "the secret is public": ({"secret": "score"}, ArgumentError, "'score' for both"),
-    "the secret is kept": ({"keep": "group"}, ArgumentError, "'group'"),
-    "the public column is kept": ({"keep": ["note", "score"]}, ArgumentError, "'score'"),
+    "the secret is kept": ({"layout": Layout(keep="group")}, ArgumentError, "'group'"),
+    "the public column is kept": ({"layout": Layout(keep=["note", "score"])}, ArgumentError, "'score'"),
     "a column twice": ({"public": ["score", "score"]}, ArgumentError, "one named twice"),
     "one secret": ({"secret": "one"}, ArgumentError, "1"),
     "text beside noise": ({"public": "note", "mechanism": "noise"}, ArgumentTypeError, "dtype String"),
-    "text beside remap": ({"public": "note", "mechanism": "remap"}, ArgumentTypeError, "dtype String"),
+    "text beside remap": ({"public": "note", "mechanism": Noise(remap=True)}, ArgumentTypeError, "dtype String"),
     "public times": ({"public": "day"}, ArgumentTypeError, "dtype Datetime"),
     "times as the secret": ({"secret": "day"}, ArgumentTypeError, "dtype Datetime"),
     "fractions as the secret": ({"secret": "half"}, ArgumentTypeError, "floats that are not integers"),
-    "text numbers the rows": ({"row_id": "text"}, ArgumentTypeError, "dtype String"),
-    "floats number the rows": ({"row_id": "height"}, ArgumentTypeError, "dtype Float32"),
-    "two columns number the rows": ({"row_id": ["id", "some"]}, ArgumentTypeError, "several"),
-    "the public column numbers the rows": ({"row_id": "score"}, ArgumentError, "'score'"),
-    "rows of one number": ({"row_id": "twice"}, ArgumentError, "2 rows with that of another"),
+    "text numbers the rows": ({"layout": Layout(row_id="text")}, ArgumentTypeError, "dtype String"),
+    "floats number the rows": ({"layout": Layout(row_id="height")}, ArgumentTypeError, "dtype Float32"),
+    "two columns number the rows": ({"layout": Layout(row_id=["id", "some"])}, ArgumentTypeError, "several"),
+    "the public column numbers the rows": ({"layout": Layout(row_id="score")}, ArgumentError, "'score'"),
+    "rows of one number": ({"layout": Layout(row_id="twice")}, ArgumentError, "2 rows with that of another"),
     "missing in the public column": ({"public": "some"}, PriorError, "120 rows with one"),
     "NaN in the public column": ({"public": "gone"}, PriorError, "150 rows with one"),
     "missing in the secret": ({"secret": "holes"}, PriorError, "200 rows with one"),
@@ -67,12 +67,16 @@ WRONG = {
     "integers that floats would merge": ({"public": "large"}, PriorError, "larger integers"),
     "nulls": ({"nulls": "ignore"}, ArgumentError, "'ignore'"),
     "epsilon": ({"epsilon": -1}, ArgumentError, "-1"),
-    "Gaussian noise without delta": ({"noise": "gaussian"}, ArgumentError, "0"),
+    "Gaussian noise without delta": ({"mechanism": Noise("gaussian")}, ArgumentError, "0"),
     "a pair of no secret": ({"pairs": [("a", "B")]}, ArgumentError, "'B'"),
     "bounds of no public column": ({"domain": {"height": (0, 1)}}, ArgumentError, "bounds for 'height'"),
-    "bounds in the wrong order": ({"clip": (2, 1)}, ArgumentError, "(2, 1)"),
-    "a theorem of two values": ({"theorem": "bernoulli"}, PriorError, "7 values"),
-    "a theorem of one column": ({"public": ["score", "height"], "theorem": "gmm"}, ArgumentError, "'gmm'"),
+    "bounds in the wrong order": ({"layout": Layout(clip=(2, 1))}, ArgumentError, "(2, 1)"),
+    "a theorem of two values": ({"mechanism": Noise(theorem="bernoulli")}, PriorError, "7 values"),
+    "a theorem of one column": (
+        {"public": ["score", "height"], "mechanism": Noise(theorem="gmm")},
+        ArgumentError,
+        "'gmm'",
+    ),
     "already private": ({"epsilon": 50.0, "delta": 0.9}, CalibrationError, "values that are already private"),
     "a seed that is none": ({"rng": "seed"}, ArgumentTypeError, "a str"),
 }
@@ -106,13 +110,13 @@ def test_same_error(kind, frame, name):
 
 def test_rows_without_a_number(kind, frame):
     """Integers of which some are missing are floats in the NumPy dtypes of pandas, which number no rows."""
-    found, text = refusal(frame, {"row_id": "unnumbered"})
+    found, text = refusal(frame, {"layout": Layout(row_id="unnumbered")})
     if kind == "pandas":
         assert (found, "; got dtype Float64" in text) == (ArgumentTypeError, True)
         return
     assert (found, "; got 2 rows without one" in text) == (ArgumentError, True)
     elsewhere = build_frame("pandas-nullable" if kind == "polars" else "polars", COLUMNS)
-    assert text == refusal(elsewhere, {"row_id": "unnumbered"})[1]
+    assert text == refusal(elsewhere, {"layout": Layout(row_id="unnumbered")})[1]
 
 
 @pytest.mark.parametrize("nulls", ["raise", "drop"])

@@ -13,7 +13,7 @@ from conftest import LOCAL_KINDS, run
 from kinds import column, entries, names
 
 import puffer_frames
-from puffer_frames import Certificate, certificate_of
+from puffer_frames import Certificate, Layout, Noise, certificate_of
 from puffer_frames.errors import UncoveredFrameError
 
 ASKED = {"secret": "group", "public": "score", "epsilon": 0.05}
@@ -62,7 +62,7 @@ def test_fresh_noise_every_time(make_frame, people):
 
 
 def test_kept_columns_come_in_the_frames_order(make_frame, people):
-    released = release(make_frame({"note": people["note"], **people}), keep=["note"])
+    released = release(make_frame({"note": people["note"], **people}), layout=Layout(keep=["note"]))
     assert names(released) == ["note", "score"]
     assert dict(entries(released))["note"] == people["note"]
     assert certificate_of(released).kept == ("note",)
@@ -70,7 +70,7 @@ def test_kept_columns_come_in_the_frames_order(make_frame, people):
 
 def test_input_is_unchanged(make_frame, people):
     frame = make_frame(people)
-    release(frame, keep="note")
+    release(frame, layout=Layout(keep="note"))
     assert entries(frame) == entries(make_frame(people))
     with pytest.raises(UncoveredFrameError, match="without one"):
         certificate_of(frame)
@@ -87,9 +87,11 @@ def test_plan_then_release_equals_one_call(make_frame, people):
 
 def test_a_remap_is_the_same_step_on_every_kind(make_frame, people):
     numbered = people | {"id": np.arange(200)[::-1]}
-    plan = puffer_frames.calibrate(pd.DataFrame(numbered), **ASKED, mechanism="remap")
-    noisy = plan.remap["score"].step(column(release(pd.DataFrame(numbered), rng=7, row_id="id"), "score"))
-    released = release(make_frame(numbered), rng=7, row_id="id", mechanism="remap")
+    plan = puffer_frames.calibrate(pd.DataFrame(numbered), **ASKED, mechanism=Noise(remap=True))
+    noisy = plan.remap["score"].step(
+        column(release(pd.DataFrame(numbered), rng=7, layout=Layout(row_id="id")), "score")
+    )
+    released = release(make_frame(numbered), rng=7, layout=Layout(row_id="id"), mechanism=Noise(remap=True))
     assert column(released, "score").tolist() == noisy.tolist()
     assert len(set(noisy)) > 1
     assert {statement.key for statement in certificate_of(released).statements} >= {"remap", "remap-values"}
@@ -98,7 +100,7 @@ def test_a_remap_is_the_same_step_on_every_kind(make_frame, people):
 def test_a_plan_releases_the_same_rows_in_any_order_and_no_other(people):
     frame = pd.DataFrame(people)
     plan = frame.puffer.calibrate(secret="group", public="score", epsilon=0.05)
-    assert len(plan.release(frame.sample(frac=1, random_state=1), index="drop")) == 200
+    assert len(plan.release(frame.sample(frac=1, random_state=1), layout=Layout(index="drop"))) == 200
     assert len(plan.release(pl.DataFrame(people))) == 200
     with pytest.raises(puffer_frames.errors.CalibrationError, match="other rows"):
         plan.release(frame.head(100))
@@ -150,7 +152,7 @@ def test_float32_and_boolean_columns_are_exact(people):
 @pytest.mark.parametrize("decision", ["keep", "drop"])
 def test_index_is_decided(people, decision):
     frame = pd.DataFrame(people, index=pd.Index(range(200, 0, -1), name="id"))
-    released = release(frame, index=decision, rng=7)
+    released = release(frame, layout=Layout(index=decision), rng=7)
     expected = frame.index if decision == "keep" else pd.RangeIndex(200)
     assert released.index.equals(expected)
     assert np.array_equal(released["score"], release(frame.reset_index(drop=True), rng=7)["score"])
@@ -165,7 +167,7 @@ def test_zero_noise_when_asked_for(make_frame, people):
 
 def test_published_scale_on_request(people):
     frame = pd.DataFrame(people)
-    plan = frame.puffer.calibrate(secret="group", public="score", epsilon=0.05, calibration="theorem")
+    plan = frame.puffer.calibrate(secret="group", public="score", epsilon=0.05, mechanism=Noise(calibration="theorem"))
     assert 0 < plan.published_scale <= plan.scale <= plan.published_scale * (1 + 1e-9)  # the grid costs 2^-40
     certificate = plan.release(frame).puffer.certificate
     assert certificate.adds_up
@@ -174,7 +176,7 @@ def test_published_scale_on_request(people):
 
 def test_published_scale_at_the_edge_is_raised_by_rounding_alone():
     frame = pd.DataFrame({"s": ["a", "b"], "x": [0, 3]})
-    plan = frame.puffer.calibrate(secret="s", public="x", epsilon=0.7, calibration="theorem")
+    plan = frame.puffer.calibrate(secret="s", public="x", epsilon=0.7, mechanism=Noise(calibration="theorem"))
     assert plan.published_scale <= plan.scale <= plan.published_scale * (1 + 1e-11)
     assert plan.verified["empirical"].pure_loss.upper <= 0.7
 
@@ -182,8 +184,8 @@ def test_published_scale_at_the_edge_is_raised_by_rounding_alone():
 @pytest.mark.parametrize("kind", [kind for kind in LOCAL_KINDS if kind not in ("pyarrow", "duckdb")], indirect=True)
 def test_the_accessor_gives_what_the_function_gives(make_frame, people):
     frame = make_frame(people)
-    released = run(frame.puffer.privatize(**ASKED, keep="note", rng=7))
-    expected = release(frame, keep="note", rng=7)
+    released = run(frame.puffer.privatize(**ASKED, layout=Layout(keep="note"), rng=7))
+    expected = release(frame, layout=Layout(keep="note"), rng=7)
     assert entries(released) == entries(expected)
     assert released.puffer.certificate == certificate_of(expected)
     assert released.puffer.verify() == "unsigned: cannot be trusted"

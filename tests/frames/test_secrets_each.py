@@ -9,7 +9,7 @@ import pytest
 from conftest import LOCAL_KINDS, run, thinned
 
 import puffer_frames
-from puffer_frames import Strata, Unit, certificate_of, compose
+from puffer_frames import Layout, Noise, Strata, Unit, certificate_of, compose
 from puffer_frames.errors import ArgumentError, CalibrationError
 
 RNG = np.random.default_rng(11)
@@ -90,7 +90,7 @@ def test_a_channel_is_within_epsilon_for_each_secret():
         {"public": ["job", "mark"]},
         {"given": Strata("town", minimum=10)},
         {"beliefs": "population"},
-        {"theorem": "kantorovich"},
+        {"mechanism": Noise(theorem="kantorovich")},
     ],
     ids=str,
 )
@@ -115,7 +115,9 @@ def test_other_rows_are_measured_for_each_secret():
     made, rows = plan(), FRAME.sample(frac=1.0, replace=True, random_state=3)
     with pytest.raises(CalibrationError, match="within epsilon"):
         plan(epsilon=0.3).release(FRAME.assign(grade=FRAME["grade"] + 9 * (TEAM == "q")), allow_other_frame=True)
-    certificate = certificate_of(made.release(rows, allow_other_frame=True, allow_drift=True, index="drop"))
+    certificate = certificate_of(
+        made.release(rows, allow_other_frame=True, allow_drift=True, layout=Layout(index="drop"))
+    )
     assert certificate.pairs == "each"
     with pytest.raises(CalibrationError, match="secrets of the plan"):
         made.release(FRAME.replace({"team": {"p": "x"}}), allow_other_frame=True)

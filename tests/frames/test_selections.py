@@ -8,7 +8,7 @@ import pytest
 from conftest import run
 from kinds import entries, names
 
-from puffer_frames import Strata, Unit, calibrate, certificate_of, compare, privatize
+from puffer_frames import Layout, Strata, Unit, calibrate, certificate_of, compare, privatize
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoundError, FaultError
 
 RNG = np.random.default_rng(0)
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::puffer_frames.PufferWarning")
 @pytest.mark.parametrize("public", [{}, {"public": "rest"}, {"public": ["rest"]}])
 def test_the_rest_is_every_column_without_another_role(make_frame, public):
     frame = make_frame(TABLE.to_dict("list"))
-    found = privatize(frame, **ASKED, **public, keep="town", row_id="id", rng=1)
-    named = privatize(frame, **ASKED, public=["score", "age"], keep="town", row_id="id", rng=1)
+    found = privatize(frame, **ASKED, **public, layout=Layout(keep="town", row_id="id"), rng=1)
+    named = privatize(frame, **ASKED, public=["score", "age"], layout=Layout(keep="town", row_id="id"), rng=1)
     assert names(found) == ["score", "age", "town"]
     assert sorted(zip(*dict(entries(found)).values(), strict=True)) == sorted(
         zip(*dict(entries(named)).values(), strict=True)
@@ -51,7 +51,7 @@ def test_the_plan_prints_what_was_selected():
 
 def test_no_rest():
     with pytest.raises(ArgumentError, match="public must be a column besides the secret, given, kept"):
-        privatize(TABLE, **ASKED, keep=["score", "age", "town", "id"])
+        privatize(TABLE, **ASKED, layout=Layout(keep=["score", "age", "town", "id"]))
 
 
 def test_a_column_of_that_name_is_meant_by_it():
@@ -63,11 +63,15 @@ def test_a_column_of_that_name_is_meant_by_it():
 @pytest.mark.parametrize("lazy", [False, True])
 def test_selectors_of_polars(lazy):
     frame = pl.DataFrame(TABLE).lazy() if lazy else pl.DataFrame(TABLE)
-    asked = {"epsilon": 1.0, "rng": 1, "row_id": "id"}
+    asked = {"epsilon": 1.0, "rng": 1}
     found = frame.puffer.privatize(
-        secret=cs.first(), public=cs.integer() - cs.by_name("id"), keep=[cs.starts_with("t"), "id"], **asked
+        secret=cs.first(),
+        public=cs.integer() - cs.by_name("id"),
+        layout=Layout(keep=[cs.starts_with("t"), "id"], row_id="id"),
+        **asked,
     )
-    named = frame.puffer.privatize(secret="group", public=["score", "age"], keep=["town", "id"], **asked)
+    layout = Layout(keep=["town", "id"], row_id="id")
+    named = frame.puffer.privatize(secret="group", public=["score", "age"], layout=layout, **asked)
     assert certificate_of(run(found)).public == ("score", "age")
     assert found.lazy().collect().equals(named.lazy().collect())
 

@@ -9,7 +9,7 @@ from kinds import release
 from spark_rows import few_cells, make_frame, make_table
 
 import puffer_frames
-from puffer_frames import PufferError, certificate_of
+from puffer_frames import Layout, Noise, PufferError, certificate_of
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, PriorError
 from puffer_frames.frames.summary import EXACT_ROWS
 from puffer_frames.mechanisms.noise import rows_seen
@@ -44,7 +44,9 @@ def test_many_values_are_counted_in_the_same_cells(spark, tmp_path, monkeypatch,
     table.write_parquet(tmp_path / "table.parquet", row_group_size=count // 4)
     ours = spark.read.parquet(str(tmp_path / "table.parquet"))
     plans = [
-        puffer_frames.calibrate(f, secret="group", public="value", epsilon=1.0, theorem="gaussian", domain=domain)
+        puffer_frames.calibrate(
+            f, secret="group", public="value", epsilon=1.0, mechanism=Noise(theorem="gaussian"), domain=domain
+        )
         for f in (table, ours)
     ]
     assert plans[0].checksum == plans[1].checksum
@@ -83,7 +85,7 @@ def test_every_table_has_the_same_answer(spark, case):
     local = made if isinstance(made, pl.DataFrame) else pl.from_pandas(made)
     plain = local.with_columns(pl.col(pl.Enum).cast(pl.String), pl.col(pl.UInt64).cast(pl.Int64)).to_arrow()
     asked = {"secret": "group", "public": "x", "epsilon": 1.0} | options
-    asked.pop("keep", None)  # a plan keeps nothing; tests of kept columns are in test_kept.py
+    asked.pop("layout", None)  # a plan keeps nothing; tests of kept columns are in test_kept.py
     answers = []
     for frame in (local, spark.createDataFrame(plain)):
         try:
@@ -97,9 +99,9 @@ def test_every_table_has_the_same_answer(spark, case):
 
 def test_index_and_shuffle(frame):
     with pytest.raises(ArgumentError, match="index"):
-        release(frame, index="drop")
+        release(frame, layout=Layout(index="drop"))
     with pytest.raises(ArgumentError, match="orderBy"):
-        release(frame, shuffle=True)
+        release(frame, layout=Layout(shuffle=True))
 
 
 def test_what_spark_frames_do_not_do(spark, frame, tmp_path):
@@ -109,14 +111,19 @@ def test_what_spark_frames_do_not_do(spark, frame, tmp_path):
     with pytest.raises(ArgumentTypeError, match="streaming"):
         puffer_frames.aggregate(stream, query="count", epsilon=1.0)
     with pytest.raises(ArgumentTypeError, match="Spark DataFrame"):
-        puffer_frames.write_parquet(release(frame, row_id="id"), tmp_path / "x.parquet")
+        puffer_frames.write_parquet(release(frame, layout=Layout(row_id="id")), tmp_path / "x.parquet")
 
 
 def test_names_with_dots_and_backticks_and_of_other_case(spark, table):
     names = ["a.b", "`", "A.B", "score", "Score", "^x$", "some", "note", "number"]
     local = table.rename(dict(zip(table.columns, names)))
     frame = spark.createDataFrame(table.to_arrow()).toDF(*names)
-    options = {"secret": ["a.b", "`"], "public": "Score", "keep": ["^x$", "A.B"], "epsilon": 0.5, "row_id": "number"}
+    options = {
+        "secret": ["a.b", "`"],
+        "public": "Score",
+        "layout": Layout(keep=["^x$", "A.B"], row_id="number"),
+        "epsilon": 0.5,
+    }
     ours, theirs = release(frame, **options), release(local, **options)
     assert ours.columns == theirs.columns == ["A.B", "Score", "^x$"]
     assert certificate_of(ours).verify(theirs) == "unsigned: cannot be trusted"

@@ -6,6 +6,7 @@ from conftest import build_frame, few
 from spark_rows import make_frame, make_table
 
 import puffer_frames
+from puffer_frames import Noise
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.noisy import TOGETHER, gathered
 from puffer_frames.frames.roles import Roles
@@ -62,7 +63,9 @@ def test_an_estimate_is_made_only_of_integers_that_may_be_many(spark, monkeypatc
         frame = {"group": ["a", "b"] * 500, "score": [k % 90 * step for k in range(1000)], "flag": [True, False] * 500}
         asked.clear()
         own = build_frame("spark", frame, spark)
-        puffer_frames.calibrate(own, secret="group", public=["score", "flag"], epsilon=0.5, theorem="bounded")
+        puffer_frames.calibrate(
+            own, secret="group", public=["score", "flag"], epsilon=0.5, mechanism=Noise(theorem="bounded")
+        )
         assert len(asked) == estimates
 
 

@@ -7,6 +7,7 @@ from kinds import release
 from spark_rows import few_cells, make_frame, make_table, released_rows
 
 import puffer_frames
+from puffer_frames import Layout
 from puffer_frames.errors import ArgumentError, CalibrationError
 
 plans = pytest.importorskip(
@@ -52,7 +53,7 @@ def test_no_column_but_the_released_ones_can_be_reached(frame, row_id, count):
     """Each name by each way; in the suite the ways one after the other, each with the next name."""
     from pyspark.errors import AnalysisException
 
-    released = release(frame, row_id=row_id, keep="note")
+    released = release(frame, layout=Layout(row_id=row_id, keep="note"))
     assert released.columns == ["score", "note"]
     assert released.filter("score IS NOT NULL").orderBy("note").count() == frame.count()
     reached = []
@@ -72,14 +73,14 @@ def test_files_do_not_show_where_the_rows_are(spark, frame, tmp_path):
     from pyspark.errors import AnalysisException
 
     frame.write.parquet(str(tmp_path / "rows"))
-    released = release(spark.read.parquet(str(tmp_path / "rows")), row_id="id")
+    released = release(spark.read.parquet(str(tmp_path / "rows")), layout=Layout(row_id="id"))
     for run in (lambda: released.select("_metadata.row_index"), lambda: released.filter("_metadata.row_index > 3")):
         with pytest.raises(AnalysisException):
             run().count()
 
 
 def test_the_plan_of_a_release_has_no_hash_of_the_rows(frame, capsys):
-    released = release(frame, row_id="id")
+    released = release(frame, layout=Layout(row_id="id"))
     for mode in ("extended", "formatted", "cost"):
         released.explain(mode=mode)
     shown = capsys.readouterr().out
@@ -91,7 +92,7 @@ def test_the_plan_of_a_release_has_no_hash_of_the_rows(frame, capsys):
 @pytest.mark.parametrize("parts", [1, 7])
 def test_without_row_id_the_release_is_computed_once(frame, parts, capsys):
     """What is handed on holds neither the key nor the raw rows; some partitions here have no rows."""
-    released = release(frame.limit(5).repartition(parts), nulls="drop", keep="id")
+    released = release(frame.limit(5).repartition(parts), nulls="drop", layout=Layout(keep="id"))
     released.explain(mode="extended")
     shown = capsys.readouterr().out
     assert "ExistingRDD" in shown
@@ -106,7 +107,7 @@ def test_every_release_hashes_rows_in_its_own_way(frame, monkeypatch):
     native, found = plans.look, []
     monkeypatch.setattr(plans, "look", lambda *args, **options: found.append(native(*args, **options)) or found[-1])
     for _ in range(2):
-        release(frame, row_id="id")
+        release(frame, layout=Layout(row_id="id"))
     assert len({one["check"] for one in found}) == len(found) == 2
     assert len({one["rows"] for one in found}) == 1
 
@@ -153,7 +154,7 @@ def test_a_pass_of_other_rows_is_an_error_whichever_it_is(frame, tmp_path, monke
             flag.unlink(missing_ok=True)
 
     monkeypatch.setattr(DataFrame, "toArrow", counted)
-    options = {"row_id": "id", "rng": 1}
+    options = {"layout": Layout(row_id="id"), "rng": 1}
     expected = released_rows(release(changing(frame, flag, CHANGES[names[0]]), **options), "score")
     runs, noticed = len(passes) - 1, 0  # without the pass of `released_rows`
     assert runs >= 4

@@ -14,7 +14,7 @@ from kinds import ROWS, fingerprint, release
 from spark_rows import few_cells, make_frame, make_table, released_rows, without_looks
 
 import puffer_frames
-from puffer_frames import Certificate, certificate_of
+from puffer_frames import Certificate, Layout, Noise, certificate_of
 from puffer_frames.errors import CalibrationError, UncoveredFrameError
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 
@@ -39,7 +39,7 @@ def local(frame):
 
 # Tasks
 
-NUMBERED = {"row_id": "id", "keep": "id"}
+NUMBERED = {"layout": Layout(row_id="id", keep="id")}
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def failing_once(flag):
 def test_a_retried_task_draws_the_same_noise(frame, tmp_path, by):
     flag = tmp_path / "fail"
     source = frame.mapInArrow(failing_once(flag), frame.schema)
-    released = release(source, row_id=by, keep="id", rng=None)
+    released = release(source, layout=Layout(row_id=by, keep="id"), rng=None)
     once = released_rows(released, "id")
     flag.touch()
     if by:  # not materialised: the source is read again, on another path, and its task fails
@@ -105,7 +105,7 @@ def test_a_retried_task_draws_the_same_noise(frame, tmp_path, by):
 def test_a_retried_task_draws_the_same_levels(spark, frame, tmp_path, by):
     """A channel draws once for each row: in a task that failed, in other partitions, and in other orders."""
     flag = tmp_path / "fail"
-    asked = {"public": "note", "nulls": "level", "epsilon": 0.01, "row_id": by, "keep": "id", "rng": None}
+    asked = {"public": "note", "nulls": "level", "epsilon": 0.01, "layout": Layout(row_id=by, keep="id"), "rng": None}
     source = frame.mapInArrow(failing_once(flag), frame.schema)
     released = release(source, **asked)
     once = released_rows(released, "id")
@@ -141,7 +141,7 @@ def test_rows_that_change_are_materialised_once(spark, frame, tmp_path, reliable
     if reliable:
         context.setCheckpointDir(str(tmp_path))
     try:
-        released = release(changing, keep="id")
+        released = release(changing, layout=Layout(keep="id"))
     finally:
         context._jsc.sc().setCheckpointDir(None)
     assert any(tmp_path.rglob("part-*")) is reliable
@@ -159,11 +159,13 @@ def _clock():
 def test_rows_that_change_between_the_passes_are_an_error(frame, tmp_path):
     changing = frame.withColumn("score", (_clock().cast("long") / 1000).cast("long") % 3)
     with pytest.raises(CalibrationError, match="same in every pass"):
-        release(changing, row_id="id", epsilon=1e-3)
+        release(changing, layout=Layout(row_id="id"), epsilon=1e-3)
 
 
 def test_every_release_has_a_key_of_its_own(frame):
-    first, second = (released_rows(release(frame, row_id="id", keep="id", rng=None), "id") for _ in range(2))
+    first, second = (
+        released_rows(release(frame, layout=Layout(row_id="id", keep="id"), rng=None), "id") for _ in range(2)
+    )
     assert (first["score"] != second["score"]).mean() > 0.99
 
 
@@ -171,7 +173,7 @@ def test_the_key_is_in_no_plan_and_no_error(frame, capsys):
     key = ReleaseKey.of(7)
     derived = {part.hex() for part in key.derive(Purpose.NOISE, "score")}
     secrets = {key._key.hex(), repr(key._key)[2:-1], *derived}
-    released = release(frame, row_id="id")
+    released = release(frame, layout=Layout(row_id="id"))
 
     def fail(batches):
         raise RuntimeError("broken")
@@ -206,7 +208,9 @@ def test_no_rows_reach_the_driver(spark, monkeypatch):
     monkeypatch.setattr(DataFrame, "toArrow", counted)
     for name in ("collect", "toPandas", "toLocalIterator", "take", "head", "first", "tail"):
         monkeypatch.setattr(DataFrame, name, refused)
-    puffer_frames.privatize(frame, secret="group", public=["value", "other"], epsilon=0.1, theorem="bounded")
+    puffer_frames.privatize(
+        frame, secret="group", public=["value", "other"], epsilon=0.1, mechanism=Noise(theorem="bounded")
+    )
     assert 0 < max(sizes) <= 2 * 64
 
 
@@ -214,7 +218,7 @@ def test_no_rows_reach_the_driver(spark, monkeypatch):
 
 
 def test_certificates_of_spark_frames(spark, frame, tmp_path):
-    released = release(frame, keep=["note"])
+    released = release(frame, layout=Layout(keep=["note"]))
     certificate = certificate_of(released)
     path = tmp_path / "release"
     released.write.parquet(str(path))
@@ -274,7 +278,7 @@ def test_kept_columns_of_every_kind_are_in_the_fingerprint(spark, tmp_path):
 
 
 def _kept_columns(spark, arrow, keep, path):
-    released = release(spark.createDataFrame(arrow), keep=keep)
+    released = release(spark.createDataFrame(arrow), layout=Layout(keep=keep))
     assert [field.dataType.simpleString() for field in released.schema.fields][:1] == ["double"]
     released.write.parquet(str(path))
     certificate = certificate_of(released)

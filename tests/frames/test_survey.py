@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from conftest import few
 
+from puffer_frames import Noise
 from puffer_frames.errors import FaultError
 from puffer_frames.frames import cells, summary, tally
 from puffer_frames.frames.plans import blocks, lazy
@@ -208,7 +209,13 @@ def test_a_plan_is_summarised_as_its_rows(monkeypatch, name, domain):
     """Whether the survey has counted the rows, or the engine counts them."""
     monkeypatch.setattr(summary, "EXACT_ROWS", BLOCK)
     frame = make((WHOLE | WIDE)[name]).rename({"secret_0": "g", "public_0": "x"})
-    asked = {"secret": "g", "public": "x", "epsilon": 1.0, "theorem": "kantorovich", "allow_zero_noise": True}
+    asked = {
+        "secret": "g",
+        "public": "x",
+        "epsilon": 1.0,
+        "mechanism": Noise(theorem="kantorovich"),
+        "allow_zero_noise": True,
+    }
     asked |= {"domain": {"x": domain}} if domain else {}
     planned, eager = (table.puffer.calibrate(**asked) for table in (frame.lazy(), frame))
     assert planned.checksum == eager.checksum
@@ -243,6 +250,8 @@ def test_what_was_counted_is_not_counted_again(monkeypatch, name):
     monkeypatch.setattr(lazy, "_counted", run)
     plan = make((WHOLE | WIDE)[name]).lazy()
     asked = {"secret": "secret_0", "public": "public_0", "epsilon": 0.1, "allow_zero_noise": True}
-    plan.puffer.calibrate(**asked, theorem="kantorovich")
+    plan.puffer.calibrate(**asked, mechanism=Noise(theorem="kantorovich"))
     with pytest.raises(FaultError, match="AssertionError"):
-        make(UNSUITED["few floats"]["public_0"]).lazy().puffer.calibrate(**asked, theorem="kantorovich")
+        make(UNSUITED["few floats"]["public_0"]).lazy().puffer.calibrate(
+            **asked, mechanism=Noise(theorem="kantorovich")
+        )

@@ -11,7 +11,7 @@ import pytest
 from conftest import build_frame, few, run
 
 import puffer_frames
-from puffer_frames import SuspectValuesWarning
+from puffer_frames import Layout, SuspectValuesWarning
 from puffer_frames.errors import short_traceback
 from puffer_frames.frames.hints import are_written_numbers
 
@@ -161,7 +161,7 @@ def test_kept_numbers_in_text_are_seen_as_numbers():
     values = RNG.lognormal(3, 1, ROWS)
     frame = pd.DataFrame({"sex": SEX, "x": values, "copy": [f"{v:.12f}" for v in values]})
     with pytest.warns(puffer_frames.KeptColumnWarning, match="'copy'"):
-        puffer_frames.privatize(frame, secret="sex", public="x", keep="copy", epsilon=1)
+        puffer_frames.privatize(frame, secret="sex", public="x", layout=Layout(keep="copy"), epsilon=1)
 
 
 def test_a_panic_becomes_an_exception():
@@ -201,7 +201,7 @@ def test_plan_and_certificate_say_that_the_errors_are_of_moved_values(mechanism)
         plan = frame.puffer.calibrate(
             secret="sex", public="age", epsilon=1, mechanism=mechanism, domain={"age": (40, 70)}
         )
-        published = {"publish": "expected_error"} if mechanism == "channel" else {}
+        published = {"layout": Layout(publish="expected_error")} if mechanism == "channel" else {}
         certificate = puffer_frames.certificate_of(plan.release(frame, **published))
     beyond = np.mean(frame["age"] <= 40)
     said = " ".join(str(plan).split())

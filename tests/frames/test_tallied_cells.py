@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from puffer_frames import calibrate
+from puffer_frames import Noise, calibrate
 from puffer_frames.frames import tally
 from puffer_frames.frames.cells import cell_of, place_of
 from puffer_frames.frames.local import engine, tallied_cells
@@ -91,7 +91,7 @@ def test_a_plan_is_the_same_either_way(monkeypatch, library, rare):
     rng = np.random.default_rng(8)
     secret = np.where(np.arange(200_000) < rare, "c", rng.choice(["a", "b"], 200_000))
     frame = library.DataFrame({"secret": secret, "value": rng.normal(size=200_000)})
-    asked = {"secret": "secret", "public": "value", "epsilon": 1.0, "theorem": "kantorovich"}
+    asked = {"secret": "secret", "public": "value", "epsilon": 1.0, "mechanism": Noise(theorem="kantorovich")}
     tallied = calibrate(frame, **asked)
     monkeypatch.setattr(tallied_cells, "FEWEST_ROWS", 10**9)
     assert calibrate(frame, **asked).scale == tallied.scale

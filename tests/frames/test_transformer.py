@@ -16,7 +16,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 
-from puffer_frames import Ledger, PufferTransformer, Strata, Unit, verify
+from puffer_frames import Layout, Ledger, PufferTransformer, Strata, Unit, verify
 from puffer_frames.doors import transformer as module
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, LedgerError
 from puffer_frames.verbs.requests.arguments import PrivatizeArguments
@@ -36,9 +36,13 @@ def test_the_arguments_are_those_of_privatize():
         each.name: inspect.Parameter.empty if each.default is MISSING else each.default
         for each in fields(PrivatizeArguments)
     }
-    assert known.pop("shuffle") is False
-    assert known.pop("refine_key") is None
     assert own == known | {"allow_drift": False}
+
+
+def test_rows_stay_where_they_are(people, step, tmp_path):
+    for layout, word in ((Layout(shuffle=True), "shuffle"), (Layout(refine_key=tmp_path / "key"), "refine_key")):
+        with pytest.raises(ArgumentError, match=f"{word} must be left out in a transformer"):
+            clone(step).set_params(layout=layout).fit(pd.DataFrame(people))
 
 
 @MEMORY
@@ -54,7 +58,7 @@ def test_a_frame_comes_back_as_it_went_in(people, step, frame_kind):
 @MEMORY
 @pytest.mark.parametrize("container", ["pandas", "polars"])
 def test_set_output(people, step, frame_kind, container):
-    transformer = clone(step).set_params(keep="note").set_output(transform=container)
+    transformer = clone(step).set_params(layout=Layout(keep="note")).set_output(transform=container)
     released = transformer.fit_transform(build_frame(frame_kind, people))
     assert type(released) is {"pandas": pd.DataFrame, "polars": pl.DataFrame}[container]
     assert list(released.columns) == ["score", "note"]
@@ -69,7 +73,7 @@ def test_the_configuration_of_scikit_learn(people, step):
 
 def test_an_array_has_columns_by_number(people):
     array = pd.DataFrame(people).to_numpy()
-    transformer = PufferTransformer(secret="x0", public="x1", epsilon=0.1, keep="x2")
+    transformer = PufferTransformer(secret="x0", public="x1", epsilon=0.1, layout=Layout(keep="x2"))
     released = transformer.fit_transform(array)
     assert isinstance(released, np.ndarray)
     assert released.dtype == object
@@ -148,12 +152,18 @@ def test_what_changes_the_rows_is_refused(people, step):
         step.fit(pl.LazyFrame(people))
     with pytest.raises(ArgumentError, match="index"):
         step.fit(frame).transform(frame[::-2])
-    kept = clone(step).set_params(index="keep").set_output(transform="pandas")
+    kept = clone(step).set_params(layout=Layout(index="keep")).set_output(transform="pandas")
     assert kept.fit_transform(frame[::-1]).index.tolist() == list(range(199, -1, -1))
 
 
 def test_options_of_the_release_are_checked_by_fit(people, step):
-    for option in ({"keep": "nothing"}, {"clip": 3}, {"about": {"a": "b"}}, {"rng": -1}, {"allow_drift": 1}):
+    for option in (
+        {"layout": Layout(keep="nothing")},
+        {"layout": Layout(clip=3)},
+        {"about": {"a": "b"}},
+        {"rng": -1},
+        {"allow_drift": 1},
+    ):
         with pytest.raises((ArgumentError, ArgumentTypeError, KeyError)):
             clone(step).set_params(**option).fit(pd.DataFrame(people))
 
@@ -181,7 +191,7 @@ def test_a_seed_is_said(people, step):
 def test_a_ledger_has_each_release_once(people, tmp_path):
     frame = pd.DataFrame(people)
     book = Ledger(tmp_path / "releases.jsonl", limit=1.0)
-    options = {"about": {"dataset": "people"}, "ledger": book, "row_id": "id"}
+    options = {"about": {"dataset": "people"}, "ledger": book, "layout": Layout(row_id="id")}
     transformer = clone(PufferTransformer(secret="group", public="score", epsilon=0.5, **options))
     numbered = frame.assign(id=range(200))
     released = transformer.fit_transform(numbered)
@@ -196,13 +206,15 @@ def test_a_ledger_has_each_release_once(people, tmp_path):
 def test_columns_by_a_selection(people):
     """The rest leaves out the kept columns; later frames have those of the fitted one."""
     few = {name: people[name] for name in ("group", "score", "note")}
-    step = PufferTransformer(secret="group", keep=lambda frame: ["note"], epsilon=0.1, rng=1)
+    step = PufferTransformer(secret="group", layout=Layout(keep=lambda frame: ["note"]), epsilon=0.1, rng=1)
     first = step.fit_transform(pd.DataFrame(few))
     assert list(first) == ["score", "note"]
     assert step.get_feature_names_out().tolist() == ["score", "note"]
-    named = PufferTransformer(secret="group", public="score", keep="note", epsilon=0.1, rng=1)
+    named = PufferTransformer(secret="group", public="score", layout=Layout(keep="note"), epsilon=0.1, rng=1)
     pd.testing.assert_frame_equal(named.fit_transform(pd.DataFrame(few)), first)
     frame = pl.DataFrame(few)
-    step = PufferTransformer(secret=selectors.first(), public=selectors.numeric(), keep=selectors.last(), epsilon=0.1)
+    step = PufferTransformer(
+        secret=selectors.first(), public=selectors.numeric(), layout=Layout(keep=selectors.last()), epsilon=0.1
+    )
     assert step.fit_transform(frame).columns == ["score", "note"]
     assert clone(step).fit_transform(frame).columns == ["score", "note"]

@@ -5,7 +5,7 @@ import pytest
 from conftest import build_frame, run
 from kinds import other_kind
 
-from puffer_frames import Unit, calibrate, certificate_of, privatize
+from puffer_frames import Layout, Unit, calibrate, certificate_of, privatize
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, ColumnNotFoundError, PriorError
 
 pytestmark = pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
@@ -77,7 +77,9 @@ def test_rows_that_are_the_same(kind, make_frame):
 
 
 def test_a_release_says_whom_it_protects(frame):
-    released = privatize(frame, **ASKED, unit=Unit("patient", rows="independent"), keep="id", row_id="id", rng=1)
+    released = privatize(
+        frame, **ASKED, unit=Unit("patient", rows="independent"), layout=Layout(keep="id", row_id="id"), rng=1
+    )
     certificate = certificate_of(run(released))
     assert certificate.unit == "patient"
     assert certificate.unit_rows == int(SIZES.max())

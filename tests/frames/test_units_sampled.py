@@ -6,7 +6,7 @@ import pytest
 from conftest import build_frame, run, thinned
 
 import puffer_frames
-from puffer_frames import Unit, certificate_of
+from puffer_frames import Layout, Noise, Unit, certificate_of
 from puffer_frames.errors import ArgumentError
 
 KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "pyarrow")
@@ -27,10 +27,10 @@ OPTIONS = {"secret": "group", "public": "score", "epsilon": 1.0, "unit": UNIT}
 def test_no_unit_has_more_rows(make_frame):
     frame = make_frame(COLUMNS)
     made = puffer_frames.calibrate(frame, **OPTIONS)
-    released = run(made.release(frame, keep="id", rng=1))
+    released = run(made.release(frame, layout=Layout(keep="id"), rng=1))
     kept = np.asarray(released["id"])
     assert np.array_equal(np.bincount(WHO[kept]), np.minimum(SIZES, 3))
-    again = run(puffer_frames.privatize(build_frame("polars", COLUMNS), keep="id", rng=2, **OPTIONS))
+    again = run(puffer_frames.privatize(build_frame("polars", COLUMNS), layout=Layout(keep="id"), rng=2, **OPTIONS))
     assert kept.tolist() == again["id"].to_list()  # a second release has no other rows of a unit
     assert made.rows == len(kept)
     part = pd.DataFrame(COLUMNS).iloc[kept].reset_index(drop=True)
@@ -66,7 +66,10 @@ def test_releases_of_other_rows_of_a_unit_do_not_add_up():
     with pytest.raises(ArgumentError, match="releases must be 1"):
         puffer_frames.privatize(frame, **OPTIONS, releases=2)
     orders = [frame, frame.sample(frac=1.0, random_state=0, ignore_index=True)]
-    drawn = [puffer_frames.privatize(each, **OPTIONS, theorem="kantorovich", calibration="theorem") for each in orders]
+    drawn = [
+        puffer_frames.privatize(each, **OPTIONS, mechanism=Noise(theorem="kantorovich", calibration="theorem"))
+        for each in orders
+    ]
     assert not certificate_of(drawn[0]).adds_up
     with pytest.raises(puffer_frames.errors.CalibrationError, match="used some rows of each unit"):
         puffer_frames.compose(drawn)

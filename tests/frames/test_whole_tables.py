@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from puffer_frames import Sequential, calibrate, load_plan, privatize
+from puffer_frames import Layout, Sequential, calibrate, load_plan, privatize
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
 from puffer_frames.mechanisms.sequential import fitted, measured
 
@@ -167,8 +167,8 @@ def test_the_plan_is_that_of_the_rows_in_any_order_and_library(tmp_path):
         ({"releases": 2}, "releases"),
         ({"given": "owns", "public": ["town", "age"]}, "given"),
         ({"mechanism": Sequential(known="elsewhere")}, "known"),
-        ({"clip": (0, 9)}, "clip"),
-        ({"round": True}, "round"),
+        ({"layout": Layout(clip=(0, 9))}, "clip"),
+        ({"layout": Layout(round=True)}, "round"),
     ],
 )
 def test_what_there_is_not(options, name):

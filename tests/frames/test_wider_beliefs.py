@@ -11,6 +11,7 @@ from conftest import few, run
 from puffer_frames import (
     Bootstrap,
     Contamination,
+    Noise,
     Population,
     Stable,
     aggregate,
@@ -112,7 +113,7 @@ def test_bootstrap_is_reproducible():
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 def test_delta_needs_no_more_than_pure_privacy_or_a_shift(noise):
-    plan = calibrate(PEOPLE, **ASK, delta=1e-3, noise=noise, beliefs=("empirical", "population"))
+    plan = calibrate(PEOPLE, **ASK, delta=1e-3, mechanism=Noise(noise), beliefs=("empirical", "population"))
     assert plan.scale == plan.scale_per_belief["population"]
     assert plan.verified["population"].hockey_stick.upper <= 1e-3
     if noise == "laplace":
@@ -120,12 +121,14 @@ def test_delta_needs_no_more_than_pure_privacy_or_a_shift(noise):
     else:
         assert (
             plan.scale
-            < calibrate(pd.DataFrame({"who": ["a", "b"], "x": [0, 8]}), **ASK, delta=1e-3, noise="gaussian").scale
+            < calibrate(
+                pd.DataFrame({"who": ["a", "b"], "x": [0, 8]}), **ASK, delta=1e-3, mechanism=Noise("gaussian")
+            ).scale
         )
 
 
 def test_stable_noise_is_held_to_a_coupling():
-    plan = calibrate(PEOPLE, **ASK, noise=Stable(alpha=1.5), beliefs=("empirical", "population"))
+    plan = calibrate(PEOPLE, **ASK, mechanism=Noise(Stable(alpha=1.5)), beliefs=("empirical", "population"))
     assert plan.verified["population"].pure_loss.upper <= 1.0
     assert plan.scale_per_belief["population"] > plan.scale_per_belief["empirical"]
 
@@ -176,7 +179,7 @@ def test_wrong_resamples(resamples, seed):
 
 def test_several_columns_take_none():
     both = PEOPLE.assign(y=PEOPLE["x"])
-    asked = {"secret": "who", "public": ["x", "y"], "epsilon": 1.0, "theorem": "bounded"}
+    asked = {"secret": "who", "public": ["x", "y"], "epsilon": 1.0, "mechanism": Noise(theorem="bounded")}
     with pytest.raises(ArgumentError, match="left out for several public columns"):
         calibrate(both, **asked, beliefs="population")
     plan = calibrate(both, **asked)
@@ -256,7 +259,9 @@ def test_side_knowledge_beyond_the_floats_is_refused():
 
 
 @few(1)
-@pytest.mark.parametrize("ask", [{"noise": "gaussian", "delta": 1e-5}, {"noise": Stable(alpha=1.5)}, {}])
+@pytest.mark.parametrize(
+    "ask", [{"mechanism": Noise("gaussian"), "delta": 1e-5}, {"mechanism": Noise(Stable(alpha=1.5))}, {}]
+)
 def test_figures_never_refuse_a_request(ask, monkeypatch):
     """Any law at all is the same for every pair, however many are listed; that of the population may be left out."""
     monkeypatch.setattr("puffer_frames.loss.engine.MOST_PAIRS_OF_SETS", 5)

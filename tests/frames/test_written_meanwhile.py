@@ -11,6 +11,7 @@ from conftest import build_frame, few, thinned
 from kinds import opened
 
 import puffer_frames
+from puffer_frames import Layout, Noise
 from puffer_frames.frames.local import table as tables
 from puffer_frames.frames.local.own import own_frame
 
@@ -99,7 +100,14 @@ def between(monkeypatch, change):
 
 
 def ask(frame, public, **options):
-    asked = {"secret": "group", "public": public, "epsilon": 0.1, "theorem": "auto", "rng": 1, "allow_zero_noise": True}
+    asked = {
+        "secret": "group",
+        "public": public,
+        "epsilon": 0.1,
+        "mechanism": Noise(theorem="auto"),
+        "rng": 1,
+        "allow_zero_noise": True,
+    }
     return puffer_frames.privatize(frame, **asked | options)
 
 
@@ -124,9 +132,9 @@ def test_memory_that_is_written_to(monkeypatch, shared, change):
 def test_row_numbers_and_secrets_too(monkeypatch, kind, name):
     """Equal numbers would have equal noise, and two public columns are counted one after another."""
     frame, arrays = SHARING[kind]({key: array.copy() for key, array in COLUMNS.items()})
-    expected = ask(frame, ["float", "integer"], row_id="id")
+    expected = ask(frame, ["float", "integer"], layout=Layout(row_id="id"))
     between(monkeypatch, lambda: np.copyto(arrays[name], 1))
-    found = ask(frame, ["float", "integer"], row_id="id")
+    found = ask(frame, ["float", "integer"], layout=Layout(row_id="id"))
     assert found.equals(expected)
 
 
@@ -159,10 +167,10 @@ def test_columns_that_go_or_become_something_else(monkeypatch, values):
         lambda frame: frame.loc.__setitem__(ROWS, [0, values[0], 0]),
     ):
         frame = pd.DataFrame({"first": COLUMNS["id"], "x": values, "group": COLUMNS["group"]})
-        expected = ask(frame, "x", keep="first", index="drop")
+        expected = ask(frame, "x", layout=Layout(keep="first", index="drop"))
         with monkeypatch.context() as patch:
             between(patch, lambda change=change, frame=frame: change(frame))
-            pd.testing.assert_frame_equal(ask(frame, "x", keep="first", index="drop"), expected)
+            pd.testing.assert_frame_equal(ask(frame, "x", layout=Layout(keep="first", index="drop")), expected)
 
 
 @pytest.mark.parametrize("public", ["float", "integer"])

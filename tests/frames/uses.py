@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
+from puffer_frames import Layout
+
 RNG = np.random.default_rng(3)
 PEOPLE = {
     name: RNG.permutation(entries * 20).tolist()
@@ -60,7 +62,7 @@ USES = {
 
 
 def release(make):
-    return make(PEOPLE).puffer.privatize(secret="group", public="x", epsilon=0.5, keep="note", rng=1)
+    return make(PEOPLE).puffer.privatize(secret="group", public="x", epsilon=0.5, layout=Layout(keep="note"), rng=1)
 
 
 def answers(use):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from puffer_frames import Unit, calibrate
+from puffer_frames import Noise, Unit, calibrate
 from puffer_frames.core import Prior
 from puffer_frames.loss.engine import privacy_loss
 from puffer_frames.loss.loss_law import UnitLoss
@@ -62,7 +62,7 @@ def test_noise_of_all_rows_of_adult(adult):
     frame = adult.assign(unit=unit)[adult.race.isin(["Black", "White"])].reset_index(drop=True)
     asked = {"secret": "race", "public": "education_num", "epsilon": 1.0, "delta": 1e-6}
     scales = {
-        n: calibrate(frame, unit=Unit("unit", rows="independent"), noise=n, **asked).scale
+        n: calibrate(frame, unit=Unit("unit", rows="independent"), mechanism=Noise(n), **asked).scale
         for n in ("laplace", "gaussian")
     }
     assert scales["laplace"] == pytest.approx(26.05, rel=1e-3)

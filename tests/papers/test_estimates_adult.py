@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import sweep, table
 
-from puffer_frames import calibrate, estimate
+from puffer_frames import Noise, calibrate, estimate
 
 PLACES = {"age": 0, "education_num": 4, "race": 8, "sex": 9, "hours": 12}
 DECILES = np.arange(1, 10) / 10
@@ -55,7 +55,7 @@ def test_regressions_are_those_of_the_raw_rows(count):
 
 
 def test_noise_for_whole_ranges_leaves_nothing_to_regress_on():
-    asked = calibrate(people(), secret="sex", public=["age", "hours"], theorem="bounded", epsilon=1.0)
+    asked = calibrate(people(), secret="sex", public=["age", "hours"], mechanism=Noise(theorem="bounded"), epsilon=1.0)
     with pytest.raises(ValueError, match="swamps"):
         estimate(asked.release(people(), rng=1)).regress("hours", on="age")
 

@@ -10,7 +10,7 @@ import pytest
 from conftest import few
 
 import puffer_frames
-from puffer_frames import UnsoundTheoremWarning
+from puffer_frames import Noise, UnsoundTheoremWarning
 from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale
 from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.papers import (
@@ -122,9 +122,17 @@ def counterexample_rows():
 
 @pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning")
 def test_the_release_never_uses_a_refuted_scale(counterexample_rows):
-    options = {"secret": "s", "public": "x", "epsilon": 1.0, "delta": 1e-3, "theorem": "gmm", "components": 2}
+    options = {
+        "secret": "s",
+        "public": "x",
+        "epsilon": 1.0,
+        "delta": 1e-3,
+        "mechanism": Noise(theorem="gmm", components=2),
+    }
     with pytest.warns(UnsoundTheoremWarning, match=r"got delta 0\.1[78]\d* under its own priors") as caught:
-        plan = counterexample_rows.puffer.calibrate(calibration="theorem", beliefs="fitted", **options)
+        plan = counterexample_rows.puffer.calibrate(
+            **options | {"mechanism": Noise(theorem="gmm", components=2, calibration="theorem")}, beliefs="fitted"
+        )
     warning = caught[0].message
     assert warning.published_scale == plan.published_scale == pytest.approx(50, rel=0.05)
     assert warning.scale == plan.scale == pytest.approx(84.6, rel=0.05)
@@ -139,17 +147,24 @@ def test_the_release_never_uses_a_refuted_scale(counterexample_rows):
 @pytest.mark.filterwarnings("ignore::puffer_frames.errors.WeakGuaranteeWarning")
 def test_release_with_priors_given_by_hand(counterexample_rows):
     plan = counterexample_rows.puffer.calibrate(
-        secret="s", public="x", epsilon=1.0, delta=1e-3, theorem="gmm", components=2, beliefs=("only", COUNTEREXAMPLE)
+        secret="s",
+        public="x",
+        epsilon=1.0,
+        delta=1e-3,
+        mechanism=Noise(theorem="gmm", components=2),
+        beliefs=("only", COUNTEREXAMPLE),
     )
     assert 84.6489 <= plan.scale <= 84.649 + 1e-4
     assert plan.binding_belief == "given 1"
 
 
 def test_mixture_theorem_has_no_pure_form(counterexample_rows):
-    options = {"secret": "s", "public": "x", "epsilon": 1.0, "theorem": "gmm", "components": 2}
+    options = {"secret": "s", "public": "x", "epsilon": 1.0, "mechanism": Noise(theorem="gmm", components=2)}
     assert counterexample_rows.puffer.calibrate(**options).published_scale is None
     with pytest.raises(puffer_frames.errors.CalibrationError, match="delta above 0"):
-        counterexample_rows.puffer.calibrate(calibration="theorem", **options)
+        counterexample_rows.puffer.calibrate(
+            **options | {"mechanism": Noise(theorem="gmm", components=2, calibration="theorem")}
+        )
 
 
 def test_tau_star_and_its_bound():

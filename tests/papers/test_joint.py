@@ -8,7 +8,7 @@ import pytest
 from conftest import few, table
 from scipy.special import logsumexp
 
-from puffer_frames import calibrate
+from puffer_frames import Noise, calibrate
 from puffer_frames.loss.joint.joint_loss import JointLoss
 from puffer_frames.loss.joint.lines import JointLaw, PlacedLaws
 from puffer_frames.priors.row_boxes import RowBoxes
@@ -204,7 +204,7 @@ def test_one_pair_of_three_secrets():
 def test_couplings_of_whole_rows(name, secret, most):
     """The sums of scale / standard deviation, at most those of the figures."""
     frame, public = TABLES[name](), PUBLIC[name]
-    made = calibrate(frame, secret=secret, public=public, epsilon=1.0, theorem="kantorovich")
+    made = calibrate(frame, secret=secret, public=public, epsilon=1.0, mechanism=Noise(theorem="kantorovich"))
     assert sum(made.scales[column] / frame[column].std(ddof=0) for column in public) <= most
     assert made.choices[public[0]].verified["empirical"].pure_loss.upper <= 1.0
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from conftest import few, table, thinned
 
-from puffer_frames import calibrate, privatize
+from puffer_frames import Noise, calibrate, privatize
 from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.noise import gaussian, stable
@@ -60,7 +60,7 @@ def test_stable_noise_costs_more_than_laplace_for_one_shift():
 )
 def test_stable_noise_can_cost_less_than_laplace(epsilon, laplace, stable_):
     ages = table("adult.data", header=None, skipinitialspace=True, usecols=[0, 8]).set_axis(["age", "race"], axis=1)
-    for request, expected in (({}, laplace), ({"noise": Stable(alpha=1.7)}, stable_)):
+    for request, expected in (({}, laplace), ({"mechanism": Noise(Stable(alpha=1.7))}, stable_)):
         plan = calibrate(ages, secret="race", public="age", epsilon=epsilon, **request)
         assert plan.expected_error["age"] == pytest.approx(expected, abs=0.005)
 
@@ -112,7 +112,7 @@ def test_gaussian_priors_have_the_hockey_stick_of_their_widened_densities():
 def test_gaussian_noise_has_no_pure_privacy():
     frame = pd.DataFrame({"s": list("abab"), "x": [0, 1, 2, 3]})
     with pytest.raises(ArgumentError, match="delta must be greater than 0 with Gaussian noise"):
-        privatize(frame, secret="s", public="x", epsilon=1.0, noise="gaussian")
+        privatize(frame, secret="s", public="x", epsilon=1.0, mechanism=Noise("gaussian"))
     with pytest.raises(ArgumentError, match="delta must be greater than 0 with Gaussian noise"):
         smallest_scale(POINTS, epsilon=1.0, noise="gaussian")
 
@@ -126,13 +126,11 @@ def test_a_coupling_within_a_distance_holds_for_stable_noise(alpha):
         secret="s",
         public="x",
         epsilon=0.5,
-        noise=Stable(alpha=alpha),
-        calibration="theorem",
-        theorem="kantorovich",
+        mechanism=Noise(Stable(alpha=alpha), calibration="theorem", theorem="kantorovich"),
     )
     assert plan.published_scale == pytest.approx(2 * stable.unit_scale(epsilon=0.5, alpha=alpha), rel=1e-12)
     assert plan.scale == pytest.approx(plan.published_scale, rel=1e-6)
-    exact = calibrate(frame, secret="s", public="x", epsilon=0.5, noise=Stable(alpha=alpha))
+    exact = calibrate(frame, secret="s", public="x", epsilon=0.5, mechanism=Noise(Stable(alpha=alpha)))
     assert exact.scale < plan.scale
     assert exact.verified["empirical"].pure_loss.upper <= 0.5
     shifted = {"s": Prior.gaussian(0, 3), "t": Prior.gaussian(2, 3)}
@@ -146,16 +144,16 @@ def test_priors_without_a_coupling_have_no_stable_scale():
         smallest_scale({"s": Prior.gaussian(0, 1), "t": Prior.gaussian(0, 2)}, epsilon=1.0, noise=Stable(alpha=1.5))
     frame = pd.DataFrame({"s": list("abab"), "x": [0.0, 1.0, 2.0, 5.0]})
     with pytest.raises(ArgumentError, match="one of a coupling within a distance"):
-        privatize(frame, secret="s", public="x", epsilon=1.0, noise=Stable(alpha=1.5), theorem="gaussian")
+        privatize(frame, secret="s", public="x", epsilon=1.0, mechanism=Noise(Stable(alpha=1.5), theorem="gaussian"))
 
 
 def test_several_columns_split_epsilon_and_delta():
     frame = pd.DataFrame({"s": ["a", "b"] * 4, "x": range(8), "y": [3, 1] * 4})
     options = {"secret": "s", "public": ["x", "y"], "epsilon": 1.0}
-    stable_plan = calibrate(frame, noise=Stable(alpha=1.5), **options)
+    stable_plan = calibrate(frame, mechanism=Noise(Stable(alpha=1.5)), **options)
     c = stable.unit_scale(epsilon=0.5, alpha=1.5)
     assert stable_plan.scales == pytest.approx({"x": 7 * c, "y": 2 * c}, rel=1e-8)  # the grid costs 2^-30 of epsilon
-    gaussian_plan = calibrate(frame, noise="gaussian", delta=1e-6, **options)
+    gaussian_plan = calibrate(frame, mechanism=Noise("gaussian"), delta=1e-6, **options)
     theta = gaussian.unit_scale(epsilon=0.5, delta=5e-7)
     assert gaussian_plan.scales == pytest.approx({"x": 7 * theta, "y": 2 * theta}, rel=1e-8)
 
@@ -164,7 +162,7 @@ def test_several_columns_split_epsilon_and_delta():
 def test_alpha_must_be_said(bad):
     frame = pd.DataFrame({"s": list("abab"), "x": [0, 1, 2, 3]})
     with pytest.raises((ArgumentError, TypeError), match="alpha must be"):
-        privatize(frame, secret="s", public="x", epsilon=1.0, noise=Stable(alpha=bad))
+        privatize(frame, secret="s", public="x", epsilon=1.0, mechanism=Noise(Stable(alpha=bad)))
 
 
 @few(2)

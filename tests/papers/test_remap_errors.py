@@ -3,7 +3,7 @@
 import pytest
 from conftest import table
 
-from puffer_frames import calibrate
+from puffer_frames import Noise, calibrate
 
 ADULT = {0: "age", 4: "education-num", 5: "marital-status", 8: "race", 9: "sex", 12: "hours-per-week"}
 # table, public column, secret, epsilon, scale of the Laplace noise, mean absolute error after the remap
@@ -34,12 +34,12 @@ def read(name):
 
 @pytest.mark.parametrize(("name", "public", "secret", "epsilon", "scale", "error"), CASES)
 def test_expected_error(name, public, secret, epsilon, scale, error):
-    plan = calibrate(read(name), secret=secret, public=public, epsilon=epsilon, mechanism="remap")
+    plan = calibrate(read(name), secret=secret, public=public, epsilon=epsilon, mechanism=Noise(remap=True))
     assert plan.scale == pytest.approx(scale, abs=1e-6)
     assert plan.expected_error[public] == pytest.approx(error, abs=6e-7)
 
 
 def test_half_of_the_values_are_never_released():
-    plan = calibrate(read("adult"), secret="race", public="education-num", epsilon=1.0, mechanism="remap")
+    plan = calibrate(read("adult"), secret="race", public="education-num", epsilon=1.0, mechanism=Noise(remap=True))
     remap = plan.remap["education-num"]
     assert (remap.values.size, remap.values_before) == (8, 16)

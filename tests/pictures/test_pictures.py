@@ -22,7 +22,7 @@ mpl.use("Agg")
 from matplotlib import pyplot
 from PIL import Image
 
-from puffer_frames import MarkovChain, pictures
+from puffer_frames import MarkovChain, Noise, pictures
 from puffer_frames.core import pure_loss
 from puffer_frames.errors import (
     ArgumentError,
@@ -211,7 +211,9 @@ def test_what_cannot_be_drawn(plan, labels):
 
 
 def test_a_delta_and_no_bound_are_drawn():
-    plan = people().puffer.calibrate(secret="group", public="score", epsilon=1.0, delta=1e-3, noise="gaussian")
+    plan = people().puffer.calibrate(
+        secret="group", public="score", epsilon=1.0, delta=1e-3, mechanism=Noise("gaussian")
+    )
     assert "delta" in pictures.robustness(plan).get_xlabel()
     assert math.isfinite(pictures.loss(plan).get_ylim()[1])
     channel = people().puffer.calibrate(secret="group", public="score", epsilon=1.0, mechanism="channel")

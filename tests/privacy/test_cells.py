@@ -9,7 +9,7 @@ import pytest
 from conftest import few, thinned
 from summaries import summary_of
 
-from puffer_frames import Stable, WeakGuaranteeWarning
+from puffer_frames import Noise, Stable, WeakGuaranteeWarning
 from puffer_frames.core import Prior, hockey_stick, pure_loss, smallest_scale, w_infinity
 from puffer_frames.errors import PriorError
 from puffer_frames.frames import cells, summary
@@ -64,7 +64,9 @@ def test_both_libraries_count_alike(table):
 @pytest.mark.parametrize(("delta", "theorem"), thinned([0.0, 1e-6], ["kantorovich", "gaussian"]))
 def test_the_scale_is_private_for_the_exact_values(table, delta, theorem):
     frame = pl.DataFrame(table)
-    plan = frame.puffer.calibrate(secret="group", public="value", epsilon=0.8, delta=delta, theorem=theorem)
+    plan = frame.puffer.calibrate(
+        secret="group", public="value", epsilon=0.8, delta=delta, mechanism=Noise(theorem=theorem)
+    )
     exact = raw_priors(table)
     for a, b in ("ab", "ac", "bc"):
         if delta:
@@ -79,7 +81,7 @@ def test_the_scale_is_private_for_the_exact_values(table, delta, theorem):
 def test_gaussian_noise_is_that_of_the_exact_values(monkeypatch, table, few_rows):
     """From the means of cells, and for few rows from the values."""
     monkeypatch.setattr(column_choices, "_FEW_ROWS", few_rows)
-    asked = {"epsilon": 0.8, "delta": 1e-6, "theorem": "kantorovich", "noise": "gaussian"}
+    asked = {"epsilon": 0.8, "delta": 1e-6, "mechanism": Noise("gaussian", theorem="kantorovich")}
     plan = pl.DataFrame(table).puffer.calibrate(secret="group", public="value", **asked)
     exact = privacy_loss(raw_priors(table), noise=GAUSSIAN)
     assert exact.hockey_stick(plan.scale, epsilon=0.8).bracket.upper <= 1e-6
@@ -88,7 +90,9 @@ def test_gaussian_noise_is_that_of_the_exact_values(monkeypatch, table, few_rows
 
 
 def test_the_published_scale_covers_the_exact_distance(table):
-    plan = pl.DataFrame(table).puffer.calibrate(secret="group", public="value", epsilon=0.8, theorem="kantorovich")
+    plan = pl.DataFrame(table).puffer.calibrate(
+        secret="group", public="value", epsilon=0.8, mechanism=Noise(theorem="kantorovich")
+    )
     assert plan.published_scale >= kantorovich_scale(raw_priors(table), epsilon=0.8)
     assert "in cells" in " ".join(plan.release(pl.DataFrame(table)).puffer.certificate.assumptions)
 
@@ -191,7 +195,13 @@ def standardised(seed):
 def test_the_last_digits_of_a_standard_deviation_do_not_decide(seed):
     """Of a standardised column every engine finds 1, up to rounding."""
     frame = standardised(seed)
-    asked = {"secret": "group", "public": "value", "epsilon": 0.5, "theorem": "kantorovich", "allow_zero_noise": True}
+    asked = {
+        "secret": "group",
+        "public": "value",
+        "epsilon": 0.5,
+        "mechanism": Noise(theorem="kantorovich"),
+        "allow_zero_noise": True,
+    }
     orders = frame, frame.lazy(), frame.sample(fraction=1.0, shuffle=True, seed=1), frame.to_pandas()
     assert len({order_.puffer.calibrate(**asked).checksum for order_ in orders}) == 1
 
@@ -266,7 +276,13 @@ def test_noise_narrower_than_cells_is_counted_again(monkeypatch, shape, small):
         "an outlier": np.where(np.arange(rows) == 7, 1e6, rng.normal(size=rows) + 0.2 * group),
     }[shape]
     frame = pl.DataFrame({"group": group, "value": value})
-    asked = {"secret": "group", "public": "value", "epsilon": 1.0, "delta": 0.01, "theorem": "kantorovich"}
+    asked = {
+        "secret": "group",
+        "public": "value",
+        "epsilon": 1.0,
+        "delta": 0.01,
+        "mechanism": Noise(theorem="kantorovich"),
+    }
     with pytest.warns(WeakGuaranteeWarning):
         plan = frame.puffer.calibrate(**asked)
     exact = [Prior.empirical(value[group == k]) for k in (0, 1)]

@@ -16,7 +16,7 @@ from channel_oracle import TOTAL, error_of, faults, task_of
 from conftest import sweep, thinned
 
 import puffer_frames
-from puffer_frames import Channel, certificate_of
+from puffer_frames import Channel, Layout, certificate_of
 from puffer_frames.noise.channel import ChannelTable, LabelChannel, NumberChannel
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 
@@ -44,7 +44,7 @@ def release(frame, **options):
 @pytest.mark.parametrize("by", [None, "id"])
 def test_a_plan_draws_once(public, by):
     """Every run of a lazy release, whole or in part, has the same level for a row."""
-    released = release(pl.LazyFrame(COLUMNS), public=public, keep="id", row_id=by)
+    released = release(pl.LazyFrame(COLUMNS), public=public, layout=Layout(keep="id", row_id=by))
     once = released.collect()
     assert released.collect().equals(once)
     assert released.collect(engine="streaming").sort("id").equals(once.sort("id"))
@@ -59,14 +59,16 @@ def test_a_plan_draws_once(public, by):
 @pytest.mark.parametrize("public", PUBLIC)
 def test_a_row_keeps_its_level_wherever_it_stands(public):
     frame = pl.DataFrame(COLUMNS)
-    whole = release(frame, public=public, keep="id", row_id="id", rng=3).sort("id")
+    whole = release(frame, public=public, layout=Layout(keep="id", row_id="id"), rng=3).sort("id")
     for seed in range(3):
         other = frame.sample(fraction=1.0, shuffle=True, seed=seed)
         parts = pl.concat([other[k::3] for k in range(3)], rechunk=False)
-        again = release(parts, public=public, keep="id", row_id="id", rng=3)
+        again = release(parts, public=public, layout=Layout(keep="id", row_id="id"), rng=3)
         assert again.sort("id").equals(whole)
     made = puffer_frames.calibrate(frame, **ASKED | {"public": public, "mechanism": "channel"})
-    alone = made.release(frame.head(400), keep="id", row_id="id", rng=3, allow_other_frame=True, allow_drift=True)
+    alone = made.release(
+        frame.head(400), layout=Layout(keep="id", row_id="id"), rng=3, allow_other_frame=True, allow_drift=True
+    )
     assert alone.sort("id").equals(whole.filter(pl.col("id").is_in(alone["id"].implode())))
 
 
@@ -75,7 +77,7 @@ def test_every_release_draws_anew():
         {"group": RNG.permutation(list("pqr") * 4000), "town": RNG.permutation(["bath", "cork"] * 6000)}
     )
     asked = {"epsilon": 0.01, "mechanism": Channel(radius=1.0)}
-    first, second = (release(frame, **asked, shuffle=False) for _ in range(2))
+    first, second = (release(frame, **asked, layout=Layout(shuffle=False)) for _ in range(2))
     made = puffer_frames.calibrate(frame, **ASKED | asked)
     share = float((first["town"] != second["town"]).mean())
     assert share == pytest.approx(0.5, abs=0.03)
@@ -106,7 +108,7 @@ def test_the_order_of_shuffled_rows_tells_nothing_of_the_draw():
     frame = pd.DataFrame(
         {"group": RNG.choice(["p", "q"], rows), "town": RNG.choice(["a", "b"], rows), "number": range(rows)}
     )
-    released = release(frame, mechanism=Channel(radius=1.0), keep="number", shuffle=True, rng=3)
+    released = release(frame, mechanism=Channel(radius=1.0), layout=Layout(keep="number", shuffle=True), rng=3)
     changed = released["town"].to_numpy() != frame["town"].to_numpy()[released["number"]]
     share = float(changed.mean())
     assert 0.3 < share < 0.5
@@ -186,8 +188,8 @@ REQUESTS = {
     "mapping of radius": {"mechanism": Channel(radius={"p": 0.0313, "q": 0.0457, "r": 0.0571}, cap=5.0)},
     "declared": {"domain": {"town": ["bath", "cork", "hull", "york"]}},
     "side knowledge": {"beliefs": {s: {"bath": 0.1234, "cork": 0.8766} for s in "pqr"}},
-    "merged": {"merge_rare": 600},
-    "kept": {"keep": "id"},
+    "merged": {"mechanism": Channel(merge_rare=600)},
+    "kept": {"layout": Layout(keep="id")},
 }
 
 
@@ -195,10 +197,10 @@ REQUESTS = {
 @pytest.mark.parametrize(("name", "library"), thinned(REQUESTS, [pd.DataFrame, pl.DataFrame]))
 def test_no_statistic_is_in_the_certificate(name, library):
     asked = ASKED | {"mechanism": "channel"} | REQUESTS[name]
-    plan_of = {key: value for key, value in asked.items() if key != "keep"}
+    plan_of = {key: value for key, value in asked.items() if key != "layout"}
     made = puffer_frames.calibrate(library(COLUMNS), **plan_of)
     public = made.public[0]
-    certificate = certificate_of(made.release(library(COLUMNS), keep=asked.get("keep", ())))
+    certificate = certificate_of(made.release(library(COLUMNS), layout=asked.get("layout")))
     held = list(leaves(replace(certificate, fingerprint="").to_dict()))
     numbers = {entry for entry in held if isinstance(entry, int | float) and not isinstance(entry, bool)}
     asked_for = {0.3, 0.0, 1e-5, 8.0, 5.0, ROWS, 3, 2}
@@ -221,7 +223,9 @@ def test_no_statistic_is_in_the_certificate(name, library):
 def test_a_curator_may_publish_them():
     made = puffer_frames.calibrate(pd.DataFrame(COLUMNS), **ASKED)
     words = ("expected_error", "lower_bound", "levels")
-    record = certificate_of(made.release(pd.DataFrame(COLUMNS), publish=words)).to_dict()["channels"]["town"]
+    record = certificate_of(made.release(pd.DataFrame(COLUMNS), layout=Layout(publish=words))).to_dict()["channels"][
+        "town"
+    ]
     assert record["expected_error"] == made.expected_error["town"]
     assert record["levels"] == ["bath", "cork", "hull"]
     options = Channel(publish_matrix=True)

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from scipy.stats import chi2
 from seeing_oracle import TOTAL, by_secret, error_of, errors_of, faults, least_error, least_error_of_all, task_of
 
 import puffer_frames
-from puffer_frames import Channel, certificate_of, load_plan
+from puffer_frames import Channel, Layout, certificate_of, load_plan
 from puffer_frames.core import best_channel
 from puffer_frames.verbs.plans.file import digest_of
 
@@ -375,7 +376,8 @@ def test_missing_rare_and_declared_levels():
     frame = pd.DataFrame({name: columns[name] for name in ("guild", "town")})
     frame.loc[:2, "town"], frame.loc[frame["town"] == "york", "town"] = "ryde", None
     asked = {"secret": "guild", "public": "town", "epsilon": 0.4, "mechanism": SEEING}
-    plan = quietly(lambda: frame.puffer.calibrate(**asked, nulls="level", merge_rare=5))
+    merging = asked | {"mechanism": replace(SEEING, merge_rare=5)}
+    plan = quietly(lambda: frame.puffer.calibrate(**merging, nulls="level"))
     assert set(plan.channels["town"].inputs) == {"bath", "cork", "hull", "other", None}
     assert quietly(lambda: plan.release(frame))["town"].isna().any()
     town = [*dict.fromkeys(columns["town"]), "ryde", "never"]
@@ -395,7 +397,12 @@ def test_secrets_of_columns_apart_are_refused():
     frame = pd.DataFrame(rows_of(4))
     with pytest.raises(puffer_frames.errors.ArgumentError, match="secrets"):
         frame.puffer.privatize(
-            secret=["guild", "flag"], public="town", epsilon=0.4, mechanism=SEEING, secrets="each", keep=[]
+            secret=["guild", "flag"],
+            public="town",
+            epsilon=0.4,
+            mechanism=SEEING,
+            secrets="each",
+            layout=Layout(keep=[]),
         )
 
 

@@ -12,6 +12,8 @@ from puffer_frames import (
     Bootstrap,
     Certificate,
     Contamination,
+    Layout,
+    Noise,
     Population,
     aggregate,
     certificate_of,
@@ -43,7 +45,7 @@ def release(public="score", frame=PEOPLE, **options):
 
 
 def bounded(public="score", **options):
-    return release([public, "still"], theorem="bounded", allow_zero_noise=True, **options)
+    return release([public, "still"], mechanism=Noise(theorem="bounded"), allow_zero_noise=True, **options)
 
 
 def test_noise_for_ranges_adds_to_itself_and_to_any_one_release():
@@ -56,24 +58,27 @@ def test_noise_for_ranges_adds_to_itself_and_to_any_one_release():
         assert both.epsilon == pytest.approx(1.1)
         assert both.delta == certificate_of(one).delta
         assert "all but one" in both.rule
-    gaussian = release(["score", "visits"], noise="gaussian", delta=1e-6)
+    gaussian = release(["score", "visits"], mechanism=Noise("gaussian"), delta=1e-6)
     assert compose([gaussian, gaussian]).delta == pytest.approx(2e-6)
     assert compose([certificate_of(each) for each in ranges]) == found
     assert "kept columns" not in found.rule
-    assert "not beside kept columns" in compose([*ranges, release("score", keep="visits")]).rule
+    assert "not beside kept columns" in compose([*ranges, release("score", layout=Layout(keep="visits"))]).rule
 
 
 def test_coupled_releases_of_one_column_add():
-    coupled = [release(theorem="kantorovich", calibration="theorem", epsilon=epsilon) for epsilon in (0.3, 0.4)]
+    coupled = [
+        release(mechanism=Noise(theorem="kantorovich", calibration="theorem"), epsilon=epsilon)
+        for epsilon in (0.3, 0.4)
+    ]
     assert all(certificate_of(each).adds_up for each in coupled)
     found = compose(coupled)
     assert found.epsilon == pytest.approx(0.7)
     assert "coupling" in found.rule
     assert compose([*coupled, bounded("visits")]).epsilon == pytest.approx(1.0)
-    other = release("visits", theorem="kantorovich", calibration="theorem")
+    other = release("visits", mechanism=Noise(theorem="kantorovich", calibration="theorem"))
     given = [
         release(
-            theorem="kantorovich",
+            mechanism=Noise(theorem="kantorovich"),
             epsilon=0.05,
             beliefs=("only", {s: Prior.empirical([k, x]) for k, s in enumerate("abc")}),
         )
@@ -86,7 +91,7 @@ def test_coupled_releases_of_one_column_add():
 
 def translated(**options):
     """Without what was measured of its rows, for which it would be refused."""
-    return without_losses(certificate_of(release(theorem="translation", beliefs="fitted", **options)))
+    return without_losses(certificate_of(release(mechanism=Noise(theorem="translation"), beliefs="fitted", **options)))
 
 
 def without_losses(found):
@@ -141,9 +146,9 @@ def test_planned_releases_under_laws_of_side_knowledge_alone():
 def test_planned_releases_of_fitted_models():
     """The model of a theorem is one; mixtures of more or fewer components are several."""
     frame = PEOPLE.assign(score=PEOPLE["score"] + RNG.normal(0, 0.3, ROWS))
-    models = {"translation": {}, "gmm": {"components": 1}}
-    fitted = {name: release(frame=frame, theorem=name, releases=2, **options) for name, options in models.items()}
-    other = release(frame=frame, theorem="gmm", components=2, releases=2)
+    models = {"translation": Noise(theorem="translation"), "gmm": Noise(theorem="gmm", components=1)}
+    fitted = {name: release(frame=frame, mechanism=noise, releases=2) for name, noise in models.items()}
+    other = release(frame=frame, mechanism=Noise(theorem="gmm", components=2), releases=2)
     for pair, beliefs in (
         ([fitted["translation"]] * 2, ("fitted", "empirical")),
         ([fitted["gmm"], other], ("empirical",)),
@@ -154,7 +159,7 @@ def test_planned_releases_of_fitted_models():
 
 def test_noise_for_ranges_is_for_any_law():
     """Whatever the first release calls it: a domain that the others do not have."""
-    asked = {"noise": "gaussian", "delta": 1e-6, "theorem": "bounded", "allow_zero_noise": True}
+    asked = {"mechanism": Noise("gaussian", theorem="bounded"), "delta": 1e-6, "allow_zero_noise": True}
     pair = [release(["score", "still"], domain={"score": (0, 9)}, **asked), release(["visits", "still"], **asked)]
     assert compose(pair).beliefs == compose([*pair, bounded()]).beliefs == ()
 
@@ -169,13 +174,13 @@ def test_a_column_of_labels_is_another_than_one_of_numbers():
     ]
     frame = pd.DataFrame(places, columns=["group", "x", "y"]).sample(frac=1, random_state=0, ignore_index=True)
     labels, coarse = frame.assign(x=frame["x"].astype(str)), frame.assign(x=(frame.index % 3).astype(str))
-    numbers = release(["x", "y"], frame, theorem="kantorovich", weights={"x": 1, "y": 1})
+    numbers = release(["x", "y"], frame, mechanism=Noise(theorem="kantorovich", weights={"x": 1, "y": 1}))
     assert compose([numbers, release(["x", "y"], frame)]).epsilon < 10
-    text = release(["x", "y"], labels, epsilon=1.0, weights={"x": 1.0, "y": 1e-9})
+    text = release(["x", "y"], labels, epsilon=1.0, mechanism=Noise(weights={"x": 1.0, "y": 1e-9}))
     with pytest.raises(CalibrationError, match="randomness of the values"):
         compose([numbers, text])
     with pytest.raises(CalibrationError, match="randomness of the values"):  # nor is one of other labels
-        compose([release(["x", "y"], coarse, theorem="kantorovich"), text])
+        compose([release(["x", "y"], coarse, mechanism=Noise(theorem="kantorovich")), text])
 
 
 def test_other_values_of_the_secret():
@@ -195,7 +200,10 @@ def of_other_rows():
     [
         (lambda: [release(), release()], "randomness of the values"),
         (lambda: [release("score"), release("visits", epsilon=0.02)], "randomness of the values"),
-        (lambda: [release(theorem="bounded"), release("job")], "randomness of the values"),  # an exact scale
+        (
+            lambda: [release(mechanism=Noise(theorem="bounded")), release("job")],
+            "randomness of the values",
+        ),  # an exact scale
         (lambda: [release("job"), release("score")], "randomness of the values"),
         (lambda: [release(), release(secret="sex")], "different secrets"),
         (lambda: [bounded(), bounded(pairs=[("a", "b")])], "different protected pairs"),
@@ -250,7 +258,7 @@ def test_from_the_table():
 @pytest.mark.parametrize(
     ("releases", "frame", "match"),
     [
-        (lambda: [release(), release(noise="gaussian", delta=1e-6)], PEOPLE, "noise other than Laplace"),
+        (lambda: [release(), release(mechanism=Noise("gaussian"), delta=1e-6)], PEOPLE, "noise other than Laplace"),
         (lambda: [release(), release("job")], PEOPLE, "noise other than Laplace"),
         (lambda: [release(), release(domain={"score": (0, 5)})], PEOPLE, "clipped before the noise"),
         (lambda: [release(), release()], PEOPLE.head(100), "another number of rows"),

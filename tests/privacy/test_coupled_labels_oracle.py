@@ -10,7 +10,7 @@ from conftest import few, run, sweep, thinned
 from scipy.optimize import linprog
 
 import puffer_frames
-from puffer_frames import Unit, certificate_of, compose
+from puffer_frames import Layout, Noise, Unit, certificate_of, compose
 from puffer_frames.errors import CalibrationError
 from puffer_frames.priors.row_boxes import RowBoxes
 from puffer_frames.priors.row_coupling import coupling_distance
@@ -61,7 +61,9 @@ def people(seed, rows=240):
 @pytest.mark.parametrize("public", [["x", "job"], ["job", "pet"], ["x", "job", "y"]])
 def test_rows_can_be_paired_within_epsilon(public):
     frame = people(1)
-    plan = puffer_frames.calibrate(frame, secret="group", public=public, epsilon=1.0, theorem="kantorovich")
+    plan = puffer_frames.calibrate(
+        frame, secret="group", public=public, epsilon=1.0, mechanism=Noise(theorem="kantorovich")
+    )
     laws = [law(part, public) for _, part in frame.groupby("group")]
     scales, labels = (
         [plan.fitted.all_scales[name] for name in public],
@@ -104,10 +106,12 @@ def test_distances_of_boxes_with_labels(count):
         assert not can_couple(*sides, exact * (1 - 1e-9) - 1e-9, ratios, columns)
 
 
-@pytest.mark.parametrize("options", [{}, {"noise": "gaussian", "delta": 1e-5}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"mechanism": Noise("gaussian", theorem="bounded"), "delta": 1e-5}], ids=str)
 def test_noise_for_ranges_hides_any_two_rows(options):
     frame, public = people(3), ["x", "job", "pet"]
-    plan = puffer_frames.calibrate(frame, secret="group", public=public, epsilon=1.2, theorem="bounded", **options)
+    plan = puffer_frames.calibrate(
+        frame, secret="group", public=public, epsilon=1.2, **{"mechanism": Noise(theorem="bounded")} | options
+    )
     assert plan.theorem == "bounded"
     scales = plan.fitted.all_scales
     assert scales["job"] == scales["pet"] == pytest.approx(3 / 1.2)
@@ -130,7 +134,7 @@ def test_units_of_which_nothing_is_assumed():
     scales = plan.fitted.all_scales
     assert 2 * (np.ptp(frame["x"]) / scales["x"] + 1 / scales["job"]) <= 1.0
     assert scales["job"] == pytest.approx(4.0)
-    released = plan.release(frame, shuffle=True)
+    released = plan.release(frame, layout=Layout(shuffle=True))
     assert set(released["job"]) <= {"clerk", "cook", "smith"}
     assert certificate_of(released).unit == "who"
 
@@ -149,7 +153,9 @@ def test_every_kind_of_frame(make_frame):
 
 def test_released_labels_have_the_law_of_randomised_response():
     frame = pd.concat([people(6)] * 40, ignore_index=True).sample(frac=1.0, random_state=1, ignore_index=True)
-    plan = puffer_frames.calibrate(frame, secret="group", public=["job", "pet"], epsilon=2.0, theorem="kantorovich")
+    plan = puffer_frames.calibrate(
+        frame, secret="group", public=["job", "pet"], epsilon=2.0, mechanism=Noise(theorem="kantorovich")
+    )
     released = plan.release(frame, rng=3)
     for name, levels in (("job", 3), ("pet", 2)):
         kept = 1 / (1 + (levels - 1) * math.exp(-1 / plan.fitted.all_scales[name]))

@@ -23,7 +23,7 @@ from coupling_oracle import (
 from joint_oracle import floors_of, laws_of, loss_at, spread_sum, worst_node
 
 import puffer_frames
-from puffer_frames import certificate_of, compose
+from puffer_frames import Layout, Noise, certificate_of, compose
 from puffer_frames.priors.row_coupling import has_coupling
 
 pytestmark = [
@@ -34,10 +34,10 @@ pytestmark = [
 EPSILONS = (0.1, 0.5, 1.0, 3.0)
 
 
-def planned(table, *, epsilon, theorem="kantorovich", **options):
+def planned(table, *, epsilon, theorem="kantorovich", weights=None, **options):
     """The plan for all columns of numbers, the laws that it is about, and its scales."""
     public = [c for c in table if c.startswith("x")]
-    options = {"theorem": theorem, "public": public} | options
+    options = {"mechanism": Noise(theorem=theorem, weights=weights), "public": public} | options
     plan = puffer_frames.calibrate(pd.DataFrame(table), secret="s", epsilon=epsilon, **options)
     public = options["public"]
     laws = laws_of(table, secret="s", public=public, domain=options.get("domain"))
@@ -172,7 +172,7 @@ def random_transport(rng, *, largest):
 def released(table, public, **options):
     """The certificate of a release."""
     frame = pd.DataFrame(table)
-    options = {"secret": "s", "public": public, "shuffle": True} | options
+    options = {"secret": "s", "public": public, "layout": Layout(shuffle=True)} | options
     return certificate_of(puffer_frames.privatize(frame, **options))
 
 
@@ -196,13 +196,13 @@ def test_releases_beside_a_coupled_one_lose_no_more_than_composed(count):
         while len(set(table["s"])) == table["s"].size:
             table = random_rows(rng, columns)
         public = [c for c in table if c != "s"]
-        coupled = released(table, public, epsilon=float(rng.choice([0.3, 1.0])), theorem="kantorovich")
+        coupled = released(table, public, epsilon=float(rng.choice([0.3, 1.0])), mechanism=Noise(theorem="kantorovich"))
         others = []
         for _ in range(int(rng.integers(1, 3))):
             some = list(rng.permutation(public)[: rng.integers(1, columns + 1)])
             weights = {c: float(10.0 ** rng.uniform(-1, 1)) for c in some}
             theorem = str(rng.choice(["auto", "kantorovich"])) if len(some) > 1 else "auto"
-            more = {"weights": weights, "theorem": theorem} if len(some) > 1 else {}
+            more = {"mechanism": Noise(weights=weights, theorem=theorem)} if len(some) > 1 else {}
             others.append(released(table, some, epsilon=0.3, allow_zero_noise=True, **more))
         others = [each for each in others if all(each.scales.values())]
         if not others:
@@ -260,7 +260,7 @@ def test_compose_refuses_values_that_were_clipped_for_the_coupling_only():
     table = random_rows(rng, 2)
     low, high = np.quantile(table["x0"], [0.2, 0.7])
     narrow = {"x0": (float(low), float(high))}
-    options = {"epsilon": 0.3, "theorem": "kantorovich"}
+    options = {"epsilon": 0.3, "mechanism": Noise(theorem="kantorovich")}
     wide = released(table, ["x0", "x1"], **options)
     clipped = released(table, ["x0", "x1"], domain=narrow, **options)
     alone = [released(table, "x0", epsilon=0.3, domain=domain) for domain in ({}, narrow)]
@@ -277,16 +277,22 @@ def test_compose_refuses_values_that_were_clipped_for_the_coupling_only():
 
 def test_compose_does_not_add_the_epsilons_of_other_proportions():
     table = crossed_table()
-    flat = released(table, ["x", "y"], epsilon=1.0, theorem="kantorovich", weights={"x": 0.01, "y": 1.0})
-    steep = released(table, ["x", "y"], epsilon=1.0, theorem="kantorovich", weights={"x": 1.0, "y": 0.01})
-    alone = released(table, "x", epsilon=1.0, theorem="kantorovich", calibration="theorem")
+    flat = released(
+        table, ["x", "y"], epsilon=1.0, mechanism=Noise(theorem="kantorovich", weights={"x": 0.01, "y": 1.0})
+    )
+    steep = released(
+        table, ["x", "y"], epsilon=1.0, mechanism=Noise(theorem="kantorovich", weights={"x": 1.0, "y": 0.01})
+    )
+    alone = released(table, "x", epsilon=1.0, mechanism=Noise(theorem="kantorovich", calibration="theorem"))
     laws = crossed()
     losses = []
     for together in ([flat, steep], [flat, alone], [flat, steep, alone]):
         losses.append(loss_together(laws, ["x", "y"], [each.scales for each in together]))
         assert losses[-1] <= compose(together).epsilon * (1 + 1e-9)
     assert max(losses[0], losses[1]) > 2.1  # these pairs are ones whose epsilons do not add
-    again = released(table, ["x", "y"], epsilon=0.25, theorem="kantorovich", weights={"x": 0.01, "y": 1.0})
+    again = released(
+        table, ["x", "y"], epsilon=0.25, mechanism=Noise(theorem="kantorovich", weights={"x": 0.01, "y": 1.0})
+    )
     assert compose([flat, again]).epsilon == pytest.approx(1.25, rel=1e-6)
 
 

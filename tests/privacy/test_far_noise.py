@@ -11,6 +11,7 @@ import pytest
 from conftest import few, thinned
 from scipy import stats
 
+from puffer_frames import Noise
 from puffer_frames.noise import adding
 from puffer_frames.noise.adding import add_noise, grid_noise
 from puffer_frames.noise.gaussian import Gaussian
@@ -218,6 +219,6 @@ def test_values_of_very_different_sizes_under_stable_noise():
     frame = pd.DataFrame({"s": [0, 1, 2, 0], "x": [2.1e16, -1.9e150, 8.0e-192, 0.0]})
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        plan = frame.puffer.calibrate(secret="s", public="x", epsilon=2.0, noise=Stable(alpha=1.3))
+        plan = frame.puffer.calibrate(secret="s", public="x", epsilon=2.0, mechanism=Noise(Stable(alpha=1.3)))
     assert plan.verified["empirical"].pure_loss.upper <= 2.0
     assert plan.scale < 1.9e150

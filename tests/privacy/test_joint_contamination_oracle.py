@@ -9,7 +9,7 @@ import pytest
 from conftest import sweep
 
 import puffer_frames
-from puffer_frames import Bootstrap, Contamination, certificate_of
+from puffer_frames import Bootstrap, Contamination, Noise, certificate_of
 from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.joint.joint_loss import JointLoss, WrongRows
 from puffer_frames.loss.joint.lines import JointLaw
@@ -107,7 +107,12 @@ def test_released_rows_are_within_epsilon(domain):
 
 def test_with_labels_other_tables_and_resamples():
     frame = people(2)
-    options = {"secret": "group", "public": ["x", "job"], "epsilon": 1.0, "weights": {"x": 1.0, "job": 1.0}}
+    options = {
+        "secret": "group",
+        "public": ["x", "job"],
+        "epsilon": 1.0,
+        "mechanism": Noise(weights={"x": 1.0, "job": 1.0}),
+    }
     alone = puffer_frames.calibrate(frame, beliefs=Contamination(0.05), **options)
     more = puffer_frames.calibrate(
         frame, beliefs=[Contamination(0.05), "empirical", people(3), Bootstrap(resamples=3)], **options
@@ -149,5 +154,10 @@ def test_a_constant_column_has_noise_where_wrong_rows_may_differ():
 def test_not_beside_a_coupling():
     with pytest.raises(ArgumentError, match="without Contamination"):
         puffer_frames.calibrate(
-            people(4), secret="group", public=["x", "y"], epsilon=1.0, theorem="kantorovich", beliefs=Contamination()
+            people(4),
+            secret="group",
+            public=["x", "y"],
+            epsilon=1.0,
+            mechanism=Noise(theorem="kantorovich"),
+            beliefs=Contamination(),
         )

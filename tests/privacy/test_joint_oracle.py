@@ -23,6 +23,7 @@ from joint_oracle import (
 )
 
 import puffer_frames
+from puffer_frames import Noise
 from puffer_frames.core import Bracket
 from puffer_frames.loss.joint.joint_loss import JointLoss
 from puffer_frames.loss.joint.lines import JointLaw
@@ -144,7 +145,7 @@ def test_the_bounded_rule_is_private_for_any_law(count):
     for seed in range(count):
         rng = np.random.default_rng([4, seed])
         table, public = random_table(rng, STYLES[seed % 6], int(rng.choice([2, 3])))
-        plan, laws, scales, _ = planned(table, public, epsilon=1.0, theorem="bounded")
+        plan, laws, scales, _ = planned(table, public, epsilon=1.0, mechanism=Noise(theorem="bounded"))
         rows = np.vstack(list(laws.values()))
         ends = {"a": rows.min(axis=0)[None, :], "b": rows.max(axis=0)[None, :]}
         assert plan.theorem == "bounded"
@@ -374,7 +375,7 @@ def test_a_constant_column_changes_nothing(beliefs, pairs):
     both = frame.puffer.calibrate(public=["value", "constant"], **asked)
     alone = frame.puffer.calibrate(
         public="value",
-        theorem="kantorovich",
+        mechanism=Noise(theorem="kantorovich"),
         beliefs="empirical",
         **{key: value for key, value in asked.items() if key != "beliefs"},
     )

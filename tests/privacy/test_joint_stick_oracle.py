@@ -12,7 +12,7 @@ import pytest
 from conftest import few, sweep
 from scipy.stats import laplace
 
-from puffer_frames import Unit, calibrate
+from puffer_frames import Layout, Unit, calibrate
 from puffer_frames.loss.joint.joint_loss import JointLoss
 from puffer_frames.loss.joint.joint_stick import JointStick
 from puffer_frames.loss.joint.lines import JointLaw
@@ -191,5 +191,5 @@ def test_rows_of_a_unit_whose_loss_would_cost_too_much_have_shares(monkeypatch):
     monkeypatch.setattr("puffer_frames.scales.joint.exchange._MOST_COMPOSED", 0)
     plan = calibrate(frame, epsilon=0.5, delta=1e-3, **asked)
     assert plan.scales == pytest.approx(pure.scales, rel=1e-6)
-    keys = {s.key for s in plan.release(frame, shuffle=True).puffer.certificate.statements}
+    keys = {s.key for s in plan.release(frame, layout=Layout(shuffle=True)).puffer.certificate.statements}
     assert {"joint-exact", "pure-only", "measured-of-unit"} <= keys

@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import puffer_frames
+from puffer_frames import Layout
 from puffer_frames.noise.stream import Purpose, ReleaseKey
 
 ROOT = Path(puffer_frames.__file__).parent
@@ -85,7 +86,9 @@ def guessed(column, *, epsilon, seed):
     secret = rng.random(ROWS) < 0.5
     values = 10.0 * (rng.random(ROWS) < np.where(secret, 0.6, 0.4))
     frame = pd.DataFrame({"s": np.where(secret, "a", "b"), column: values, "number": range(ROWS)})
-    released = frame.puffer.privatize(secret="s", public=column, keep="number", epsilon=epsilon, rng=seed, shuffle=True)
+    released = frame.puffer.privatize(
+        secret="s", public=column, layout=Layout(keep="number", shuffle=True), epsilon=epsilon, rng=seed
+    )
     scale = released.puffer.certificate.scales[column]
     word = (np.arange(ROWS) + 0.5) / ROWS  # of the row in this place, were the rows in the order of the noise's words
     size = -scale * np.log1p(-(2 * word % 1))

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import puffer_frames
-from puffer_frames import Contamination, Population, Strata, Unit, certificate_of, compose
+from puffer_frames import Contamination, Noise, Population, Strata, Unit, certificate_of, compose
 from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, CalibrationError, NoNoiseNeededError
 
@@ -102,23 +102,25 @@ def test_the_population_within_a_domain():
 
 def test_no_range_holds_a_gaussian():
     belief = {"a": Prior.gaussian(0, 1), "b": Prior.gaussian(1, 1)}
-    for asked in ({"unit": Unit("u", rows="any")}, {"theorem": "bounded", "calibration": "theorem"}):
+    for asked in ({"unit": Unit("u", rows="any")}, {"mechanism": Noise(theorem="bounded", calibration="theorem")}):
         with pytest.raises(ArgumentError, match="a Gaussian, which no range holds"):
             puffer_frames.calibrate(PEOPLE, secret="s", public="y", epsilon=1.0, beliefs=belief, **asked)
-    exact = puffer_frames.calibrate(PEOPLE, secret="s", public="y", epsilon=1.0, beliefs=belief, theorem="bounded")
+    exact = puffer_frames.calibrate(
+        PEOPLE, secret="s", public="y", epsilon=1.0, beliefs=belief, mechanism=Noise(theorem="bounded")
+    )
     assert exact.published_scale is None
 
 
 def test_cells_lie_within_the_range():
     rng = np.random.default_rng(1)
     many = pd.DataFrame({"s": rng.choice(["a", "b"], 200_000), "y": rng.normal(size=200_000)})
-    asked = {"theorem": "bounded", "calibration": "theorem"}
+    asked = {"mechanism": Noise(theorem="bounded", calibration="theorem")}
     plan = puffer_frames.calibrate(many, secret="s", public="y", epsilon=1.0, **asked)
     assert plan.scale >= np.ptp(many.y)
 
 
 def test_releases_by_the_domain_add_up():
-    asked = {"theorem": "bounded", "calibration": "theorem", "domain": {"y": (0, 60)}}
+    asked = {"mechanism": Noise(theorem="bounded", calibration="theorem"), "domain": {"y": (0, 60)}}
     for belief in ("empirical", Contamination(0.01)):
         one, two = (
             certificate_of(
@@ -134,7 +136,7 @@ def test_releases_by_the_domain_add_up():
 
 def test_one_certificate_twice_is_two_releases():
     frame = pd.DataFrame({"s": ["a"] * 20 + ["b"] * 20, "x": [0, 1] * 20, "y": [0, 0, 1, 1] * 5 + [1, 2, 2, 1] * 5})
-    asked = {"secret": "s", "public": ["x", "y"], "epsilon": 2.0, "theorem": "kantorovich"}
+    asked = {"secret": "s", "public": ["x", "y"], "epsilon": 2.0, "mechanism": Noise(theorem="kantorovich")}
     one, two = (certificate_of(puffer_frames.privatize(frame, **asked)) for _ in "12")
     rows = {s: g[["x", "y"]].to_numpy(float) for s, g in frame.groupby("s")}
     places = np.array([(x, y) for x in (0.0, 1.0) for y in (0.0, 1.0, 2.0)])
@@ -190,7 +192,10 @@ def test_several_columns_where_every_stratum_has_few_rows(public, beliefs, tmp_p
 def test_later_rows_beyond_the_range_are_an_error():
     asked = {"secret": "s", "public": "y", "epsilon": 1.0}
     wider = PEOPLE.assign(y=PEOPLE.y.where(PEOPLE.index % 60 > 0, 40))
-    for options in ({"unit": Unit("u", rows="any")}, {"theorem": "bounded", "calibration": "theorem", "releases": 3}):
+    for options in (
+        {"unit": Unit("u", rows="any")},
+        {"mechanism": Noise(theorem="bounded", calibration="theorem"), "releases": 3},
+    ):
         plan = puffer_frames.calibrate(PEOPLE, **asked, **options)
         plan.release(PEOPLE[::-1].reset_index(drop=True).assign(y=PEOPLE.y), allow_other_frame=True)
         with pytest.raises(CalibrationError, match="a wider range than the plan was made for"):
@@ -198,7 +203,7 @@ def test_later_rows_beyond_the_range_are_an_error():
 
 
 def test_a_curve_is_about_the_same_range():
-    asked = {"theorem": "bounded", "calibration": "theorem", "domain": {"y": (0, 60)}}
+    asked = {"mechanism": Noise(theorem="bounded", calibration="theorem"), "domain": {"y": (0, 60)}}
     plan = puffer_frames.calibrate(PEOPLE, secret="s", public="y", epsilon=1.0, **asked)
     (row,) = plan.curve([1.0]).to_dict("records")
     assert row["scale"] == plan.scale

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from conftest import table
 
+from puffer_frames import Noise
 from puffer_frames.errors import CalibrationError
 
 COLUMNS = ["age", "race", "education_num"]
@@ -58,7 +59,7 @@ def test_drift_is_an_error_that_names_the_loss(people, plan):
 
 
 def test_a_batch_within_the_guarantee_has_its_own_line(people):
-    plan = people.puffer.calibrate(secret="group", public="x", epsilon=1.0, calibration="theorem")
+    plan = people.puffer.calibrate(secret="group", public="x", epsilon=1.0, mechanism=Noise(calibration="theorem"))
     batch = people.sample(frac=0.9, random_state=2, ignore_index=True)
     certificate = plan.release(batch, allow_other_frame=True).puffer.certificate
     assert certificate.observed["x"].pure_loss.upper == pytest.approx(true_loss(batch, plan.scale), rel=1e-9)
@@ -104,7 +105,9 @@ def test_a_table_that_has_the_cells_of_another_is_another():
 
 
 def test_listed_pairs_alone_are_measured(people):
-    plan = people.puffer.calibrate(secret="group", public="x", epsilon=1.0, pairs=[("a", "b")], calibration="theorem")
+    plan = people.puffer.calibrate(
+        secret="group", public="x", epsilon=1.0, pairs=[("a", "b")], mechanism=Noise(calibration="theorem")
+    )
     batch = people.assign(x=people["x"] + 40 * (people["group"] == "c"))
     plan.release(batch, allow_other_frame=True)
     with pytest.raises(CalibrationError, match="pure loss"):
@@ -113,7 +116,7 @@ def test_listed_pairs_alone_are_measured(people):
 
 def test_several_columns_are_held_to_their_range(people):
     """The bounded-column rule holds for values within the range: marginal losses would not show what leaves it."""
-    asked = {"secret": "group", "public": ["x", "y"], "epsilon": 1.0, "theorem": "bounded"}
+    asked = {"secret": "group", "public": ["x", "y"], "epsilon": 1.0, "mechanism": Noise(theorem="bounded")}
     plan = people.puffer.calibrate(**asked)
     rng = np.random.default_rng(0)
     batch = people.assign(x=rng.permutation(np.where(np.arange(900) == 0, 60, people["x"])))

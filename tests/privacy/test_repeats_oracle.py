@@ -11,7 +11,7 @@ from coupling_oracle import loss_of_copies
 from joint_oracle import floors_of, laws_of, loss_at, worst_node
 
 import puffer_frames
-from puffer_frames import Strata, Unit, certificate_of, compose
+from puffer_frames import Layout, Noise, Strata, Unit, certificate_of, compose
 from puffer_frames.errors import ArgumentError, CalibrationError
 
 pytestmark = [
@@ -106,7 +106,13 @@ def test_independent_rows_lose_epsilon_together(count):
 def test_a_table_says_nothing_of_units_together():
     """The loss of a row under the table's frequencies is not that of a unit."""
     rows = pd.DataFrame(random_units(np.random.default_rng(3), columns=1, most=2))
-    asked = {"secret": "s", "public": "x0", "epsilon": 0.5, "unit": Unit("u", rows="any"), "shuffle": True}
+    asked = {
+        "secret": "s",
+        "public": "x0",
+        "epsilon": 0.5,
+        "unit": Unit("u", rows="any"),
+        "layout": Layout(shuffle=True),
+    }
     both = [puffer_frames.privatize(rows, **asked) for _ in range(2)]
     assert puffer_frames.compose(both).epsilon == pytest.approx(1.0)
     with pytest.raises(CalibrationError, match="units"):
@@ -213,7 +219,7 @@ def test_planned_releases_lose_epsilon_together(count):
         n, columns = ((2, 1), (3, 1), (2, 2), (4, 1))[seed % 4]
         rows, epsilon = random_units(rng, columns=columns, most=2), float(rng.choice(EPSILONS))
         theorem = ("auto", "kantorovich", "bounded")[seed % 5 % 3] if columns > 1 else "auto"
-        found = planned(rows, epsilon=epsilon, releases=n, theorem=theorem)
+        found = planned(rows, epsilon=epsilon, releases=n, mechanism=Noise(theorem=theorem))
         if found is None:
             continue
         _, laws, scales = found
@@ -263,7 +269,7 @@ def test_planned_releases_compose_to_the_epsilon_of_one():
     rng = np.random.default_rng(8)
     rows = pd.DataFrame(random_units(rng, columns=2, most=4))
     plan = puffer_frames.calibrate(rows, secret="s", public=["x0", "x1"], epsilon=0.5, releases=3)
-    made = [certificate_of(plan.release(rows, shuffle=True)) for _ in range(4)]
+    made = [certificate_of(plan.release(rows, layout=Layout(shuffle=True))) for _ in range(4)]
     laws = laws_of(rows, secret="s", public=["x0", "x1"])
     scales = [plan.scales[c] for c in ("x0", "x1")]
     for count in (2, 3):
@@ -295,7 +301,7 @@ def test_education_by_race_planned_again_and_again():
 def test_gaussian_noise_grows_with_the_root_of_the_number():
     """Precisions add: n releases, or n rows that repeat a value, tell as much as one of 1 / sqrt(n) of the spread."""
     rows = random_units(np.random.default_rng(10), columns=1, most=2, repeated=True)
-    options = {"noise": "gaussian", "delta": 1e-6}
+    options = {"mechanism": Noise("gaussian"), "delta": 1e-6}
     one = planned(rows, epsilon=0.5, **options)[2]
     several = planned(rows, epsilon=0.5, releases=2, **options)[2]
     assert several == pytest.approx(one * math.sqrt(2), rel=1e-6)

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from puffer_frames import PufferTransformer
+from puffer_frames import Layout, Noise, PufferTransformer
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.local.identity import FEWEST
 
@@ -27,7 +27,13 @@ FEW = pd.DataFrame(
 
 
 def made(**options):
-    options = {"secret": "group", "public": "score", "epsilon": 0.5, "allow_drift": True, "index": "drop"} | options
+    options = {
+        "secret": "group",
+        "public": "score",
+        "epsilon": 0.5,
+        "allow_drift": True,
+        "layout": Layout(index="drop"),
+    } | options
     return PufferTransformer(**options)
 
 
@@ -89,7 +95,7 @@ def test_few_different_rows_may_be_other_records():
     batch = FEW.iloc[:1]
     transformer.transform(batch)
     refused(transformer, batch, f"at least {FEWEST} different ones")
-    numbered = made(row_id="id").fit(FEW)
+    numbered = made(layout=Layout(index="drop", row_id="id")).fit(FEW)
     assert numbered.transform(batch).equals(numbered.transform(batch))
 
 
@@ -112,13 +118,13 @@ def test_the_chance_that_other_records_look_the_same():
 
 
 def test_numbered_rows_have_their_noise_in_any_order():
-    transformer = made(row_id="id", keep="id").fit(FRAME)
+    transformer = made(layout=Layout(index="drop", row_id="id", keep="id")).fit(FRAME)
     first, second = transformer.transform(FRAME), transformer.transform(FRAME[::-1])
     assert second[::-1].reset_index(drop=True).equals(first)
 
 
 def test_a_numbered_row_has_one_noise_in_every_batch():
-    transformer = made(row_id="id", keep="id").fit(FRAME)
+    transformer = made(layout=Layout(index="drop", row_id="id", keep="id")).fit(FRAME)
     whole = transformer.transform(FRAME).set_index("id")["score"]
     for rows in (slice(0, 1), slice(0, 100), slice(90, 150), slice(399, 0, -3)):
         part = transformer.transform(FRAME.iloc[rows]).set_index("id")["score"]
@@ -127,11 +133,11 @@ def test_a_numbered_row_has_one_noise_in_every_batch():
 
 def test_a_number_of_another_row_is_refused():
     """Equal noise on two values would tell their difference, and new noise would be a second draw."""
-    transformer = made(row_id="id").fit(FRAME)
+    transformer = made(layout=Layout(index="drop", row_id="id")).fit(FRAME)
     transformer.transform(FRAME.iloc[:100])
     refused(transformer, FRAME.assign(score=FRAME["score"] + 1), "with the row_id of one that was")
     refused(transformer, FRAME.assign(group=FRAME["group"][::-1].to_numpy()), "with the row_id of one that was")
-    changed = made(row_id="id").fit(FRAME)
+    changed = made(layout=Layout(index="drop", row_id="id")).fit(FRAME)
     elsewhere = pickle.loads(pickle.dumps(changed))
     first = changed.transform(FRAME)["score"]
     second = elsewhere.transform(FRAME.assign(score=FRAME["score"] + 1))["score"]
@@ -151,7 +157,7 @@ def test_a_copy_gives_the_noise_that_the_rows_have(copied):
         refused(again, FRAME[::-1], "in the order in which they were fitted")
 
 
-@pytest.mark.parametrize("options", [{}, {"mechanism": "channel"}, {"noise": "gaussian", "delta": 1e-5}])
+@pytest.mark.parametrize("options", [{}, {"mechanism": "channel"}, {"mechanism": Noise("gaussian"), "delta": 1e-5}])
 def test_a_copy_that_is_fitted_again_has_the_plan(options):
     frame = FRAME.assign(score=FRAME["score"] % 30)
     transformer = made(**options).fit(frame)
@@ -162,7 +168,7 @@ def test_a_copy_that_is_fitted_again_has_the_plan(options):
 
 @COPIES
 def test_a_copy_gives_numbered_rows_their_noise(copied):
-    transformer = made(row_id="id", keep="id").fit(FRAME)
+    transformer = made(layout=Layout(index="drop", row_id="id", keep="id")).fit(FRAME)
     part = FRAME.iloc[7:200]
     before = copied(transformer)
     released = transformer.transform(part)
@@ -186,7 +192,7 @@ def test_another_process_is_a_copy(monkeypatch):
 
 def test_equal_numbers_are_the_same_rows():
     table = FRAME.assign(score=np.where(FRAME["score"] < 50, 0.0, FRAME["score"]))
-    for option in ({}, {"row_id": "id"}):
+    for option in ({}, {"layout": Layout(index="drop", row_id="id")}):
         transformer = made(**option).fit(table)
         released = transformer.transform(table)
         for score in (np.where(table["score"] == 0, -0.0, table["score"]), table["score"].astype("int32")):
@@ -205,7 +211,7 @@ def test_another_row_id_needs_another_fit():
     transformer = made().fit(FRAME)
     transformer.transform(FRAME)
     with pytest.raises(ArgumentError, match="row_id must be the one that the transformer was fitted with"):
-        transformer.set_params(row_id="id").transform(FRAME)
+        transformer.set_params(layout=Layout(index="drop", row_id="id")).transform(FRAME)
 
 
 def test_copies_hold_no_seed():

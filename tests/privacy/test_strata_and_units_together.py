@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from puffer_frames import Contamination, Unit, calibrate, compose, privatize
+from puffer_frames import Contamination, Layout, Noise, Unit, calibrate, compose, privatize
 from puffer_frames.errors import ArgumentError, CalibrationError
 
 pytestmark = pytest.mark.filterwarnings("ignore::puffer_frames.errors.PufferWarning")
@@ -42,7 +42,14 @@ def test_wrong_records_of_a_stratum_may_have_any_value_of_the_table():
 def ones(given, epsilon=1.0, **options):
     """A release of x by its range, or by a coupling in each stratum."""
     return privatize(
-        BITS, secret="s", public="x", epsilon=epsilon, given=given, calibration="theorem", shuffle=True, **options
+        BITS,
+        secret="s",
+        public="x",
+        epsilon=epsilon,
+        given=given,
+        mechanism=Noise(calibration="theorem"),
+        layout=Layout(shuffle=True),
+        **options,
     )
 
 
@@ -52,7 +59,7 @@ BITS = pd.DataFrame({"s": np.where(A, "a", "b"), "z": B, "w": C, "x": 10.0 * (A 
 
 def test_releases_that_condition_on_different_columns_do_not_say_that_they_add_up():
     """Each alone has the scale 1; given both columns x is 0 or 11, so that both together lose 22."""
-    both = [ones(given, theorem="kantorovich") for given in ("z", "w")]
+    both = [ones(given, mechanism=Noise(theorem="kantorovich")) for given in ("z", "w")]
     assert [released.puffer.certificate.scales["x"] for released in both] == pytest.approx([1.0, 1.0])
     assert all("adds-up" not in keys(released) and not released.puffer.certificate.adds_up for released in both)
     with pytest.raises(CalibrationError, match="conditions"):
@@ -60,7 +67,7 @@ def test_releases_that_condition_on_different_columns_do_not_say_that_they_add_u
 
 
 def test_a_plan_for_several_releases_does_not_cover_other_strata():
-    both = [ones("z", theorem="bounded", releases=2), ones("w", theorem="bounded")]
+    both = [ones("z", mechanism=Noise(theorem="bounded"), releases=2), ones("w", mechanism=Noise(theorem="bounded"))]
     assert all("adds-up" in keys(released) for released in both)
     together = compose(both)
     assert together.epsilon == pytest.approx(2.0)
@@ -80,7 +87,13 @@ def test_what_one_row_needs_says_nothing_of_a_unit():
     second = np.where(secret == "a", first, 1 - first)
     rows = pd.DataFrame({"u": np.tile(np.arange(300), 2), "s": np.tile(secret, 2), "x": np.append(first, second)})
     released = privatize(
-        rows, secret="s", public="x", epsilon=1.0, unit=Unit("u", rows="any"), shuffle=True, allow_zero_noise=True
+        rows,
+        secret="s",
+        public="x",
+        epsilon=1.0,
+        unit=Unit("u", rows="any"),
+        layout=Layout(shuffle=True),
+        allow_zero_noise=True,
     )
     assert released.puffer.certificate.scales["x"] == pytest.approx(2.0)
     assert "no-noise" not in keys(released)

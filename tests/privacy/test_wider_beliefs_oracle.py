@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 from scipy.stats import beta
 
 import puffer_frames.loss.sets.laplace_sets as engine
-from puffer_frames import calibrate
+from puffer_frames import Noise, calibrate
 from puffer_frames.loss.sets.extremes import Intervals
 from puffer_frames.loss.sets.laplace_sets import LaplaceSetsLoss
 from puffer_frames.priors.law_set import LawSet
@@ -284,7 +284,9 @@ def test_no_superset_of_the_frequencies_needs_less_noise(delta):
     people = pd.DataFrame({"who": ["a"] * count + ["b"] * count, "x": values})
     beliefs = ("empirical", "population", Contamination(1e-6), Contamination(0.01))
     for noise in ("laplace", "gaussian"):
-        plan = calibrate(people, secret="who", public="x", epsilon=1.0, delta=delta, beliefs=beliefs, noise=noise)
+        plan = calibrate(
+            people, secret="who", public="x", epsilon=1.0, delta=delta, beliefs=beliefs, mechanism=Noise(noise)
+        )
         needs = plan.scale_per_belief
         assert min(needs.values()) >= needs["empirical"] * (1 - 1e-6)
         rows = plan.robustness().set_index("belief")

@@ -9,7 +9,7 @@ import empirical_guarantee as guarantee
 import numpy as np
 import polars as pl
 from channel_oracle import faults, task_of
-from odd_requests import Once
+from odd_requests import Once, in_records
 
 from puffer_frames import Channel, Contamination, calibrate
 from puffer_frames.verbs.requests.arguments import CalibrateArguments
@@ -23,7 +23,7 @@ def check(case, released, *, rows, secrets, label):
     (place,) = case.table.public
     name = str(case.table.labels[place])
     asked = CalibrateArguments.__dataclass_fields__
-    options = {key: value for key, value in case.options.items() if key in asked}
+    options = {key: value for key, value in in_records(case.options).items() if key in asked}
     options = {key: list(value) if type(value) is Once else value for key, value in options.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,7 +1,7 @@
 """Requests for a release of an odd table: the options of privatize, valid ones and sometimes one that is not."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from odd_columns import holds_labels, rarely
 from odd_tables import Table, tables
 
-from puffer_frames import Bootstrap, Channel, Contamination, Laplace, Population, Stable
+from puffer_frames import Bootstrap, Channel, Contamination, Laplace, Layout, Noise, Population, Stable
 from puffer_frames.core import Prior
 
 WIDER = ("population", Population(0.5), Contamination(), Contamination(0.3), Bootstrap(2))
@@ -44,6 +44,26 @@ INVALID = {
 """Values that no request may have; no table has these column labels."""
 
 INVALID_BOUNDS = ((1, 0), (math.nan, 1), (-math.inf, 0), 3, None, "ab", (0, 1, 2), (0, 1j), (True, 2), (0, HUGE))
+
+
+OF_LAYOUT = ("keep", "index", "shuffle", "clip", "round")
+OF_NOISE = {"noise": "family"} | {name: name for name in ("theorem", "components", "calibration")}
+"""Options that are fields of a record, and their names there."""
+
+
+def in_records(options):
+    """The options of a case as arguments of privatize; raises PufferError for what a record refuses."""
+    found = {name: value for name, value in options.items() if name not in (*OF_LAYOUT, *OF_NOISE, "merge_rare")}
+    layout = {name: options[name] for name in OF_LAYOUT if name in options}
+    if layout:
+        found["layout"] = Layout(**layout)
+    noise = {field: options[name] for name, field in OF_NOISE.items() if name in options}
+    word = options.get("mechanism", "auto")
+    if (noise and (isinstance(word, Channel) or word in ("auto", "noise", "channel"))) or word == "remap":
+        found["mechanism"] = Noise(**noise, remap=word == "remap")
+    elif "merge_rare" in options and (isinstance(word, Channel) or word in ("auto", "channel")):
+        found["mechanism"] = replace(word if isinstance(word, Channel) else Channel(), merge_rare=options["merge_rare"])
+    return found
 
 
 class Once(tuple):
@@ -98,8 +118,10 @@ def cases(draw):
     given = draw(_mechanisms(table, options, given, secrets))
     if _is_noise(table, options) and rarely(draw, 5):
         options["releases"] = draw(st.integers(1, 4))
-    invalid = draw(st.sampled_from(sorted(INVALID))) if rarely(draw, 8) else None
-    if invalid:
+    labels = any(holds_labels(_column(table, place)) for place in table.public)
+    mixed = len(table.public) > 1 and labels  # their noisy values are replaced by none
+    invalid = "mechanism" if mixed else draw(st.sampled_from(sorted(INVALID))) if rarely(draw, 8) else None
+    if invalid and not mixed:
         options[invalid] = draw(st.sampled_from([*INVALID[invalid], *_invalid_here(table).get(invalid, ())]))
     return Case(table=table, options=options, given=given, invalid=invalid)
 
@@ -189,8 +211,6 @@ CHANNELS = (
     *(Channel(preserve=word) for word in ("mean", "marginal")),
     *(Channel(outputs=2), Channel(cost="change"), Channel(cells=3), Channel(publish_matrix=True)),
 )
-OF_NOISE = ("theorem", "components", "calibration", "clip", "round", "noise")
-"""What a channel does not take."""
 
 
 @st.composite
@@ -199,7 +219,7 @@ def _mechanisms(draw, table, options, given, secrets):
     columns = [_column(table, place) for place in table.public]
     labels = any(map(holds_labels, columns))
     if len(columns) > 1:
-        word = "noise" if labels else draw(st.sampled_from([None] * 4 + ["auto", "noise", "remap"]))
+        word = "remap" if labels else draw(st.sampled_from([None] * 4 + ["auto", "noise", "remap"]))
     elif labels:
         word = draw(st.sampled_from([None, None, "auto", *CHANNELS, "noise", "remap"]))
     else:
@@ -211,7 +231,7 @@ def _mechanisms(draw, table, options, given, secrets):
     is_channel = isinstance(word, Channel) or word == "channel" or (labels and word in (None, "auto"))
     if not is_channel:
         return given
-    for name in OF_NOISE:
+    for name in (*OF_NOISE, "clip", "round"):
         options.pop(name, None)
     if not labels:
         return given

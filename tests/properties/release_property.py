@@ -11,13 +11,14 @@ import pandas as pd
 import polars as pl
 from conftest import run
 from odd_columns import MARKER
-from odd_requests import Once, Seed
+from odd_requests import Once, Seed, in_records
 from release_checks import check_release
 
 import puffer_frames
 from puffer_frames import PufferError, PufferWarning, privatize
+from puffer_frames.verbs.requests.arguments import MOVED
 
-OPTIONS = inspect.signature(privatize).parameters
+OPTIONS = {*inspect.signature(privatize).parameters, *MOVED, "family"}
 SECONDS = 60
 OLD = int(pl.__version__.partition(".")[0]) < 2
 """No release of so small a table takes longer, on a busy machine either."""
@@ -35,7 +36,7 @@ def check(case):
         warnings.filterwarnings("ignore", category=puffer_frames.WideNoiseWarning)
         try:
             with within(SECONDS):
-                released = run(privatize(table.frame, **options))
+                released = run(privatize(table.frame, **in_records(options)))
         except PufferError as raised:
             error = raised
         except pl.exceptions.PanicException as panic:

@@ -14,6 +14,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from audit_kinds import FAULTS, KINDS, SHOWN_BY, fault, people, release
 from conftest import few, thinned
 
+from puffer_frames import Layout, Noise
+
 LEVEL = 1 - 1e-6
 """Releases are not from a seed: so many runs of the tests pass without a false alarm."""
 
@@ -95,7 +97,7 @@ def test_noise_depends_on_nothing(base, change, name):
 
 def test_noise_of_two_columns_is_independent():
     frame = people(np.random.default_rng(4))
-    asked = {"secret": "sex", "public": ["education", "hours"], "theorem": "bounded", "epsilon": 1.0}
+    asked = {"secret": "sex", "public": ["education", "hours"], "mechanism": Noise(theorem="bounded"), "epsilon": 1.0}
     released = frame.puffer.privatize(**asked, rng=2)
     scales = released.puffer.certificate.scales
     same = (released["education"] - frame["education"]) * scales["hours"] / scales["education"]
@@ -106,7 +108,7 @@ def test_noise_of_two_columns_is_independent():
 def test_rows_that_were_not_shuffled_are_found():
     frame = people(np.random.default_rng(5))
     asked = {"secret": "sex", "public": "education", "epsilon": 1.0, "mechanism": "noise"}
-    certificate = frame.puffer.privatize(**asked, shuffle=True, rng=1).puffer.certificate
+    certificate = frame.puffer.privatize(**asked, layout=Layout(shuffle=True), rng=1).puffer.certificate
     ordered = frame.puffer.privatize(**asked, rng=2)
     assert of_noise((frame, ordered), certificate)["shuffle"].result == "failed"
     weak = (frame["education"] + (ordered["education"] - frame["education"]) / 3).sample(frac=1, random_state=0)

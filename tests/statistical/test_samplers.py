@@ -9,6 +9,7 @@ from conftest import few, thinned
 from scipy import stats
 
 import puffer_frames
+from puffer_frames import Noise
 from puffer_frames.noise.adding import add_noise
 from puffer_frames.noise.families import noise_family
 from puffer_frames.noise.gaussian import Gaussian
@@ -174,7 +175,7 @@ def test_places_within_the_cells_of_the_table(kind):
 @few(1)
 @pytest.mark.parametrize(
     "request_",
-    [{}, {"noise": "gaussian", "delta": 1e-5}, {"noise": Stable(alpha=1.6)}],
+    [{}, {"mechanism": Noise("gaussian"), "delta": 1e-5}, {"mechanism": Noise(Stable(alpha=1.6))}],
     ids=lambda r: str(r),
 )
 def test_a_release_has_noise_of_the_certified_scale(request_):
@@ -182,7 +183,7 @@ def test_a_release_has_noise_of_the_certified_scale(request_):
     frame = pd.DataFrame({"s": rng.choice(["a", "b"], SOME), "x": rng.integers(0, 5, SOME).astype(float)})
     frame.loc[frame["s"] == "b", "x"] += 1
     released = frame.puffer.privatize(secret="s", public="x", epsilon=1.0, rng=1, **request_)
-    family = noise_family(request_.get("noise", "laplace"))
+    family = noise_family(request_["mechanism"].family if request_ else "laplace")
     noise = family.at(released.puffer.certificate.scales["x"])
     sample = (released["x"] - frame["x"]).to_numpy()
     assert p_value(noise, sample) > UNLIKELY

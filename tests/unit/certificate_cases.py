@@ -3,6 +3,7 @@
 import functools
 import tempfile
 import warnings
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ from puffer_frames import (
     Bootstrap,
     Channel,
     Contamination,
+    Layout,
     MarkovChain,
+    Noise,
     Population,
     Stable,
     Strata,
@@ -80,7 +83,7 @@ LEVELS = {label: {"chess": 1, "go": 2 + k} for k, label in enumerate("abc")}
 RELEASE = {"secret": "group", "public": "score", "epsilon": 1.0, "frame": PEOPLE, "verb": "privatize"}
 PLAN = {**RELEASE, "verb": "release", "batch": OTHER, "allow_other_frame": True}
 ROWS = RELEASE | {"public": ["score", "age"]}
-COLUMNS = ROWS | {"theorem": "bounded"}
+COLUMNS = ROWS | {"mechanism": Noise(theorem="bounded")}
 LABELS = RELEASE | {"public": "hobby"}
 LABEL_PLAN = PLAN | {"public": "hobby"}
 CELLS = RELEASE | {"frame": LARGE.head(3000), "mechanism": "channel"}
@@ -100,18 +103,18 @@ CASES = {
     "series, population": SERIES | {"chain": "population"},
     "release": RELEASE,
     "release, seeded": RELEASE | {"rng": 3},
-    "release, shuffled": RELEASE | {"shuffle": True},
-    "labels, shuffled": LABELS | {"shuffle": True},
+    "release, shuffled": RELEASE | {"layout": Layout(shuffle=True)},
+    "labels, shuffled": LABELS | {"layout": Layout(shuffle=True)},
     "release, refined": RELEASE | {"refined": 1.5},
     "rows, refined": ROWS | {"refined": 2.0, "noted": False},
     "release, few rows": RELEASE | {"frame": PEOPLE.assign(group=PEOPLE["group"].where(PEOPLE.index % 40 > 0, "d"))},
     "release, weak": RELEASE | {"epsilon": 11.0, "delta": 0.01},
     "release, delta": RELEASE | {"delta": 1e-6},
-    "release, published scale": RELEASE | {"calibration": "theorem"},
-    "release, published scale and delta": RELEASE | {"calibration": "theorem", "delta": 1e-6},
-    "release, fitted": RELEASE | {"theorem": "gaussian"},
-    "release, Gaussian noise": RELEASE | {"noise": "gaussian", "delta": 1e-6},
-    "release, stable noise": RELEASE | {"noise": Stable(alpha=1.7)},
+    "release, published scale": RELEASE | {"mechanism": Noise(calibration="theorem")},
+    "release, published scale and delta": RELEASE | {"mechanism": Noise(calibration="theorem"), "delta": 1e-6},
+    "release, fitted": RELEASE | {"mechanism": Noise(theorem="gaussian")},
+    "release, Gaussian noise": RELEASE | {"mechanism": Noise("gaussian"), "delta": 1e-6},
+    "release, stable noise": RELEASE | {"mechanism": Noise(Stable(alpha=1.7))},
     "release, side knowledge": RELEASE | {"beliefs": GIVEN},
     "release, nothing but side knowledge": RELEASE | {"beliefs": ("only", GIVEN), "pairs": [("a", "b")]},
     "release, wrong side knowledge": RELEASE | {"beliefs": ("only", NEAR), "epsilon": 0.1, "allow_zero_noise": True},
@@ -119,27 +122,28 @@ CASES = {
     "rows, each secret": ROWS | {"secret": ["group", "town"], "secrets": "each"},
     "release, listed pairs": RELEASE | {"pairs": [("a", "b")]},
     "release, listed pairs that add up": RELEASE
-    | {"pairs": [("a", "b")], "theorem": "bounded", "calibration": "theorem"},
-    "release, kept": RELEASE | {"keep": "town"},
-    "release, kept index": RELEASE | {"frame": PEOPLE.set_index(PEOPLE.index * 3), "index": "keep"},
+    | {"pairs": [("a", "b")], "mechanism": Noise(theorem="bounded", calibration="theorem")},
+    "release, kept": RELEASE | {"layout": Layout(keep="town")},
+    "release, kept index": RELEASE | {"frame": PEOPLE.set_index(PEOPLE.index * 3), "layout": Layout(index="keep")},
     "release, kept objects": RELEASE
-    | {"frame": PEOPLE.assign(odd=[object() for _ in range(len(PEOPLE))]), "keep": "odd"},
-    "release, kept copy": RELEASE | {"frame": PEOPLE.assign(copy=2 * PEOPLE["score"]), "keep": "copy"},
+    | {"frame": PEOPLE.assign(odd=[object() for _ in range(len(PEOPLE))]), "layout": Layout(keep="odd")},
+    "release, kept copy": RELEASE | {"frame": PEOPLE.assign(copy=2 * PEOPLE["score"]), "layout": Layout(keep="copy")},
     "release, sorted": RELEASE | {"frame": PEOPLE.sort_values("age", ignore_index=True), "public": "age"},
     "release, nulls": RELEASE | {"public": "some", "nulls": "drop"},
     "release, domain": RELEASE | {"domain": {"score": (0, 6)}},
-    "release, clipped and rounded": RELEASE | {"clip": (0, 6), "round": True},
-    "release, refuted theorem": RELEASE | {"frame": PEAKED, "theorem": "gmm", "components": 2, "delta": 1e-4},
+    "release, clipped and rounded": RELEASE | {"layout": Layout(clip=(0, 6), round=True)},
+    "release, refuted theorem": RELEASE
+    | {"frame": PEAKED, "mechanism": Noise(theorem="gmm", components=2), "delta": 1e-4},
     "release, an odd epsilon": RELEASE | {"epsilon": 1 / 3},
-    "release, cells": RELEASE | {"frame": LARGE, "theorem": "kantorovich", "epsilon": 2.0},
-    "release, remap": RELEASE | {"mechanism": "remap"},
+    "release, cells": RELEASE | {"frame": LARGE, "mechanism": Noise(theorem="kantorovich"), "epsilon": 2.0},
+    "release, remap": RELEASE | {"mechanism": Noise(remap=True)},
     "release, remap of cells": RELEASE
-    | {"frame": LARGE, "theorem": "kantorovich", "epsilon": 2.0, "mechanism": "remap"},
-    "release, remap of no noise": RELEASE | {"frame": CALM, "allow_zero_noise": True, "mechanism": "remap"},
-    "columns, remap": COLUMNS | {"mechanism": "remap", "clip": (0, 50)},
-    "batch, remap": PLAN | {"epsilon": 0.5, "calibration": "theorem", "mechanism": "remap"},
+    | {"frame": LARGE, "mechanism": Noise(theorem="kantorovich", remap=True), "epsilon": 2.0},
+    "release, remap of no noise": RELEASE | {"frame": CALM, "allow_zero_noise": True, "mechanism": Noise(remap=True)},
+    "columns, remap": COLUMNS | {"mechanism": Noise(theorem="bounded", remap=True), "layout": Layout(clip=(0, 50))},
+    "batch, remap": PLAN | {"epsilon": 0.5, "mechanism": Noise(calibration="theorem", remap=True)},
     "release, no noise": RELEASE | {"frame": CALM, "allow_zero_noise": True},
-    "release, none needed": RELEASE | {"frame": COINS, "calibration": "theorem"},
+    "release, none needed": RELEASE | {"frame": COINS, "mechanism": Noise(calibration="theorem")},
     "columns": COLUMNS,
     "columns, domain": COLUMNS | {"domain": {"score": (0, 6), "age": (0, 100)}},
     "columns, one domain": COLUMNS | {"domain": {"age": (0, 100)}},
@@ -152,9 +156,9 @@ CASES = {
     "rows, domain": ROWS | {"domain": {"score": (0, 6), "age": (0, 100)}},
     "rows, one constant": ROWS | {"public": ["score", "three", "age"], "frame": PEOPLE.assign(three=3)},
     "rows, nothing but another table": ROWS | {"beliefs": ("only", PEOPLE.assign(score=1, age=PEOPLE["age"] % 2))},
-    "rows, remap": ROWS | {"mechanism": "remap"},
-    "rows, coupled": ROWS | {"theorem": "kantorovich"},
-    "rows, coupled, delta": ROWS | {"theorem": "kantorovich", "delta": 1e-6},
+    "rows, remap": ROWS | {"mechanism": Noise(remap=True)},
+    "rows, coupled": ROWS | {"mechanism": Noise(theorem="kantorovich")},
+    "rows, coupled, delta": ROWS | {"mechanism": Noise(theorem="kantorovich"), "delta": 1e-6},
     "rows, labels": ROWS | {"public": ["score", "hobby"]},
     "release, given": RELEASE | {"given": Strata("town", minimum=1)},
     "release, given, one scale": RELEASE | {"given": Strata("town", scale="one")},
@@ -168,7 +172,12 @@ CASES = {
     "release, unit of composed rows": RELEASE
     | {"frame": WARDS, "unit": Unit("ward", rows="independent"), "delta": 1e-6, "releases": 2},
     "release, unit of rows with shares": RELEASE
-    | {"frame": WARDS, "unit": Unit("ward", rows="independent"), "delta": 1e-6, "calibration": "theorem"},
+    | {
+        "frame": WARDS,
+        "unit": Unit("ward", rows="independent"),
+        "delta": 1e-6,
+        "mechanism": Noise(calibration="theorem"),
+    },
     "rows, unit of independent rows, delta": ROWS
     | {"frame": WARDS, "unit": Unit("ward", rows="independent"), "delta": 1e-6},
     "release, unit of repeated rows": RELEASE | {"frame": TWICE, "unit": Unit("ward", rows="repeated")},
@@ -181,12 +190,16 @@ CASES = {
         "batch": OTHER.assign(score=OTHER["score"] + 9 * (OTHER["group"] == "b")),
         "allow_drift": True,
     },
-    "columns, Gaussian noise": RELEASE | {"public": ["score", "age"], "noise": "gaussian", "delta": 1e-6},
-    "batch": PLAN | {"epsilon": 0.5, "calibration": "theorem"},
+    "columns, Gaussian noise": RELEASE | {"public": ["score", "age"], "mechanism": Noise("gaussian"), "delta": 1e-6},
+    "batch": PLAN | {"epsilon": 0.5, "mechanism": Noise(calibration="theorem")},
     "batch that drifted": PLAN
     | {"batch": OTHER.assign(score=OTHER["score"] + 9 * (OTHER["group"] == "b")), "allow_drift": True},
     "batch that lacks a secret": PLAN
-    | {"batch": OTHER[OTHER["group"] != "c"].reset_index(drop=True), "calibration": "theorem", "epsilon": 0.5},
+    | {
+        "batch": OTHER[OTHER["group"] != "c"].reset_index(drop=True),
+        "mechanism": Noise(calibration="theorem"),
+        "epsilon": 0.5,
+    },
     "labels": LABELS,
     "labels, seeded": LABELS | {"rng": 3},
     "labels, brittle": LABELS | {"mechanism": Channel(radius=0, cap=None), "epsilon": 0.05},
@@ -206,21 +219,22 @@ CASES = {
     "labels, wider beliefs": LABELS | {"beliefs": (Contamination(0.02), Bootstrap(resamples=2), OTHER)},
     "labels, side knowledge": LABELS | {"beliefs": LEVELS},
     "labels, nothing but side knowledge": LABELS | {"beliefs": ("only", LEVELS), "pairs": [("a", "b")]},
-    "labels, published": LABELS | {"publish": ("expected_error", "lower_bound", "levels")},
+    "labels, published": LABELS | {"layout": Layout(publish=("expected_error", "lower_bound", "levels"))},
     "labels, matrix": LABELS | {"mechanism": Channel(publish_matrix=True)},
-    "labels, kept": LABELS | {"keep": "town"},
+    "labels, kept": LABELS | {"layout": Layout(keep="town")},
     "labels, sorted": LABELS | {"frame": PEOPLE.sort_values("hobby", ignore_index=True)},
-    "labels, kept copy": LABELS | {"frame": PEOPLE.assign(copy=PEOPLE["hobby"].str.upper()), "keep": "copy"},
+    "labels, kept copy": LABELS
+    | {"frame": PEOPLE.assign(copy=PEOPLE["hobby"].str.upper()), "layout": Layout(keep="copy")},
     "labels, nulls as a level": LABELS | {"public": "pet", "nulls": "level"},
     "labels, nulls dropped": LABELS | {"public": "pet", "nulls": "drop"},
     "labels, rare": LABELS
     | {"frame": PEOPLE.assign(hobby=PEOPLE["hobby"].where(PEOPLE.index > 2, "rare"))}
-    | {"merge_rare": 5},
+    | {"mechanism": Channel(merge_rare=5)},
     "labels, rare, declared": LABELS
     | {"frame": PEOPLE.assign(hobby=PEOPLE["hobby"].where(PEOPLE.index > 2, "rare"))}
-    | {"merge_rare": 5, "domain": {"hobby": [*HOBBIES, "rare"]}},
-    "labels, none rare": LABELS | {"merge_rare": 5},
-    "labels, none rare, declared": LABELS | {"merge_rare": 5, "domain": {"hobby": HOBBIES}},
+    | {"mechanism": Channel(merge_rare=5), "domain": {"hobby": [*HOBBIES, "rare"]}},
+    "labels, none rare": LABELS | {"mechanism": Channel(merge_rare=5)},
+    "labels, none rare, declared": LABELS | {"mechanism": Channel(merge_rare=5), "domain": {"hobby": HOBBIES}},
     "labels, given cost": LABELS | {"mechanism": Channel(cost=lambda x, y: float(x != y) + (x == "go"))},
     "two columns of labels, channel": LABELS | {"public": ["hobby", "town"], "mechanism": "channel"},
     "two columns of labels, channel, declared": LABELS
@@ -302,10 +316,21 @@ CASES = {
 }
 
 
+def flat(case):
+    """The options of a case, those in records by their own names; `remap` is a word for the mechanism."""
+    found = {name: value for name, value in case.items() if name != "layout" and not isinstance(value, Noise)}
+    for record in (case.get("layout"), case.get("mechanism")):
+        if isinstance(record, (Layout, Noise, Channel)):
+            asked = {each.name: getattr(record, each.name) for each in fields(record)}
+            found |= {name: value for name, value in asked.items() if value != getattr(type(record)(), name)}
+    renamed = {"noise": found.pop("family")} if "family" in found else {}
+    return found | renamed | ({"mechanism": "remap"} if found.pop("remap", False) else {})
+
+
 def refined_twice(frame, epsilon, asked):
     """A release that was refined, and refined again."""
     key, noted = Path(tempfile.mkdtemp()) / "refine.key", asked.pop("noted", True)
-    plan, noted = calibrate(frame, **asked), {"refine_key": key} if noted else {}
+    plan, noted = calibrate(frame, **asked), {"layout": Layout(refine_key=key)} if noted else {}
     once = plan.refine(frame, plan.release(frame, **noted), epsilon=epsilon, key=key)
     return plan.refine(frame, once, epsilon=2 * epsilon, key=key)
 
@@ -350,4 +375,4 @@ def set_in(plain, path, value):
 @functools.cache
 def said_of():
     """A release with all that an office may say of it."""
-    return privatize(PEOPLE, secret="group", public="score", keep="town", epsilon=1.0, about=ABOUT)
+    return privatize(PEOPLE, secret="group", public="score", layout=Layout(keep="town"), epsilon=1.0, about=ABOUT)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from puffer_frames import Channel, Stable, Strata, Unit, estimate, privatize
+from puffer_frames import Channel, Layout, Noise, Stable, Strata, Unit, estimate, privatize
 
 RNG = np.random.default_rng(5)
 ROWS = 900
@@ -21,7 +21,7 @@ STAFF = pd.DataFrame(
         "grade": RNG.integers(1, 4, ROWS),
     }
 )
-ASKED = {"secret": "group", "public": "age", "epsilon": 2.0, "keep": ["town", "grade"], "rng": 1}
+ASKED = {"secret": "group", "public": "age", "epsilon": 2.0, "layout": Layout(keep=["town", "grade"]), "rng": 1}
 
 
 @functools.cache
@@ -45,7 +45,7 @@ def _rounded():
 
 def _with(**changes):
     """The release with a certificate that was changed."""
-    released = _release(round=True) if "processed" in changes else _release()
+    released = _release(layout=Layout(keep=("town", "grade"), round=True)) if "processed" in changes else _release()
     return estimate(released, replace(released.puffer.certificate, **changes))
 
 
@@ -70,7 +70,7 @@ def _relabelled(label, **options):
 
 def _strata(town=None, *, drop=False):
     """A release with noise by town, which was changed."""
-    released = _release(keep=(), given=Strata("town", minimum=1))
+    released = _release(layout=Layout(keep=()), given=Strata("town", minimum=1))
     if drop:
         released = released.drop(columns="town")
     elif town is not None:
@@ -81,12 +81,14 @@ def _strata(town=None, *, drop=False):
 def _unit(target):
     turn = (STAFF.groupby("group").cumcount() // 2).astype(str)
     frame = STAFF.assign(who=STAFF["group"] + turn)
-    released = privatize(frame, **ASKED | {"keep": (), "unit": Unit("who", rows="independent"), "epsilon": 9.0})
+    released = privatize(
+        frame, **ASKED | {"layout": Layout(keep=()), "unit": Unit("who", rows="independent"), "epsilon": 9.0}
+    )
     return estimate(released, target=target)
 
 
 BOTH = {"public": ("age", "wage")}
-GRADE = {"public": "grade", "keep": "town", "mechanism": Channel(publish_matrix=True)}
+GRADE = {"public": "grade", "layout": Layout(keep="town"), "mechanism": Channel(publish_matrix=True)}
 
 ESTIMATES = {
     "an estimate from answers": (
@@ -113,15 +115,15 @@ ESTIMATES = {
     ),
     "the population of units": (lambda: _unit("population"), lambda: _unit("table")),
     "a mean of rounded values": (
-        lambda: _estimator(round=True).mean("age"),
-        lambda: _estimator(round=True).quantile("age"),
+        lambda: _estimator(layout=Layout(keep=("town", "grade"), round=True)).mean("age"),
+        lambda: _estimator(layout=Layout(keep=("town", "grade"), round=True)).quantile("age"),
     ),
     "a mean under heavy tails": (
-        lambda: _estimator(noise=Stable(alpha=1.0)).mean("age"),
-        lambda: _estimator(noise=Stable(alpha=1.0)).quantile("age"),
+        lambda: _estimator(mechanism=Noise(Stable(alpha=1.0))).mean("age"),
+        lambda: _estimator(mechanism=Noise(Stable(alpha=1.0))).quantile("age"),
     ),
     "a mean of remapped values": (
-        lambda: _estimator(mechanism="remap").mean("age"),
+        lambda: _estimator(mechanism=Noise(remap=True)).mean("age"),
         lambda: _estimator(mechanism="noise").mean("age"),
     ),
     "a mean of a channel": (
@@ -162,19 +164,19 @@ ESTIMATES = {
         lambda: _estimator().regress("age", on=["grade"]),
     ),
     "a regression on what the noise swamps": (
-        lambda: _estimator(public="wage", epsilon=0.05, theorem="bounded").regress("grade", on="wage"),
+        lambda: _estimator(public="wage", epsilon=0.05, mechanism=Noise(theorem="bounded")).regress("grade", on="wage"),
         lambda: _estimator(public="wage", epsilon=9.0).regress("grade", on="wage"),
     ),
     "a regression on a constant": (
-        lambda: estimate(_release(keep="grade").assign(grade=1).head(99)).regress("age", on="grade"),
-        lambda: estimate(_release(keep="grade")).regress("age", on="grade"),
+        lambda: estimate(_release(layout=Layout(keep="grade")).assign(grade=1).head(99)).regress("age", on="grade"),
+        lambda: estimate(_release(layout=Layout(keep="grade"))).regress("age", on="grade"),
     ),
     "a regression of two rows": (
         lambda: _few().regress("age", on="grade"),
         lambda: _estimator().regress("age", on="grade"),
     ),
     "a quantile that the noise swamps": (
-        lambda: _estimator(public="wage", epsilon=0.05, theorem="bounded").quantile("wage"),
+        lambda: _estimator(public="wage", epsilon=0.05, mechanism=Noise(theorem="bounded")).quantile("wage"),
         lambda: _estimator(public="wage", epsilon=9.0).quantile("wage"),
     ),
     "a share above 1": (lambda: _estimator().quantile("age", 50), lambda: _estimator().quantile("age", 0.5)),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 from message_tables import FRAME, MARK
 
-from puffer_frames import Ledger, calibrate, histogram, privatize
+from puffer_frames import Layout, Ledger, Noise, calibrate, histogram, privatize
 
 NAMED = {"dataset": "wages of 2026"}
 
@@ -75,7 +75,7 @@ def _key(mode=0o600):
 
 def _refine(*, epsilon=1.0, key=None, frame=NEAR, released=None):
     key = _key() if key is None else key
-    released = PLAN.release(NEAR, refine_key=key) if released is None else released
+    released = PLAN.release(NEAR, layout=Layout(refine_key=key)) if released is None else released
     return PLAN.refine(frame, released, epsilon=epsilon, key=key)
 
 
@@ -100,8 +100,8 @@ REFINEMENTS = {
         lambda: _refine(key=_file().parent / "refine.key"),
     ),
     "a key file beside shuffled rows": (
-        lambda: PLAN.release(NEAR, shuffle=True, refine_key=_key()),
-        lambda: PLAN.release(NEAR, shuffle=True),
+        lambda: PLAN.release(NEAR, layout=Layout(shuffle=True, refine_key=_key())),
+        lambda: PLAN.release(NEAR, layout=Layout(shuffle=True)),
     ),
     "values too far from 0 to be refined": (
         lambda: calibrate(FRAME, secret="race", public="wage", epsilon=0.4).refine(
@@ -116,7 +116,7 @@ LEDGERS = {
         lambda: _release(Ledger(_file(), limit=0.3), epsilon=0.3),
     ),
     "releases of which nothing is known together": (
-        lambda: _release(Ledger(_written(), limit=2.0), noise="gaussian", delta=1e-6),
+        lambda: _release(Ledger(_written(), limit=2.0), mechanism=Noise("gaussian"), delta=1e-6),
         lambda: _release(Ledger(_written(), limit=2.0)),
     ),
     "a ledger beside a data set without a name": (

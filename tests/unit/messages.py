@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 from answer_messages import ANSWERS
+from conftest import made
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from estimate_messages import ESTIMATES
 from ledger_messages import LEDGERS, REFINEMENTS
@@ -24,7 +25,9 @@ from puffer_frames import (
     Certificate,
     Channel,
     Laplace,
+    Layout,
     MarkovChain,
+    Noise,
     PufferError,
     PufferWarning,
     Stable,
@@ -85,7 +88,12 @@ def _text_file(frame):
 
 def _published(calibration):
     return privatize(
-        PEAKED, secret="race", public="wage", epsilon=1.0, delta=1e-3, theorem="gmm", calibration=calibration
+        PEAKED,
+        secret="race",
+        public="wage",
+        epsilon=1.0,
+        delta=1e-3,
+        mechanism=Noise(theorem="gmm", calibration=calibration),
     )
 
 
@@ -233,7 +241,9 @@ CALLS = (
         ),
         "a secret that the plan does not know": (
             lambda: PLAN.release(RARE, allow_other_frame=True, allow_drift=True),
-            lambda: PLAN.release(RARE[RARE["race"] != "c"], index="drop", allow_other_frame=True, allow_drift=True),
+            lambda: PLAN.release(
+                RARE[RARE["race"] != "c"], layout=Layout(index="drop"), allow_other_frame=True, allow_drift=True
+            ),
         ),
         "a frame that was changed": (
             lambda: CERTIFICATE.attach(RELEASED.round(0)),
@@ -287,8 +297,10 @@ CALLS = (
         "one cell": (lambda: Channel(cells=1), lambda: Channel()),
         "half an output": (lambda: Channel(outputs=1.5), lambda: Channel()),
         "another frame": (
-            lambda: PLAN.release(FRAME.tail(150), index="drop"),
-            lambda: PLAN.release(FRAME.tail(150), index="drop", allow_other_frame=True, allow_drift=True),
+            lambda: PLAN.release(FRAME.tail(150), layout=Layout(index="drop")),
+            lambda: PLAN.release(
+                FRAME.tail(150), layout=Layout(index="drop"), allow_other_frame=True, allow_drift=True
+            ),
         ),
         "no certificate": (lambda: verify(FRAME), lambda: verify(CERTIFICATE.attach(pd.DataFrame(RELEASED)))),
         "a column from elsewhere": (
@@ -329,7 +341,7 @@ CALLS = (
 def ask(frame, options):
     """What `met` says of a request."""
     request = {"secret": "race", "public": "wage", "epsilon": 1.0} | options
-    return met(lambda: privatize(frame, **request))
+    return met(lambda: privatize(frame, **made(request)))
 
 
 def met(call):

@@ -37,7 +37,7 @@ from message_tables import (
     TWO_CODES,
 )
 
-from puffer_frames import Channel, Laplace, Stable
+from puffer_frames import Channel, Laplace, Layout, Noise, Stable
 from puffer_frames.core import Prior
 
 # name: (frame and options that meet the message, frame and options that follow its hint)
@@ -45,7 +45,7 @@ REQUESTS = {
     "misspelt column": ((FRAME, {"public": "wages"}), (FRAME, {"public": "wage"})),
     "no column": ((FRAME, {"public": None}), (FRAME, {"public": "wage"})),
     "column as both": ((FRAME, {"secret": "wage"}), (FRAME, {"secret": "race"})),
-    "kept secret": ((FRAME, {"keep": "race"}), (FRAME, {"keep": ()})),
+    "kept secret": ((FRAME, {"layout": Layout(keep="race")}), (FRAME, {"layout": Layout(keep=())})),
     "one secret value": ((FRAME, {"secret": "town"}), (FRAME, {"secret": "race"})),
     "epsilon": ((FRAME, {"epsilon": 0}), (FRAME, {"epsilon": 0.1})),
     "epsilon as text": ((FRAME, {"epsilon": "1"}), (FRAME, {"epsilon": 1.0})),
@@ -54,15 +54,27 @@ REQUESTS = {
     "pairs": ((FRAME, {"pairs": "a"}), (FRAME, {"pairs": [("a", "b")]})),
     "unknown secret": ((FRAME, {"pairs": [("a", "A")]}), (FRAME, {"pairs": [("a", "b")]})),
     "pair of equals": ((FRAME, {"pairs": [("a", "a"), ("a", "b")]}), (FRAME, {"pairs": [("a", "b")]})),
-    "theorem": ((FRAME, {"theorem": "w2"}), (FRAME, {"theorem": "auto"})),
-    "bernoulli on many values": ((FRAME, {"theorem": "bernoulli"}), (FRAME, {"theorem": "kantorovich"})),
-    "calibration": ((FRAME, {"calibration": "best"}), (FRAME, {"calibration": "exact"})),
-    "no pure condition": (
-        (FRAME, {"theorem": "gmm", "calibration": "theorem"}),
-        (FRAME, {"theorem": "gmm", "calibration": "exact"}),
+    "theorem": ((FRAME, {"mechanism": lambda: Noise(theorem="w2")}), (FRAME, {"mechanism": Noise(theorem="auto")})),
+    "bernoulli on many values": (
+        (FRAME, {"mechanism": Noise(theorem="bernoulli")}),
+        (FRAME, {"mechanism": Noise(theorem="kantorovich")}),
     ),
-    "components": ((FRAME, {"components": 3, "theorem": "gaussian"}), (FRAME, {"theorem": "gaussian"})),
-    "no component": ((FRAME, {"components": 0, "theorem": "gmm"}), (FRAME, {"theorem": "gmm"})),
+    "calibration": (
+        (FRAME, {"mechanism": lambda: Noise(calibration="best")}),
+        (FRAME, {"mechanism": Noise(calibration="exact")}),
+    ),
+    "no pure condition": (
+        (FRAME, {"mechanism": Noise(theorem="gmm", calibration="theorem")}),
+        (FRAME, {"mechanism": Noise(theorem="gmm", calibration="exact")}),
+    ),
+    "components": (
+        (FRAME, {"mechanism": lambda: Noise(components=3, theorem="gaussian")}),
+        (FRAME, {"mechanism": Noise(theorem="gaussian")}),
+    ),
+    "no component": (
+        (FRAME, {"mechanism": lambda: Noise(components=0, theorem="gmm")}),
+        (FRAME, {"mechanism": Noise(theorem="gmm")}),
+    ),
     "beliefs": ((FRAME, {"beliefs": "mine"}), (FRAME, {"beliefs": ("fitted", "empirical")})),
     "belief without a secret": (
         (FRAME, {"beliefs": {"a": GIVEN["a"]}}),
@@ -71,16 +83,19 @@ REQUESTS = {
     "nothing to hide": ((CALM, {"epsilon": 5.0}), (CALM, {"epsilon": 5.0, "allow_zero_noise": True})),
     "nulls": ((MISSING, {}), (MISSING, {"nulls": "drop"})),
     "null secrets": ((NO_SECRET, {}), (NO_SECRET, {"nulls": "drop"})),
-    "index": ((LABELLED, {}), (LABELLED, {"index": "drop"})),
+    "index": ((LABELLED, {}), (LABELLED, {"layout": Layout(index="drop")})),
     "numbers as text": ((TEXT, {"mechanism": "noise"}), (TEXT.astype({"wage": float}), {"mechanism": "noise"})),
     "text as the public column": (
         (TOWNS, {"public": "town", "mechanism": "noise"}),
         (TOWNS, {"public": "town", "mechanism": "channel"}),
     ),
-    "one level": ((FRAME, {"public": "town"}), (FRAME, {"keep": "town"})),
+    "one level": ((FRAME, {"public": "town"}), (FRAME, {"layout": Layout(keep="town")})),
     "rare levels": (
         (TOWNS.assign(town=TOWNS["town"].where(TOWNS.index != 7, "hamlet")), {"public": "town"}),
-        (TOWNS.assign(town=TOWNS["town"].where(TOWNS.index != 7, "hamlet")), {"public": "town", "merge_rare": 5}),
+        (
+            TOWNS.assign(town=TOWNS["town"].where(TOWNS.index != 7, "hamlet")),
+            {"public": "town", "mechanism": Channel(merge_rare=5)},
+        ),
     ),
     "rare combinations of labels": (
         (HAMLETS.assign(wage="w"), {"public": ["town", "wage"], **CHANNEL}),
@@ -99,7 +114,7 @@ REQUESTS = {
         (MANY.assign(town=MANY["town"].where(MANY["town"].str.endswith("0"), "other")), {"public": "town"}),
     ),
     "labels beside another column": (
-        (TOWNS, {"public": ["wage", "town"], "noise": "gaussian", "delta": 1e-6}),
+        (TOWNS, {"public": ["wage", "town"], "mechanism": Noise("gaussian"), "delta": 1e-6}),
         (TOWNS, {"public": "town"}),
     ),
     "few missing labels": (
@@ -114,13 +129,16 @@ REQUESTS = {
         (NO_TOWN, {"public": "town"}),
         (NO_TOWN, {"public": "town", "nulls": "level"}),
     ),
-    "merged numbers": ((FRAME, {"merge_rare": 5}), (TOWNS, {"merge_rare": 5, "public": "town", **CHANNEL})),
-    "rounded labels": ((TOWNS, {"public": "town", "round": True}), (TOWNS, {"public": "town"})),
-    "clipped labels": ((TOWNS, {"public": "town", "clip": (0, 1)}), (TOWNS, {"public": "town"})),
-    "published beside noise": ((FRAME, {"publish": "levels"}), (FRAME, {})),
+    "merged numbers": (
+        (FRAME, {"mechanism": Channel(merge_rare=5)}),
+        (TOWNS, {"mechanism": Channel(merge_rare=5), "public": "town", **CHANNEL}),
+    ),
+    "rounded labels": ((TOWNS, {"public": "town", "layout": Layout(round=True)}), (TOWNS, {"public": "town"})),
+    "clipped labels": ((TOWNS, {"public": "town", "layout": Layout(clip=(0, 1))}), (TOWNS, {"public": "town"})),
+    "published beside noise": ((FRAME, {"layout": Layout(publish="levels")}), (FRAME, {})),
     "another word to publish": (
-        (TOWNS, {"public": "town", "publish": "counts"}),
-        (TOWNS, {"public": "town", "publish": "levels"}),
+        (TOWNS, {"public": "town", "layout": lambda: Layout(publish="counts")}),
+        (TOWNS, {"public": "town", "layout": Layout(publish="levels")}),
     ),
     "a level that was not declared": (
         (TOWNS, {"public": "town", "domain": {"town": ["x", "y"]}}),
@@ -153,7 +171,7 @@ REQUESTS = {
         (TOWNS, {"public": "town", "beliefs": {"a": {"x": 0}, "b": {"x": 1}}}),
         (TOWNS, {"public": "town", "beliefs": {"a": {"x": 0.5, "y": 0.5}, "b": {"x": 1}}}),
     ),
-    "a theorem of noise": ((TOWNS, {"public": "town", "theorem": "gmm"}), (TOWNS, {"public": "town"})),
+    "a theorem of noise": ((TOWNS, {"public": "town", "mechanism": Noise(theorem="gmm")}), (TOWNS, {"public": "town"})),
     "a radius without a secret": (
         (TOWNS, {"public": "town", "mechanism": Channel(radius={"a": 0.1})}),
         (TOWNS, {"public": "town", "mechanism": Channel()}),
@@ -205,60 +223,84 @@ REQUESTS = {
     "lists as the public column": ((FRAME.assign(wage=pd.Series([[1]] * ROWS, dtype=LISTS)), {}), (FRAME, {})),
     "numbers in an object column": ((FRAME.astype({"wage": object}), {}), (FRAME.astype({"wage": int}), {})),
     "a level named like a column": (
-        (LABELLED.rename_axis(index="wage"), {"index": "keep"}),
-        (LABELLED.rename_axis(index="row"), {"index": "keep"}),
+        (LABELLED.rename_axis(index="wage"), {"layout": Layout(index="keep")}),
+        (LABELLED.rename_axis(index="row"), {"layout": Layout(index="keep")}),
     ),
     "infinity": ((ENDLESS, {}), (ENDLESS.assign(wage=ENDLESS["wage"].clip(0, 2 * MARK)), {})),
     "no rows": ((FRAME.head(0), {}), (FRAME, {})),
     "not a frame": ((FRAME.to_dict("list"), {}), (pd.DataFrame(FRAME.to_dict("list")), {})),
     "a name with NUL": ((FRAME.rename(columns={"town": "to\0wn"}), {}), (FRAME, {})),
     "names twice": ((FRAME.set_axis(["race", "wage", "wage"], axis=1), {}), (FRAME, {})),
-    "clip": ((FRAME, {"clip": (9, 0)}), (FRAME, {"clip": (0, 100)})),
-    "clip of something else": ((FRAME, {"clip": {"town": (0, 1)}}), (FRAME, {"clip": {"wage": (0, 100)}})),
+    "clip": ((FRAME, {"layout": Layout(clip=(9, 0))}), (FRAME, {"layout": Layout(clip=(0, 100))})),
+    "clip of something else": (
+        (FRAME, {"layout": Layout(clip={"town": (0, 1)})}),
+        (FRAME, {"layout": Layout(clip={"wage": (0, 100)})}),
+    ),
     "domain": ((FRAME, {"domain": (0, 2 * MARK)}), (FRAME, {"domain": {"wage": (0, 2 * MARK)}})),
     "joint theorem": (
-        (FLOATS, {"public": ["wage", "more"], "theorem": "gmm"}),
+        (FLOATS, {"public": ["wage", "more"], "mechanism": Noise(theorem="gmm")}),
         (FLOATS, {"public": ["wage", "more"]}),
     ),
-    "noise": ((FRAME, {"noise": "normal"}), (FRAME, {"noise": "gaussian", "delta": 1e-6})),
-    "gaussian noise, pure": ((FRAME, {"noise": "gaussian"}), (FRAME, {"noise": "gaussian", "delta": 1e-6})),
+    "noise": (
+        (FRAME, {"mechanism": lambda: Noise("normal")}),
+        (FRAME, {"mechanism": Noise("gaussian"), "delta": 1e-6}),
+    ),
+    "gaussian noise, pure": (
+        (FRAME, {"mechanism": Noise("gaussian")}),
+        (FRAME, {"mechanism": Noise("gaussian"), "delta": 1e-6}),
+    ),
     "gaussian noise, huge epsilon": (
-        (FRAME, {"noise": "gaussian", "delta": 1e-6, "epsilon": 800}),
-        (FRAME, {"noise": "gaussian", "delta": 1e-6, "epsilon": 2}),
+        (FRAME, {"mechanism": Noise("gaussian"), "delta": 1e-6, "epsilon": 800}),
+        (FRAME, {"mechanism": Noise("gaussian"), "delta": 1e-6, "epsilon": 2}),
     ),
     "stable noise, delta": (
-        (FRAME, {"noise": Stable(alpha=1.7), "delta": 1e-6}),
-        (FRAME, {"noise": Stable(alpha=1.7)}),
+        (FRAME, {"mechanism": Noise(Stable(alpha=1.7)), "delta": 1e-6}),
+        (FRAME, {"mechanism": Noise(Stable(alpha=1.7))}),
     ),
     "stable noise, remap": (
-        (FRAME, {"noise": Stable(alpha=1.7), "mechanism": "remap"}),
-        (FRAME, {"noise": Stable(alpha=1.7)}),
+        (FRAME, {"mechanism": lambda: Noise(Stable(alpha=1.7), remap=True)}),
+        (FRAME, {"mechanism": Noise(Stable(alpha=1.7))}),
     ),
-    "stable noise, no alpha": ((FRAME, {"noise": "stable"}), (FRAME, {"noise": Stable(alpha=1.7)})),
+    "stable noise, no alpha": (
+        (FRAME, {"mechanism": lambda: Noise("stable")}),
+        (FRAME, {"mechanism": Noise(Stable(alpha=1.7))}),
+    ),
     "stable noise, theorem": (
-        (FRAME, {"noise": Stable(alpha=1.7), "theorem": "gmm"}),
-        (FRAME, {"noise": Stable(alpha=1.7), "theorem": "kantorovich"}),
+        (FRAME, {"mechanism": lambda: Noise(Stable(alpha=1.7), theorem="gmm")}),
+        (FRAME, {"mechanism": Noise(Stable(alpha=1.7), theorem="kantorovich")}),
     ),
-    "noise with a scale": ((FRAME, {"noise": Laplace(scale=2.0)}), (FRAME, {"noise": Laplace()})),
+    "noise with a scale": (
+        (FRAME, {"mechanism": lambda: Noise(Laplace(scale=2.0))}),
+        (FRAME, {"mechanism": Noise(Laplace())}),
+    ),
     "epsilon below the grid": ((FRAME, {"epsilon": 1e-12}), (FRAME, {"epsilon": 0.1})),
     "no bound of the loss": (
-        (FRAME, {"noise": Stable(alpha=1.7), "beliefs": GIVEN | {"b": Prior.gaussian(1, 2)}}),
+        (FRAME, {"mechanism": Noise(Stable(alpha=1.7)), "beliefs": GIVEN | {"b": Prior.gaussian(1, 2)}}),
         (FRAME, {"beliefs": GIVEN | {"b": Prior.gaussian(1, 2)}}),
     ),
     "rng": ((FRAME, {"rng": "seed"}), (FRAME, {"rng": None})),
-    "misspelt row_id": ((NUMBERED, {"row_id": "idd"}), (NUMBERED, {"row_id": "id"})),
-    "row_id is the secret": ((NUMBERED, {"row_id": "race"}), (NUMBERED, {"row_id": "id"})),
-    "row_id of floats": ((NUMBERED, {"row_id": "part"}), (NUMBERED, {"row_id": "id"})),
-    "row_id twice in a column": ((NUMBERED, {"row_id": "twice"}), (NUMBERED, {"row_id": "id"})),
+    "misspelt row_id": ((NUMBERED, {"layout": Layout(row_id="idd")}), (NUMBERED, {"layout": Layout(row_id="id")})),
+    "row_id is the secret": (
+        (NUMBERED, {"layout": Layout(row_id="race")}),
+        (NUMBERED, {"layout": Layout(row_id="id")}),
+    ),
+    "row_id of floats": ((NUMBERED, {"layout": Layout(row_id="part")}), (NUMBERED, {"layout": Layout(row_id="id")})),
+    "row_id twice in a column": (
+        (NUMBERED, {"layout": Layout(row_id="twice")}),
+        (NUMBERED, {"layout": Layout(row_id="id")}),
+    ),
     "row_id missing": (
-        (NUMBERED.assign(id=pd.array([None, *range(1, ROWS)], dtype="Int64")), {"row_id": "id"}),
-        (NUMBERED, {"row_id": "id"}),
+        (NUMBERED.assign(id=pd.array([None, *range(1, ROWS)], dtype="Int64")), {"layout": Layout(row_id="id")}),
+        (NUMBERED, {"layout": Layout(row_id="id")}),
     ),
     "row_id beyond 64 bits": (
-        (NUMBERED.assign(id=np.arange(ROWS, dtype=np.uint64) + np.uint64(2**63)), {"row_id": "id"}),
-        (NUMBERED, {"row_id": "id"}),
+        (NUMBERED.assign(id=np.arange(ROWS, dtype=np.uint64) + np.uint64(2**63)), {"layout": Layout(row_id="id")}),
+        (NUMBERED, {"layout": Layout(row_id="id")}),
     ),
-    "two columns as row_id": ((NUMBERED, {"row_id": ["id", "twice"]}), (NUMBERED, {"row_id": "id"})),
+    "two columns as row_id": (
+        (NUMBERED, {"layout": Layout(row_id=["id", "twice"])}),
+        (NUMBERED, {"layout": Layout(row_id="id")}),
+    ),
     "epsilon that says nothing": ((FRAME, {"epsilon": 12}), (FRAME, {"epsilon": 2})),
     "delta that says nothing": ((FRAME, {"delta": 0.01}), (FRAME, {"delta": 1e-6})),
     "a belief beyond the domain": (
@@ -281,11 +323,23 @@ REQUESTS = {
         (FRAME, {"about": {"created": "2026-01-31T12:00:00"}}),
         (FRAME, {"about": {"created": "2026-01-31T12:00:00Z"}}),
     ),
-    "clustered rows": ((SORTED, {}), (SORTED, {"shuffle": True})),
-    "rows in the order of the public column": ((RISING, {}), (RISING, {"shuffle": True})),
-    "an index that is an array": ((FRAME, {"index": np.array(["keep", "drop"])}), (FRAME, {"index": "drop"})),
-    "a kept index of shuffled rows": ((FRAME, {"index": "keep", "shuffle": True}), (FRAME, {"shuffle": True})),
-    "the secret kept under other labels": ((RECODED, {"keep": "code"}), (RECODED, {})),
-    "a kept copy of the public column": ((RECODED, {"keep": "half"}), (RECODED, {"keep": "town"})),
-    "a level of few rows": ((HAMLETS, {"public": "town"}), (HAMLETS, {"public": "town", "merge_rare": 5})),
+    "clustered rows": ((SORTED, {}), (SORTED, {"layout": Layout(shuffle=True)})),
+    "rows in the order of the public column": ((RISING, {}), (RISING, {"layout": Layout(shuffle=True)})),
+    "an index that is an array": (
+        (FRAME, {"layout": lambda: Layout(index=np.array(["keep", "drop"]))}),
+        (FRAME, {"layout": Layout(index="drop")}),
+    ),
+    "a kept index of shuffled rows": (
+        (FRAME, {"layout": lambda: Layout(index="keep", shuffle=True)}),
+        (FRAME, {"layout": Layout(shuffle=True)}),
+    ),
+    "the secret kept under other labels": ((RECODED, {"layout": Layout(keep="code")}), (RECODED, {})),
+    "a kept copy of the public column": (
+        (RECODED, {"layout": Layout(keep="half")}),
+        (RECODED, {"layout": Layout(keep="town")}),
+    ),
+    "a level of few rows": (
+        (HAMLETS, {"public": "town"}),
+        (HAMLETS, {"public": "town", "mechanism": Channel(merge_rare=5)}),
+    ),
 }

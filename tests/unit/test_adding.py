@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from conftest import few, run
 
+from puffer_frames import Noise
 from puffer_frames.errors import CalibrationError
 from puffer_frames.noise import adding
 from puffer_frames.noise.adding import add_noise, grid_noise
@@ -116,7 +117,9 @@ def test_little_memory_beside_the_result(noise, stream):
 
 
 @few(1)
-@pytest.mark.parametrize("request_", [{}, {"noise": "gaussian", "delta": 1e-4}, {"noise": Stable(alpha=1.5)}])
+@pytest.mark.parametrize(
+    "request_", [{}, {"mechanism": Noise("gaussian"), "delta": 1e-4}, {"mechanism": Noise(Stable(alpha=1.5))}]
+)
 def test_one_key_gives_every_library_the_same_noise(request_):
     secrets = np.random.default_rng(0).permutation(["a", "b"] * 100).tolist()
     table = {

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 import puffer_frames
-from puffer_frames.errors import CallError
+from puffer_frames import Layout, Noise
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CallError
+from puffer_frames.mechanisms.noise.options import TheoremWord
 from puffer_frames.noise.families import WORDS, NoiseArgument
 from puffer_frames.papers.catalogue import MECHANISMS, THEOREMS
 from puffer_frames.verbs.requests import arguments
@@ -43,8 +45,9 @@ def test_every_argument_is_in_the_help(verb):
 
 def test_the_signature_begins_with_what_every_call_names():
     names = list(inspect.signature(puffer_frames.privatize).parameters)
-    assert names[:7] == ["frame", "secret", "public", "epsilon", "delta", "noise", "nulls"]
-    assert names[-3:] == ["about", "ledger", "rng"]
+    assert names[:7] == ["frame", "secret", "public", "epsilon", "delta", "mechanism", "beliefs"]
+    assert names[-4:] == ["layout", "ledger", "about", "rng"]
+    assert len(names) == 19
 
 
 @pytest.mark.parametrize(
@@ -64,9 +67,69 @@ def test_a_call_that_does_not_fit_is_a_type_error(call, message):
         call(puffer_frames.privatize, frame)
     plan = puffer_frames.calibrate(frame, secret="s", public="x", epsilon=0.1)
     with pytest.raises(
-        TypeError, match=r"^release\(\) got an unexpected keyword argument 'shufle'; did you mean 'shuffle'"
+        TypeError, match=r"^release\(\) got an unexpected keyword argument 'layot'; did you mean 'layout'"
     ):
-        plan.release(frame, shufle=True)
+        plan.release(frame, layot=None)
+
+
+def calls():
+    """Each verb, and the arguments that it has a record for."""
+    frame = pd.DataFrame({"s": ["a", "b"], "x": [1, 2]})
+    plan = puffer_frames.calibrate(frame, secret="s", public="x", epsilon=0.1)
+    asked = {"secret": "s", "epsilon": 1.0}
+    step = puffer_frames.PufferTransformer(**asked)
+    return {
+        "privatize": (lambda **old: frame.puffer.privatize(**asked, **old), ("mechanism", "layout")),
+        "calibrate": (lambda **old: puffer_frames.calibrate(frame, **asked, **old), ("mechanism",)),
+        "compare": (lambda **old: frame.puffer.compare(**asked, **old), ("mechanism",)),
+        "release": (lambda **old: plan.release(frame, **old), ("layout",)),
+        "PufferTransformer": (lambda **old: puffer_frames.PufferTransformer(**asked, **old), ("mechanism", "layout")),
+        "set_params": (step.set_params, ("mechanism", "layout")),
+    }
+
+
+@pytest.mark.parametrize("verb", calls())
+@pytest.mark.parametrize("old", arguments.MOVED)
+def test_the_old_spelling_is_an_error_that_says_the_new_one(verb, old):
+    """No value but a number, a truth value or a word of the option is shown."""
+    call, taken = calls()[verb]
+    argument, record, field = arguments.MOVED[old]
+    if argument not in taken:
+        with pytest.raises(CallError, match=f"unexpected keyword argument {old!r}"):
+            call(**{old: 3})
+        return
+    name = "PufferTransformer" if verb == "set_params" else verb
+    with pytest.raises(CallError) as caught:
+        call(**{old: "a value"})
+    assert f"{name}() no longer takes {old!r}; write {argument}={record.__name__}({field}=...)" in str(caught.value)
+    assert "a value" not in str(caught.value)
+    with pytest.raises(CallError, match=rf"write {argument}={record.__name__}\({field}=3\)"):
+        call(**{old: 3})
+
+
+def test_the_old_spelling_of_several_is_one_record():
+    frame = pd.DataFrame({"s": ["a", "b"], "x": [1, 2]})
+    for old, new in (
+        ({"mechanism": Noise("laplace", theorem="gaussian")}, "mechanism=Noise(theorem='gaussian', family='laplace')"),
+        ({"layout": Layout(index="drop", keep="x")}, "layout=Layout(index='drop', keep=...)"),
+    ):
+        with pytest.raises(CallError) as caught:
+            frame.puffer.privatize(secret="s", epsilon=1.0, **old)
+        assert new in str(caught.value)
+
+
+def test_a_word_that_is_a_record_now():
+    frame = pd.DataFrame({"s": ["a", "b"], "x": [1, 2]})
+    for verb in (puffer_frames.privatize, puffer_frames.compare):
+        with pytest.raises(ArgumentError, match=r"Write mechanism=Noise\(remap=True\)"):
+            verb(frame, secret="s", public="x", epsilon=1.0, mechanism="remap")
+
+
+@pytest.mark.parametrize("wrong", ["keep", {"layout": Layout(keep="x")}, 3, puffer_frames.Layout])
+def test_a_layout_that_is_none(wrong):
+    frame = pd.DataFrame({"s": ["a", "b"], "x": [1, 2]})
+    with pytest.raises(ArgumentTypeError, match="layout must be Layout"):
+        frame.puffer.privatize(secret="s", public="x", epsilon=1.0, layout=wrong)
 
 
 @pytest.mark.parametrize(
@@ -104,5 +167,5 @@ def test_every_verb_of_the_accessor_names_a_misspelt_keyword(verb):
 def test_words_are_those_of_the_registries():
     words = {word for part in get_args(NoiseArgument) for word in get_args(part)}
     assert words == set(WORDS)
-    assert set(get_args(arguments.TheoremWord)) == {"auto", *THEOREMS}
+    assert set(get_args(TheoremWord)) == {"auto", *THEOREMS}
     assert get_args(arguments.MechanismWord) == ("auto", *MECHANISMS)

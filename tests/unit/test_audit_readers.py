@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import puffer_frames
-from puffer_frames import Channel
+from puffer_frames import Channel, Layout
 from puffer_frames.verbs.auditing.readers import NAMES, _area, _few, _Known, _shown, _side_by_side, readers
 from puffer_frames.verbs.auditing.rows import Secrets, rows_of
 
@@ -104,7 +104,7 @@ def people():
 
 def released_of(people, *, shuffle=False, **options):
     asked = {"secret": "group", "public": "town", "epsilon": 0.5, "mechanism": Channel(**options)}
-    released = people.puffer.privatize(**asked, shuffle=shuffle)
+    released = people.puffer.privatize(**asked, layout=Layout(shuffle=shuffle))
     return released, released.puffer.certificate
 
 

@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import made
 
+from puffer_frames import Layout, Noise
 from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 
@@ -43,13 +45,13 @@ def test_256_values_are_few(rng):
 def test_the_scale_satisfies_every_belief(rng):
     frame = table([rng.normal(size=ROWS), rng.normal(1, 1, ROWS)])
     given = {"a": Prior.gaussian(0, 1), "b": Prior.gaussian(5, 1)}
-    plan = plan_of(frame, theorem="gaussian", beliefs=("fitted", "empirical", given))
+    plan = plan_of(frame, mechanism=Noise(theorem="gaussian"), beliefs=("fitted", "empirical", given))
     assert list(plan.verified) == ["fitted", "empirical", "given 1"]
     assert plan.binding_belief == "given 1"
     assert plan.scale == max(plan.scale_per_belief.values()) == pytest.approx(5.0, rel=1e-6)
     assert all(measured.pure_loss.upper <= 1 for measured in plan.verified.values())
     for belief, name in (("fitted", "fitted"), ("empirical", "empirical"), (("only", given), "given 1")):
-        alone = plan_of(frame, theorem="gaussian", beliefs=belief)
+        alone = plan_of(frame, mechanism=Noise(theorem="gaussian"), beliefs=belief)
         assert list(alone.verified) == [name]
         assert alone.scale == pytest.approx(plan.scale_per_belief[name], rel=1e-7)
 
@@ -58,9 +60,9 @@ def test_a_mapping_hardens_and_never_weakens(rng):
     """It adds to both words; words that are named, and "only", restrict."""
     frame = table([rng.normal(size=ROWS), rng.normal(1, 1, ROWS)])
     weak = {"a": Prior.gaussian(0, 1), "b": Prior.gaussian(0.001, 1)}
-    usual = plan_of(frame, theorem="gaussian")
+    usual = plan_of(frame, mechanism=Noise(theorem="gaussian"))
     for beliefs in (weak, [weak], (weak, weak)):
-        plan = plan_of(frame, theorem="gaussian", beliefs=beliefs)
+        plan = plan_of(frame, mechanism=Noise(theorem="gaussian"), beliefs=beliefs)
         assert list(plan.beliefs)[:2] == ["fitted", "empirical"]
         assert plan.scale == usual.scale
     for beliefs, names in {
@@ -70,7 +72,7 @@ def test_a_mapping_hardens_and_never_weakens(rng):
         ("only", "w", "w"): ["given 1", "given 2"],
     }.items():
         listed = [weak if entry == "w" else entry for entry in beliefs]
-        assert list(plan_of(frame, theorem="gaussian", beliefs=listed).beliefs) == names
+        assert list(plan_of(frame, mechanism=Noise(theorem="gaussian"), beliefs=listed).beliefs) == names
 
 
 def test_the_loss_under_the_observed_law_is_measured_whatever_was_asked_for(rng):
@@ -87,7 +89,7 @@ def test_the_loss_under_the_observed_law_is_measured_whatever_was_asked_for(rng)
     assert observed.lower == pytest.approx(true, rel=1e-9)
     assert observed.upper == pytest.approx(true, rel=1e-9)
     assert f"pure loss {true:.6g}: MORE than was asked for" in " ".join(str(plan).split())
-    certificate = plan.release(frame, shuffle=True).puffer.certificate
+    certificate = plan.release(frame, layout=Layout(shuffle=True)).puffer.certificate
     assert certificate.observed["x"].pure_loss.upper == observed.upper
     assert f"frequencies of these rows: pure loss {true:.6g}, more than" in " ".join(str(certificate).split())
     assert "more than was asked for" in " ".join(str(certificate).split())
@@ -98,7 +100,7 @@ def test_raised_by_the_empirical_belief_without_a_warning():
 
     frame = load_diabetes(scaled=False, as_frame=True).frame
     for calibration in ("exact", "theorem"):  # warnings are errors here
-        plan = frame.puffer.calibrate(secret="sex", public="s2", epsilon=1.0, calibration=calibration)
+        plan = frame.puffer.calibrate(secret="sex", public="s2", epsilon=1.0, mechanism=Noise(calibration=calibration))
         assert plan.published_loss.pure_loss.lower <= 1
         assert plan.binding_belief == "empirical"
         assert plan.scale > plan.published_scale
@@ -144,18 +146,26 @@ def test_bad_beliefs(people, beliefs):
         pd.DataFrame(people).puffer.calibrate(secret="group", public="score", epsilon=1.0, beliefs=beliefs)
 
 
-@pytest.mark.parametrize("options", [{"components": 0, "theorem": "gmm"}, {"components": 2, "theorem": "gaussian"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mechanism": lambda: Noise(components=0, theorem="gmm")},
+        {"mechanism": lambda: Noise(components=2, theorem="gaussian")},
+    ],
+)
 def test_bad_components(people, options):
     with pytest.raises(ArgumentError, match="components"):
-        pd.DataFrame(people).puffer.calibrate(secret="group", public="score", epsilon=1.0, **options)
+        pd.DataFrame(people).puffer.calibrate(secret="group", public="score", epsilon=1.0, **made(options))
 
 
 def test_releases_add_up_only_under_a_coupling(rng):
     shifts = table([(v := rng.normal(size=ROWS)), v + 1])
-    certified = plan_of(shifts, theorem="translation", calibration="theorem", beliefs="fitted").release(
-        shifts, shuffle=True
-    )
+    certified = plan_of(
+        shifts, mechanism=Noise(theorem="translation", calibration="theorem"), beliefs="fitted"
+    ).release(shifts, layout=Layout(shuffle=True))
     assert certified.puffer.certificate.adds_up
     wide = table([v, 3 * v])
-    certified = plan_of(wide, theorem="gaussian", calibration="theorem", beliefs="fitted").release(wide, shuffle=True)
+    certified = plan_of(wide, mechanism=Noise(theorem="gaussian", calibration="theorem"), beliefs="fitted").release(
+        wide, layout=Layout(shuffle=True)
+    )
     assert not certified.puffer.certificate.adds_up

@@ -10,7 +10,7 @@ import pytest
 from certificate_cases import HOBBIES, PEOPLE, said_of, set_in
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from puffer_frames import Certificate, Channel, privatize, read_certificate
+from puffer_frames import Certificate, Channel, Layout, privatize, read_certificate
 from puffer_frames.errors import ArgumentError
 
 KEY = Ed25519PrivateKey.generate()
@@ -33,7 +33,9 @@ def plain(released):
 def labelled():
     options = {"domain": {"hobby": [*HOBBIES, "ludo"]}, "mechanism": Channel(publish_matrix=True)}
     publish = ("expected_error", "lower_bound")
-    return privatize(PEOPLE, secret="group", public="hobby", keep="town", epsilon=0.5, publish=publish, **options)
+    return privatize(
+        PEOPLE, secret="group", public="hobby", layout=Layout(keep="town", publish=publish), epsilon=0.5, **options
+    )
 
 
 def test_a_record_of_a_channel_and_back(labelled, tmp_path):
@@ -137,7 +139,7 @@ def test_levels_of_every_type_are_read_back():
         frame = PEOPLE.assign(**{column: pd.Series([levels[k % len(levels)] for k in range(len(PEOPLE))])})
         released = privatize(
             frame, secret="group", public=column, epsilon=0.5, mechanism="channel", nulls="level" if None in levels
-            else "raise", publish="levels", index="drop", domain={column: levels}
+            else "raise", layout=Layout(publish="levels", index="drop"), domain={column: levels}
         )  # fmt: skip
         certificate = released.puffer.certificate
         plain = json.loads(json.dumps(certificate.to_dict(), allow_nan=False))

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from certificate_cases import PEOPLE, certificate_of_case, said_of, set_in
 
-from puffer_frames import Certificate, aggregate, histogram, privatize
+from puffer_frames import Certificate, Layout, aggregate, histogram, privatize
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 
 DOCUMENTED = Path(__file__).parents[2] / "docs" / "certificate.schema.json"
@@ -204,7 +204,9 @@ def test_a_changed_frame_says_that_it_was(released, tmp_path):
 def test_names_and_texts_cannot_draw_on_a_terminal():
     odd = "score\x1b[31m\n\u202e"
     frame = PEOPLE.rename(columns={"score": odd, "age": "age\r"})
-    released = privatize(frame, secret="group", public=odd, keep="town", epsilon=1.0, about={"issuer": "\x07me"})
+    released = privatize(
+        frame, secret="group", public=odd, layout=Layout(keep="town"), epsilon=1.0, about={"issuer": "\x07me"}
+    )
     certificate = released.puffer.certificate
     for text in (
         str(certificate),

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import puffer_frames
-from puffer_frames import Bootstrap, Channel, Contamination
+from puffer_frames import Bootstrap, Channel, Contamination, Layout
 
 LAW = {"a": {"p": 1, "q": 1, "r": 0}, "b": {"p": 1, "q": 2, "r": 1}}
 
@@ -25,7 +25,7 @@ def released(frame=None, *, publish=(), **asked):
     asked = {"secret": "s", "public": "x", "epsilon": 0.5, "mechanism": "channel"} | asked
     frame = some_rows() if frame is None else frame
     plan = puffer_frames.calibrate(frame, **asked)
-    certificate = puffer_frames.certificate_of(plan.release(frame, publish=publish))
+    certificate = puffer_frames.certificate_of(plan.release(frame, layout=Layout(publish=publish)))
     return plan, certificate, {line.key for line in certificate.statements}
 
 

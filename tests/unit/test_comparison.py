@@ -1,16 +1,17 @@
 """`compare`: every row is what `calibrate` says, from one count of the rows; what fails does not fail the whole."""
 
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from conftest import made
 
 import puffer_frames
-from puffer_frames import Channel, Contamination, Gaussian, Population, Stable, Strata, Unit
+from puffer_frames import Channel, Contamination, Gaussian, Noise, Population, Stable, Strata, Unit
 from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, CalibrationError, ColumnNotFoundError, FewRowsWarning
 from puffer_frames.frames.local.table import LocalTable
@@ -46,11 +47,12 @@ def test_every_row_is_that_of_a_plan(compared):
             plan = frame.puffer.calibrate(**asked, mechanism=options, beliefs=belief)
             assert row["error"] == plan.expected_error["score"]
             continue
-        words = {"mechanism": row["mechanism"], "noise": row["noise"], "theorem": row["theorem"] or "auto"}
+        noise = Noise(row["noise"], theorem=row["theorem"] or "auto", remap=row["mechanism"] == "remap")
         if row["belief"] == "any law":
-            words["calibration"] = "theorem"
+            noise = replace(noise, calibration="theorem")
             assert row["loss_any_law"] <= 1
-        plan = frame.puffer.calibrate(**asked, **words, beliefs=ENTRIES.get(row["belief"], Contamination(share=1.0)))
+        belief = ENTRIES.get(row["belief"], Contamination(share=1.0))
+        plan = frame.puffer.calibrate(**asked, mechanism=noise, beliefs=belief)
         assert (row["scale"], row["error"]) == (plan.scale, plan.expected_error["score"])
         assert row["loss_observed"] == plan.choice.observed.pure_loss.upper
         assert row["loss_any_law"] == plan.choice.wider["any law"].pure_loss.upper
@@ -71,9 +73,12 @@ def test_rows_are_by_epsilon_belief_and_error(compared):
 
 
 def test_with_a_delta():
-    words = {"delta": 1e-3, "beliefs": "empirical", "theorem": ["kantorovich", "gaussian"]}
+    noises = [
+        Noise(family, theorem=theorem) for family in ("laplace", "gaussian") for theorem in ("kantorovich", "gmm")
+    ]
+    words = {"delta": 1e-3, "beliefs": "empirical", "mechanism": [*noises, "channel"]}
     found = people().puffer.compare(**ASKED, **words).set_index(["mechanism", "noise"])
-    plan = people().puffer.calibrate(**ASKED, epsilon=1.0, delta=1e-3, noise="gaussian")
+    plan = people().puffer.calibrate(**ASKED, epsilon=1.0, delta=1e-3, mechanism=Noise("gaussian"))
     row = found.loc["noise", "gaussian"]
     assert (row["scale"], row["loss_observed"]) == (plan.scale, plan.choice.observed.hockey_stick.upper)
     assert row["loss_observed"] <= 1e-3 < row["loss_any_law"]
@@ -127,7 +132,7 @@ def test_a_coupling_is_computed_once():
     every = compare(frame, **asked, mechanism="noise")
     whole = every[every["belief"] == "empirical"]
     assert sorted(whole["column"]) == sorted(asked["public"])
-    named = compare(frame, **asked, mechanism="noise", theorem="kantorovich")
+    named = compare(frame, **asked, mechanism=Noise(theorem="kantorovich"))
     assert dict(zip(named["column"], named["scale"])) == dict(zip(whole["column"], whole["scale"]))
 
 
@@ -135,7 +140,7 @@ def test_whole_rows_have_laplace_noise_alone():
     asked = {"secret": "group", "public": ["score", "age"], "delta": 1e-3, "beliefs": "empirical"}
     found = people().puffer.compare(**asked)
     assert set(found[found["noise"] == "gaussian"]["theorem"]) == {"bounded"}
-    named = people().puffer.compare(**asked, noise=["laplace", "gaussian"], theorem=["kantorovich", "bounded"])
+    named = people().puffer.compare(**asked, mechanism=[Noise(), Noise("gaussian", theorem="kantorovich")])
     assert named[named["reason"] != ""]["noise"].tolist() == ["gaussian"]
 
 
@@ -168,7 +173,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_kinds_of_frames(kind):
     make, expected_type = KINDS[kind]
-    asked = {**ASKED, "beliefs": "empirical", "mechanism": ["noise", "remap"]}
+    asked = {**ASKED, "beliefs": "empirical", "mechanism": ["noise", Noise(remap=True)]}
     found, expected = compare(make(people()), **asked), people().puffer.compare(**asked)
     assert type(found) is expected_type
     assert np.array(found["scale"]).tolist() == expected["scale"].tolist()
@@ -200,7 +205,7 @@ def test_what_needs_no_noise_says_so():
 
 
 def test_any_law_is_any_on_the_domain():
-    for words in ({}, {"delta": 1e-3, "noise": "gaussian"}):
+    for words in ({}, {"delta": 1e-3, "mechanism": Noise("gaussian")}):
         found = people().puffer.compare(**ASKED, **words, domain={"score": (-4, 16)}, beliefs="empirical")
         row = found[(found["belief"] == "any law") & (found["mechanism"] == "noise")].iloc[0]
         assert row["loss_any_law"] <= (words.get("delta") or 1.0)
@@ -211,17 +216,38 @@ def test_models_of_many_secrets_are_fitted_where_they_were_named(monkeypatch):
     monkeypatch.setattr("puffer_frames.verbs.comparing.comparison.MANY_SECRETS", 1)
     found = people().puffer.compare(**ASKED, beliefs="fitted")
     assert found[found["belief"] == "fitted"]["error"].isna().all()
-    named = people().puffer.compare(**ASKED, beliefs="fitted", theorem="gaussian")
+    named = people().puffer.compare(**ASKED, beliefs="fitted", mechanism=Noise(theorem="gaussian"))
     assert named["error"].notna().all()
 
 
 def test_what_was_named_says_why_it_does_not_apply():
     left_out = people().puffer.compare(**ASKED)
     assert "gaussian" not in set(left_out["noise"])
-    named = people().puffer.compare(**ASKED, noise=["laplace", Gaussian(), Stable(alpha=1.7)], beliefs="empirical")
+    noises = [Noise(), Noise(Gaussian()), Noise(Stable(alpha=1.7))]
+    named = people().puffer.compare(**ASKED, mechanism=noises, beliefs="empirical")
     reasons = dict(zip(named["noise"], named["reason"], strict=True))
     assert "delta must be greater than 0" in reasons["gaussian"]
     assert "1.7-stable" in reasons
+
+
+def test_a_record_has_rows_for_its_options_alone():
+    """With the theorem left open a row for each; the remap, the calibration and the cost of a scale are its own."""
+    frame = people()
+    listed = [Noise(theorem="bounded"), Noise(remap=True), Channel(cap=2.0)]
+    found = frame.puffer.compare(**ASKED, beliefs="empirical", mechanism=listed)
+    rows = set(zip(found["mechanism"], found["theorem"], strict=True))
+    assert rows == {("noise", "bounded"), ("remap", "kantorovich"), ("remap", "bounded"), ("channel", "channel")}
+    published = {"mechanism": Noise(calibration="theorem"), "beliefs": "empirical"}
+    rows = frame.puffer.compare(**ASKED, **published)
+    plan = frame.puffer.calibrate(**ASKED, **published, epsilon=1.0)
+    assert rows[rows["belief"] == "empirical"]["scale"].tolist() == [plan.scale]
+    assert plan.scale > frame.puffer.calibrate(**ASKED, epsilon=1.0, beliefs="empirical").scale
+    two = {"secret": "group", "public": ["score", "age"], "epsilon": 1.0}
+    noise = Noise(weights={"score": 9.0})
+    dear = frame.puffer.compare(**two, beliefs="empirical", mechanism=noise)
+    joint = dear[dear["theorem"] == "joint"].set_index("column")["scale"].to_dict()
+    assert joint == frame.puffer.calibrate(**two, mechanism=noise).scales
+    assert joint != frame.puffer.calibrate(**two).scales
 
 
 def test_a_wide_channel_is_solved_where_it_was_named(monkeypatch):
@@ -300,19 +326,21 @@ def test_given_columns_units_and_releases():
         ({"public": "scor"}, ColumnNotFoundError),
         ({"epsilon": []}, ArgumentError),
         ({"epsilon": [1, -1]}, ArgumentError),
-        ({"noise": "foo"}, ArgumentError),
+        ({"mechanism": lambda: Noise("foo")}, ArgumentError),
         ({"mechanism": "auto"}, ArgumentError),
-        ({"theorem": "foo"}, ArgumentError),
+        ({"mechanism": Noise(remap=True)}, ArgumentError),
+        ({"mechanism": ["noise", 3]}, ArgumentError),
+        ({"mechanism": lambda: Noise(theorem="foo")}, ArgumentError),
         ({"beliefs": ()}, ArgumentError),
-        ({"noise": "gaussian"}, ArgumentError),
-        ({"noise": Stable(alpha=1.7), "mechanism": "remap"}, ArgumentError),
+        ({"mechanism": Noise("gaussian")}, ArgumentError),
+        ({"mechanism": lambda: Noise(Stable(alpha=1.7), remap=True)}, ArgumentError),
         ({"public": "job", "beliefs": "fitted", "mechanism": "noise"}, ArgumentError),
-        ({"public": ["job", "age"], "mechanism": "remap"}, ArgumentError),
+        ({"public": ["job", "age"], "mechanism": Noise(remap=True)}, ArgumentError),
     ],
 )
 def test_what_no_row_could_mend_is_an_error(words, error):
     with pytest.raises(error):
-        people().puffer.compare(**{**ASKED, **words})
+        people().puffer.compare(**made({**ASKED, **words}))
 
 
 def test_a_warning_is_given_once():

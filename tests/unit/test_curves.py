@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from conftest import few
 
-from puffer_frames import Channel, Plan, Unit
+from puffer_frames import Channel, Noise, Plan, Unit
 from puffer_frames.core import Prior, hockey_stick
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
 
@@ -25,11 +25,11 @@ def people(rows=200):
 
 WORDS = [
     {},
-    {"delta": 1e-3, "noise": "gaussian"},
-    {"mechanism": "remap", "beliefs": "population"},
-    {"theorem": "gaussian", "calibration": "theorem"},
+    {"delta": 1e-3, "mechanism": Noise("gaussian")},
+    {"mechanism": Noise(remap=True), "beliefs": "population"},
+    {"mechanism": Noise(theorem="gaussian", calibration="theorem")},
     {"releases": 3},
-    {"theorem": "gmm", "delta": 1e-3},
+    {"mechanism": Noise(theorem="gmm"), "delta": 1e-3},
     {"unit": Unit("pair", rows="independent"), "delta": 1e-3},
 ]
 
@@ -83,7 +83,7 @@ def test_a_profile_is_the_hockey_stick_of_the_priors():
 
 
 def test_a_profile_is_the_target_at_the_epsilon_of_the_plan():
-    plan = people().puffer.calibrate(**ASKED, epsilon=1.0, delta=1e-3, noise="gaussian")
+    plan = people().puffer.calibrate(**ASKED, epsilon=1.0, delta=1e-3, mechanism=Noise("gaussian"))
     rows = plan.privacy_profile([1.0])
     assert rows[rows["covered"]]["upper"].max() == pytest.approx(1e-3, rel=1e-5)
     assert rows[rows["covered"]]["upper"].max() <= 1e-3

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import build_frame
+from conftest import build_frame, made
 
 import puffer_frames
-from puffer_frames import MarkovChain, PufferError, core, papers, privatize
+from puffer_frames import Layout, MarkovChain, Noise, PufferError, core, papers, privatize
 from puffer_frames.core import BayesianNetwork, Prior
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, ColumnNotFoundError, PriorError
 from puffer_frames.papers import bounded_scales, gaussian_scale, kantorovich_scale, presence_scale, value_scale
@@ -35,7 +35,7 @@ def fails(frame, error, *parts, **options):
     """The request raises the error; its text has the house's form, the parts, and no public value."""
     request = {"secret": "race", "public": "wage", "epsilon": 1.0} | options
     with pytest.raises(error) as caught:
-        privatize(frame, **request)
+        privatize(frame, **made(request))
     text = str(caught.value)
     assert isinstance(caught.value, PufferError)
     assert " must be " in text
@@ -51,7 +51,7 @@ def fails(frame, error, *parts, **options):
 REQUESTS = [
     ({"public": "wages"}, ColumnNotFoundError, ["wages", "Did you mean 'wage'"]),
     ({"secret": "Race"}, ColumnNotFoundError, ["Race", "Did you mean 'race'"]),
-    ({"keep": "twon"}, ColumnNotFoundError, ["twon", "'town'"]),
+    ({"layout": Layout(keep="twon")}, ColumnNotFoundError, ["twon", "'town'"]),
     ({"public": "zzz"}, ColumnNotFoundError, ["'race', 'wage', 'town'"]),
     ({"secret": "wage"}, ArgumentError, ["another column than the secret"]),
     ({"secret": []}, ArgumentError, ["secret"]),
@@ -85,19 +85,19 @@ REQUESTS = [
     ({"pairs": 3}, ArgumentTypeError, ["int"]),
     ({"pairs": [("a", "b", "c")]}, ArgumentTypeError, ["not a pair"]),
     ({"pairs": [(["a"], "b")]}, ArgumentTypeError, ["pairs"]),
-    ({"theorem": "wasserstein"}, ArgumentError, ["kantorovich"]),
-    ({"theorem": "bernoulli"}, PriorError, ["4 values"]),
-    ({"calibration": "best"}, ArgumentError, ["exact"]),
-    ({"keep": "race"}, ArgumentError, ["keep", "'race'"]),
-    ({"keep": ["wage"]}, ArgumentError, ["keep"]),
-    ({"index": "reset"}, ArgumentError, ["index"]),
+    ({"mechanism": lambda: Noise(theorem="wasserstein")}, ArgumentError, ["kantorovich"]),
+    ({"mechanism": Noise(theorem="bernoulli")}, PriorError, ["4 values"]),
+    ({"mechanism": lambda: Noise(calibration="best")}, ArgumentError, ["exact"]),
+    ({"layout": Layout(keep="race")}, ArgumentError, ["keep", "'race'"]),
+    ({"layout": Layout(keep=["wage"])}, ArgumentError, ["keep"]),
+    ({"layout": lambda: Layout(index="reset")}, ArgumentError, ["index"]),
     ({"nulls": "keep"}, ArgumentError, ["nulls"]),
-    ({"clip": 3}, ArgumentTypeError, ["clip"]),
-    ({"clip": (2, 1)}, ArgumentError, ["low < high"]),
-    ({"clip": {"town": (0, 1)}}, ArgumentError, ["'town'"]),
+    ({"layout": Layout(clip=3)}, ArgumentTypeError, ["clip"]),
+    ({"layout": Layout(clip=(2, 1))}, ArgumentError, ["low < high"]),
+    ({"layout": Layout(clip={"town": (0, 1)})}, ArgumentError, ["'town'"]),
     ({"domain": {"wage": (0, math.inf)}}, ArgumentError, ["both finite"]),
     ({"domain": {"race": (0, 1)}}, ArgumentError, ["'race'"]),
-    ({"components": 2, "theorem": "kantorovich"}, ArgumentError, ["components"]),
+    ({"mechanism": lambda: Noise(components=2, theorem="kantorovich")}, ArgumentError, ["components"]),
     ({"beliefs": "mine"}, ArgumentTypeError, ["'mine'"]),
     ({"rng": "seed"}, ArgumentTypeError, ["rng", "str"]),
     ({"rng": -1}, ArgumentTypeError, ["rng"]),

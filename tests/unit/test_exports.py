@@ -10,7 +10,7 @@ import pytest
 from certificate_cases import ABOUT, PEOPLE, certificate_of_case, said_of
 from conftest import few
 
-from puffer_frames import privatize
+from puffer_frames import Layout, privatize
 from puffer_frames.certificates.exports.yaml_text import yaml_text
 from puffer_frames.errors import ArgumentError, UncoveredFrameError
 
@@ -196,7 +196,9 @@ def test_small_numbers_stay_numbers():
 def released(tmp_path_factory):
     """A release in both formats."""
     folder = tmp_path_factory.mktemp("released")
-    found = privatize(PEOPLE, secret="group", public=["score", "hobby"], keep=["town", "age"], epsilon=1.0, about=ABOUT)
+    found = privatize(
+        PEOPLE, secret="group", public=["score", "hobby"], layout=Layout(keep=["town", "age"]), epsilon=1.0, about=ABOUT
+    )
     found.puffer.write_parquet(folder / "people.parquet")
     found.to_csv(folder / "people.csv", index=False)
     return found.puffer.certificate, folder

@@ -10,7 +10,7 @@ import pytest
 from certificate_cases import PEOPLE, certificate_of_case
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from puffer_frames import Certificate, compose, privatize
+from puffer_frames import Certificate, Noise, compose, privatize
 from puffer_frames.certificates.facts import Facts
 from puffer_frames.certificates.forms import form_of
 from puffer_frames.certificates.signature import is_signed_by
@@ -175,7 +175,10 @@ def test_names_that_look_like_parts_of_a_sentence(names):
     """Their record is read back, with its keys in any order."""
     frame = pd.DataFrame({"group": PEOPLE["group"], names[0]: PEOPLE["score"], names[1]: PEOPLE["age"]})
     bounds = {names[0]: (0, 6), names[1]: (0, 100)}
-    for options in ({"domain": bounds, "theorem": "bounded"}, {"domain": {names[1]: (0, 50.5)}, "theorem": "bounded"}):
+    for options in (
+        {"domain": bounds, "mechanism": Noise(theorem="bounded")},
+        {"domain": {names[1]: (0, 50.5)}, "mechanism": Noise(theorem="bounded")},
+    ):
         certificate = privatize(frame, secret="group", public=list(names), epsilon=1.0, **options).puffer.certificate
         plain = json.loads(json.dumps(certificate.to_dict(), sort_keys=True))
         assert Certificate.from_dict(plain) == certificate

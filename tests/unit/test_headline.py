@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from certificate_cases import CASES, OTHER, PEOPLE, certificate_of_case
+from certificate_cases import CASES, OTHER, PEOPLE, certificate_of_case, flat
 from html_page import Page
 
 from puffer_frames import calibrate, certificate_of, privatize
@@ -153,7 +153,7 @@ def test_warnings_are_a_field(name, keys):
 
 @pytest.mark.parametrize("name", ["rows", "release, given", "rows, given"])
 def test_any_law_of_rows_is_the_range_over_the_scale(name):
-    certificate, case = certificate_of_case(name), CASES[name]
+    certificate, case = certificate_of_case(name), flat(CASES[name])
     columns = [case["public"]] if isinstance(case["public"], str) else case["public"]
     widths = {column: float(np.ptp(case["frame"][column])) for column in columns}
     scales = [one["scales"] for one in certificate.strata] or [certificate.scales]

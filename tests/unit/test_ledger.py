@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import puffer_frames
-from puffer_frames import Certificate, Ledger, LedgerNoiseWarning, LedgerWarning, compose, ledger
+from puffer_frames import Certificate, Layout, Ledger, LedgerNoiseWarning, LedgerWarning, Noise, compose, ledger
 from puffer_frames.errors import ArgumentError, CalibrationError, LedgerError
 from puffer_frames.frames.local.table import LocalRows
 from puffer_frames.numbers.rounding import as_written, sum_as_written, up_as_written
@@ -32,7 +32,7 @@ PEOPLE = pd.DataFrame(
     }
 )
 NAMED = {"dataset": "people of 2026"}
-BOUNDED = {"public": ["score", "visits"], "theorem": "bounded"}
+BOUNDED = {"public": ["score", "visits"], "mechanism": Noise(theorem="bounded")}
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ RELEASES = {
     "strata": lambda where: release(where, given=puffer_frames.Strata("hobby", minimum=10)),
     "a plan": lambda where: by_plan(where, public="visits"),
     "a plan of labels": lambda where: by_plan(where, public="hobby"),
-    "a kept index": lambda where: release(where, PEOPLE.set_index("name"), index="keep"),
+    "a kept index": lambda where: release(where, PEOPLE.set_index("name"), layout=Layout(index="keep")),
     "sums": lambda where: PEOPLE.puffer.aggregate(
         unit="name", value="visits", query=("sum", "count"), epsilon=1.0, about=NAMED, ledger=where
     ),
@@ -122,9 +122,9 @@ def test_the_frame_and_the_texts(path):
     ("options", "guarantee"),
     [
         ({"public": "hobby"}, "of a channel"),
-        ({"public": ["score", "visits"], "theorem": "kantorovich"}, "by a coupling of rows"),
+        ({"public": ["score", "visits"], "mechanism": Noise(theorem="kantorovich")}, "by a coupling of rows"),
         ({"releases": 3}, "planned for 3 releases"),
-        ({"public": "visits", "theorem": "kantorovich", "calibration": "theorem"}, "by a coupling"),
+        ({"public": "visits", "mechanism": Noise(theorem="kantorovich", calibration="theorem")}, "by a coupling"),
     ],
 )
 def test_kinds_of_guarantee(path, options, guarantee):
@@ -156,7 +156,7 @@ def test_a_limit_is_kept_before_anything_is_drawn_or_written(path, monkeypatch):
     with pytest.raises(LedgerError, match=r"within epsilon 1 together; got epsilon 1.25"):
         release(book, **BOUNDED)
     with pytest.raises(LedgerError, match="delta"):
-        release(book, **BOUNDED, epsilon=0.1, noise="gaussian", delta=1e-6)
+        release(book, **BOUNDED | {"mechanism": Noise("gaussian", theorem="bounded")}, epsilon=0.1, delta=1e-6)
     with pytest.raises(LedgerError, match="nothing is known together"):
         release(book, public="hobby", epsilon=0.1, beliefs=("only", PEOPLE))
     assert path.read_bytes() == before
@@ -225,7 +225,7 @@ def test_a_release_that_fails_counts_until_it_is_withdrawn(path, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::puffer_frames.KeptColumnWarning")
 def test_a_plan_is_one_entry_however_often_it_is_run(path, tmp_path):
-    plan = release(path, pl.from_pandas(PEOPLE).lazy(), keep="visits")
+    plan = release(path, pl.from_pandas(PEOPLE).lazy(), layout=Layout(keep="visits"))
     assert [entry.state for entry in ledger(path)] == ["not finished"]
     assert ledger(path).total().epsilon == 0.5
     plan.collect()
@@ -341,7 +341,7 @@ def test_a_ledger_that_makes_the_noise_of_a_histogram_larger_says_so(path):
 
 def test_what_releases_add_to_a_scale_is_on_plan_and_certificate():
     for noise, delta, factor in (("laplace", 0.0, "3"), ("gaussian", 1e-6, "1.73205")):
-        asked = {"secret": "group", "public": "score", "epsilon": 1.0, "noise": noise, "delta": delta}
+        asked = {"secret": "group", "public": "score", "epsilon": 1.0, "mechanism": Noise(noise), "delta": delta}
         plan, one = (PEOPLE.puffer.calibrate(**asked, releases=k) for k in (3, 1))
         assert plan.scale / one.scale == pytest.approx(float(factor), rel=1e-5)
         assert f"each scale is {factor} times that of a single release" in " ".join(str(plan).split())
@@ -362,7 +362,7 @@ def test_a_limit_that_is_shared_out_can_be_used_up_and_not_passed(path, epsilon,
 
 def test_a_delta_that_is_shared_out_can_be_used_up(path):
     book = Ledger(path, limit=0.9, delta=3e-7)
-    asked = BOUNDED | {"noise": "gaussian", "epsilon": 0.3, "delta": 1e-7}
+    asked = BOUNDED | {"mechanism": Noise("gaussian", theorem="bounded"), "epsilon": 0.3, "delta": 1e-7}
     for _ in range(3):
         release(book, **asked)
     assert (book.total().epsilon, book.total().delta) == (0.9, 3e-7)
@@ -372,7 +372,7 @@ def test_a_delta_that_is_shared_out_can_be_used_up(path):
 
 def test_a_limit_for_releases_under_one_coupling_can_be_used_up(path):
     book = Ledger(path, limit=0.3)
-    coupled = {"public": ["score", "visits"], "theorem": "kantorovich", "epsilon": 0.1}
+    coupled = {"public": ["score", "visits"], "mechanism": Noise(theorem="kantorovich"), "epsilon": 0.1}
     for _ in range(3):
         release(book, **coupled)
     assert book.total().epsilon == 0.3
@@ -415,7 +415,7 @@ def test_a_release_whose_rows_lose_more_than_was_asked_for_is_within_no_limit(pa
     plan.release(drifted, ledger=path, **options)  # without a limit it is written down
     with pytest.raises(CalibrationError, match="lose more than was asked for"):
         ledger(path).total()
-    narrow = {"beliefs": "fitted", "theorem": "translation"}  # whose laws are not those of the rows
+    narrow = {"beliefs": "fitted", "mechanism": Noise(theorem="translation")}  # whose laws are not those of the rows
     around = np.where(RNG.random(ROWS) < 0.5, -9, 9) + RNG.normal(size=ROWS).round(1)
     far = PEOPLE.assign(visits=np.where(GROUP == "a", around, 0.1 * PEOPLE["visits"]))
     released = release(None, far, public="visits", **narrow)
@@ -440,7 +440,7 @@ def test_two_spellings_of_an_accent_are_one_data_set(path):
 
 
 def test_a_composition_names_its_beliefs(path):
-    coupled = {"theorem": "kantorovich", "calibration": "theorem", "public": "visits"}
+    coupled = {"mechanism": Noise(theorem="kantorovich", calibration="theorem"), "public": "visits"}
     for options, beliefs in ((coupled, ("empirical",)), (BOUNDED, ())):
         found = compose([release(None, **options), release(None, **options)])
         assert found.beliefs == beliefs

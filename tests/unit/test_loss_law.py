@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from puffer_frames import Unit, calibrate, compose, privatize
+from puffer_frames import Layout, Noise, Unit, calibrate, compose, privatize
 from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.loss.engine import privacy_loss
@@ -105,7 +105,7 @@ def test_values_known_up_to_a_radius_cost_it_once_per_row():
 
 def test_a_plan_for_all_rows_of_a_unit():
     plan = calibrate(TABLE, **ASKED)
-    shares = calibrate(TABLE, **ASKED, calibration="theorem")
+    shares = calibrate(TABLE, **ASKED, mechanism=Noise(calibration="theorem"))
     measured = plan.verified["empirical"]
     assert measured.epsilon == pytest.approx(1.0)
     assert 0.99e-5 < measured.hockey_stick.upper <= 1e-5
@@ -119,16 +119,16 @@ def test_a_plan_for_all_rows_of_a_unit():
 def test_two_planned_releases_of_all_rows():
     one, two = (calibrate(TABLE, **ASKED, releases=n) for n in (1, 2))
     assert two.scale == pytest.approx(2 * one.scale, rel=1e-6)
-    gaussian = [calibrate(TABLE, **ASKED, noise="gaussian", releases=n).scale for n in (1, 2)]
+    gaussian = [calibrate(TABLE, **ASKED, mechanism=Noise("gaussian"), releases=n).scale for n in (1, 2)]
     assert gaussian[1] == pytest.approx(math.sqrt(2) * gaussian[0], rel=1e-6)
     table = two.robustness().set_index("belief")
     assert table.loc["empirical", "scale"] == pytest.approx(two.scale, rel=1e-6)
-    released = [two.release(TABLE, shuffle=True) for _ in "12"]
+    released = [two.release(TABLE, layout=Layout(shuffle=True)) for _ in "12"]
     assert compose(released).delta == 1e-5
 
 
 def test_releases_of_units_do_not_add_up():
-    released = [privatize(TABLE, **ASKED, shuffle=True) for _ in "12"]
+    released = [privatize(TABLE, **ASKED, layout=Layout(shuffle=True)) for _ in "12"]
     assert not any(each.puffer.certificate.adds_up for each in released)
     with pytest.raises(CalibrationError, match="units"):
         compose(released)
@@ -137,20 +137,24 @@ def test_releases_of_units_do_not_add_up():
 def test_other_rows_are_held_to_the_loss_of_all_rows_of_a_unit():
     plan = calibrate(TABLE, **ASKED)
     twice = pd.concat([TABLE, TABLE.assign(u=TABLE["u"] + 1000)], ignore_index=True)
-    again = plan.release(twice, allow_other_frame=True, shuffle=True).puffer.certificate
+    again = plan.release(twice, allow_other_frame=True, layout=Layout(shuffle=True)).puffer.certificate
     assert again.observed["x"].epsilon == pytest.approx(1.0)
     assert again.observed["x"].hockey_stick.upper <= 1e-5
     far = TABLE.assign(x=TABLE["x"] + 40 * (TABLE["s"] == "a"))
     with pytest.raises(CalibrationError, match="loss"):
-        plan.release(far, allow_other_frame=True, shuffle=True)
+        plan.release(far, allow_other_frame=True, layout=Layout(shuffle=True))
 
 
 def test_several_columns_have_shares_where_their_joint_loss_is_not_known():
     frame = TABLE.assign(y=RNG.integers(0, 3, 1200))
-    for more, epsilon in ((dict[str, str](), 1.0), ({"theorem": "bounded"}, 0.125), ({"noise": "gaussian"}, 0.125)):
+    for more, epsilon in (
+        (dict[str, str](), 1.0),
+        ({"mechanism": Noise(theorem="bounded")}, 0.125),
+        ({"mechanism": Noise("gaussian")}, 0.125),
+    ):
         plan = calibrate(frame, **(ASKED | {"public": ["x", "y"]} | more))
         assert plan.choices["x"].verified["empirical"].epsilon == pytest.approx(epsilon)
-    plan = calibrate(frame, **(ASKED | {"public": ["x", "y"], "theorem": "kantorovich"}))
+    plan = calibrate(frame, **(ASKED | {"public": ["x", "y"], "mechanism": Noise(theorem="kantorovich")}))
     assert plan.choices["x"].verified["empirical"].pure_loss.upper <= 0.25
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import puffer_frames
-from puffer_frames import Certificate, audit, calibrate, certificate_of, compose, load_plan, privatize
+from puffer_frames import Certificate, Layout, audit, calibrate, certificate_of, compose, load_plan, privatize
 from puffer_frames.errors import ArgumentError, CalibrationError, NoNoiseNeededError, PlanFileError
 from puffer_frames.mechanisms import registry
 
@@ -71,7 +71,7 @@ def rows_of(frame):
 
 def test_every_kind_of_frame_gives_the_same(page, make_frame, kind):
     columns = table()
-    released = rows_of(privatize(make_frame(columns), **asked(page, keep="number")))
+    released = rows_of(privatize(make_frame(columns), **asked(page, layout=Layout(keep="number"))))
     merged = ["other" if town in ("r", "s") else town for town in columns["town"].tolist()]
     assert sorted(released["town"]) == sorted(merged)
     if kind != "spark":  # whose rows have no order
@@ -130,7 +130,7 @@ def test_an_edited_file_is_not_believed(plan, tmp_path):
 
 
 def test_its_certificate_is_one_like_others(plan, people, tmp_path):
-    released = plan.release(people, keep="number")
+    released = plan.release(people, layout=Layout(keep="number"))
     certificate = certificate_of(released)
     assert Certificate.from_dict(certificate.to_dict()) == certificate
     assert "merging" in certificate.theorem

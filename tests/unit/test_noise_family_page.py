@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from puffer_frames import aggregate, certificate_of, histogram, privatize
+from puffer_frames import Noise, aggregate, certificate_of, histogram, privatize
 from puffer_frames.certificates import text
 from puffer_frames.core import Prior, pure_loss, smallest_scale
 from puffer_frames.noise.adding import grid_noise
@@ -134,7 +134,7 @@ def test_the_size_of_the_extreme_words(page):
 
 @pytest.mark.parametrize("frame", [pd.DataFrame(table()), pl.DataFrame(table())], ids=["pandas", "polars"])
 def test_a_release(page, frame):
-    released = privatize(frame, secret="group", public="score", epsilon=1.0, noise=page.Logistic())
+    released = privatize(frame, secret="group", public="score", epsilon=1.0, mechanism=Noise(page.Logistic()))
     assert type(released) is type(frame)
     certificate = certificate_of(released)
     assert 2 <= certificate.scales["score"] <= 2 * (1 + 1e-6)  # hides the distance, and pays for the grid
@@ -152,15 +152,15 @@ def test_a_release(page, frame):
 def test_its_word_and_what_the_certificate_estimates_with_it(word):
     frame = pd.DataFrame(table())
     with pytest.raises(ValueError, match="a noise such as"):
-        privatize(frame, secret="group", public="score", epsilon=1.0, noise="logistics")
-    certificate = certificate_of(privatize(frame, secret="group", public="score", epsilon=1.0, noise=word))
+        privatize(frame, secret="group", public="score", epsilon=1.0, mechanism=Noise("logistics"))
+    certificate = certificate_of(privatize(frame, secret="group", public="score", epsilon=1.0, mechanism=Noise(word)))
     assert "logistic, score: scale s = 2" in str(certificate)
     assert "score" in certificate.estimated
 
 
 def test_the_certificate_names_the_scale_of_a_family_without_a_word(page):
     certificate = certificate_of(
-        privatize(pd.DataFrame(table()), secret="group", public="score", epsilon=1.0, noise=page.Logistic())
+        privatize(pd.DataFrame(table()), secret="group", public="score", epsilon=1.0, mechanism=Noise(page.Logistic()))
     )
     assert "score: scale = 2" in str(certificate)
 
@@ -184,9 +184,9 @@ def test_its_loss_is_no_less_than_what_the_densities_say(page):
 def test_it_refuses_a_delta_and_a_scale(page):
     frame = pd.DataFrame(table())
     with pytest.raises(ValueError, match="0 with logistic noise"):
-        privatize(frame, secret="group", public="score", epsilon=1.0, delta=1e-6, noise=page.Logistic())
+        privatize(frame, secret="group", public="score", epsilon=1.0, delta=1e-6, mechanism=Noise(page.Logistic()))
     with pytest.raises(ValueError, match="a noise without a scale"):
-        privatize(frame, secret="group", public="score", epsilon=1.0, noise=page.Logistic(scale=2.0))
+        privatize(frame, secret="group", public="score", epsilon=1.0, mechanism=Noise(page.Logistic(scale=2.0)))
 
 
 def test_the_other_verbs_take_it(page):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from puffer_frames import Channel, certificate_of
+from puffer_frames import Channel, Noise, certificate_of
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.numbers.presentation import as_html, as_text
 from puffer_frames.numbers.svg import bars, line, matrix
@@ -24,8 +24,8 @@ def people(rows=300, secrets="abc"):
 
 WORDS = [
     {"public": "score"},
-    {"public": "score", "delta": 1e-3, "noise": "gaussian"},
-    {"public": "score", "mechanism": "remap"},
+    {"public": "score", "delta": 1e-3, "mechanism": Noise("gaussian")},
+    {"public": "score", "mechanism": Noise(remap=True)},
     {"public": "job"},
     {"public": "job", "mechanism": Channel(radius=0, cap=None)},
     {"public": ["score", "job"]},

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from puffer_frames import Ledger, calibrate, compose
+from puffer_frames import Layout, Ledger, Noise, calibrate, compose
 from puffer_frames.core import Prior, pure_loss
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, LedgerError
 from puffer_frames.verbs.ledgers.refine_key import opened
@@ -60,7 +60,7 @@ def test_only_its_owner_can_read_it(key):
 
 
 def test_it_holds_a_key_of_its_own_and_every_refinement(key, tmp_path):
-    first = PLAN.release(PEOPLE, refine_key=key)
+    first = PLAN.release(PEOPLE, layout=Layout(refine_key=key))
     second = refine(first, key)
     third = refine(second, key, epsilon=1.5)
     one, *lines = map(json.loads, key.read_text().splitlines())
@@ -72,7 +72,7 @@ def test_it_holds_a_key_of_its_own_and_every_refinement(key, tmp_path):
     assert [line["epsilon"] for line in lines[1:]] == [0.8, 1.5]
     assert len({line["rows"] for line in lines}) == 1
     other = tmp_path / "other.key"
-    PLAN.release(PEOPLE, refine_key=other)
+    PLAN.release(PEOPLE, layout=Layout(refine_key=other))
     fresh = [json.loads(line) for line in other.read_text().splitlines()]
     assert fresh[0]["key"] != one["key"]
     assert fresh[1]["rows"] != lines[0]["rows"]  # a keyed code: nobody can try values on it
@@ -184,9 +184,9 @@ def test_a_chain_is_one_in_a_ledger(key, book):
 def test_a_chain_beside_other_releases(tmp_path):
     frame = PEOPLE.assign(other=np.arange(200) % 7, still=1)
     asked = {"secret": "group", "epsilon": 0.3}
-    ranged = calibrate(frame, public=["score", "still"], theorem="bounded", **asked)
+    ranged = calibrate(frame, public=["score", "still"], mechanism=Noise(theorem="bounded"), **asked)
     exact = calibrate(frame, public="score", **asked)
-    bounded = calibrate(frame, public=["other", "still"], theorem="bounded", **asked).release(frame)
+    bounded = calibrate(frame, public=["other", "still"], mechanism=Noise(theorem="bounded"), **asked).release(frame)
     chains = {}
     for name, plan in (("bounded", ranged), ("exact", exact)):
         first = plan.release(frame)

@@ -1,5 +1,6 @@
 """Posterior medians against brute force and integrals, and what plans, releases and certificates make of them."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import mpmath
@@ -10,7 +11,7 @@ from conftest import few, sweep
 from scipy import stats
 from scipy.integrate import quad
 
-from puffer_frames import Stable, calibrate, privatize
+from puffer_frames import Layout, Noise, Stable, calibrate, privatize
 from puffer_frames.errors import ArgumentError
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.laplace import Laplace
@@ -175,7 +176,7 @@ def test_heavy_tails_have_no_thresholds():
     joint = weights / (1 + (y[:, None] - np.array([0.0, 1.0])) ** 2)
     assert (joint[:, 1] > joint[:, 0]).tolist() == [False, True, False]
     assert joint[1, 1] / joint[1, 0] == pytest.approx(5 / 3)
-    with pytest.raises(ArgumentError, match="remap"):
+    with pytest.raises(ArgumentError, match="remap=True"):
         Remap.of(np.array([0.0, 1.0]), weights, Stable(alpha=1.7))
 
 
@@ -195,7 +196,7 @@ ASKED = {"secret": "group", "public": "score", "epsilon": 0.5}
 
 
 def test_the_plan_holds_the_medians_of_all_rows(people):
-    plan = calibrate(people, **ASKED, pairs=[("a", "b")], mechanism="remap")
+    plan = calibrate(people, **ASKED, pairs=[("a", "b")], mechanism=Noise(remap=True))
     values, counts = np.unique(people["score"], return_counts=True)
     direct = Remap.of(values.astype(float), counts, plan.noise.at(plan.scale))
     found = plan.remap["score"]
@@ -216,10 +217,11 @@ def test_noise_alone_has_none(people, mechanism):
 
 
 @few(1)
-@pytest.mark.parametrize("options", [{}, {"noise": "gaussian", "delta": 1e-6}, {"public": ["score", "age"]}])
+@pytest.mark.parametrize("options", [{}, {"mechanism": Noise("gaussian"), "delta": 1e-6}, {"public": ["score", "age"]}])
 def test_a_release_is_a_function_of_the_noisy_values_alone(people, options):
     asked = ASKED | options
-    plan = calibrate(people, **asked, mechanism="remap")
+    remap = replace(asked.get("mechanism", Noise()), remap=True)
+    plan = calibrate(people, **asked | {"mechanism": remap})
     noisy, released = privatize(people, **asked, rng=7), plan.release(people, rng=7)
     for name in released:
         assert released[name].tolist() == plan.remap[name].step(noisy[name].to_numpy()).tolist()
@@ -227,15 +229,15 @@ def test_a_release_is_a_function_of_the_noisy_values_alone(people, options):
 
 
 def test_clip_and_round_come_after(people):
-    plan = calibrate(people, **ASKED, mechanism="remap")
-    released = plan.release(people, rng=7, clip=(2.5, 4.5), round=True)
+    plan = calibrate(people, **ASKED, mechanism=Noise(remap=True))
+    released = plan.release(people, rng=7, layout=Layout(clip=(2.5, 4.5), round=True))
     medians = plan.release(people, rng=7)["score"]
     assert released["score"].tolist() == medians.clip(2.5, 4.5).tolist()
 
 
 @pytest.mark.filterwarnings("ignore:the domain of the public column")
 def test_values_are_clipped_to_the_domain_first(people):
-    plan = calibrate(people, **ASKED, domain={"score": (2, 5.5)}, mechanism="remap")
+    plan = calibrate(people, **ASKED, domain={"score": (2, 5.5)}, mechanism=Noise(remap=True))
     values, counts = np.unique(people["score"].clip(2, 5.5), return_counts=True)
     direct = Remap.of(values, counts, plan.noise.at(plan.scale))
     assert plan.remap["score"].values.tolist() == direct.values.tolist()
@@ -243,7 +245,7 @@ def test_values_are_clipped_to_the_domain_first(people):
 
 
 def test_another_frame_has_the_thresholds_of_the_plan(people):
-    plan = calibrate(people, **ASKED, mechanism="remap")
+    plan = calibrate(people, **ASKED, mechanism=Noise(remap=True))
     other = people.assign(score=people["score"] + 100).head(300)
     released = plan.release(other, allow_other_frame=True, allow_drift=True, rng=7)
     assert set(released["score"]) <= set(people["score"])
@@ -251,15 +253,15 @@ def test_another_frame_has_the_thresholds_of_the_plan(people):
 
 def test_no_noise_is_not_replaced(people):
     calm = people.assign(score=3, flat=7)
-    plan = calibrate(calm, **ASKED, mechanism="remap", allow_zero_noise=True)
+    plan = calibrate(calm, **ASKED, mechanism=Noise(remap=True), allow_zero_noise=True)
     assert (plan.remap, plan.expected_error) == ({}, {"score": 0.0})
     assert set(plan.release(calm)["score"]) == {3.0}
-    both = calibrate(calm, **ASKED | {"public": ["age", "flat"]}, mechanism="remap")
+    both = calibrate(calm, **ASKED | {"public": ["age", "flat"]}, mechanism=Noise(remap=True))
     assert list(both.remap) == ["age"]
 
 
 def test_the_certificate_states_the_noise_alone(people):
-    plan = calibrate(people, **ASKED, mechanism="remap")
+    plan = calibrate(people, **ASKED, mechanism=Noise(remap=True))
     certificate = plan.release(people).puffer.certificate
     plain = calibrate(people, **ASKED).release(people).puffer.certificate
     assert certificate.expected_error == plain.expected_error == {"score": plan.scale}
@@ -268,5 +270,5 @@ def test_the_certificate_states_the_noise_alone(people):
 
 
 def test_stable_noise_is_refused_before_a_row_is_read(people):
-    with pytest.raises(ArgumentError, match='mechanism="remap"'):
-        calibrate(people, **ASKED, noise=Stable(alpha=1.7), mechanism="remap")
+    with pytest.raises(ArgumentError, match='"laplace" or "gaussian" with remap=True'):
+        calibrate(people, **ASKED, mechanism=Noise(Stable(alpha=1.7), remap=True))

@@ -13,6 +13,7 @@ from certificate_cases import ABOUT, PEOPLE, certificate_of_case, said_of
 from html_page import Page
 
 import puffer_frames
+from puffer_frames import Layout, Noise
 from puffer_frames.certificates.report.odds import example
 from puffer_frames.certificates.small_pictures import certificate_pictures
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
@@ -90,13 +91,13 @@ def test_what_an_issuer_says_is_named_and_what_nobody_said_too(tmp_path):
 
 
 def test_every_text_is_escaped(tmp_path):
-    names = {"secret": f"s{ODD}", "public": f"p{ODD}", "keep": f"k{ODD}"}
+    names = {"secret": f"s{ODD}", "public": f"p{ODD}", "layout": Layout(keep=f"k{ODD}")}
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
             names["secret"]: rng.choice([f"a{ODD}", f"b{ODD}"], 100),
             names["public"]: rng.integers(0, 5, 100),
-            names["keep"]: rng.integers(0, 2, 100),
+            names["layout"].keep: rng.integers(0, 2, 100),
         }
     )
     said = {"issuer": ODD, "dataset": ODD, "intended_use": ODD, "contact": ODD}
@@ -248,7 +249,7 @@ def test_a_test_of_the_release(tmp_path):
 
 def test_the_ledger_tells_of_this_data_set_alone(tmp_path):
     book = puffer_frames.Ledger(tmp_path / "releases.jsonl")
-    asked = {"secret": "group", "public": ["score", "age"], "theorem": "bounded", "ledger": book}
+    asked = {"secret": "group", "public": ["score", "age"], "mechanism": Noise(theorem="bounded"), "ledger": book}
     for dataset in ("ours", "theirs", "ours"):
         released = PEOPLE.puffer.privatize(**asked, epsilon=0.5, about={"dataset": dataset})
     page, text = page_of(released.puffer.certificate, tmp_path, ledger=book)

@@ -7,7 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from puffer_frames import Bootstrap, Certificate, Sequential, calibrate, certificate_of, compose, estimate, load_plan
+from puffer_frames import (
+    Bootstrap,
+    Certificate,
+    Noise,
+    Sequential,
+    calibrate,
+    certificate_of,
+    compose,
+    estimate,
+    load_plan,
+)
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PlanFileError
 from puffer_frames.mechanisms.sequential import fitted, measured
 from puffer_frames.mechanisms.sequential.measured import _ratio, _shown
@@ -203,7 +213,7 @@ def test_another_network_is_refused_for_the_rows_of_the_plan(plan, people, tmp_p
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"components": 0}, ArgumentError),
+        ({"mechanism": Noise(components=0)}, ArgumentError),
         ({"contexts": 1.5}, ArgumentError),
         ({"cells": 1}, ArgumentError),
         ({"step": 0.0}, ArgumentError),

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import puffer_frames
-from puffer_frames import UnsoundTheoremWarning, calibrate, certificate_of
+from puffer_frames import Noise, UnsoundTheoremWarning, calibrate, certificate_of
 from puffer_frames.core import Prior, pure_loss
 from puffer_frames.errors import CalibrationError, PriorError
 from puffer_frames.papers import catalogue
@@ -107,7 +107,7 @@ def test_a_sound_condition(registered, frame):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", category=puffer_frames.WideNoiseWarning)
-        plan = calibrate(frame, **ASKED, theorem="range", calibration="theorem")
+        plan = calibrate(frame, **ASKED, mechanism=Noise(theorem="range", calibration="theorem"))
     assert plan.published_scale == 5.0
     assert plan.published_loss.pure_loss.upper <= 1.0
     assert 5.0 <= plan.scale <= 5.0 * (1 + 1e-9)  # what the grid costs
@@ -118,14 +118,16 @@ def test_a_sound_condition(registered, frame):
 
 
 def test_it_serves_another_noise(registered, frame):
-    plan = calibrate(frame, **ASKED, theorem="range", calibration="theorem", noise="gaussian", delta=1e-3)
-    shifted = calibrate(frame, **ASKED, theorem="kantorovich", calibration="theorem", noise="gaussian", delta=1e-3)
+    plan = calibrate(frame, **ASKED, mechanism=Noise("gaussian", theorem="range", calibration="theorem"), delta=1e-3)
+    shifted = calibrate(
+        frame, **ASKED, mechanism=Noise("gaussian", theorem="kantorovich", calibration="theorem"), delta=1e-3
+    )
     assert plan.published_scale / 5 == pytest.approx(shifted.published_scale / 4, rel=1e-12)
 
 
 def test_an_unsound_condition_is_raised_and_warned_of(halved, frame):
     with pytest.warns(UnsoundTheoremWarning, match="half range") as found:
-        plan = calibrate(frame, **ASKED, theorem=halved.name, calibration="theorem")
+        plan = calibrate(frame, **ASKED, mechanism=Noise(theorem=halved.name, calibration="theorem"))
     assert plan.published_scale == 2.5
     assert plan.published_loss.pure_loss.lower > 1.0
     assert plan.verified["empirical"].pure_loss.upper <= 1.0
@@ -147,13 +149,13 @@ def test_the_loss_of_the_unsound_one_by_brute_force():
 
 
 def test_an_unsound_condition_under_exact_is_told_by_the_certificate_alone(halved, frame):
-    plan = calibrate(frame, **ASKED, theorem=halved.name)
+    plan = calibrate(frame, **ASKED, mechanism=Noise(theorem=halved.name))
     text = " ".join(str(certificate_of(plan.release(frame))).split())
     assert "is NOT private under the laws that its theorem assumes" in text
 
 
 def test_a_condition_that_does_not_exist_is_an_error_for_theorem_alone(entry, monkeypatch, frame):
     monkeypatch.setitem(THEOREMS, "none", replace(entry, name="none", scale=lambda priors, target, /, *, pairs: None))
-    assert calibrate(frame, **ASKED, theorem="none").published_scale is None
+    assert calibrate(frame, **ASKED, mechanism=Noise(theorem="none")).published_scale is None
     with pytest.raises(CalibrationError, match="for which the theorem has a condition"):
-        calibrate(frame, **ASKED, theorem="none", calibration="theorem")
+        calibrate(frame, **ASKED, mechanism=Noise(theorem="none", calibration="theorem"))

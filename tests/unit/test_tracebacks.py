@@ -16,7 +16,18 @@ import polars as pl
 import pytest
 
 import puffer_frames
-from puffer_frames import Certificate, Channel, PufferError, PufferTransformer, Stable, Unit, core, papers
+from puffer_frames import (
+    Certificate,
+    Channel,
+    Layout,
+    Noise,
+    PufferError,
+    PufferTransformer,
+    Stable,
+    Unit,
+    core,
+    papers,
+)
 from puffer_frames.core import Prior
 from puffer_frames.doors import accessor
 from puffer_frames.errors import FULL_TRACEBACK, CallError, FaultError, short_traceback
@@ -34,9 +45,9 @@ MISTAKES = {
     "an argument by place": lambda frame: frame.puffer.privatize("group", **GOOD),
     "an epsilon of 0": lambda frame: frame.puffer.calibrate(**GOOD | {"epsilon": 0}),
     "a text for epsilon": lambda frame: puffer_frames.privatize(frame, **GOOD | {"epsilon": "1"}),
-    "an unknown word": lambda frame: frame.puffer.privatize(**GOOD, theorem="gmn"),
+    "an unknown word": lambda frame: frame.puffer.privatize(**GOOD, mechanism=Noise(theorem="gmn")),
     "the same column twice": lambda frame: frame.puffer.privatize(**GOOD | {"public": "group"}),
-    "the secret kept": lambda frame: puffer_frames.of(frame).privatize(**GOOD, keep="group"),
+    "the secret kept": lambda frame: puffer_frames.of(frame).privatize(**GOOD, layout=Layout(keep="group")),
     "no noise needed": lambda frame: frame.puffer.privatize(**GOOD | {"epsilon": 9}),
     "no certificate": lambda frame: frame.puffer.certificate,
     "verify what is no release": lambda frame: frame.puffer.verify(),
@@ -238,7 +249,8 @@ def test_a_call_error_is_a_type_error():
     error, _ = met(lambda: KINDS["pandas"].puffer.privatize(**GOOD, thoerem="gmm"))
     assert isinstance(error, CallError)
     assert isinstance(error, TypeError)
-    assert str(error) == "privatize() got an unexpected keyword argument 'thoerem'; did you mean 'theorem'?"
+    said = "privatize() got an unexpected keyword argument 'thoerem'; did you mean mechanism=Noise(theorem=...)?"
+    assert str(error) == said
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
     assert error.hint == "See the help of privatize."
 

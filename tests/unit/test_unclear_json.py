@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet as pq
 
 import puffer_frames
-from puffer_frames import Certificate, Ledger
+from puffer_frames import Certificate, Layout, Ledger
 from puffer_frames.doors.command.main import main
 from puffer_frames.errors import ArgumentError, LedgerError, PlanFileError, UncoveredFrameError
 from puffer_frames.numbers.json_text import UnclearJsonError, parsed
@@ -114,14 +114,14 @@ def test_plan_files_are_refused(tmp_path, how):
 def test_lines_of_ledgers_and_of_key_files_are_refused(tmp_path, how, last):
     path, key = tmp_path / "l.jsonl", tmp_path / "key"
     plan = PEOPLE.puffer.calibrate(**ASKED)
-    plan.release(PEOPLE, ledger=path, about={"dataset": "d"}, refine_key=key)
+    plan.release(PEOPLE, ledger=path, about={"dataset": "d"}, layout=Layout(refine_key=key))
     for file in (path, key):
         *lines, end = file.read_text().splitlines()
         file.write_text("\n".join([*lines, made_unclear(end, how)]) + "\n" * (not last))
     with pytest.raises(LedgerError, match="line 2 that is no entry"):
         Ledger(path, limit=5.0).entries()
     with pytest.raises(ArgumentError, match="the key file"):
-        plan.release(PEOPLE, refine_key=key)
+        plan.release(PEOPLE, layout=Layout(refine_key=key))
 
 
 def test_a_key_file_with_a_number_beyond_the_floats_is_refused(tmp_path):

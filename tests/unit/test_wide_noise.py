@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import kstest
 
 import puffer_frames
-from puffer_frames import Channel, Unit, WideNoiseWarning, certificate_of, load_plan
+from puffer_frames import Channel, Noise, Unit, WideNoiseWarning, certificate_of, load_plan
 from puffer_frames.core import Prior
 from puffer_frames.mechanisms.noise import rows_seen
 from puffer_frames.priors.rank_band import is_refuted
@@ -71,7 +71,11 @@ def test_noise_that_a_channel_beats_is_warned_of():
         table.puffer.calibrate(mechanism="channel", **options).channels["far"].expected_error
         < plan.expected_error["far"]
     )
-    for named in ({"mechanism": "noise"}, {"theorem": "kantorovich"}, {"noise": puffer_frames.Stable(alpha=1.9)}):
+    for named in (
+        {"mechanism": "noise"},
+        {"mechanism": Noise(theorem="kantorovich")},
+        {"mechanism": Noise(puffer_frames.Stable(alpha=1.9))},
+    ):
         assert "mechanism" not in warned(lambda named=named: table.puffer.calibrate(**options | named))[1]
 
 
@@ -84,7 +88,7 @@ def test_a_label_that_some_secret_never_has():
 
 
 def test_a_remap_that_is_a_constant_and_a_stratum_of_no_use():
-    remapped = {"secret": "group", "public": "score", "mechanism": "remap", "epsilon": 0.01}
+    remapped = {"secret": "group", "public": "score", "mechanism": Noise(remap=True), "epsilon": 0.01}
     _, found = warned(lambda: PEOPLE.puffer.calibrate(**remapped))
     assert found["constant"].columns == ("score",)
     ward = RNG.integers(0, 3, ROWS)
@@ -114,7 +118,7 @@ def test_too_many_different_rows_are_warned_of(monkeypatch):
     assert exact.theorem != "bounded"
     assert found["rows"].columns == ("score", "far")
     with pytest.raises(puffer_frames.errors.CalibrationError, match="Round or bin"):
-        PEOPLE.puffer.calibrate(theorem="kantorovich", **options)
+        PEOPLE.puffer.calibrate(mechanism=Noise(theorem="kantorovich"), **options)
 
 
 def clusters(count, rows, *, width):
@@ -141,7 +145,7 @@ def test_a_refuted_model_is_left_out(monkeypatch, tmp_path):
     options = {"secret": "group", "public": "x", "epsilon": 1.0}
     plan, found = warned(lambda: table.puffer.calibrate(**options))
     observed = table.puffer.calibrate(**options, beliefs="empirical")
-    fitted = table.puffer.calibrate(**options, theorem="gmm", beliefs="fitted")
+    fitted = table.puffer.calibrate(**options, mechanism=Noise(theorem="gmm"), beliefs="fitted")
     assert "fit" not in found
     assert (plan.theorem, set(plan.beliefs)) == ("kantorovich", {"empirical"})
     assert plan.scale == pytest.approx(observed.scale, rel=1e-9)
@@ -155,7 +159,7 @@ def test_a_refuted_model_is_left_out(monkeypatch, tmp_path):
 def test_a_refuted_model_that_was_asked_for_is_warned_of(monkeypatch, tmp_path):
     monkeypatch.setattr(columns, "_REFITTED_SECRETS", 0)
     table = clusters(9, 6000, width=1.0)
-    options = {"secret": "group", "public": "x", "epsilon": 1.0, "theorem": "gmm"}
+    options = {"secret": "group", "public": "x", "epsilon": 1.0, "mechanism": Noise(theorem="gmm")}
     for beliefs in ("fitted", ("fitted", "empirical")):
         released, found = warned(lambda beliefs=beliefs: table.puffer.privatize(**options, beliefs=beliefs))
         assert "refutes" in str(found["fit"])
@@ -168,7 +172,12 @@ def test_a_refuted_model_that_was_asked_for_is_warned_of(monkeypatch, tmp_path):
     _, found = warned(lambda: few.puffer.calibrate(**options))
     assert "refutes" not in str(found["fit"])
     assert 'beliefs="empirical"' in str(found["fit"])
-    assert "fit" not in warned(lambda: few.puffer.calibrate(**options | {"theorem": "auto"}, beliefs="empirical"))[1]
+    assert (
+        "fit"
+        not in warned(
+            lambda: few.puffer.calibrate(**options | {"mechanism": Noise(theorem="auto")}, beliefs="empirical")
+        )[1]
+    )
 
 
 def test_a_plan_of_strata_whose_models_decide_is_kept(tmp_path):

@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 
 import puffer_frames
-from puffer_frames import Certificate, Plan, PufferTransformer
+from puffer_frames import Certificate, Noise, Plan, PufferTransformer
 
 table = pd.DataFrame({"group": list("abab"), "score": [1, 2, 3, 4]})
 people = pl.DataFrame({"group": list("abab"), "score": [1, 2, 3, 4]})
@@ -25,6 +25,6 @@ assert_type(PufferTransformer(secret="group", public="score", epsilon=1.0).fit(p
 
 puffer_frames.of(people).privatize(secret="group", public="score")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 puffer_frames.of(people).privatize(secret="group", public="score", epsilon="1")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-puffer_frames.of(people).privatize(secret="group", public="score", epsilon=1.0, theorem="gmn")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+puffer_frames.of(people).privatize(secret="group", public="score", epsilon=1.0, mechanism=Noise(theorem="gmn"))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 puffer_frames.of(table).collect()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
 people.puffer.privatize()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]

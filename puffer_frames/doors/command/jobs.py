@@ -465,7 +465,7 @@ def _opened(
             read_rows(one, schema={}, streaming=False, roles=alike) if isinstance(one, Path) else one
             for one in found["beliefs"]
         ]
-    return frame, as_arguments(found)
+    return frame, as_arguments(found, compares=request.subcommand == "compare")
 
 
 def _named(arguments: Mapping[str, Any], kept: AnyPlan | None) -> dict[str, list[str]]:

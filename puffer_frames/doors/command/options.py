@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from puffer_frames.doors.command import values
 from puffer_frames.errors import ArgumentError
-from puffer_frames.mechanisms.arguments import CalibrateArguments, LayoutArguments
 from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.layout import Layout
+from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.ledgers.release_ledger import Ledger
-from puffer_frames.verbs.requests.arguments import CompareArguments, ReleaseArguments
+from puffer_frames.verbs.requests.arguments import MOVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Option:
 
 
 _FLAG = ""
-OPTIONS: Mapping[str, Option] = {
+PLANNED: Mapping[str, Option] = {
     "secret": Option("COLUMN[,...]", "column to keep secret, or several", values.names),
     "public": Option("COLUMN[,...]", "columns to release with noise; every other one if left out", values.names),
     "epsilon": Option("NUMBER", "the privacy parameter, greater than 0", values.number),
@@ -71,12 +73,19 @@ OPTIONS: Mapping[str, Option] = {
     "merge_rare": Option("ROWS", "merge levels of fewer rows into one", values.whole),
     "weights": Option("COLUMN=NUMBER[,...]", "how much the error of a column counts", values.weights),
     "allow_zero_noise": Option(_FLAG, "release a column that needs no noise"),
+}
+"""What a plan is asked for."""
+LAID_OUT: Mapping[str, Option] = {
     "keep": Option("COLUMN[,...]", "further columns to release as they are, outside the guarantee", values.names),
     "shuffle": Option(_FLAG, "release the rows in random order (in memory)"),
     "clip": Option("LOW:HIGH", "clip released values, of all columns or of one: age=0:100", values.clip),
     "round": Option(_FLAG, "round released values to whole numbers"),
     "publish": Option("WORD[,...]", "of a channel: expected_error, lower_bound, levels", values.names),
     "row_id": Option("COLUMN", "key the noise of a row to its number in this column"),
+}
+"""The fields of `Layout`."""
+WITH_PLAN: Mapping[str, Option] = {
+    **LAID_OUT,
     "about": Option(
         "NAME=TEXT", "issuer, dataset, created, intended_use or contact, for the certificate", values.text_of
     ),
@@ -86,7 +95,10 @@ OPTIONS: Mapping[str, Option] = {
     "allow_other_frame": Option(_FLAG, "with --plan: release other rows than those of the plan"),
     "allow_drift": Option(_FLAG, "with --plan: even if they lose more than was asked for"),
 }
-"""Every option of `plan` and `release` that is an argument of Python; a new argument needs a line here."""
+"""What a release by a plan is asked for."""
+OPTIONS: Mapping[str, Option] = {**PLANNED, **WITH_PLAN}
+"""Every option of `plan` and `release` that is an argument of Python; a new argument needs a line above."""
+COMPARING = [name for name in PLANNED if not name.startswith("channel_") and name != "allow_zero_noise"]
 COMPARED: Mapping[str, Option] = {
     "epsilon": Option(
         "NUMBER[,...]", "the privacy parameter, or several; 1 if left out", values.several(values.number)
@@ -100,6 +112,7 @@ COMPARED: Mapping[str, Option] = {
 NOT_OPTIONS = {
     "index": "files have no index",
     "refine_key": "a release is refined in Python, in memory",
+    "remap": "it is a word of --mechanism",
     "rng": "a release from a seed is not private",
 }
 """Arguments that are no options, and why."""
@@ -109,29 +122,8 @@ GROUPS: Mapping[str, tuple[type, str]] = {
     "channel": (Channel, ""),
 }
 """Arguments with parts: the record, and which of its fields the option itself is."""
-
-
-def option_names(*records: type) -> list[str]:
-    """Names of the options of some argument records, with the parts of those that have any."""
-    found: list[str] = []
-    for record in records:
-        for field in fields(record):
-            if field.name in NOT_OPTIONS or field.name in found:
-                continue
-            found.append(field.name)
-            group = "channel" if field.name == "mechanism" else field.name
-            if group in GROUPS:
-                kind, main = GROUPS[group]
-                found += [f"{group}_{part.name}" for part in fields(kind) if part.name != main]
-            if field.name == "ledger":
-                found += ["limit", "limit_delta"]
-    return found
-
-
-PLANNED = option_names(CalibrateArguments)
-COMPARING = [name for name in option_names(CompareArguments) if not name.startswith("channel_")]
-LAID_OUT = option_names(LayoutArguments)
-WITH_PLAN = option_names(ReleaseArguments)
+PARTS = [name for name in MOVED if name not in NOT_OPTIONS]
+"""Options that are fields of the records for `mechanism` and `layout`."""
 
 
 def read(name: str, texts: Sequence[str], /, *, own: Mapping[str, Option]) -> Any:
@@ -150,8 +142,8 @@ def read_entry(name: str, entry: Any, /, *, own: Mapping[str, Option]) -> Any:
     return tuple(entry) if name == "clip" and isinstance(entry, list) else entry
 
 
-def as_arguments(found: Mapping[str, Any], /) -> dict[str, Any]:
-    """The keywords of Python for some options: the parts of an argument become one.
+def as_arguments(found: Mapping[str, Any], /, *, compares: bool = False) -> dict[str, Any]:
+    """The keywords of Python for some options, of a comparison or another verb: the parts of an argument become one.
 
     Raises
     ------
@@ -169,6 +161,14 @@ def as_arguments(found: Mapping[str, Any], /) -> dict[str, Any]:
         elif main or left.get("mechanism", "channel") != "channel":
             raise _without(next(iter(parts)), group)
         left[name] = kind(**parts) if group != "unit" else _unit(parts)
+    layout = {name: left.pop(name) for name in LAID_OUT if name in left}
+    if layout:
+        left["layout"] = Layout(**layout)
+    options = {name: left.pop(name) for name in PARTS if name in left}
+    if compares and (options or "remap" in values.as_listed(left.get("mechanism"))):
+        left["mechanism"] = _compared(left.get("mechanism", "all"), options, delta=left.get("delta", 0.0))
+    elif not compares and (options or "mechanism" in left):
+        left["mechanism"] = _mechanism(left.get("mechanism", "auto"), options)
     if left.get("unit") is not None and not isinstance(left["unit"], Unit):
         left["unit"] = _unit({"column": left["unit"]})
     limits = {"limit": left.pop("limit", None), "delta": left.pop("limit_delta", 0.0)}
@@ -177,6 +177,29 @@ def as_arguments(found: Mapping[str, Any], /) -> dict[str, Any]:
             raise _without("limit", "ledger")
         left["ledger"] = Ledger(left["ledger"], **limits)
     return left
+
+
+def _mechanism(word: Any, options: Mapping[str, Any]) -> Any:
+    """The argument `mechanism` for a word or a channel, and options of noise or a channel; raises ArgumentError."""
+    if not options and word != "remap":
+        return word
+    if "merge_rare" in options:
+        if len(options) > 1 or not (word in ("auto", "channel") or isinstance(word, Channel)):
+            raise _without("merge_rare", "channel")
+        return replace(word if isinstance(word, Channel) else Channel(), **options)
+    if word not in ("auto", "noise", "remap"):
+        raise _without(next(iter(options)), "noise")
+    return Noise(**{MOVED[name][2]: value for name, value in options.items()}, remap=word == "remap")
+
+
+def _compared(words: Any, options: dict[str, Any], *, delta: float) -> list[Any]:
+    """The argument `mechanism` of `compare`: a record for each word of it, noise and theorem; raises ArgumentError."""
+    merged = {"merge_rare": options.pop("merge_rare")} if "merge_rare" in options else {}
+    families, theorems = options.get("noise", ["laplace", "gaussian"][: 1 + bool(delta)]), options.get("theorem", "all")
+    ways = product(families if isinstance(families, list) else [families], values.as_listed(theorems))
+    noises = [options | {"noise": family, "theorem": "auto" if one == "all" else one} for family, one in ways]
+    listed = ["noise", "remap", "channel"] if words == "all" else values.as_listed(words)
+    return [_mechanism(word, each) for word in listed for each in ([merged] if word == "channel" else noises)]
 
 
 def spelled(names: Iterable[str], /) -> str:
@@ -197,8 +220,8 @@ def _unit(parts: dict[str, Any]) -> Unit:
 
 def _without(part: str, group: str) -> ArgumentError:
     return ArgumentError(
-        spelled([part if part == "limit" else f"{group}_{part}"]),
-        rule=f"given with --{'mechanism channel' if group == 'channel' else group}",
+        spelled([part if part == "limit" or part in PARTS else f"{group}_{part}"]),
+        rule=f"given with --{f'mechanism {group}' if group in ('channel', 'noise') else group}",
         got="it alone",
         hint="Leave it out, or say both.",
     )

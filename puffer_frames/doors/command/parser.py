@@ -150,7 +150,7 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
         places=("input", "kept_plan"),
         usage="puffer plan INPUT PLAN --secret COLUMN [--public COLUMN[,...]] --epsilon NUMBER [option ...]",
         own=("config", "schema", _KEY, "overwrite", "figures", "json"),
-        arguments=PLANNED,
+        arguments=list(PLANNED),
     ),
     "release": Subcommand(
         help="write a table with noise, and its certificate",
@@ -158,7 +158,7 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
         usage="puffer release INPUT OUTPUT --secret COLUMN [--public COLUMN[,...]] --epsilon NUMBER [option ...]\n"
         "       puffer release INPUT OUTPUT --plan FILE [option ...]",
         own=("config", "schema", "plan", _KEY, "overwrite", "json"),
-        arguments=list(dict.fromkeys([*PLANNED, *LAID_OUT, *WITH_PLAN])),
+        arguments=list(OPTIONS),
     ),
     "check": Subcommand(
         help="say whether a plan covers other rows; nothing is released",

@@ -40,7 +40,7 @@ from puffer_frames.frames.local.of_arrow import ArrowTable
 from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.noisy import NUMBER, NoiseStep
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Layout, Roles, kind_of
+from puffer_frames.frames.roles import Roles, RowOrder, kind_of
 from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values, levels_of
 from puffer_frames.frames.units.asked import UnitColumns
@@ -158,7 +158,7 @@ class DuckTable:
         """To be asked of the rows."""
         return self.in_memory().is_in_place(known=known)
 
-    def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> Any:
+    def complete(self, roles: Roles, /, *, nulls: str, layout: RowOrder | None) -> Any:
         """Numbered by `row_id`; or else, for a release, read once and numbered by position."""
         check_process()
         check_nulls(nulls, roles)
@@ -193,7 +193,7 @@ class DuckTable:
             schema=schema,
             found=found,
             seed=seed,
-            layout=layout or Layout(),
+            layout=layout or RowOrder(),
             nulls=nulls,
         )
 
@@ -237,7 +237,7 @@ class DuckRows:
     """What one pass over the rows found."""
     seed: int
     """Of the hash of a row, by which a later pass is compared with the first."""
-    layout: Layout
+    layout: RowOrder
     nulls: str
 
     def summaries(self, domain: Mapping[str, Bounds], /) -> dict[str, Summary]:

@@ -23,7 +23,7 @@ from puffer_frames.frames.local.series import read_series
 from puffer_frames.frames.local.units import capped, local_unit_sizes, read_units
 from puffer_frames.frames.local.write import build_release, check_index, real_values
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Layout, Roles, kind_of
+from puffer_frames.frames.roles import Roles, RowOrder, kind_of
 from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.stamps.fingerprint import fingerprint
 from puffer_frames.frames.summary import count_in_cells, count_levels, count_rows, count_values
@@ -142,7 +142,7 @@ class LocalTable(ABC):
         """Of its columns."""
         return fingerprint(self.opened(), like=like)
 
-    def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> LocalRows:
+    def complete(self, roles: Roles, /, *, nulls: str, layout: RowOrder | None) -> LocalRows:
         """Numbered by `row_id`, or else by position; a release requires a decision on a pandas index."""
         table = self.apart()
         opened = table.opened()
@@ -158,7 +158,7 @@ class LocalTable(ABC):
             table=table,
             names=tuple(opened.columns),
             roles=roles,
-            layout=layout or Layout(),
+            layout=layout or RowOrder(),
             nulls=nulls,
             secrets=LocalSecrets.of(frame, roles.secret),
             coded={name: coded_column(frame, name) for name in roles.coded},
@@ -193,7 +193,7 @@ class LocalRows:
     names: tuple[str, ...]
     """Names of all columns of the frame."""
     roles: Roles
-    layout: Layout
+    layout: RowOrder
     nulls: str
     secrets: LocalSecrets
     coded: Mapping[str, Coded]

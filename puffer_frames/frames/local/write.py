@@ -42,7 +42,7 @@ def check_index(frame: Frame, index: str | None, /) -> None:
             "the index of the frame",
             rule="0, 1, ..., n - 1, or decided on by the argument index",
             got=f"other labels ({type(frame.to_native().index).__name__})",
-            hint='Write index="drop" to number the rows anew, or index="keep" to release the labels as they are.',
+            hint='Write Layout(index="drop") to number the rows anew, or "keep" to release the labels as they are.',
         )
     if index == "keep" and frame.implementation.is_pandas():
         check_level_names(frame.to_native())

@@ -31,7 +31,7 @@ from puffer_frames.frames.plans.source import Source, Watch
 from puffer_frames.frames.plans.survey import Survey, survey
 from puffer_frames.frames.plans.units import PolarsUnits
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Layout, Roles, kind_of
+from puffer_frames.frames.roles import Roles, RowOrder, kind_of
 from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.stamps.attach import attribute_of, put_attribute
 from puffer_frames.frames.summary import (
@@ -142,7 +142,7 @@ class LazyTable:
         return self.in_memory().is_in_place(known=known)
 
     @staticmethod
-    def _check(layout: Layout) -> None:
+    def _check(layout: RowOrder) -> None:
         """The rows of a plan come in their order."""
         if layout.shuffle:
             raise ArgumentError(
@@ -152,7 +152,7 @@ class LazyTable:
                 hint="Collect the frame first.",
             )
 
-    def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> LazyRows:
+    def complete(self, roles: Roles, /, *, nulls: str, layout: RowOrder | None) -> LazyRows:
         """Numbered by `row_id`, or else by position, for which the plan must give its rows in one order."""
         named = roles.row_id is not None
         if layout is not None:
@@ -165,7 +165,7 @@ class LazyTable:
                 "the plan",
                 rule="one whose rows come in the same order in every run, or given a row_id",
                 got="one with a group_by, unique, join or sort",
-                hint='Name a column that numbers the rows (row_id="id"), or collect the frame first.',
+                hint='Name a column that numbers the rows (Layout(row_id="id")), or collect the frame first.',
             )
         secrets, values = roles.plain("secret"), roles.plain("public")
         columns = [*(secrets | values).items(), *([(NUMBER, roles.row_id)] if roles.row_id is not None else [])]

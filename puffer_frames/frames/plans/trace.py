@@ -179,7 +179,7 @@ class Guard:
     def _changed(self) -> CalibrationError:
         ordered = self._trace.marker.ordered
         rows = "rows in the same order" if ordered else "rows"
-        other_way = ', or name a column that numbers the rows (row_id="id")' if ordered else ""
+        other_way = ', or name a column that numbers the rows (Layout(row_id="id"))' if ordered else ""
         return CalibrationError(
             "the plan",
             rule=f"one that gives the same {rows} in every run",

@@ -23,7 +23,7 @@ from puffer_frames.frames.local.of_pandas import PandasTable
 from puffer_frames.frames.local.prepare import check_nulls, no_complete_row
 from puffer_frames.frames.noisy import NUMBER, NoiseStep
 from puffer_frames.frames.released import Released
-from puffer_frames.frames.roles import Layout, Roles, kind_of
+from puffer_frames.frames.roles import Roles, RowOrder, kind_of
 from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.spark.batches import CHECK, SUMS, SummedNoise, SumStep, total_of, totals
 from puffer_frames.frames.spark.kept import warn_of_kept_in_spark
@@ -151,7 +151,7 @@ class SparkTable:
         return True
 
     @staticmethod
-    def _check(layout: Layout) -> None:
+    def _check(layout: RowOrder) -> None:
         """The rows have neither an index nor an order."""
         if layout.index is not None:
             got = repr(layout.index)
@@ -164,7 +164,7 @@ class SparkTable:
                 hint="Write the release in random order: released.orderBy(rand()).",
             )
 
-    def complete(self, roles: Roles, /, *, nulls: str, layout: Layout | None) -> SparkRows:
+    def complete(self, roles: Roles, /, *, nulls: str, layout: RowOrder | None) -> SparkRows:
         """Numbered by `row_id`, or else, for a release, materialised once and numbered by partition and place."""
         if layout is not None:
             self._check(layout)

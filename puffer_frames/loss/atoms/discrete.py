@@ -401,7 +401,7 @@ class DiscreteLoss:
                     "the secrets whose pairs are compared one by one",
                     rule=f"at most {MOST_SECRETS:,} for observed frequencies with a delta above 0",
                     got=f"{len(self._secrets):,}",
-                    hint='Take delta 0, theorem="gaussian" with beliefs="fitted", or list the pairs that matter.',
+                    hint='Take delta 0, or Noise(theorem="gaussian") with beliefs="fitted", or list fewer pairs.',
                 )
             first, second = np.triu_indices(len(self._secrets), k=1)
             self._ends = (first.astype(np.intp), second.astype(np.intp))

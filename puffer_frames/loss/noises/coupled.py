@@ -13,7 +13,7 @@ from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.mixtures.mixture import MixtureLoss
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.priors.transport import shift_distance, w_infinity
@@ -42,7 +42,7 @@ class CoupledLoss:
     docs/theory.md, section 4, "Any noise".
     """
 
-    def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs, noise: Noise) -> None:
+    def __init__(self, priors: Mapping[Secret, Prior], /, *, pairs: Pairs, noise: NoiseFamily) -> None:
         self._priors, self._noise, self._asked = dict(priors), noise, pairs
         self._pairs = list(combinations(priors, 2)) if pairs == "all" else list(pairs)
         self._exact = [pair for pair in self._pairs if self._is_exact(pair)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian, shift_hockey_stick
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.law_set import LawSet
@@ -31,7 +31,7 @@ class CoupledSetsLoss:
     docs/theory.md, section 4, "Any noise", and section 14.
     """
 
-    def __init__(self, sets: Mapping[Secret, LawSet], /, *, pairs: Pairs, noise: Noise) -> None:
+    def __init__(self, sets: Mapping[Secret, LawSet], /, *, pairs: Pairs, noise: NoiseFamily) -> None:
         self._sets, self._noise = dict(sets), noise
         self._pairs = list(combinations(sets, 2)) if pairs == "all" else list(pairs)
         self._distances = {pair: set_distance(*(self._sets[secret] for secret in pair)) for pair in self._pairs}

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, open_table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
@@ -94,7 +94,7 @@ class FittedChannel(ChannelFit, Fitted[Seen]):
         return channel_pictures(self)
 
     def complete(
-        self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: Layout | None
+        self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
     ) -> CompleteRows:
         """The rows of a table that may be those of the plan."""
         check_columns(table, self.request, roles, kinds=kinds, coded=self.request.public)
@@ -174,8 +174,8 @@ class ChannelMechanism(Mechanism[Seen]):
             labels = one and table.kind_of(request.public[0]) == "labels"
             return self._checked(request, table) if labels else None
         if asked == "channel":
-            return self._checked(replace(request, mechanism=Channel()), table)
-        return self._checked(request, table) if isinstance(asked, Channel) else None
+            request = replace(request, mechanism=Channel())
+        return self._checked(request, table) if isinstance(request.mechanism, Channel) else None
 
     def _checked(self, request: Request, table: Table) -> Request:
         several = len(request.public) > 1
@@ -192,10 +192,6 @@ class ChannelMechanism(Mechanism[Seen]):
             ("given", (), request.given_columns),
             ("unit", None, request.unit),
             ("releases", 1, request.repeats.releases),
-            ("theorem", "auto", request.theorem),
-            ("calibration", "exact", request.calibration),
-            ("noise", "laplace", request.noise.title.lower()),
-            ("components", None, request.components),
         ):
             if given != default:
                 what = " of several columns" if name in ("merge_rare", "nulls") else ", which adds no noise"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any, Literal, TypeAlias, cast
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.mechanisms.arguments import Options
+from puffer_frames.mechanisms.checks import check_merge
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.numbers.arguments import as_float, check_flag, check_word
+from puffer_frames.numbers.records import ELSEWHERE
 from puffer_frames.priors.level_counts import Level
 from puffer_frames.priors.prior import Secret
 
@@ -62,6 +64,8 @@ class Channel(Options):
     weights : "rows" or "secrets"
         Of a channel that sees the secret: what the expected error is a mean over: all rows, or the secrets, each with
         the same weight. With "rows" the errors fall on rare secrets.
+    merge_rare : int, optional
+        Labels of fewer rows than this, over all secrets, are merged into one, "other".
     publish_matrix : bool
         Whether the certificate holds the channel, so that sums of released levels can be corrected. It holds
         statistics of every secret.
@@ -92,6 +96,8 @@ class Channel(Options):
     sees: SeesWord = "value"
     reader_cap: ReaderCapArgument = "auto"
     weights: WeightsWord = "rows"
+    merge_rare: int | None = field(default=None, metadata=ELSEWHERE)
+    """In a plan file it is part of the request."""
 
     def __post_init__(self) -> None:
         if not (isinstance(self.radius, str) and self.radius == "auto") and not all(map(_is_share, self._shares())):
@@ -127,6 +133,7 @@ class Channel(Options):
             if not least <= value <= MOST_LEVELS:
                 raise ArgumentError(name, rule=f"from {least} to {MOST_LEVELS}", got=str(value), hint="Leave it out.")
         check_flag(self.publish_matrix, "publish_matrix")
+        check_merge(self.merge_rare)
         self._check_seeing()
 
     def _check_seeing(self) -> None:
@@ -163,6 +170,10 @@ class Channel(Options):
                 got="True",
                 hint="Sums of released labels can be corrected for a channel that sees the value alone.",
             )
+
+    def asked(self) -> Mapping[str, Any]:
+        """A request says apart from the other options which labels are merged, as plan files do."""
+        return {"mechanism": replace(self, merge_rare=None), "merge_rare": self.merge_rare}
 
     @property
     def sees_secret(self) -> bool:

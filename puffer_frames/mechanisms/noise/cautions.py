@@ -13,7 +13,6 @@ from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.noise.figures import plan_figures
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.text import constant_share, spread_of
-from puffer_frames.noise.laplace import Laplace
 from puffer_frames.scales.cautions import LARGER, warn_of_useless
 from puffer_frames.scales.columns import ANY_LAW
 from puffer_frames.scales.learned import replaced_rows
@@ -100,9 +99,8 @@ def _has_one_draw(plan: NoiseFit) -> bool:
 def _is_default(plan: NoiseFit) -> bool:
     """Whether the mechanism was left to the package, and the belief of the noise is one that a channel covers."""
     request = plan.request
-    chosen = request.mechanism == "auto" and request.theorem == "auto" and request.noise == Laplace()
     observed = all(set(choice.beliefs) == {"empirical"} for choice in plan.choices.values())
-    return _has_one_draw(plan) and chosen and observed and request.calibration == "exact" and plan.rows >= _FEWEST
+    return _has_one_draw(plan) and request.mechanism == "auto" and observed and plan.rows >= _FEWEST
 
 
 def _is_beaten(plan: NoiseFit) -> bool:

@@ -16,7 +16,7 @@ from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.lean import LAWS
 from puffer_frames.mechanisms.points import NO_BOUND, CurvePoint, ProfilePoint, as_epsilons, as_points, from_file
 from puffer_frames.mechanisms.seam import Owner
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.summary import Summary
@@ -161,7 +161,7 @@ def least_error(summary: Summary, target: Target, /, *, pairs: Any) -> float:
     return found.lower_bound
 
 
-def _delta(engine: Any, scale: float, epsilon: float, noise: Noise, *, values: int) -> tuple[float, float]:
+def _delta(engine: Any, scale: float, epsilon: float, noise: NoiseFamily, *, values: int) -> tuple[float, float]:
     """Bounds of the delta at an epsilon; rounding the values to the grid costs a little of both."""
     lost, share = noise.rounding
     lower = engine.hockey_stick(scale, epsilon=epsilon).bracket.lower

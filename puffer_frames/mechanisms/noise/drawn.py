@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
 from puffer_frames.scales.choice import Choice
 
@@ -66,7 +66,7 @@ class NoisePlan(Planned, Protocol):
         """The scale and why, per column."""
 
     @property
-    def noise(self) -> Noise:
+    def noise(self) -> NoiseFamily:
         """The family of the noise."""
 
     @property
@@ -84,7 +84,7 @@ class NoisyColumn:
     name: str
     laws: Mapping[Secret, Prior]
     """The observed frequencies of each secret."""
-    noise: Noise | None
+    noise: NoiseFamily | None
     """With its scale; None for none."""
     worst: tuple[Secret, Secret]
     """The pair of secrets with the largest loss."""

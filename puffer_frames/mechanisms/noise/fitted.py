@@ -12,7 +12,7 @@ from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.noise.strata_plan import choose_in_strata
 from puffer_frames.mechanisms.request import Request
 from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs, named_secrets
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.randomised import changed_share
 from puffer_frames.papers.catalogue import JOINT, PUBLISHED_FOR
@@ -167,7 +167,7 @@ class NoiseFit(SecretsOfPairs):
         """Bounds to which the values of a column are clipped before the noise: public ones, or those of the table."""
         return {name: c.bounds for name, c in self.choices.items() if c.clips and c.bounds is not None}
 
-    def noise(self, scale: float, /) -> Noise | None:
+    def noise(self, scale: float, /) -> NoiseFamily | None:
         """The noise of a scale; None for none."""
         return self.request.noise.at(scale) if scale else None
 

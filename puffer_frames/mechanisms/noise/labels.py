@@ -20,16 +20,15 @@ def with_labels(request: Request, table: Table, /) -> Request:
     """
     names = table.names
     labels = tuple(name for name in request.public if name in names and table.kind_of(name) == "labels")
-    if len(request.public) == 1 or not labels or request.mechanism == "noise":
+    if len(request.public) == 1 or not labels:
         return request
     refused: dict[str, tuple[bool, str]] = {
         "theorem": (
             not is_joint(request) and request.theorem != BOUNDED.name,
             '"bounded" where labels are among several columns, for other than Laplace noise and calibration="exact"',
         ),
-        "mechanism": (request.mechanism != "auto", '"auto" where labels are among several columns'),
+        "remap": (request.mechanism == "remap", "False where labels are among several columns"),
         "nulls": (request.nulls == "level", '"raise" or "drop" for several columns'),
-        "merge_rare": (request.merge_rare is not None, "left out for several columns"),
         "domain": (bool(request.declared), "(low, high) of columns of numbers"),
     }
     for argument, (wrong, rule) in refused.items():

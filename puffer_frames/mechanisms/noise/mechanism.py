@@ -10,7 +10,7 @@ from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows
-from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, open_table, small_frame
 from puffer_frames.loss.engine import Laws
 from puffer_frames.loss.outcome import Verification
@@ -38,7 +38,7 @@ from puffer_frames.mechanisms.plan_columns import check_columns
 from puffer_frames.mechanisms.request import Request, RowsRequest, is_joint
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, Reading, Release
 from puffer_frames.noise.draw import Draw
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import Rows
 from puffer_frames.numbers.target import Target
@@ -63,7 +63,7 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         return target_of(self)
 
     @property
-    def family(self) -> Noise:
+    def family(self) -> NoiseFamily:
         """The family of the noise."""
         return self.request.noise
 
@@ -162,7 +162,7 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
         return plan_pictures(plan)
 
     def complete(
-        self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: Layout | None
+        self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
     ) -> CompleteRows:
         """The rows of a table that may be those of the plan; raises as `puffer_frames.Plan.release`."""
         request = self.request
@@ -255,8 +255,7 @@ class NoiseMechanism(Mechanism[RowsSeen]):
 
     def takes(self, request: Request, table: Table, /) -> Request | None:
         """Any request that no mechanism before it took."""
-        labels = any(table.kind_of(name) == "labels" for name in request.public)
-        if not (labels and request.mechanism == "auto"):
+        if not any(table.kind_of(name) == "labels" for name in request.public):
             _refuse_levels(request)
         return with_labels(request, table)
 
@@ -264,10 +263,6 @@ class NoiseMechanism(Mechanism[RowsSeen]):
         self, request: Request, frame: NativeFrame, table: Table, asked: RowsRequest | None, /
     ) -> Reading[RowsSeen]:
         """Count the rows by value, or whole rows."""
-        if asked is not None and asked.publish:
-            raise ArgumentError(
-                "publish", rule="given with a channel", got=repr(asked.publish[0]), hint="Leave it out."
-            )
         request, frame, table = with_merged(request, frame, table)
         request = with_units(with_tables(request), table)
         roles, layout = (request.roles(), None) if asked is None else (request.counting(asked.roles), asked.layout)
@@ -318,16 +313,11 @@ def _counted(frame: NativeFrame, request: Request) -> Found:
 
 def _refuse_levels(request: Request) -> None:
     """What only a channel knows of."""
-    given = [("merge_rare", request.merge_rare), ("nulls", "level" if request.nulls == "level" else None)]
-    given.append(("domain", "a list of levels" if request.declared else None))
-    for name, value in given:
-        if value is not None:
-            raise ArgumentError(
-                name,
-                rule="given with a channel" if name != "domain" else "(low, high) beside noise",
-                got=str(value),
-                hint='Write mechanism="channel".',
-            )
+    hint = 'Write mechanism="channel".'
+    if request.nulls == "level":
+        raise ArgumentError("nulls", rule="given with a channel", got="level", hint=hint)
+    if request.declared:
+        raise ArgumentError("domain", rule="(low, high) beside noise", got="a list of levels", hint=hint)
 
 
 def _robustness(owner: Owner, plan: NoiseFit) -> NativeFrame:

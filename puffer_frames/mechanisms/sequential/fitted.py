@@ -40,6 +40,8 @@ _LIFTED, _REFITS = 3, 3
 """Refits that small tables are lifted for, and that are measured."""
 _FEW_TREES = 2
 """Of small tables, at most."""
+_FEWEST_CONTEXTS, _ROWS_OF_CONTEXT = 4, 100
+"""More contexts than a small table can tell apart would take time alone."""
 _SIMULATED, _FEW_SIMULATED = 60_000, 20_000
 """Rows that contexts and base tables are found from; of small tables fewer."""
 WARNED, REFUSED = 1.5, 2.0
@@ -90,7 +92,7 @@ class TableFit(SecretsOfPairs):
             reader_caps=[0.0 if name in options.known else options.reader_cap for name in names],
             cap=options.cap,
             preserve=options.preserve is not None,
-            contexts=options.contexts,
+            contexts=min(options.contexts, max(_FEWEST_CONTEXTS, len(planned.secrets) // _ROWS_OF_CONTEXT)),
             simulated=_FEW_SIMULATED if small else _SIMULATED,
         )
         released = release(plan, planned.codes, planned.secrets, key=ReleaseKey.of(0), names=names)

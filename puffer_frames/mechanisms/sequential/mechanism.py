@@ -11,7 +11,7 @@ import numpy as np
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding, finding, rows_found
@@ -79,7 +79,7 @@ class FittedTable(TableFit, Fitted[CodedRows]):
         return table_figures(self)
 
     def complete(
-        self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: Layout | None
+        self, table: Table, roles: Roles, /, *, kinds: Mapping[str, str], layout: RowOrder | None
     ) -> CompleteRows:
         """The rows of a table that may be those of the plan."""
         check_columns(table, self.request, roles, kinds=kinds, coded=self.request.public)
@@ -240,12 +240,6 @@ def _cannot(request: Request) -> list[tuple[str, str, str]]:
         ("secrets", '"joint"', '"each"', not request.apart),
         ("pairs", '"all"', "a list", request.pairs == "all"),
         ("beliefs", '"fitted" or Bootstrap()', "others", not beliefs),
-        ("merge_rare", "left out", "a number", request.merge_rare is None),
-        ("theorem", '"auto"', repr(request.theorem), request.theorem == "auto"),
-        ("calibration", '"exact"', repr(request.calibration), request.calibration == "exact"),
-        ("components", "left out", "a number", request.components is None),
-        ("weights", "left out", "weights", not request.weights),
-        ("noise", "left out", request.noise.title.lower(), request.noise.title.lower() == "laplace"),
     ]
     return [(name, rule, got) for name, rule, got, good in found if not good]
 
@@ -255,7 +249,7 @@ def labels_of(table: Table, request: Request, /) -> tuple[str, ...]:
     return tuple(name for name in request.public if table.kind_of(name) != "numbers")
 
 
-def complete_rows(table: Table, roles: Roles, request: Request, /, *, layout: Layout | None) -> CompleteRows:
+def complete_rows(table: Table, roles: Roles, request: Request, /, *, layout: RowOrder | None) -> CompleteRows:
     """The rows; where a missing value is a level, as where it is refused: it is looked for when they are read."""
     roles = replace(roles, coded=labels_of(table, request))
     return table.complete(roles, nulls="drop" if request.nulls == "drop" else "raise", layout=layout)

@@ -53,7 +53,7 @@ def check_entries(entries: Sequence[Any], /) -> None:
             "beliefs",
             rule='"empirical", frames, Bootstrap() and Contamination() for several public columns',
             got="others",
-            hint='Say theorem="bounded": it holds for every prior within the domain, domain={column: (low, high)}.',
+            hint='Say Noise(theorem="bounded"): for every prior within the domain, domain={column: (low, high)}.',
         )
 
 

@@ -15,7 +15,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.joint.lines import JointLaw
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.rounding import up
 from puffer_frames.numbers.target import Target
@@ -55,7 +55,7 @@ def choose_jointly(
     named: Sequence[Secret],
     beliefs: Sequence[Any],
     weights: Mapping[str, float],
-    noise: Noise,
+    noise: NoiseFamily,
     pairs: Pairs,
     domain: Mapping[str, Bounds],
     allow_zero_noise: bool,
@@ -240,7 +240,7 @@ def check_weights(weights: object, /, *, columns: Sequence[str]) -> dict[str, fl
             "weights",
             rule="a mapping of column to a positive number",
             got=f"a {type(weights).__name__}",
-            hint='Write weights={"age": 0.1}, or leave it out for 1 / standard deviation.',
+            hint='Write Noise(weights={"age": 0.1}), or leave it out for 1 / standard deviation.',
         )
     found = {str(name): weight for name, weight in weights.items()}
     unknown = [name for name in found if name not in columns]
@@ -327,7 +327,7 @@ def _without_coupling() -> ArgumentError:
         "beliefs",
         rule="without Contamination() for a coupling of whole rows",
         got="it",
-        hint='Say theorem="bounded", which holds for every prior within the domain, or release at most 4 columns.',
+        hint='Say Noise(theorem="bounded"), for every prior within the domain, or release at most 4 columns.',
     )
 
 

@@ -386,7 +386,7 @@ def _unconfirmed() -> CalibrationError:
         "the joint loss of the columns",
         rule="confirmed at some scales",
         got="bounds that are too far apart",
-        hint='Say theorem="bounded", or release fewer columns.',
+        hint='Say Noise(theorem="bounded"), or release fewer columns.',
     )
 
 

@@ -12,7 +12,7 @@ from puffer_frames.loss.joint.joint_loss import JointLoss, WrongRows
 from puffer_frames.loss.joint.joint_stick import JointStick
 from puffer_frames.loss.joint.lines import JointLaw
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.numbers.target import Target
@@ -38,7 +38,7 @@ def any_joint_loss(choices: Iterable[Choice], /) -> float:
     return reach * (1 + 1e-12)
 
 
-def unrounded(target: Target, /, *, noise: Noise, columns: int) -> Target:
+def unrounded(target: Target, /, *, noise: NoiseFamily, columns: int) -> Target:
     """What unrounded values of so many columns must meet so that those on the grid meet the target."""
     for _ in range(columns):
         target = noise.unrounded(target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,8 +13,7 @@ from puffer_frames.errors import ArgumentError, PriorError
 from puffer_frames.frames.columns import LARGEST_VALUE, Name, as_name, as_names
 from puffer_frames.frames.local.answers import check_free_names
 from puffer_frames.frames.units.asked import UnitColumns
-from puffer_frames.mechanisms.checks import check_guarantee
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds, check_bounds
 from puffer_frames.noise.totals import COLUMNS
 from puffer_frames.numbers.arguments import check_flag, check_word
@@ -25,6 +24,7 @@ from puffer_frames.scales.learned import POPULATION, LearnedBelief, Population
 from puffer_frames.scales.units import DeclaredValues, LawsArgument
 from puffer_frames.verbs.answers.checks import (
     PROTECTIONS,
+    check_asked,
     check_count,
     check_integer,
     check_integer_belief,
@@ -48,7 +48,7 @@ class AggregateRequest:
     queries: tuple[str, ...]
     protect: str
     target: Target
-    noise: Noise
+    noise: NoiseFamily
     pairs: str | Iterable[Sequence[Any]]
     """"all", or a list of pairs."""
     values: DeclaredValues | None
@@ -73,7 +73,7 @@ class AggregateRequest:
         ColumnNotFoundError, ArgumentError, ArgumentTypeError
             For an argument out of range.
         """
-        target, noise = check_guarantee(arguments)
+        target, noise = check_asked(arguments)
         protect = check_word(arguments.protect, "protect", PROTECTIONS)
         queries = check_queries(arguments.query, protect=protect, divisor=arguments.divisor)
         added = check_word(arguments.contribution, "contribution", ("rows", "draw")) == "rows"
@@ -205,7 +205,7 @@ def _laws(laws: LawsArgument, domain: Bounds | None, *, added: bool) -> LawsArgu
 def _domain(domain: Sequence[float] | None) -> Bounds | None:
     if domain is None:
         return None
-    asked = {"value": domain}
+    asked: dict[Hashable, Sequence[float]] = {"value": domain}
     low, high = check_bounds(asked, role="domain", columns=["value"], finite=True, example="(0, 100)")["value"]
     if max(abs(low), abs(high)) > LARGEST_VALUE:
         raise ArgumentError("domain", rule="within 1e301 of 0", got="larger bounds", hint="Divide by a constant first.")

@@ -9,14 +9,26 @@ from typing import Any, cast
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames.roles import check_distinct
-from puffer_frames.noise.family import Noise
-from puffer_frames.numbers.arguments import as_float
+from puffer_frames.noise.families import noise_family
+from puffer_frames.noise.family import NoiseFamily
+from puffer_frames.numbers.arguments import as_float, check_word
+from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import PUBLISHED_FOR
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.learned import POPULATION, Contamination, Population
+from puffer_frames.verbs.requests.arguments import AnswerArguments
 
 QUERIES = ("sum", "count", "mean")
 PROTECTIONS = ("presence", "value", "value-or-absence", "replacement")
+
+
+def check_asked(arguments: AnswerArguments, /) -> tuple[Target, NoiseFamily]:
+    """What is asked for, and the noise that is to meet it; raises ArgumentError, ArgumentTypeError."""
+    epsilon: Any = arguments.epsilon  # several are a curve, whose requests have one each
+    target, noise = Target.of(epsilon, arguments.delta), noise_family(arguments.noise)
+    noise.check(target)
+    check_word(arguments.nulls, "nulls", ("raise", "drop"))
+    return target, noise
 
 
 def check_queries(query: str | Sequence[str], /, *, protect: str, divisor: float | None) -> tuple[str, ...]:
@@ -89,7 +101,7 @@ def check_count(asked: tuple[str, ...], /, *, protect: str, added: bool) -> None
         )
 
 
-def check_integer(asked: tuple[str, ...], /, *, noise: Noise, delta: float) -> None:
+def check_integer(asked: tuple[str, ...], /, *, noise: NoiseFamily, delta: float) -> None:
     """Raise ArgumentError for what has no noise on the integers."""
     if noise != PUBLISHED_FOR or delta or "mean" in asked:
         raise ArgumentError(

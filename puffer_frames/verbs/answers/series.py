@@ -17,7 +17,7 @@ from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.errors import LedgerNoiseWarning, warn
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import Table, open_table
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.stream import Purpose
 from puffer_frames.noise.totals import COLUMNS, AnswerRow, answer_row, with_noise
 from puffer_frames.papers.catalogue import MECHANISMS
@@ -288,7 +288,9 @@ def _numbers(rows: list[AnswerRow]) -> dict[str, list[Any]]:
     return {name: list(column) for name, column in zip(COLUMNS, zip(*rows, strict=True), strict=True)}
 
 
-def _histograms(request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts, noise: Noise) -> list[AnswerRow]:
+def _histograms(
+    request: SeriesRequest, rows: SeriesRows, released: ReleasedCounts, noise: NoiseFamily
+) -> list[AnswerRow]:
     """Noisy counts or frequencies, histogram by histogram."""
     per_unit = rows.counts
     pooled = per_unit.sum(axis=0, keepdims=True)

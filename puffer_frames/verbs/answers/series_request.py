@@ -11,8 +11,7 @@ from puffer_frames.frames.local.answers import check_free_names
 from puffer_frames.frames.roles import check_distinct
 from puffer_frames.frames.series.asked import SeriesColumns
 from puffer_frames.frames.stamps.spelling import is_null
-from puffer_frames.mechanisms.checks import check_guarantee
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.totals import COLUMNS
 from puffer_frames.numbers.arguments import check_flag, check_word
 from puffer_frames.numbers.target import Target
@@ -20,6 +19,7 @@ from puffer_frames.papers.catalogue import MECHANISMS
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.chains import as_population
 from puffer_frames.scales.learned import POPULATION, Population
+from puffer_frames.verbs.answers.checks import check_asked
 from puffer_frames.verbs.requests.arguments import HistogramArguments
 from puffer_frames.verbs.requests.drawing import Drawing
 
@@ -31,7 +31,7 @@ class SeriesRequest:
     """What `histogram` is asked for, apart from the frame and what only its rows can check."""
 
     target: Target
-    noise: Noise
+    noise: NoiseFamily
     mechanism: str
     belief: str
     """What is believed of a series, in words."""
@@ -56,7 +56,7 @@ class SeriesRequest:
         ColumnNotFoundError, ArgumentError, ArgumentTypeError
             For an argument out of range.
         """
-        target, noise = check_guarantee(arguments)
+        target, noise = check_asked(arguments)
         mechanism = check_word(arguments.mechanism, "mechanism", ("auto", *MECHANISMS))
         per = check_word(arguments.per, "per", ("pooled", "unit", "both"))
         check_word(arguments.gaps, "gaps", ("bridge", "independent"))
@@ -182,7 +182,7 @@ def _check_both(per: str, *, mechanism: str, unit: object) -> None:
         )
 
 
-def _check_unused(arguments: HistogramArguments, noise: Noise, *, delta: float) -> None:
+def _check_unused(arguments: HistogramArguments, noise: NoiseFamily, *, delta: float) -> None:
     """What would have no effect is refused."""
     chain, initial, floor = arguments.chain, arguments.initial, arguments.floor
     if delta and not noise.needs_delta:

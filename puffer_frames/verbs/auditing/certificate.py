@@ -13,7 +13,7 @@ from puffer_frames.frames.matching import unknown_names
 from puffer_frames.frames.side_by_side import PlainColumn
 from puffer_frames.loss.engine import hockey_stick, pure_loss
 from puffer_frames.loss.outcome import Verification
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.presentation import lower_text, plain, shown, shown_names
 from puffer_frames.priors.prior import FloatArray, Prior
 from puffer_frames.verbs.auditing.columns import family_of, shared_codes
@@ -162,7 +162,7 @@ def check_loss(rows: AuditRows, limit: tuple[float, float] | None, rng: np.rando
     )
 
 
-def _loss_of(view: View, family: Noise, epsilon: float, delta: float, rng: np.random.Generator) -> float:
+def _loss_of(view: View, family: NoiseFamily, epsilon: float, delta: float, rng: np.random.Generator) -> float:
     """A lower bound of the loss of one stratum."""
     if len(view.columns) > 1 or view.columns[0].noise is None:
         chosen = rng.permutation(view.codes.size)[:_MOST_POINTS]

@@ -13,7 +13,7 @@ import numpy as np
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.frames.side_by_side import PlainColumn
 from puffer_frames.noise.families import WORDS
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.noise.randomised import changed_share
 from puffer_frames.noise.stable import Stable
@@ -35,7 +35,7 @@ class RowStrata:
     """Their values."""
 
 
-def family_of(certificate: Certificate, /) -> Noise | None:
+def family_of(certificate: Certificate, /) -> NoiseFamily | None:
     """The noise family that it names; None for a channel."""
     titles = {noise.title: noise for noise in WORDS.values()}
     if certificate.noise in titles:
@@ -89,7 +89,13 @@ def _clipped(certificate: Certificate, name: str, values: FloatArray, /) -> Floa
 
 
 def _noise_between(
-    certificate: Certificate, name: str, values: FloatArray, after: FloatArray, family: Noise, scale: FloatArray, /
+    certificate: Certificate,
+    name: str,
+    values: FloatArray,
+    after: FloatArray,
+    family: NoiseFamily,
+    scale: FloatArray,
+    /,
 ) -> tuple[FloatArray | None, FloatArray | None, bool]:
     """Two ends of the noise of each row, and whether they are the noise itself."""
     if certificate.facts.replaced:
@@ -122,7 +128,7 @@ def _after(certificate: Certificate, name: str, /) -> tuple[bool, Bounds | None]
 
 
 def _before_remap(
-    certificate: Certificate, values: FloatArray, after: FloatArray, family: Noise, scale: FloatArray, /
+    certificate: Certificate, values: FloatArray, after: FloatArray, family: NoiseFamily, scale: FloatArray, /
 ) -> tuple[FloatArray | None, FloatArray | None]:
     """The noise of which the remap made the released values; None where it was made from another table, or cells."""
     facts = certificate.facts

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from scipy import stats
 
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 SEEDS = (*range(11), 42, 99, 100, 123, 1234, 12345, 1337, 2023, 2024, 2025, 2026)
@@ -24,7 +24,9 @@ _CHUNK = 2_000_000
 _RESOLUTIONS = (36, 30, 24)
 
 
-def noise_ends(low: FloatArray, high: FloatArray, noise: Noise, scale: FloatArray, /) -> tuple[FloatArray, FloatArray]:
+def noise_ends(
+    low: FloatArray, high: FloatArray, noise: NoiseFamily, scale: FloatArray, /
+) -> tuple[FloatArray, FloatArray]:
     """The distribution function of noise that lay between two ends, a row each, at these.
 
     The ends are equal where the noise is known; they differ where the noisy value was rounded, clipped or replaced.
@@ -66,7 +68,7 @@ def p_of_law(uniform: FloatArray, /) -> float:
     return smallest([both, float(stats.kstest(uniform, "uniform").pvalue)])
 
 
-def p_of_sum(after: FloatArray, before: FloatArray, noise: Noise, scale: float, /) -> float:
+def p_of_sum(after: FloatArray, before: FloatArray, noise: NoiseFamily, scale: float, /) -> float:
     """The p-value of released values in a random order: that they are the original ones with noise of this law.
 
     The distance of Kolmogorov and Smirnov to the mean of the laws of all rows, which is no larger on average than of
@@ -127,7 +129,7 @@ def p_of_neighbours(uniform: FloatArray, /) -> float:
     )
 
 
-def repeats(noise_values: FloatArray, scale: float, noise: Noise, /, *, largest: float) -> tuple[int, float]:
+def repeats(noise_values: FloatArray, scale: float, noise: NoiseFamily, /, *, largest: float) -> tuple[int, float]:
     """How many rows repeat the noise of another one, and the p-value of so many.
 
     Noise is equal here within 2^-36 of the scale, or as nearly as floats of the size of the values tell. Of n rows

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.priors.prior import FloatArray
 
 
@@ -22,7 +22,7 @@ class ReleasedColumn:
     """Released values, shape (n,)."""
     scale: FloatArray
     """Of the noise of each row, in units of the column, shape (n,); 0 for none. Of a channel not used."""
-    noise: Noise | None
+    noise: NoiseFamily | None
     """The family; None for a channel."""
     kept: FloatArray | None = None
     """Of labels with randomised response: the probability that a row keeps its own, shape (n,)."""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.mechanisms.arguments import CalibrateArguments
+from puffer_frames.mechanisms.arguments import CalibrateArguments, Options
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.noise.families import noise_family
-from puffer_frames.noise.family import Noise
-from puffer_frames.numbers.arguments import check_word
+from puffer_frames.mechanisms.checks import check_mechanism
+from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import BERNOULLI, BOUNDED, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION
+from puffer_frames.papers.catalogue import BERNOULLI, BOUNDED, GAUSSIAN, KANTOROVICH, MIXTURE, TRANSLATION
 from puffer_frames.scales.beliefs import ONLY
 from puffer_frames.scales.joint.measured_rows import MOST_COLUMNS
 from puffer_frames.scales.learned import Contamination, LearnedBelief
@@ -25,15 +24,31 @@ ANY_LAW = "any law"
 WITHIN_CAP = "contaminated, any law within 8"
 """The guarantee of a channel whose options are left out."""
 SEEING = "channel that sees the secret"
+SEEING = "channel that sees the secret"
 MODELS = (TRANSLATION.name, GAUSSIAN.name, MIXTURE.name)
 """Theorems that fit a model."""
 BELIEFS = ("fitted", "empirical", Contamination(), "population")
-MECHANISMS = ("noise", "remap", "channel")
-_LISTS = ("mechanism", "theorem", "noise")
-_SHARED = ("secret", "public", "secrets", "given", "unit", "releases", "pairs", "nulls", "domain", "merge_rare")
+FAMILIES = (Noise(), Noise("gaussian"))
+"""What "noise" stands for; the latter with a delta alone."""
+_SHARED = ("secret", "public", "delta", "secrets", "given", "unit", "releases", "pairs", "nulls", "domain")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Which rows there are of a mechanism."""
+
+    options: Noise | Channel
+    remaps: bool = False
+    """Whether the posterior median after this noise is a further row."""
+    named: bool = False
+    """Whether it was asked for by name: then a row says why it does not apply."""
+
+    def has(self, theorem: str, /) -> bool:
+        """Whether it is noise with this theorem, or with any."""
+        return isinstance(self.options, Noise) and self.options.theorem in ("auto", theorem)
+
+
+@dataclass(frozen=True, slots=True)
 class Alternative:
     """One way to release the columns."""
 
@@ -42,19 +57,22 @@ class Alternative:
     """What the guarantee is under, in a word."""
     entries: tuple[Any, ...]
     """The same as the argument `beliefs`."""
-    mechanism: str
-    """"noise" (with its remap, where that is asked for), "channel", or SEEING."""
-    remaps: bool = False
-    """Whether the posterior median after this noise is a further row."""
-    noises: bool = True
-    """Whether the noise alone is a row."""
-    channel: Channel | None = None
-    noise: Noise | str = "laplace"
-    theorem: str = "auto"
+    rows: Rows
+    theorem: str = "channel"
     quoted: bool = True
     """Whether the theorem has a condition for this belief."""
-    named: bool = False
-    """Whether it was asked for by name: then a row says why it does not apply."""
+
+    @property
+    def options(self) -> Noise | Channel:
+        """The mechanism with the theorem of the row; raises ArgumentError for one that its noise has not."""
+        options, theorem = self.rows.options, self.theorem
+        if isinstance(options, Channel):
+            return options
+        if options.theorem != theorem:  # what else was said of noise is for some theorems alone
+            weights = options.weights if theorem == "auto" else None
+            components = options.components if theorem == MIXTURE.name else None
+            options = replace(options, theorem=theorem, weights=weights, components=components)  # type: ignore[arg-type]
+        return replace(options, calibration="theorem") if theorem == BOUNDED.name else options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,14 +81,14 @@ class Asked:
 
     arguments: CompareArguments
     epsilons: tuple[float, ...]
-    noises: tuple[Noise, ...]
-    mechanisms: tuple[Any, ...]
-    theorems: tuple[str, ...]
-    """Empty for all."""
+    noises: tuple[Rows, ...]
+    plain: tuple[Rows, ...]
+    """The channel that has the guarantee under one belief and no other, where it is a row of each."""
+    channels: tuple[tuple[str, Rows], ...]
+    """Those of the default options, of both kinds, and those whose options were given, with words for their guarantee.
+    """
     beliefs: Mapping[str, Any]
     """By name."""
-    listed: frozenset[str]
-    """Which of mechanism, theorem and noise were given."""
 
     @classmethod
     def of(cls, arguments: CompareArguments, /) -> Asked:
@@ -79,73 +97,52 @@ class Asked:
         Raises
         ------
         ArgumentError, ArgumentTypeError
-            For an epsilon, noise, mechanism or theorem that is none, and for an empty list.
+            For an epsilon or a mechanism that is none, and for an empty list.
         """
         epsilons = _listed(arguments.epsilon, "epsilon")
         for epsilon in epsilons:
             Target.of(epsilon, arguments.delta)
-        mechanisms = MECHANISMS if arguments.mechanism == ALL else _listed(arguments.mechanism, "mechanism")
-        for mechanism in mechanisms:
-            if not isinstance(mechanism, Channel):
-                check_word(mechanism, "mechanism", MECHANISMS)
-        theorems = () if arguments.theorem == ALL else _listed(arguments.theorem, "theorem")
-        for theorem in theorems:
-            check_word(theorem, "theorem", ("auto", *THEOREMS))
         every = isinstance(arguments.beliefs, str) and arguments.beliefs == ALL
-        defaults = {each.name: each.default for each in fields(CompareArguments)}
-        listed = frozenset(name for name in _LISTS if getattr(arguments, name) is not defaults[name])
-        noises = tuple(dict.fromkeys(map(noise_family, _listed(arguments.noise, "noise"))))
-        if "noise" not in listed:
-            noises = tuple(noise for noise in noises if arguments.delta or not noise.needs_delta)
+        beliefs = named_beliefs(BELIEFS if every else _listed(arguments.beliefs, "beliefs"))
+        listed, named = _listed(arguments.mechanism, "mechanism"), arguments.mechanism != ALL
+        noises, plain, channels = list[Rows](), list[Rows](), list[tuple[str, Rows]]()
+        for mechanism in listed:
+            check_mechanism(mechanism, (ALL, "noise", "channel"))
+            if isinstance(mechanism, Noise):
+                noises.append(Rows(mechanism, named=True))
+            elif isinstance(mechanism, Channel):
+                number = 1 + sum(name != WITHIN_CAP for name, _ in channels)
+                name = f"as its options say{f' {number}' * (number > 1)}"
+                channels.append((name, Rows(mechanism, named=True)))
+            if mechanism in (ALL, "noise"):
+                families = FAMILIES if arguments.delta else FAMILIES[:1]
+                noises += [Rows(noise, remaps=mechanism == ALL) for noise in families]
+            if mechanism in (ALL, "channel"):
+                plain = [Rows(Channel(radius=0, cap=None), named=named)]
+                if any(isinstance(entry, Contamination) for entry in beliefs.values()):
+                    both = (Channel(), Channel(sees="secret"))
+                    channels = [*((WITHIN_CAP, Rows(one, named=named)) for one in both), *channels]
         return cls(
             arguments=arguments,
             epsilons=tuple(map(float, dict.fromkeys(epsilons))),
-            noises=noises,
-            mechanisms=tuple(mechanisms),
-            theorems=tuple(theorems),
-            beliefs=named_beliefs(BELIEFS if every else _listed(arguments.beliefs, "beliefs")),
-            listed=listed,
+            noises=tuple(noises),
+            plain=tuple(plain),
+            channels=tuple(channels),
+            beliefs=beliefs,
         )
 
     def calibrating(self, one: Alternative | None, /) -> CalibrateArguments:
         """The arguments of `calibrate` for an alternative; None for what all have in common."""
         shared: dict[str, Any] = {name: getattr(self.arguments, name) for name in _SHARED}
-        shared |= {"epsilon": self.epsilons[0] if one is None else one.epsilon}
-        shared |= {"delta": self.arguments.delta, "allow_zero_noise": True}
         if one is None:
-            return CalibrateArguments(**shared, noise=self.noises[0])
-        if one.channel is not None:
-            return CalibrateArguments(**shared, beliefs=one.entries, mechanism=one.channel)
-        own: dict[str, Any] = {"weights": self.arguments.weights} if one.theorem == "auto" else {}
-        own |= {"components": self.arguments.components} if one.theorem == MIXTURE.name else {}
-        return CalibrateArguments(
-            **shared,
-            **own,
-            beliefs=one.entries,
-            mechanism=one.mechanism if one.noises else "remap",  # type: ignore[arg-type]
-            noise=one.noise,  # type: ignore[arg-type]
-            theorem=one.theorem,  # type: ignore[arg-type]
-            calibration="theorem" if one.theorem == BOUNDED.name else "exact",
-        )
-
-    @property
-    def names_noise(self) -> bool:
-        """Whether noises or theorems were listed."""
-        return bool(self.listed & {"noise", "theorem"})
-
-    def has(self, theorem: str, /) -> bool:
-        """Whether rows of this theorem are asked for."""
-        return not self.theorems or theorem in self.theorems or "auto" in self.theorems
-
-    @property
-    def noisy(self) -> dict[str, Any]:
-        """Whether noise, and its remap, are rows."""
-        return {"noises": "noise" in self.mechanisms, "remaps": "remap" in self.mechanisms}
+            return CalibrateArguments(**shared, epsilon=self.epsilons[0], allow_zero_noise=True)
+        own: dict[str, Any] = {"epsilon": one.epsilon, "beliefs": one.entries, "mechanism": one.options}
+        return CalibrateArguments(**shared, **own, allow_zero_noise=True)
 
 
 def _listed(entries: Any, name: str) -> tuple[Any, ...]:
     """One entry, or several; raises ArgumentError for none."""
-    alone = isinstance(entries, (str, Mapping, LearnedBelief, Noise, Channel)) or not isinstance(entries, Iterable)
+    alone = isinstance(entries, (str, Mapping, LearnedBelief, Options)) or not isinstance(entries, Iterable)
     if alone or (not isinstance(entries, (Sequence, set, frozenset)) and name == "beliefs"):  # a frame is one belief
         return (entries,)
     found = tuple(entries)
@@ -182,100 +179,38 @@ def of_numbers(asked: Asked, /, *, two_values: bool) -> Iterator[Alternative]:
             fitted, empirical = entry == "fitted", isinstance(entry, str) and entry == "empirical"
             if fitted and two_values:  # there is no other model of two values
                 continue
-            theorems = MODELS if fitted else (observed,)
-            for theorem, noise in product(theorems, asked.noises):
-                if any(asked.noisy.values()) and (asked.has(theorem) or not (fitted or empirical)):
-                    yield Alternative(
-                        epsilon=epsilon,
-                        belief=name,
-                        entries=entries_of(entry),
-                        mechanism="noise",
-                        noise=noise,
-                        theorem=theorem,
-                        quoted=fitted or empirical,
-                        named=asked.names_noise,
-                        **asked.noisy,
-                    )
-            if not fitted and "channel" in asked.mechanisms:
-                yield _plain_channel(asked, epsilon, name, entry)
-        if asked.has(BOUNDED.name) and any(asked.noisy.values()):
-            yield from _for_ranges(asked, epsilon)
-        yield from _own_channels(asked, epsilon)
+            for theorem, rows in product(MODELS if fitted else (observed,), asked.noises):
+                if rows.has(theorem):
+                    yield Alternative(epsilon, name, entries_of(entry), rows, theorem, fitted or empirical)
+            for rows in () if fitted else asked.plain:
+                yield Alternative(epsilon, name, entries_of(entry), rows)
+        for rows in asked.noises:  # for the range of the column, which is the domain where there is one
+            if rows.has(BOUNDED.name):
+                yield Alternative(epsilon, ANY_LAW, (Contamination(share=1.0),), rows, BOUNDED.name)
+        for name, rows in asked.channels:
+            yield Alternative(epsilon, name, ("empirical",), rows)
 
 
 def of_labels(asked: Asked, /) -> Iterator[Alternative]:
     """Those of one column of labels."""
     for epsilon in asked.epsilons:
-        for name, entry in asked.beliefs.items():
-            if "channel" in asked.mechanisms and entry != "fitted":
-                yield _plain_channel(asked, epsilon, name, entry)
-        yield from _own_channels(asked, epsilon)
+        for (name, entry), rows in product(asked.beliefs.items(), asked.plain):
+            if entry != "fitted":
+                yield Alternative(epsilon, name, entries_of(entry), rows)
+        for name, rows in asked.channels:
+            yield Alternative(epsilon, name, ("empirical",), rows)
 
 
-def of_columns(asked: Asked, /, *, columns: int, labels: bool) -> Iterator[Alternative]:
+def of_columns(asked: Asked, /, *, columns: int) -> Iterator[Alternative]:
     """Those of several columns: by their joint loss, by a coupling of whole rows, by their ranges."""
-    whole = [word for word in ("auto", KANTOROVICH.name) if not asked.theorems or word in asked.theorems]
-    if columns > MOST_COLUMNS:  # of so many both words mean the coupling
-        del whole[1:]
-    how: dict[str, Any] = {"mechanism": "auto" if labels else "noise", "named": asked.names_noise} | asked.noisy
-    if not any(asked.noisy.values()):
-        return
     for epsilon in asked.epsilons:
         for name, entry in asked.beliefs.items():
             if isinstance(entry, str) and entry == "fitted":
                 continue
-            for theorem, noise in product(whole, asked.noises):
-                yield Alternative(
-                    epsilon=epsilon, belief=name, entries=entries_of(entry), noise=noise, theorem=theorem, **how
-                )
-        for noise in asked.noises if not asked.theorems or BOUNDED.name in asked.theorems else ():
-            yield Alternative(
-                epsilon=epsilon, belief=ANY_LAW, entries=("empirical",), noise=noise, theorem=BOUNDED.name, **how
-            )
-
-
-def _for_ranges(asked: Asked, epsilon: float) -> Iterator[Alternative]:
-    """Noise for the range of one column, which is the domain where there is one."""
-    for noise in asked.noises:
-        yield Alternative(
-            epsilon=epsilon,
-            belief=ANY_LAW,
-            entries=(Contamination(share=1.0),),
-            mechanism="noise",
-            noise=noise,
-            theorem=BOUNDED.name,
-            named=asked.names_noise,
-            **asked.noisy,
-        )
-
-
-def _plain_channel(asked: Asked, epsilon: float, name: str, entry: Any) -> Alternative:
-    """The channel that has the guarantee under one belief and no other."""
-    return Alternative(
-        epsilon=epsilon,
-        belief=name,
-        entries=entries_of(entry),
-        mechanism="channel",
-        channel=Channel(radius=0, cap=None),
-        theorem="channel",
-        named="mechanism" in asked.listed,
-    )
-
-
-def _own_channels(asked: Asked, epsilon: float) -> Iterator[Alternative]:
-    """The channels of the default options, of both kinds, and those whose options were given."""
-    given = [one for one in asked.mechanisms if isinstance(one, Channel)]
-    wide = any(isinstance(entry, Contamination) for entry in asked.beliefs.values())
-    both = (Channel(), Channel(sees="secret")) if "channel" in asked.mechanisms and wide else ()
-    listed = [(WITHIN_CAP, one) for one in both]
-    listed += [(f"as its options say{' ' + str(k) if k > 1 else ''}", one) for k, one in enumerate(given, 1)]
-    for name, options in listed:
-        yield Alternative(
-            epsilon=epsilon,
-            belief=name,
-            entries=("empirical",),
-            mechanism=SEEING if options.sees_secret else "channel",
-            channel=options,
-            theorem="channel",
-            named="mechanism" in asked.listed,
-        )
+            for theorem, rows in product(("auto", KANTOROVICH.name), asked.noises):
+                twice = theorem != "auto" and rows.has("auto") and columns > MOST_COLUMNS
+                if rows.has(theorem) and not twice:  # of so many both words mean the coupling
+                    yield Alternative(epsilon, name, entries_of(entry), rows, theorem)
+        for rows in asked.noises:
+            if rows.has(BOUNDED.name):
+                yield Alternative(epsilon, ANY_LAW, ("empirical",), rows, BOUNDED.name)

@@ -26,13 +26,14 @@ from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.labels import with_labels
 from puffer_frames.mechanisms.noise.merged_strata import with_merged
+from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.noise.text import spread_of
 from puffer_frames.mechanisms.noise.unit_rows_seen import with_units
 from puffer_frames.mechanisms.registry import mechanism_for
 from puffer_frames.mechanisms.request import Request, is_joint
 from puffer_frames.noise.channel import MOST_LEVELS
-from puffer_frames.noise.families import WORDS
+from puffer_frames.noise.families import WORDS, noise_family
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.level_counts import LevelCounts
@@ -270,15 +271,16 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
     ----------
     frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, pyspark.sql.DataFrame or \
     duckdb.DuckDBPyRelation
-    secret, public, delta, secrets, given, unit, releases, pairs, components, nulls, domain, merge_rare, weights
+    secret, public, delta, pairs, secrets, given, unit, releases, domain, nulls
         As in `privatize`.
     epsilon : float or several
         Each has rows of its own.
-    mechanism : "all", or any of "noise", "remap", "channel" and Channel(...)
-    theorem : "all", or any of those of `privatize`
-        With "all" of one column of numbers: kantorovich, of two values bernoulli, for the observed law; translation,
-        gaussian and gmm for the fitted one; bounded for any law. Of several columns "auto" is the joint loss.
-    noise : "laplace", "gaussian", a noise such as Stable(alpha=1.7), or several of these
+    mechanism : "all", "noise", "channel", Noise(...), Channel(...), or several of these
+        "noise" has rows for Laplace noise and, with a delta, for Gaussian noise; "all" has these, the remap after
+        them, and channels. A record has rows for its options alone. Of one column of numbers theorem="auto" has a row
+        for each theorem: kantorovich, of two values bernoulli, for the observed law; translation, gaussian and gmm for
+        the fitted one; bounded for any law. Of several columns it has rows for the joint loss, kantorovich
+        and bounded.
     beliefs : "all", or any of those of `privatize`
         Each of them alone has rows, unlike in `privatize`, where all together have to be satisfied. "all" is "fitted",
         "empirical", `Contamination()` and "population".
@@ -317,10 +319,10 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
 
     Notes
     -----
-    What does not apply is left out, unless its mechanism, noise or theorem was named: then, and where no scale is
-    found, a row says so in "reason". Numbers are those of `calibrate` with the same words. The plain channel of a
-    belief is `Channel(radius=0, cap=None)`; "contaminated, any law within 8" are the channel that `privatize` takes by
-    default, and `Channel(sees="secret")`. To choose by the smallest error depends on the table, as the scale does: no
+    What does not apply is left out, unless it was listed as a record: then, and where no scale is found, a row says so
+    in "reason". Numbers are those of `calibrate` with the same words. The plain channel of a belief is
+    `Channel(radius=0, cap=None)`; "contaminated, any law within 8" are the channel that `privatize` takes by default,
+    and `Channel(sees="secret")`. To choose by the smallest error depends on the table, as the scale does: no
     certificate counts it.
 
     The result holds exact statistics of the table: keep it private. **Cost**: the rows of the frame are counted once;
@@ -350,7 +352,7 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
             "the comparison",
             rule="one with rows",
             got="words of which none applies to these columns",
-            hint="Leave out mechanism, theorem and beliefs for all that there are.",
+            hint="Leave out mechanism and beliefs for all that there are.",
         )
     ordered = _ordered(with_bounds(found))
     return small_frame({name: [getattr(row, name) for row in ordered] for name in NAMES}, library=library_of(frame))
@@ -399,7 +401,7 @@ class Counted:
     def alternatives(self) -> Iterator[Alternative]:
         """Those that may apply to these columns."""
         if len(self.base.public) > 1:
-            return of_columns(self.asked, columns=len(self.base.public), labels=bool(self.base.labels))
+            return of_columns(self.asked, columns=len(self.base.public))
         if self.rows is None:
             return of_labels(self.asked)
         return of_numbers(self.asked, two_values=self.values == 2)
@@ -456,7 +458,7 @@ def _all_rows(counted: Counted) -> tuple[list[ComparedRow], PufferError | None]:
             found += _tried(one, counted)
         except PufferError as error:
             first = first or error
-            if one.named or not isinstance(error, _NOT_THERE):
+            if one.rows.named or not isinstance(error, _NOT_THERE):
                 found += _failed(one, counted, str(error).partition("\n")[0])
     return found, first
 
@@ -465,19 +467,20 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
     """The rows of an alternative; raises as `calibrate`."""
     start = perf_counter()
     request = counted.request(one)
-    if one.entries == ("fitted",) and "theorem" not in counted.asked.listed and counted.secrets > MANY_SECRETS:
+    options = one.options
+    if one.rows.has("auto") and one.entries == ("fitted",) and counted.secrets > MANY_SECRETS:
         return _failed(one, counted, f"models of {counted.secrets} secrets take long: name the theorem")
-    if one.channel is not None:
+    if isinstance(options, Channel):
         if counted.levels is None:
             raise ArgumentError("public", rule="one column for a channel", got="several", hint="Leave it out.")
-        if counted.rows is not None and not one.named and LEVELS_UNASKED < counted.values <= MOST_LEVELS:
+        if counted.rows is not None and not one.rows.named and LEVELS_UNASKED < counted.values <= MOST_LEVELS:
             reason = f'{counted.values} levels take up to a minute: say mechanism="channel"'
             return _failed(one, counted, reason)
-        unasked = one.mechanism == SEEING and one.belief == WITHIN_CAP and not request.apart
-        if unasked and (pairs := counted.pairs(one.channel)) > PAIRS_UNASKED:
+        unasked = options.sees_secret and one.belief == WITHIN_CAP and not request.apart
+        if unasked and (pairs := counted.pairs(options)) > PAIRS_UNASKED:
             reason = f'{pairs} pairs of a level and a secret may take minutes: say mechanism=Channel(sees="secret")'
             return _failed(one, counted, reason)
-        plan = ChannelFit.of(request, one.channel, counted.levels)
+        plan = ChannelFit.of(request, options, counted.levels)
         spread = counted.spreads.get(plan.name)
         return [row_of_channel(plan, spread, belief=one.belief, seconds=perf_counter() - start)]
     whole = len(request.public) > 1 and one.theorem != BOUNDED.name
@@ -488,9 +491,14 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
         raise _not_whole("a larger table")
     told: dict[str, Any] = {"belief": one.belief, "quoted": one.quoted}
     found = []
-    if one.noises:
+    if not options.remap:
         found += rows_of(noisy, counted.spreads, mechanism="noise", seconds=perf_counter() - start, **told)
-    if one.remaps and not request.labels and request.given is None and request.noise in WORDS.values():
+    if (
+        (one.rows.remaps or options.remap)
+        and not request.labels
+        and request.given is None
+        and request.noise in WORDS.values()
+    ):
         after = noisy.remapped(counted.seen(request))
         found += rows_of(after, counted.spreads, mechanism="remap", seconds=perf_counter() - start, **told)
     return found
@@ -501,20 +509,26 @@ def _not_whole(got: str) -> ArgumentError:
         "the request",
         rule="one with Laplace noise, for the loss of whole rows, of a table whose rows can be counted",
         got=got,
-        hint='Say theorem="bounded".',
+        hint='Say Noise(theorem="bounded").',
     )
+
+
+def _name_of(options: Noise | Channel) -> str:
+    if isinstance(options, Channel):
+        return SEEING if options.sees_secret else "channel"
+    return "remap" if options.remap else "noise"
 
 
 def _failed(one: Alternative, counted: Counted, reason: str) -> list[ComparedRow]:
     """A row that says why there are no numbers."""
-    noise = "" if one.channel is not None else one.noise if isinstance(one.noise, str) else one.noise.name
+    options = one.rows.options
     return [
         ComparedRow(
             epsilon=one.epsilon,
             delta=counted.base.target.delta,
             belief=one.belief,
-            mechanism=one.mechanism if one.noises or one.channel is not None else "remap",
-            noise=noise,
+            mechanism=_name_of(options),
+            noise="" if isinstance(options, Channel) else noise_family(options.family).name,
             theorem=one.theorem if one.quoted else "",
             column=", ".join(counted.base.public),
             reason=reason,

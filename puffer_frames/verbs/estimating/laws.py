@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
 
@@ -93,7 +93,7 @@ def even_support(column: NoisyColumn, /, *, step: float | None = None) -> FloatA
 
 
 def _edges(
-    values: FloatArray, noise: Noise | None, column: NoisyColumn, support: FloatArray, step: float
+    values: FloatArray, noise: NoiseFamily | None, column: NoisyColumn, support: FloatArray, step: float
 ) -> FloatArray:
     """Where bins end; the first one has no lower end and the last one no upper one."""
     low, high = np.quantile(values, [_TAIL / 4, 1 - _TAIL / 4]).tolist()
@@ -123,7 +123,7 @@ def _bins_of(values: FloatArray, edges: FloatArray, column: NoisyColumn) -> Inde
     return found
 
 
-def _probabilities(edges: FloatArray, support: FloatArray, noise: Noise | None) -> FloatArray:
+def _probabilities(edges: FloatArray, support: FloatArray, noise: NoiseFamily | None) -> FloatArray:
     """P(bin | point): differences of the distribution function, from the side on which it is small."""
     distances = edges[:, None] - support[None, :]
     if noise is None:

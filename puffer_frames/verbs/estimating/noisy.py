@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
@@ -18,7 +18,7 @@ class NoisyColumn:
 
     values: FloatArray
     """Released values, shape (rows,), in units of the column."""
-    noises: tuple[Noise | None, ...]
+    noises: tuple[NoiseFamily | None, ...]
     """The laws of the noise; None for none."""
     places: IndexArray
     """Which of them each row has, shape (rows,)."""
@@ -62,7 +62,7 @@ class NoisyColumn:
         found: FloatArray = self.values[(self.places == place) & (self.values != low) & (self.values != high)]
         return found
 
-    def _per_row(self, moment: Callable[[Noise], float]) -> FloatArray:
+    def _per_row(self, moment: Callable[[NoiseFamily], float]) -> FloatArray:
         table = np.array([0.0 if noise is None else moment(noise) for noise in self.noises])
         found: FloatArray = table[self.places]
         return found

@@ -16,7 +16,7 @@ from puffer_frames.frames.columns import as_name, as_names
 from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.noise.adding import HALVES
 from puffer_frames.noise.families import WORDS
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.grid import RESOLUTION, grid_of
 from puffer_frames.noise.stable import RESOLUTION as STABLE_RESOLUTION
 from puffer_frames.noise.stable import Stable
@@ -236,13 +236,13 @@ class ReleasedColumns:
                     hint="Estimate first, from the released values. Rows may be left out by kept columns.",
                 )
 
-    def _grid(self, name: str, noise: Noise) -> float:
+    def _grid(self, name: str, noise: NoiseFamily) -> float:
         """The grid of the release, or of the first one that it refines."""
         first = self.certificate.refines[0]["scales"][name] if self.certificate.refines else noise.scale
         return grid_of(first, resolution=STABLE_RESOLUTION if isinstance(noise, Stable) else RESOLUTION)
 
 
-def _repeats(values: FloatArray, noise: Noise, spacing: float) -> bool:
+def _repeats(values: FloatArray, noise: NoiseFamily, spacing: float) -> bool:
     """Whether more values are equal than noise on a grid allows, but for one release in a thousand million.
 
     No point has a larger probability than the middle one has for a value there.
@@ -258,7 +258,7 @@ def _repeats(values: FloatArray, noise: Noise, spacing: float) -> bool:
     return bool(pairs > poisson.isf(_NEVER, values.size * (values.size - 1) / 2 * peak))
 
 
-def noise_of(title: str, scale: float, /) -> Noise | None:
+def noise_of(title: str, scale: float, /) -> NoiseFamily | None:
     """The noise of a certificate; None for a scale of 0, and ArgumentError for a family that is not known here."""
     if not scale:
         return None

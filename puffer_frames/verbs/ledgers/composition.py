@@ -197,7 +197,7 @@ def _check_alike(certificates: Sequence[Certificate]) -> None:
     if any(each.given for each in certificates) and not all(map(_has_noise_for_ranges, certificates)):
         raise _refused(
             "a release that conditions on columns, whose scales differ from stratum to stratum",
-            hint='Release with theorem="bounded", or without given=.',
+            hint='Release with Noise(theorem="bounded"), or without given=.',
         )
     if len({each.dataset for each in certificates if each.dataset}) > 1:
         raise _refused("different data sets", hint="Compose releases of the same records.")
@@ -250,12 +250,12 @@ def _of_certificates(certificates: Sequence[Certificate]) -> Composition:
     elif any(each.facts.clipped != others[0].facts.clipped for each in others):
         raise _refused(
             "values that were clipped in some of them, or to other ends",
-            hint='Release with the same domain= each time, or with theorem="bounded".',
+            hint='Release with the same domain= each time, or with Noise(theorem="bounded").',
         )
     else:
         raise _refused(
             "scales that rest on the randomness of the values",
-            hint='Give the table: compose(releases, frame=table). Or release with theorem="bounded".',
+            hint='Give the table: compose(releases, frame=table). Or release with Noise(theorem="bounded").',
         )
     return Composition(
         epsilon=sum_as_written([each.epsilon for each in certificates]),

@@ -23,7 +23,7 @@ from puffer_frames.mechanisms.plan_columns import check_kinds, kinds_of
 from puffer_frames.mechanisms.registry import mechanism_for
 from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Reading
-from puffer_frames.noise.family import Noise
+from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.arguments import check_flag
 from puffer_frames.numbers.presentation import Rows, as_html, as_text, plain, shown_names
 from puffer_frames.numbers.records import TAG, refused
@@ -130,7 +130,7 @@ class Plan:
         return self.fitted.rows
 
     @property
-    def noise(self) -> Noise | None:
+    def noise(self) -> NoiseFamily | None:
         """The family of the noise; None where none is added."""
         return self.fitted.family
 
@@ -151,7 +151,7 @@ class Plan:
 
     @property
     def remap(self) -> Mapping[str, Any]:
-        """What noisy values are replaced by, per column with noise; empty unless mechanism="remap"."""
+        """What noisy values are replaced by, per column with noise; empty unless Noise(remap=True)."""
         return self.fitted.remaps
 
     @property
@@ -172,7 +172,7 @@ class Plan:
         ----------
         frame : pandas, Polars or Spark frame
             The one that the calibration was made from, with its rows in any order.
-        keep, index, shuffle, clip, round, rng, row_id, about, ledger, refine_key
+        layout, ledger, about, rng
             As in `puffer_frames.privatize`.
         allow_other_frame : bool
             Release a frame with other rows than those calibrated on; the guarantee is then under the beliefs
@@ -194,7 +194,7 @@ class Plan:
         fitted, request = self.fitted, self.fitted.request
         frame = as_merged(request, frame)
         table, drawing = open_table(frame), Drawing.of(arguments)
-        asked = RowsRequest.of(arguments, table.labels, request, seeded=drawing.seeded)
+        asked = RowsRequest.of(arguments.layout, table.labels, request, seeded=drawing.seeded)
         fitted.check_asked(asked)
         rows = fitted.complete(table, asked.roles, kinds=self.kinds, layout=asked.layout)
         seen = fitted.see(rows)
@@ -288,7 +288,7 @@ class Plan:
         -------
         frame
             Of the library of the frame that the plan was made from, a row per epsilon: "column", "epsilon", "delta"
-            (that of the plan), "published_scale", "scale", "published_error", "error" (with `mechanism="remap"` after
+            (that of the plan), "published_scale", "scale", "published_error", "error" (with a remap after
             it) and "bound": no mechanism that has the guarantee under the observed law, and sees this column's value
             alone, has a smaller error. Where something is not known it is not a number: the published scale without a
             condition, the bound of more than 64 different values, or where the observed law is none of the beliefs.

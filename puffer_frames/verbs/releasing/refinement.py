@@ -16,7 +16,7 @@ from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.local.table import LocalRows, LocalTable
-from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import open_table
 from puffer_frames.mechanisms.noise.lean import LAWS
 from puffer_frames.mechanisms.noise.mechanism import FittedNoise
@@ -284,7 +284,7 @@ def _rows(plan: FittedNoise, frame: NativeFrame, chain: Chain) -> tuple[RowsRequ
     kept = tuple(name for name in chain.certificate.kept if name in table.names)
     asked = RowsRequest(
         roles=Roles.of(secret=request.secret, public=request.public, given=(), keep=kept, row_id=None),
-        layout=Layout(index="keep" if len(kept) < len(chain.certificate.kept) else "drop"),
+        layout=RowOrder(index="keep" if len(kept) < len(chain.certificate.kept) else "drop"),
         bounds={},
         to_integers=False,
         publish=(),

@@ -8,7 +8,7 @@ from typing import Any
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import warn
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.roles import Layout, Roles
+from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows
 from puffer_frames.mechanisms.request import RowsRequest
 from puffer_frames.mechanisms.seam import Fitted, Release
@@ -79,7 +79,7 @@ def rehearse(fitted: Fitted[Any], /) -> None:
     """All of a release but its rows: for a plan from a file, of which this may fail where its parts do not agree."""
     request = fitted.request
     roles = Roles.of(secret=request.secret, public=request.public, given=request.given_columns)
-    asked = RowsRequest(roles=roles, layout=Layout(), bounds={}, to_integers=False, publish=(), seeded=True)
+    asked = RowsRequest(roles=roles, layout=RowOrder(), bounds={}, to_integers=False, publish=(), seeded=True)
     for draw in fitted.draws(asked, ReleaseKey.of(0)):
         draw.prepared()
     release = Release(

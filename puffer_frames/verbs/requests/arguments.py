@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from functools import wraps
-from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
+from functools import partial, wraps
+from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar, get_args
 
 from numpy.typing import ArrayLike
 
@@ -17,22 +17,20 @@ from puffer_frames.frames.columns import Name
 from puffer_frames.mechanisms.arguments import (
     BeliefArgument,
     CalibrateArguments,
-    CalibrationWord,
     EachMechanism,
-    GuaranteeArguments,
-    LayoutArguments,
     NullsWord,
     PairsArgument,
-    SecretsWord,
-    TheoremWord,
+    TableArguments,
 )
+from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.layout import Layout
+from puffer_frames.mechanisms.noise.options import CalibrationWord, Noise
 from puffer_frames.noise.families import NoiseArgument
 from puffer_frames.noise.stream import RandomSource
+from puffer_frames.numbers.records import type_hints
 from puffer_frames.priors.prior import Prior, Secret
 from puffer_frames.scales.chains import ChainArgument
 from puffer_frames.scales.learned import LearnedBelief
-from puffer_frames.scales.repeats import Unit
-from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument
 
 ProtectWord: TypeAlias = Literal["presence", "value", "value-or-absence", "replacement"]
@@ -50,42 +48,34 @@ R = TypeVar("R")
 class DrawArguments:
     """What every verb that draws noise may be told."""
 
-    about: About = None
     ledger: LedgerArgument = None
+    about: About = None
     rng: RandomSource = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareArguments:
-    """The arguments of `compare`."""
+class LaidOutArguments(DrawArguments):
+    """What every verb that releases rows may be told."""
 
-    secret: Name | Iterable[Name]
-    public: Name | Iterable[Name] = "rest"
-    epsilon: float | Iterable[float] = 1.0
-    delta: float = 0.0
-    secrets: SecretsWord = "joint"
-    given: Name | Iterable[Name] | Strata = ()
-    unit: Unit | None = None
-    releases: int = 1
-    pairs: PairsArgument = "all"
-    mechanism: Literal["all"] | EachMechanism | Iterable[EachMechanism] = "all"
-    theorem: Literal["all"] | TheoremWord | Iterable[TheoremWord] = "all"
-    noise: NoiseArgument | Iterable[NoiseArgument] = ("laplace", "gaussian")
-    beliefs: Literal["all"] | BeliefArgument | Iterable[BeliefArgument] = "all"
-    components: int | None = None
-    nulls: NullsWord = "raise"
-    domain: Mapping[Name, Sequence[Any]] | None = None
-    merge_rare: int | None = None
-    weights: Mapping[Name, float] | None = None
+    layout: Layout | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class PrivatizeArguments(LayoutArguments, DrawArguments, CalibrateArguments):
+class CompareArguments(TableArguments):
+    """The arguments of `compare`."""
+
+    epsilon: float | Iterable[float] = 1.0  # type: ignore[assignment]  # each has rows of its own
+    mechanism: Literal["all"] | EachMechanism | Iterable[EachMechanism] = "all"  # type: ignore[assignment]
+    beliefs: Literal["all"] | BeliefArgument | Iterable[BeliefArgument] = "all"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivatizeArguments(LaidOutArguments, CalibrateArguments):
     """The arguments of `privatize`."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReleaseArguments(LayoutArguments, DrawArguments):
+class ReleaseArguments(LaidOutArguments):
     """The arguments of `Plan.release`."""
 
     allow_other_frame: bool = False
@@ -93,10 +83,20 @@ class ReleaseArguments(LayoutArguments, DrawArguments):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AggregateArguments(DrawArguments, GuaranteeArguments):
+class AnswerArguments(DrawArguments):
+    """What both verbs that answer questions are asked for."""
+
+    epsilon: float | Iterable[float]
+    """Several for a curve."""
+    delta: float = 0.0
+    noise: NoiseArgument = "laplace"
+    nulls: NullsWord = "raise"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateArguments(AnswerArguments):
     """The arguments of `aggregate`."""
 
-    epsilon: float | Iterable[float]  # type: ignore[assignment]  # several for a curve
     unit: Name | None = None
     value: Name | None = None
     query: QueryWord | Sequence[QueryWord] = "sum"
@@ -113,10 +113,9 @@ class AggregateArguments(DrawArguments, GuaranteeArguments):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HistogramArguments(DrawArguments, GuaranteeArguments):
+class HistogramArguments(AnswerArguments):
     """The arguments of `histogram`."""
 
-    epsilon: float | Iterable[float]  # type: ignore[assignment]  # several for a curve
     state: Name
     time: Name
     unit: Name | None = None
@@ -136,50 +135,38 @@ def takes(
     record: Callable[P, Record], /
 ) -> Callable[[Callable[[Frame, Record], R]], Callable[Concatenate[Frame, P], R]]:
     """Give a function of a frame and a record the record's fields as keywords; signature and help show these."""
-
-    def decorate(function: Callable[[Frame, Record], R]) -> Callable[Concatenate[Frame, P], R]:
-        signature = _signature(function, record)
-
-        @wraps(function)
-        def call(frame: Frame, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            bind(signature, function.__name__, (frame, *args), kwargs)
-            return function(frame, record(*args, **kwargs))
-
-        call.__signature__ = signature  # type: ignore[attr-defined]
-        return short_traceback(call)
-
-    return decorate
+    return partial(_taking, record)
 
 
 def method_takes(
     record: Callable[P, Record], /
 ) -> Callable[[Callable[[Owner, Frame, Record], R]], Callable[Concatenate[Owner, Frame, P], R]]:
     """The same for a method."""
+    return partial(_taking, record)
 
-    def decorate(function: Callable[[Owner, Frame, Record], R]) -> Callable[Concatenate[Owner, Frame, P], R]:
-        signature = _signature(function, record)
 
-        @wraps(function)
-        def call(self: Owner, frame: Frame, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            bind(signature, function.__name__, (self, frame, *args), kwargs)
-            return function(self, frame, record(*args, **kwargs))
+def _taking(record: Callable[..., Any], function: Callable[..., R], /) -> Callable[..., R]:
+    signature = _signature(function, record)
 
-        call.__signature__ = signature  # type: ignore[attr-defined]
-        return short_traceback(call)
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> R:
+        bind(signature, function.__name__, args, kwargs)
+        return function(*args, record(**kwargs))
 
-    return decorate
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return short_traceback(call)
 
 
 def _signature(function: Callable[..., Any], record: Callable[..., Any]) -> inspect.Signature:
     """Columns first, then the guarantee, then options, last how the noise is drawn."""
     own = inspect.signature(function)
     positional = list(own.parameters.values())[:-1]
-    guarantee, draw = ({entry.name for entry in fields(kind)} for kind in (GuaranteeArguments, DrawArguments))
+    draw = {entry.name for entry in fields(DrawArguments)}
 
     def place(parameter: inspect.Parameter) -> tuple[bool, bool, bool]:
         name = parameter.name
         required = name == "public" or parameter.default is parameter.empty
-        return not required, name in draw, (name in guarantee) == required
+        return not required, name in draw, (name in ("epsilon", "delta")) == required
 
     keywords = sorted(inspect.signature(record).parameters.values(), key=place)
     return own.replace(parameters=[*positional, *keywords])
@@ -194,20 +181,54 @@ OTHER_WORDS = {
     "columns": "public",
 }
 """Keywords as other packages have them, and what they are here."""
+MOVED: Mapping[str, tuple[str, type, str]] = {
+    "merge_rare": ("mechanism", Channel, "merge_rare"),
+    "noise": ("mechanism", Noise, "family"),
+    **{each.name: ("mechanism", Noise, each.name) for each in fields(Noise) if each.name != "family"},
+    **{each.name: ("layout", Layout, each.name) for each in fields(Layout)},
+}
+"""Keywords of earlier versions: in which argument they are now, in which record, and as which field."""
 
 
 def bind(signature: inspect.Signature, name: str, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
     """Raise CallError as Python raises TypeError, with the name of the function."""
     unknown = next((key for key in kwargs if key not in signature.parameters), None)
     if unknown is not None:
-        meant = OTHER_WORDS.get(unknown)
-        near = [meant] if meant in signature.parameters else get_close_matches(unknown, signature.parameters, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        taken = signature.parameters
+        check_moved(name, kwargs, taken=taken)
+        words = {key: f"{place}={kind.__name__}({field}=...)" for key, (place, kind, field) in _moved(taken).items()}
+        words |= {key: repr(key) for key in taken}
+        meant = OTHER_WORDS.get(unknown, "")
+        near = [meant] if meant in taken else get_close_matches(unknown, words, n=1)
+        hint = f"; did you mean {words[near[0]]}?" if near else ""
         raise _miscalled(name, f"got an unexpected keyword argument {unknown!r}{hint}")
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
         raise _miscalled(name, f"is {error}" if "missing" in str(error) else f"has {error}") from None
+
+
+def _moved(taken: Collection[str]) -> dict[str, tuple[str, type, str]]:
+    """Those of `MOVED` whose record is an argument here; `histogram` has mechanisms of its own."""
+    return {key: at for key, at in MOVED.items() if at[0] in taken and key not in taken and "state" not in taken}
+
+
+def check_moved(name: str, kwargs: Mapping[str, object], /, *, taken: Collection[str]) -> None:
+    """Raise CallError for keywords that are fields of a record now, where the argument of that record is taken."""
+    moved = [key for key in kwargs if key in _moved(taken)]
+    if moved:
+        argument, record, _ = MOVED[moved[0]]
+        alike = [key for key in moved if MOVED[key][1] is record]
+        values = ", ".join(f"{MOVED[key][2]}={_option(kwargs[key], record, MOVED[key][2])}" for key in alike)
+        old = " and ".join(map(repr, alike))
+        raise _miscalled(name, f"no longer takes {old}; write {argument}={record.__name__}({values})")
+
+
+def _option(value: object, record: Any, field: str) -> str:
+    """A number, a truth value, or a word of the option; dots for all else, such as names of columns."""
+    words = {word for hint in get_args(type_hints(record)[field]) for word in (hint, *get_args(hint))}
+    plain = isinstance(value, (bool, int, float)) or (isinstance(value, str) and value in words)
+    return repr(value) if plain else "..."
 
 
 def _miscalled(name: str, problem: str) -> CallError:

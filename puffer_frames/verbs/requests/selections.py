@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.selection import REST, selected
-from puffer_frames.mechanisms.arguments import CalibrateArguments
+from puffer_frames.mechanisms.arguments import TableArguments
+from puffer_frames.mechanisms.layout import check_layout
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
-from puffer_frames.verbs.requests.arguments import CompareArguments
 
-Arguments = TypeVar("Arguments", bound=CalibrateArguments | CompareArguments)
-
-_ROLES = ("secret", "given", "keep", "public")
+Arguments = TypeVar("Arguments", bound=TableArguments)
 
 
 def with_names(arguments: Arguments, frame: NativeFrame, labels: Sequence[Name], /) -> Arguments:
@@ -27,23 +25,25 @@ def with_names(arguments: Arguments, frame: NativeFrame, labels: Sequence[Name],
     ColumnNotFoundError, ArgumentError, ArgumentTypeError
         For what selects no column of this frame, and where there is no rest.
     """
-    asked = {role: getattr(arguments, role) for role in _ROLES if hasattr(arguments, role)}
-    asked = {role: selected(names, frame, labels, role=role) for role, names in asked.items()}
+    layout = check_layout(getattr(arguments, "layout", None))
+    roles = {"secret": arguments.secret, "given": arguments.given, "keep": layout.keep, "public": arguments.public}
+    asked = {role: selected(names, frame, labels, role=role) for role, names in roles.items()}
     public = asked["public"]
     if isinstance(public, (str, list)) and public in (REST, [REST]) and REST not in map(str, labels):
-        asked["public"] = _rest(arguments, labels, asked)
-    return replace(arguments, **asked)
+        asked["public"] = _rest(arguments, labels, asked | {"row_id": layout.row_id})
+    kept: dict[str, Any] = {"layout": replace(layout, keep=asked.pop("keep"))}
+    return replace(arguments, **asked, **(kept if hasattr(arguments, "layout") else {}))
 
 
-def _rest(arguments: CalibrateArguments | CompareArguments, labels: Sequence[Name], asked: dict[str, object]) -> object:
+def _rest(arguments: TableArguments, labels: Sequence[Name], asked: dict[str, Any]) -> list[Name]:
     """The columns without another role, in the frame's order."""
     given = asked["given"]
     others = {
         "secret": asked["secret"],
         "given": given.columns if isinstance(given, Strata) else given,
-        "keep": asked.get("keep", ()),
+        "keep": asked["keep"],
         "unit": arguments.unit.column if isinstance(arguments.unit, Unit) else (),
-        "row_id": () if getattr(arguments, "row_id", None) is None else arguments.row_id,  # type: ignore[union-attr]
+        "row_id": () if asked["row_id"] is None else asked["row_id"],
     }
     taken = {name for role, names in others.items() for name in as_names(names, labels, role=role)}
     rest = [label for label in labels if str(label) not in taken]
