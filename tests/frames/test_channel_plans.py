@@ -27,8 +27,6 @@ from puffer_frames import Bootstrap, Channel, Contamination, Layout, Noise, RowO
 from puffer_frames.core import Prior
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PriorError
 
-pytestmark = pytest.mark.filterwarnings("ignore:the domain of the public column")  # which moves some
-
 
 @pytest.fixture(scope="module")
 def frame(make_frame):

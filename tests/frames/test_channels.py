@@ -30,8 +30,6 @@ from kinds import entries, other_kind
 from puffer_frames import Channel, RareLevelsWarning, certificate_of
 from puffer_frames.errors import ArgumentError, PriorError
 
-pytestmark = pytest.mark.filterwarnings("ignore:the domain of the public column")  # which moves some
-
 IN_SPARK = ("text", "missing level", "cells")
 CASES = thinned(LOCAL_KINDS, REQUESTS) + [pytest.param("spark", name) for name in IN_SPARK]
 

@@ -69,7 +69,6 @@ def test_joint_release_of_every_kind_of_frame(make_frame, table):
     assert abs(np.corrcoef(noise, other)[0, 1]) < 0.2
 
 
-@pytest.mark.filterwarnings("ignore:the domain of the public column")
 def test_domain_clips_before_the_noise_and_sets_the_range(table):
     frame = pd.DataFrame(table | {"left": np.random.default_rng(4).permutation(np.linspace(-50, 50, ROWS))})
     options = {"secret": "group", "public": ["left", "right"], "epsilon": 1.0, "domain": {"left": (0, 10)}}

@@ -8,8 +8,6 @@ from kinds import entries, make_columns
 import puffer_frames
 from puffer_frames import Layout, Noise, Strata, load_plan
 
-pytestmark = pytest.mark.filterwarnings("ignore:the domain of the public column")  # which moves some
-
 ASKED = {
     "numbers": {},
     "several columns": {"public": ["score", "height"]},

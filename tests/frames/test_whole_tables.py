@@ -75,11 +75,13 @@ def values_of(frame):
 @pytest.fixture(scope="module")
 def expected(quick):
     frame = pl.DataFrame(table())
-    return values_of(privatize(frame, **asked(public=PUBLIC, keep="number", row_id="number", rng=7)))
+    return values_of(privatize(frame, **asked(public=PUBLIC, layout=Layout(keep="number", row_id="number"), rng=7)))
 
 
 def test_every_kind_gives_the_same(make_frame, kind, expected):
-    released = privatize(make_frame(table()), **asked(public=PUBLIC, keep="number", row_id="number", rng=7))
+    released = privatize(
+        make_frame(table()), **asked(public=PUBLIC, layout=Layout(keep="number", row_id="number"), rng=7)
+    )
     assert values_of(released) == expected
 
 

@@ -235,7 +235,6 @@ def test_clip_and_round_come_after(people):
     assert released["score"].tolist() == medians.clip(2.5, 4.5).tolist()
 
 
-@pytest.mark.filterwarnings("ignore:the domain of the public column")
 def test_values_are_clipped_to_the_domain_first(people):
     plan = calibrate(people, **ASKED, domain={"score": (2, 5.5)}, mechanism=Noise(remap=True))
     values, counts = np.unique(people["score"].clip(2, 5.5), return_counts=True)

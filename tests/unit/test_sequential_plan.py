@@ -10,7 +10,6 @@ import pytest
 from puffer_frames import (
     Bootstrap,
     Certificate,
-    Noise,
     Sequential,
     calibrate,
     certificate_of,
@@ -213,7 +212,7 @@ def test_another_network_is_refused_for_the_rows_of_the_plan(plan, people, tmp_p
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"mechanism": Noise(components=0)}, ArgumentError),
+        ({"components": 0}, ArgumentError),
         ({"contexts": 1.5}, ArgumentError),
         ({"cells": 1}, ArgumentError),
         ({"step": 0.0}, ArgumentError),

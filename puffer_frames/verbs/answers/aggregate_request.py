@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -205,8 +205,8 @@ def _laws(laws: LawsArgument, domain: Bounds | None, *, added: bool) -> LawsArgu
 def _domain(domain: Sequence[float] | None) -> Bounds | None:
     if domain is None:
         return None
-    asked: dict[Hashable, Sequence[float]] = {"value": domain}
-    low, high = check_bounds(asked, role="domain", columns=["value"], finite=True, example="(0, 100)")["value"]
+    found = check_bounds({"value": domain}, role="domain", columns=["value"], finite=True, example="(0, 100)")
+    low, high = found["value"]
     if max(abs(low), abs(high)) > LARGEST_VALUE:
         raise ArgumentError("domain", rule="within 1e301 of 0", got="larger bounds", hint="Divide by a constant first.")
     return low, high
