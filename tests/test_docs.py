@@ -36,6 +36,7 @@ PAGES = [
     "docs/reference.md",
     "docs/report.md",
     "docs/several_columns.md",
+    "docs/whole_tables.md",
 ]
 """Pages whose Python runs, block after block."""
 

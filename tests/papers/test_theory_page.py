@@ -14,6 +14,7 @@ from puffer_frames import MarkovChain
 from puffer_frames.core import Prior, fit_mixture, hockey_stick, pure_loss, smallest_scale, w_infinity
 from puffer_frames.loss.atoms.counts import count_loss
 from puffer_frames.loss.noises import gaussian_noise, stable_noise
+from puffer_frames.mechanisms.sequential.lifts import lift
 from puffer_frames.noise.stable import Stable, unit_scale
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers import (
@@ -338,3 +339,24 @@ def test_the_users_are_those_of_the_page():
             shares = [float(w) for w in weights.split(",")]
             assert prior == Prior.empirical(LETTERS, shares)
     assert agrees(said(12, r"F\(4 \| s_j\) is ([\d.]+) \("), TABLE_4["Q"].weights[TABLE_4["Q"].means <= 4].sum())
+
+
+def test_lifts_of_whole_tables():
+    laws = np.array([[0.5, 0.3, 0.2], [0.3, 0.5, 0.2]])[None, :, None]
+    allowed = np.full((1, 2, 2, 1), 0.25)
+    for cap, printed in zip((1.0, 0.0), said(18, r"is (\d\.\d+) at k = 1 and (\d\.\d+) at k = 0"), strict=True):
+        added = lift(laws, allowed, cap)[:, 0].sum(axis=1)
+        assert np.allclose(added, added[0])
+        assert agrees(printed, added[0] / (1 + added[0]))
+    printed = said(18, r"in place of 1/\(e\^a − 1\): (\d\.\d+) and (\d\.\d+) at a = 0\.1, k = 1")
+    assert agrees(printed[0], 1 / (math.exp(0.1) - math.exp(-1)))
+    assert agrees(printed[1], 1 / math.expm1(0.1))
+
+
+def test_contexts_alone_need_come_from_no_law():
+    """P(x2, x3 = 1 | x1 = 1) from P(y2, x3 = 1 | y1 = 1), which contexts by y2 give, undoing the flips of y2."""
+    same, other = 0.6, 0.4
+    released = np.array([other * other, same * same])  # y2 = 0, 1
+    found = np.linalg.solve([[same, other], [other, same]], released)
+    printed = said(18, r"P\(x_2 = 0, x_3 = 1 \| x_1 = 1\) is −(\d+)/(\d+)")
+    assert math.isclose(found[0], -int(printed[0]) / int(printed[1]))

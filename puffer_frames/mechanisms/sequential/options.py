@@ -21,6 +21,7 @@ class Sequential(Options):
 
     The adversary's belief is a network: a mixture of trees of the columns given the secret, fitted to the table. For
     every row, whatever is released of it, the odds of two secrets change by at most :math:`e^\varepsilon` under it.
+    It is a model of the table: a reader who holds the table, or some raw columns of a row, is not covered by epsilon.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ class Sequential(Options):
     contexts : int
         Classes of what was released of a row before, at most, each with a channel of its own, for each column.
     cells : int
-        Numbers of more different values are released as values of so many cells of equal shares, at most.
+        Numbers of more different values are released as one value of each of so many cells, at most.
     reader_cap : float
         The log-odds of two secrets change by at most this with each column for a reader who knows its raw value; 0 for
         channels that do not see the secret.
@@ -44,7 +45,8 @@ class Sequential(Options):
     preserve : "marginal" or None
         Whether the share of each level is kept on average within each context.
     known : column names
-        Columns whose raw value a reader may hold: their channels do not see the secret.
+        Columns whose raw value a reader may hold: their channels do not see the secret, so that their release adds
+        nothing to this value. What the other columns tell this reader is not bounded by it.
     derived : "auto" or None
         Whether columns that are functions of another one, as a code of its labels is, are computed from its release.
     holdout : float
@@ -59,7 +61,7 @@ class Sequential(Options):
 
     References
     ----------
-    docs/tables.md.
+    docs/whole_tables.md; docs/theory.md, section 18.
 
     Examples
     --------
