@@ -176,7 +176,7 @@ def _choose_for(
         held_to=share,
         adds_up_from=_adds_up_from(chosen, max(distances.values()), share, noise=noise, calibration=calibration),
     )
-    if known == math.inf and calibration == "theorem":
+    if chosen is BOUNDED and known == math.inf and calibration == "theorem":
         raise _without_range()
     choice = choose(
         proposal, target, asked=asked, noise=noise, calibration=calibration, allow_zero_noise=allow_zero_noise
