@@ -161,12 +161,9 @@ def _choose_for(
     own = next((engines[name] for name, one in covered.items() if one.laws is assumed and rows == 1), None)
     asked, share = noise.unrounded(target), target.share(rows)
     distances = {name: _distance(one.laws, pairs=pairs) for name, one in covered.items()}
-    distance = max(distances.values())
-    known = next((distances[name] for name, one in covered.items() if one.laws is assumed), None)
-    if chosen is BOUNDED:
-        known = hidden_range([assumed, *(one.laws for one in covered.values())], bounds)
-        if known == math.inf and calibration == "theorem":
-            raise _without_range()
+    known = hidden_range(chosen, [assumed, *(one.laws for one in covered.values())], bounds)
+    if known is None:
+        known = next((distances[name] for name, one in covered.items() if one.laws is assumed), None)
     published = chosen.scale_for(assumed, share, noise=noise, pairs=pairs, distance=known)
     proposal = Proposal(
         theorem=chosen,
@@ -177,8 +174,10 @@ def _choose_for(
         else chosen.scale_for(assumed, asked, noise=noise, pairs=pairs, distance=known),
         own=own or privacy_loss(assumed, pairs=pairs, noise=noise),
         held_to=share,
-        adds_up_from=_adds_up_from(chosen, distance, share, noise=noise, calibration=calibration),
+        adds_up_from=_adds_up_from(chosen, max(distances.values()), share, noise=noise, calibration=calibration),
     )
+    if chosen is BOUNDED and known == math.inf and calibration == "theorem":
+        raise _without_range()
     choice = choose(
         proposal, target, asked=asked, noise=noise, calibration=calibration, allow_zero_noise=allow_zero_noise
     )
@@ -204,6 +203,18 @@ def _adds_up_from(theorem: Theorem, distance: float, share: Target, *, noise: No
     if theorem is BOUNDED and calibration == "theorem":
         return 0.0
     return noise.hide_on_grid(distance, share) if distance < math.inf else math.inf
+
+
+def _published(
+    choice: Choice, beliefs: Sequence[Laws | Sequence[Laws]], share: Target, noise: Noise, pairs: Pairs, *, whole: bool
+) -> float | None:
+    """The theorem's scale for laws, of which the first are its own; they may not be the whole that a file has known."""
+    bounds = choice.bounds if choice.clips else None
+    hidden = hidden_range(choice.theorem, beliefs, bounds)
+    found = choice.theorem.scale_for(cast(Belief, beliefs[0]), share, noise=noise, pairs=pairs, distance=hidden)
+    if hidden is None or whole or bounds is not None:
+        return found
+    return max(found or 0.0, choice.published_scale or 0.0)  # laws that the file lacks may be wider
 
 
 _NEARLY = 0.01
@@ -255,12 +266,8 @@ def again(
     )
     engines = {name: belief_loss(one.laws, pairs=pairs, noise=noise, rows=rows) for name, one in covered.items()}
     asked, share = noise.unrounded(target), target.share(rows)
-    whole, hidden = len(covered) == len(words), None
-    if choice.theorem is BOUNDED:
-        hidden = hidden_range([fitted, *(one.laws for one in covered.values())], bounds)
-    published = choice.theorem.scale_for(fitted, share, noise=noise, pairs=pairs, distance=hidden)
-    if hidden is not None and bounds is None and not whole:  # laws that the file lacks may be wider
-        published = max(published or 0.0, choice.published_scale or 0.0)
+    whole = len(covered) == len(words)
+    published = _published(choice, [fitted, *(c.laws for c in covered.values())], share, noise, pairs, whole=whole)
     distance = math.inf if not whole else max(_distance(one.laws, pairs=pairs) for one in covered.values())
     smaller = (1 - _NEARLY) * scale
     is_least = not exact or not scale or any(not is_private(one, smaller, asked) for one in engines.values())
@@ -452,12 +459,14 @@ def range_of(groups: Mapping[Secret, Counts], bounds: tuple[float, float] | None
     return subtract_up(*reversed(extent_of(groups, radius=radius)))
 
 
-def hidden_range(beliefs: Iterable[Laws | Sequence[Laws]], bounds: Bounds | None, /) -> float:
-    """Largest difference of two values that noise for the range of one column has to hide.
+def hidden_range(theorem: Theorem, beliefs: Iterable[Laws | Sequence[Laws]], bounds: Bounds | None, /) -> float | None:
+    """Largest difference of two values that noise for the range of one column has to hide; None for another theorem.
 
     It is that of the bounds to which values are clipped, or else of all values that a belief holds possible: infinite
     where one is a Gaussian.
     """
+    if theorem is not BOUNDED:
+        return None
     if bounds is not None:
         return subtract_up(bounds[1], bounds[0])
     mappings = [laws for belief in beliefs for laws in ([belief] if isinstance(belief, Mapping) else belief)]

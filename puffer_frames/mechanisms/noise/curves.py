@@ -18,7 +18,6 @@ from puffer_frames.mechanisms.points import NO_BOUND, CurvePoint, ProfilePoint, 
 from puffer_frames.mechanisms.seam import Owner
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.target import Target
-from puffer_frames.papers.catalogue import BOUNDED
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.choice import Choice, confirmed
 from puffer_frames.scales.columns import hidden_range
@@ -111,9 +110,7 @@ def _scales_at(plan: NoiseFit, choice: Choice, engines: Mapping[str, Any], targe
     noise, repeats, theorem = plan.request.noise, plan.request.repeats, choice.theorem
     held, factor = repeats.asked(target, noise=noise, columns=1), repeats.factor(noise)
     asked = noise.unrounded(held)
-    bounds, hidden = choice.bounds if choice.clips else None, None
-    if theorem is BOUNDED:
-        hidden = hidden_range([choice.priors, *choice.beliefs.values()], bounds)
+    hidden = hidden_range(theorem, [choice.priors, *choice.beliefs.values()], choice.bounds if choice.clips else None)
     how: dict[str, Any] = {"noise": noise, "pairs": plan.pairs, "distance": hidden}
     published = theorem.scale_for(choice.priors, held.share(repeats.measured), **how)
     if plan.calibration == "theorem":
