@@ -198,7 +198,7 @@ def _bind(signature: inspect.Signature, name: str, args: tuple[object, ...], kwa
         check_moved(name, kwargs, taken=taken)
         words = {key: f"{place}={kind.__name__}({field}=...)" for key, (place, kind, field) in _moved(taken).items()}
         words |= {key: repr(key) for key in taken}
-        meant = OTHER_WORDS.get(unknown)
+        meant = OTHER_WORDS.get(unknown, "")
         near = [meant] if meant in taken else get_close_matches(unknown, words, n=1)
         hint = f"; did you mean {words[near[0]]}?" if near else ""
         raise _miscalled(name, f"got an unexpected keyword argument {unknown!r}{hint}")
