@@ -39,7 +39,7 @@ def test_wrong_records_of_a_stratum_may_have_any_value_of_the_table():
     assert scale == pytest.approx(alone.scale)
 
 
-def ones(given, epsilon=1.0, **options):
+def ones(given, epsilon=1.0, theorem="auto", **options):
     """A release of x by its range, or by a coupling in each stratum."""
     return privatize(
         BITS,
@@ -47,7 +47,7 @@ def ones(given, epsilon=1.0, **options):
         public="x",
         epsilon=epsilon,
         given=given,
-        mechanism=Noise(calibration="theorem"),
+        mechanism=Noise(theorem=theorem, calibration="theorem"),
         layout=Layout(shuffle=True),
         **options,
     )
@@ -59,7 +59,7 @@ BITS = pd.DataFrame({"s": np.where(A, "a", "b"), "z": B, "w": C, "x": 10.0 * (A 
 
 def test_releases_that_condition_on_different_columns_do_not_say_that_they_add_up():
     """Each alone has the scale 1; given both columns x is 0 or 11, so that both together lose 22."""
-    both = [ones(given, mechanism=Noise(theorem="kantorovich")) for given in ("z", "w")]
+    both = [ones(given, theorem="kantorovich") for given in ("z", "w")]
     assert [released.puffer.certificate.scales["x"] for released in both] == pytest.approx([1.0, 1.0])
     assert all("adds-up" not in keys(released) and not released.puffer.certificate.adds_up for released in both)
     with pytest.raises(CalibrationError, match="conditions"):
@@ -67,7 +67,7 @@ def test_releases_that_condition_on_different_columns_do_not_say_that_they_add_u
 
 
 def test_a_plan_for_several_releases_does_not_cover_other_strata():
-    both = [ones("z", mechanism=Noise(theorem="bounded"), releases=2), ones("w", mechanism=Noise(theorem="bounded"))]
+    both = [ones("z", theorem="bounded", releases=2), ones("w", theorem="bounded")]
     assert all("adds-up" in keys(released) for released in both)
     together = compose(both)
     assert together.epsilon == pytest.approx(2.0)
