@@ -28,28 +28,28 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-attacks": (
         "measured",
-        "On {rows} rows that the plan was not made from, {attackers} attackers that were fixed beforehand guessed the "
+        "On {rows} rows that the network was not fitted to, {attackers} attackers that were fixed beforehand guessed the "
         "secret with an AUC of at most {auc}, from the raw columns {raw}; under the network none has more than "
         "{allowed}. They showed a loss of at least {shown} ({confidence} % confidence). Other attackers may do better.",
     ),
     "table-unattacked": (
         "not covered",
-        "Attacks: there were too few rows to try any on rows that the plan was not made from.",
+        "Attacks: there were too few rows to try any on rows that the network was not fitted to.",
     ),
     "table-exceeds": (
         "measured",
-        "ATTACKERS SHOWED MORE THAN EPSILON on rows that the plan was not made from: the network misses what these "
+        "ATTACKERS SHOWED MORE THAN EPSILON on rows that the network was not fitted to: the network misses what these "
         "columns tell together. The release was asked for all the same.",
     ),
     "table-far": (
         "measured",
-        "Under networks that were fitted again, 1 % of the changes of the log-odds are more than 1.5 times epsilon: "
-        "the table is small for so many columns.",
+        "Under networks that were fitted again, at least 1 % of the changes of the log-odds are more than 1.5 times "
+        "epsilon: the rows do not settle the network, or it misses what columns tell together.",
     ),
     "table-planned": (
         "not covered",
-        "The rows that the plan was made from: a reader who holds the table recognises them, and what the plan tells "
-        "of them through a release is not bounded.",
+        "The rows of the table: a reader who holds them recognises them in the release, whether or not the network was "
+        "fitted to them. What the plan tells of the rows that it was made from is not bounded.",
     ),
     "table-laws": (
         "not covered",
@@ -72,7 +72,7 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "table": (
         "done",
         "Each of {what} was replaced, one after another, by a random value of the column, often by its own. The "
-        "probabilities depend on the secret of the row and on what was released of it before.",
+        "probabilities depend on the secret of the row{known} and on what was released of it before.",
     ),
     "table-numbers": (
         "done",

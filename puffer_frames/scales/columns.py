@@ -206,7 +206,13 @@ def _adds_up_from(theorem: Theorem, distance: float, share: Target, *, noise: No
 
 
 def _published(
-    choice: Choice, beliefs: Sequence[Laws | Sequence[Laws]], share: Target, noise: Noise, pairs: Pairs, *, whole: bool
+    choice: Choice,
+    beliefs: Sequence[Laws | Sequence[Laws]],
+    share: Target,
+    noise: NoiseFamily,
+    pairs: Pairs,
+    *,
+    whole: bool,
 ) -> float | None:
     """The theorem's scale for laws, of which the first are its own; they may not be the whole that a file has known."""
     bounds = choice.bounds if choice.clips else None

@@ -272,3 +272,17 @@ def test_when_each_sentence_is_there(people):
     assert keys_of(other) == ALWAYS | more | {"other-rows"}
     assert keys_of(told) >= ALWAYS | {"table-far", "warning-seed"}
     assert certificate_of(told).warnings == ("warning-seed", "table-far")
+
+
+def test_a_column_before_the_one_that_it_is_a_function_of(people):
+    frame = people[["group", "code", "town", "age", "own"]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "REFUSED", 100.0)
+        plan = calibrate(frame, **asked(mechanism=Sequential(contexts=2, components=1, holdout=0.0)))
+    assert plan.names == ("town", "age", "own")
+    assert list(plan.release(frame).columns) == ["code", "town", "age", "own"]  # its own rows
+
+
+def test_an_epsilon_near_what_floats_err_by_is_refused(people):
+    with pytest.raises(ArgumentError, match="epsilon must be at least 0.0001"):
+        calibrate(people, **asked(epsilon=5e-5))

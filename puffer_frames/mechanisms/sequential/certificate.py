@@ -140,7 +140,9 @@ def largest_auc(epsilon: float, /) -> float:
 
 
 def _done(plan: TableFit) -> Iterator[Statement]:
-    yield say("table", what=shown_names(plan.names))
+    known = [name for name in plan.names if name in plan.options.known or not plan.options.reader_cap]
+    but = f" (but those of {shown_names(known)}, which do not)" if known else ""
+    yield say("table", what=shown_names(plan.names), known=but)
     if numbers := [column.name for column in plan.columns if column.is_in_cells]:
         yield say("table-numbers", what=shown_names(numbers))
     if derived := [column for column in plan.columns if column.source is not None]:

@@ -252,8 +252,7 @@ def _coded(
     groups = joint.prepared()(arrays).astype(np.intp)
     own = [column for column in columns if column.source is None]
     codes = np.stack([column.read(entries[column.name]) for column in own], axis=1)
-    order = np.lexsort((*codes.T[::-1], groups))
-    return CodedRows(columns=columns, secrets=secrets, codes=codes[order], groups=groups[order], rows_per_secret=counts)
+    return _sorted(CodedRows(columns=columns, secrets=secrets, codes=codes, groups=groups, rows_per_secret=counts))
 
 
 def with_derived(rows: CodedRows, /) -> CodedRows:
@@ -268,7 +267,13 @@ def with_derived(rows: CodedRows, /) -> CodedRows:
                 break
         else:
             kept.append(j)
-    return replace(rows, columns=tuple(found), codes=rows.codes[:, sorted(kept)])
+    return _sorted(replace(rows, columns=tuple(found), codes=rows.codes[:, sorted(kept)]))
+
+
+def _sorted(rows: CodedRows, /) -> CodedRows:
+    """In the order of their secrets and codes."""
+    order = np.lexsort((*rows.codes.T[::-1], rows.groups))
+    return replace(rows, codes=rows.codes[order], groups=rows.groups[order])
 
 
 def _function(finer: IndexArray, coarser: IndexArray, size: int, others: int) -> tuple[int, ...] | None:

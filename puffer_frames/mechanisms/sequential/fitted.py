@@ -197,7 +197,7 @@ class TableFit(SecretsOfPairs):
 
 def below(epsilon: float, /) -> float:
     """What is left of an epsilon for the loss as floats have it."""
-    return epsilon - min(FLOATS, epsilon / 1000)
+    return epsilon - FLOATS
 
 
 def split(seen: CodedRows, holdout: float, /) -> tuple[Rows, Rows | None]:

@@ -46,6 +46,8 @@ from puffer_frames.scales.learned import Bootstrap
 
 FEW_COLUMNS = 4
 """More public columns are released column by column by default."""
+LEAST_EPSILON = 1e-4
+"""Far above what floats err by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +235,12 @@ def _cannot(request: Request) -> list[tuple[str, str, str]]:
     """Arguments that this mechanism has no place for: the name, what is possible, and what was given."""
     beliefs = [b for b in request.beliefs if b not in ("fitted", "empirical") and not isinstance(b, Bootstrap)]
     found = [
+        (
+            "epsilon",
+            f"at least {LEAST_EPSILON:g}",
+            f"{request.target.epsilon:g}",
+            request.target.epsilon >= LEAST_EPSILON,
+        ),
         ("delta", "0", f"{request.target.delta:g}", request.target.delta == 0),
         ("given", "left out", "columns", not request.given_columns),
         ("unit", "left out", "a unit", request.unit is None),

@@ -27,7 +27,7 @@ def table_rows(plan: TableFit, /) -> Rows:
         (
             "readers",
             f"one who knows the whole row: a loss of at most {plain(plan.reader_loss)}; any: {plain(plan.cap)}; one "
-            "who knows some columns: not bounded",
+            "who knows some columns: not bounded by epsilon",
         ),
         ("order", ", ".join(f"{plan.names[s.column]} ({len(s.weights)})" for s in plan.plan.steps) + " (contexts)"),
     ]
@@ -44,16 +44,17 @@ def _hidden(plan: TableFit) -> str:
         return "no attack was tried: too few rows were held out"
     allowed = largest_auc(plan.request.target.epsilon)
     best, raw = max(plan.held.best), max(plan.held.raw)
+    told = "; THE RAW COLUMNS TELL NO MORE" * (best >= raw)
     return (
-        f"the best of {len(plan.held.attacks)} attackers tells the secret of rows not planned on with an AUC of "
-        f"{best:.2f} (raw columns {raw:.2f}; epsilon allows {allowed:.2f} under the network)"
+        f"the best of {len(plan.held.attacks)} attackers tells the secret of held-out rows with an AUC of "
+        f"{best:.2f} (raw columns {raw:.2f}; epsilon allows {allowed:.2f} under the network){told}"
     )
 
 
 def _price(plan: TableFit) -> str:
     changed = sum(plan.kept.changed.values()) / len(plan.kept.changed)
     return (
-        f"{100 * changed:.1f} % of values changed; shares of levels within {plan.kept.marginals:.4f} on average, of "
+        f"{100 * changed:.1f} % of labels and cells changed; shares of levels within {plan.kept.marginals:.4f} on average, of "
         f"pairs of columns within {plan.kept.pairs:.3f} (total variation)"
     )
 
@@ -61,11 +62,13 @@ def _price(plan: TableFit) -> str:
 def _columns(plan: TableFit) -> Rows:
     """Each column in words, the most changed first."""
     secrets, found = tuple(plan.rows_per_secret), []
+    cells = {column.name for column in plan.columns if column.is_in_cells}
     for name, share in sorted(plan.kept.changed.items(), key=lambda entry: -entry[1]):
         distance = plan.kept.distance.get(name)
+        same = "in the same cell" if name in cells else "unchanged"
         near = "" if distance is None else f", {distance:.3g} away on average"
         by = ", ".join(f"{s!r} {100 * c:.0f} %" for s, c in zip(secrets, plan.kept.changed_of[name], strict=True))
-        found.append((name, f"{100 * (1 - share):.0f} % unchanged{near} (changed: {by})"))
+        found.append((name, f"{100 * (1 - share):.0f} % {same}{near} (changed: {by})"))
     return found
 
 
