@@ -106,7 +106,9 @@ REQUESTS = [
 ]
 
 
-@pytest.mark.parametrize(("options", "error", "parts"), REQUESTS, ids=[str(r[0]) for r in REQUESTS])
+@pytest.mark.parametrize(
+    ("options", "error", "parts"), REQUESTS, ids=[f"{k}-{', '.join(r[0])}" for k, r in enumerate(REQUESTS)]
+)
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_wrong_arguments(data, kind, options, error, parts):
     frame = build_frame(kind, data)

@@ -284,5 +284,5 @@ def test_a_column_before_the_one_that_it_is_a_function_of(people):
 
 
 def test_an_epsilon_near_what_floats_err_by_is_refused(people):
-    with pytest.raises(ArgumentError, match="epsilon must be at least 0.0001"):
+    with pytest.raises(ArgumentError, match=r"epsilon must be at least 0\.0001"):
         calibrate(people, **asked(epsilon=5e-5))

@@ -54,8 +54,8 @@ def _hidden(plan: TableFit) -> str:
 def _price(plan: TableFit) -> str:
     changed = sum(plan.kept.changed.values()) / len(plan.kept.changed)
     return (
-        f"{100 * changed:.1f} % of labels and cells changed; shares of levels within {plan.kept.marginals:.4f} on average, of "
-        f"pairs of columns within {plan.kept.pairs:.3f} (total variation)"
+        f"{100 * changed:.1f} % of labels and cells changed; shares of levels within {plan.kept.marginals:.4f} on "
+        f"average, of pairs of columns within {plan.kept.pairs:.3f} (total variation)"
     )
 
 
