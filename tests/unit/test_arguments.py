@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import puffer_frames
-from puffer_frames import Layout, Noise
+from puffer_frames import Layout
 from puffer_frames.errors import ArgumentError, ArgumentTypeError, CallError
 from puffer_frames.mechanisms.noise.options import TheoremWord
 from puffer_frames.noise.families import WORDS, NoiseArgument
@@ -110,8 +110,8 @@ def test_the_old_spelling_is_an_error_that_says_the_new_one(verb, old):
 def test_the_old_spelling_of_several_is_one_record():
     frame = pd.DataFrame({"s": ["a", "b"], "x": [1, 2]})
     for old, new in (
-        ({"mechanism": Noise("laplace", theorem="gaussian")}, "mechanism=Noise(theorem='gaussian', family='laplace')"),
-        ({"layout": Layout(index="drop", keep="x")}, "layout=Layout(index='drop', keep=...)"),
+        ({"theorem": "gaussian", "noise": "laplace"}, "mechanism=Noise(theorem='gaussian', family='laplace')"),
+        ({"index": "drop", "keep": "x"}, "layout=Layout(index='drop', keep=...)"),
     ):
         with pytest.raises(CallError) as caught:
             frame.puffer.privatize(secret="s", epsilon=1.0, **old)

@@ -328,7 +328,7 @@ def test_given_columns_units_and_releases():
         ({"epsilon": [1, -1]}, ArgumentError),
         ({"mechanism": lambda: Noise("foo")}, ArgumentError),
         ({"mechanism": "auto"}, ArgumentError),
-        ({"mechanism": Noise(remap=True)}, ArgumentError),
+        ({"mechanism": "remap"}, ArgumentError),
         ({"mechanism": ["noise", 3]}, ArgumentError),
         ({"mechanism": lambda: Noise(theorem="foo")}, ArgumentError),
         ({"beliefs": ()}, ArgumentError),
