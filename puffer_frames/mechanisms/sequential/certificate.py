@@ -83,7 +83,7 @@ def table_record(plan: TableFit, /) -> dict[str, Any]:
             "rows": plan.held.rows,
             "auc": max(plan.held.best),
             "raw": max(plan.held.raw),
-            "shown": max(0.0, plan.held.shown),
+            "shown": plan.held.shown,
         }
     return record
 
@@ -129,7 +129,7 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         auc=f"{max(plan.held.best):.2f}",
         raw=f"{max(plan.held.raw):.2f}",
         allowed=f"{rounded_up(largest_auc(plan.request.target.epsilon), digits=3):g}",
-        shown=f"{max(0.0, plan.held.shown):.2f}",
+        shown=f"{plan.held.shown:.2f}",
         confidence=confidence,
     )
 

@@ -8,7 +8,6 @@ from itertools import combinations, permutations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
@@ -22,6 +21,7 @@ from puffer_frames.mechanisms.sequential.release import (
     released_with_logs,
 )
 from puffer_frames.noise.stream import ReleaseKey
+from puffer_frames.numbers.intervals import epsilon_at_least, share_at_least, share_at_most
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 CONFIDENCE = 0.95
@@ -234,7 +234,7 @@ def _shown(secrets: IndexArray, guess: FloatArray, *, failure: float) -> float:
 
 
 def _ratio(first: NDArray[np.bool_], second: NDArray[np.bool_], *, failure: float) -> float:
-    hits, misses = int(first.sum()), int(second.sum())
-    low = beta.ppf(failure / 2, hits, first.size - hits + 1) if hits else 0.0
-    high = beta.ppf(1 - failure / 2, misses + 1, second.size - misses) if misses < second.size else 1.0
-    return float(np.log(low / high)) if low > 0 else -np.inf
+    """Lower bound of the log-ratio of two shares."""
+    low = share_at_least(first.sum(), first.size, failure / 2)
+    high = share_at_most(second.sum(), second.size, failure / 2)
+    return float(epsilon_at_least(low, high, 0.0))

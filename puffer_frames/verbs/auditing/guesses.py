@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from puffer_frames.certificates.record import Certificate
+from puffer_frames.numbers.intervals import share_at_least, share_at_most
 from puffer_frames.numbers.presentation import lower_text, plain, upper_text
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.auditing.guesser import (
@@ -28,8 +29,6 @@ from puffer_frames.verbs.auditing.guesser import (
     held_out_scores,
     largest_advantage,
     model_bounds,
-    share_at_least,
-    share_at_most,
 )
 from puffer_frames.verbs.auditing.report import AuditCheck, AuditedPair, check_of
 from puffer_frames.verbs.auditing.rows import AuditRows, Secrets, View, views_of
