@@ -12,6 +12,7 @@ from puffer_frames.errors import ArgumentError
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.layout import Layout
 from puffer_frames.mechanisms.noise.options import Noise
+from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.scales.repeats import Unit
 from puffer_frames.scales.strata import Strata
 from puffer_frames.verbs.ledgers.release_ledger import Ledger
@@ -48,7 +49,7 @@ PLANNED: Mapping[str, Option] = {
     "unit_over": Option("WORD", "units with more rows: raise or sample"),
     "releases": Option("N", "plan for so many releases of these columns", values.whole),
     "pairs": Option("A:B[,...]", "protect these pairs of secrets alone", values.pairs),
-    "mechanism": Option("WORD", "auto, noise, remap or channel"),
+    "mechanism": Option("WORD", "auto, noise, remap, channel or sequential"),
     "channel_radius": Option("SHARE", "of a channel: rows that may be wrong", values.number_or_word),
     "channel_cap": Option("LOSS", "of a channel: largest loss under any law, or none", values.number_or_word),
     "channel_cost": Option("WORD", "of a channel: what an error costs"),
@@ -61,6 +62,18 @@ PLANNED: Mapping[str, Option] = {
     ),
     "channel_weights": Option("WORD", "of one that sees the secret: mean error over rows or secrets"),
     "channel_publish_matrix": Option(_FLAG, "of a channel: put its table into the certificate"),
+    "sequential_step": Option("SHARE", "of a whole table: by what share of epsilon a column may add", values.number),
+    "sequential_known": Option("COLUMN[,...]", "of a whole table: columns that readers may know", values.names),
+    "sequential_holdout": Option("SHARE", "of a whole table: rows that attackers are tried on", values.number),
+    "sequential_allow_unaudited": Option(_FLAG, "of a whole table: even where an attacker shows more than epsilon"),
+    "sequential_components": Option("N", "of a whole table: trees of the network", values.whole),
+    "sequential_smoothing": Option("ROWS", "of a whole table: as by so many rows more", values.number),
+    "sequential_contexts": Option("N", "of a whole table: most channels of a column", values.whole),
+    "sequential_cells": Option("N", "of a whole table: most cells of a column of numbers", values.whole),
+    "sequential_reader_cap": Option("LOSS", "of a whole table: most that readers of a value learn", values.number),
+    "sequential_cap": Option("LOSS", "of a whole table: largest loss of a column under any law", values.number),
+    "sequential_preserve": Option("WORD", "of a whole table: marginal or none", values.number_or_word),
+    "sequential_derived": Option("WORD", "of a whole table: auto or none", values.number_or_word),
     "theorem": Option("WORD", "auto, translation, gaussian, gmm, kantorovich, bernoulli or bounded"),
     "calibration": Option("WORD", "exact or theorem"),
     "beliefs": Option(
@@ -98,7 +111,9 @@ WITH_PLAN: Mapping[str, Option] = {
 """What a release by a plan is asked for."""
 OPTIONS: Mapping[str, Option] = {**PLANNED, **WITH_PLAN}
 """Every option of `plan` and `release` that is an argument of Python; a new argument needs a line above."""
-COMPARING = [name for name in PLANNED if not name.startswith("channel_") and name != "allow_zero_noise"]
+COMPARING = [
+    name for name in PLANNED if not name.startswith(("channel_", "sequential_")) and name != "allow_zero_noise"
+]
 COMPARED: Mapping[str, Option] = {
     "epsilon": Option(
         "NUMBER[,...]", "the privacy parameter, or several; 1 if left out", values.several(values.number)
@@ -120,6 +135,7 @@ GROUPS: Mapping[str, tuple[type, str]] = {
     "unit": (Unit, "column"),
     "given": (Strata, "columns"),
     "channel": (Channel, ""),
+    "sequential": (Sequential, ""),
 }
 """Arguments with parts: the record, and which of its fields the option itself is."""
 PARTS = [name for name in MOVED if name not in NOT_OPTIONS]
@@ -155,10 +171,10 @@ def as_arguments(found: Mapping[str, Any], /, *, compares: bool = False) -> dict
         parts = {name.removeprefix(f"{group}_"): left.pop(name) for name in list(left) if name.startswith(f"{group}_")}
         if not parts:
             continue
-        name = "mechanism" if group == "channel" else group
+        name = group if main else "mechanism"
         if main and group in left:
             parts[main] = left[group]
-        elif main or left.get("mechanism", "channel") != "channel":
+        elif main or left.get("mechanism", group) != group:
             raise _without(next(iter(parts)), group)
         left[name] = kind(**parts) if group != "unit" else _unit(parts)
     layout = {name: left.pop(name) for name in LAID_OUT if name in left}
@@ -221,7 +237,7 @@ def _unit(parts: dict[str, Any]) -> Unit:
 def _without(part: str, group: str) -> ArgumentError:
     return ArgumentError(
         spelled([part if part == "limit" or part in PARTS else f"{group}_{part}"]),
-        rule=f"given with --{f'mechanism {group}' if group in ('channel', 'noise') else group}",
+        rule=f"given with --{f'mechanism {group}' if group in ('channel', 'sequential', 'noise') else group}",
         got="it alone",
         hint="Leave it out, or say both.",
     )
