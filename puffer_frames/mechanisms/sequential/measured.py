@@ -22,6 +22,7 @@ from puffer_frames.mechanisms.sequential.release import (
 )
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.intervals import epsilon_at_least, share_at_least, share_at_most
+from puffer_frames.numbers.progress import watched
 from puffer_frames.priors.prior import FloatArray, IndexArray
 
 CONFIDENCE = 0.95
@@ -139,7 +140,7 @@ def other_beliefs(
     found = []
     groups = plan.laws[0].secrets
     failure = (1 - CONFIDENCE) / (len(laws) * groups * (groups - 1))
-    for k, (name, law) in enumerate(laws.items()):
+    for k, (name, law) in enumerate(watched(laws.items(), label="networks fitted again")):
         secrets = np.repeat(np.arange(groups), _SIMULATED // groups)
         codes = law.sample(secrets, np.random.default_rng(k))
         logs = released_with_logs(plan, codes, secrets, key=ReleaseKey.of(100 + k), names=names, others=[law])[1][-1]

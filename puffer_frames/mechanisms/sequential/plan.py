@@ -24,6 +24,7 @@ from puffer_frames.mechanisms.sequential.release import (
     in_units,
 )
 from puffer_frames.noise.channel import TOTAL_BITS
+from puffer_frames.numbers.progress import watched
 from puffer_frames.numbers.target import Target
 from puffer_frames.numbers.threads import each_of
 from puffer_frames.priors.prior import FloatArray, IndexArray
@@ -93,7 +94,7 @@ def make_plan(
     plan = SequentialPlan(epsilon=epsilon, laws=laws, steps=(), reserve=reserve_of(epsilon, len(order)))
     simulation = _Simulation(plan, rows, simulated, rng)
     with threadpool_limits(limits=1):  # programs are many and small
-        for column in order:
+        for column in watched(order, label="columns planned"):
             size = rows.sizes[column]
             found = simulation.laws_of(column)
             centres, own = _contexts(found, _FEW_CONTEXTS if size > _MANY_LEVELS else contexts, rng)
