@@ -34,7 +34,7 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-unattacked": (
         "not covered",
-        "Attacks: there were too few rows to try any on rows that the network was not fitted to.",
+        "Attacks: none was tried on rows that the network was not fitted to.",
     ),
     "table-exceeds": (
         "measured",

@@ -140,7 +140,7 @@ def test_folders_that_are_columns(make_frame, tmp_path):
 def test_spark_writes_folders(spark, tmp_path, monkeypatch):
     without_looks(monkeypatch)
     frame = spark.createDataFrame(pl.DataFrame(make_columns()).to_arrow()).localCheckpoint()
-    released = released_of(frame, keep=["note", "id"])
+    released = released_of(frame, layout=Layout(keep=["note", "id"]))
     certificate = certificate_of(released)
     released.write.parquet(str(tmp_path / "plain"))
     released.write.partitionBy("note").parquet(str(tmp_path / "by"))

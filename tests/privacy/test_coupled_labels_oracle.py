@@ -80,7 +80,7 @@ def test_rows_can_be_paired_within_epsilon(public):
 
 def test_more_than_four_columns():
     frame, public = people(2), ["x", "job", "pet", "y", "z"]
-    plan = puffer_frames.calibrate(frame, secret="group", public=public, epsilon=1.0)
+    plan = puffer_frames.calibrate(frame, secret="group", public=public, epsilon=1.0, mechanism="noise")
     assert plan.theorem == "kantorovich"
     laws = [law(part, public) for _, part in frame.groupby("group")]
     scales = [plan.fitted.all_scales[name] for name in public]
@@ -145,7 +145,7 @@ def test_units_of_which_nothing_is_assumed():
 def test_every_kind_of_frame(make_frame):
     frame = people(5)
     columns = {name: frame[name].tolist() for name in frame}
-    options = {"secret": "group", "public": ["x", "job", "pet", "y", "z"], "epsilon": 1.0}
+    options = {"secret": "group", "public": ["x", "job", "pet", "y", "z"], "epsilon": 1.0, "mechanism": "noise"}
     made = puffer_frames.calibrate(make_frame(columns), **options)
     assert made.fitted.all_scales == puffer_frames.calibrate(frame, **options).fitted.all_scales
     assert certificate_of(run(made.release(make_frame(columns)))).channels.keys() == {"job", "pet"}

@@ -21,7 +21,12 @@ import numpy as np, pandas as pd, puffer_frames
 rng = np.random.default_rng(1)
 people = pd.DataFrame({"group": rng.choice(["a", "b"], 60), "score": rng.integers(0, 5, 60), "still": 3})
 plan = puffer_frames.calibrate(
-    people, secret="group", public=["score", "still"], theorem="bounded", epsilon=0.25, allow_zero_noise=True
+    people,
+    secret="group",
+    public=["score", "still"],
+    mechanism=puffer_frames.Noise(theorem="bounded"),
+    epsilon=0.25,
+    allow_zero_noise=True,
 )
 
 def release(ledger):

@@ -17,7 +17,14 @@ from puffer_frames import (
     estimate,
     load_plan,
 )
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, PlanFileError
+from puffer_frames.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CalibrationError,
+    ColumnNotFoundError,
+    PlanFileError,
+    PriorError,
+)
 from puffer_frames.mechanisms.sequential import fitted, measured
 from puffer_frames.mechanisms.sequential.measured import _ratio, _shown
 from puffer_frames.verbs.plans.file import digest_of
@@ -178,10 +185,24 @@ def edits():
         tree = plan["plan"]["plan"]["laws"][0]["trees"][0]
         tree["parents"] = [0, *tree["parents"][1:]]
 
+    def rare(plan):
+        row = first_table(plan)[0][0][0]
+        row[row.index(max(row))] += row[-1] - 3
+        row[-1] = 3
+
+    def step(plan):
+        plan["plan"]["options"]["step"] = plan["plan"]["request"]["mechanism"]["step"] = 1e-300
+        for one in plan["plan"]["plan"]["steps"]:
+            one["most"] = 1e-300
+
+    def again(plan):
+        laws = plan["plan"]["plan"]["laws"]
+        laws.append(laws[0])
+
     def unknown(plan):
         plan["plan"]["options"]["known"] = []
 
-    return [weights, cap, epsilon, reserve, law, reader, twice, source, edges, tree, unknown]
+    return [weights, cap, epsilon, reserve, law, reader, twice, source, edges, tree, rare, step, again, unknown]
 
 
 @pytest.mark.parametrize("edit", edits(), ids=lambda edit: edit.__name__)
@@ -216,6 +237,10 @@ def test_another_network_is_refused_for_the_rows_of_the_plan(plan, people, tmp_p
         ({"contexts": 1.5}, ArgumentError),
         ({"cells": 1}, ArgumentError),
         ({"step": 0.0}, ArgumentError),
+        ({"step": 1e-13}, ArgumentError),  # odds that floats cannot tell from 1 lift nothing: a loss of 4.6 epsilon
+        ({"smoothing": 5e-324}, ArgumentError),
+        ({"known": 5}, ArgumentTypeError),
+        ({"preserve": np.array(["marginal"])}, ArgumentError),
         ({"step": 1.1}, ArgumentError),
         ({"reader_cap": 1e-4}, ArgumentError),
         ({"reader_cap": 9.0}, ArgumentError),
@@ -284,5 +309,26 @@ def test_a_column_before_the_one_that_it_is_a_function_of(people):
 
 
 def test_an_epsilon_near_what_floats_err_by_is_refused(people):
-    with pytest.raises(ArgumentError, match=r"epsilon must be at least 0\.0001"):
+    with pytest.raises(ArgumentError, match=r"epsilon must be from 0\.0001 to 100"):
         calibrate(people, **asked(epsilon=5e-5))
+
+
+def test_a_known_column_is_drawn_by_itself_and_contradictions_are_other_rows(people):
+    quick = {"contexts": 2, "components": 1, "holdout": 0.0}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "REFUSED", 100.0)
+        known = calibrate(people, **asked(mechanism=Sequential(known=["code", "town"], **quick)))
+        plan = calibrate(people, **asked(mechanism=Sequential(**quick)))
+    assert {known.names[step.column]: step.reader_cap for step in known.plan.steps}["code"] == 0.0
+    other = people.assign(code=people["code"].where(people.index > 0, 3 - people["code"]))
+    with pytest.raises(CalibrationError, match="other rows"):
+        plan.release(other)
+    with pytest.raises(ColumnNotFoundError):
+        plan.loss(people.drop(columns="town"))
+    with pytest.raises(PriorError):
+        plan.loss(people.head(0))
+    with pytest.raises(CalibrationError):
+        plan.loss(people.assign(age="x"))
+    with pytest.raises(PriorError, match="finite"):
+        plan.release(people.assign(pay=np.inf), allow_other_frame=True)
+    assert "loss" in dir(plan)

@@ -100,8 +100,11 @@ def _statements(plan: TableFit, release: Release) -> Iterator[Statement]:
     yield say("table-readers", known=plain(plan.reader_loss), cap=plain(plan.cap), columns=columns)
     yield from _measured(plan)
     yield from (say("table-planned"), say("table-laws"), say("table-some"), say("table-again"), say("table-shifted"))
-    yield say("channel-unlike")
-    yield say("channel-levels")
+    if plan.reader_loss:
+        yield say("channel-unlike")
+    declared = plan.request.declared
+    if any(column.is_in_cells or column.name not in declared for column in plan.columns):
+        yield say("channel-levels")
     yield from release.said(cast(Fitted[Any], plan))
     yield from _done(plan)
 

@@ -9,11 +9,12 @@ from puffer_frames.mechanisms.sequential.columns import TableColumn
 from puffer_frames.mechanisms.sequential.fitted import TableFit, below
 from puffer_frames.mechanisms.sequential.law import NetworkLaw
 from puffer_frames.mechanisms.sequential.options import Sequential
-from puffer_frames.mechanisms.sequential.plan import keeps_caps, reserve_of
+from puffer_frames.mechanisms.sequential.plan import LEAST_SHARE, keeps_caps, reserve_of
 from puffer_frames.mechanisms.sequential.release import Step, Whole
 from puffer_frames.noise.channel import TOTAL_BITS
 from puffer_frames.noise.joint_levels import typed
 from puffer_frames.priors.prior import FloatArray
+from puffer_frames.scales.learned import Bootstrap
 
 _NEAR = 1e-9
 
@@ -22,7 +23,8 @@ def check_table_plan(plan: TableFit, /) -> None:
     """Raise PlanFileError for parts that do not belong together.
 
     The lifts of a release are computed from the networks of the plan, so that the loss under these is at most epsilon
-    whatever its tables say; that the tables keep the caps is checked in whole numbers.
+    whatever its tables say; that the tables keep the caps is checked in whole numbers. What was measured of the rows,
+    refits and attacks, is believed.
     """
     request, own = plan.request, plan.plan
     check_request(request)
@@ -37,6 +39,10 @@ def check_table_plan(plan: TableFit, /) -> None:
     require(own.epsilon == below(epsilon), "another epsilon")
     require(own.reserve == reserve_of(own.epsilon, len(plan.names)), "another reserve")
     require(bool(own.laws), "no network")
+    asked = [belief.resamples for belief in request.beliefs if isinstance(belief, Bootstrap)]
+    require(len(own.laws) > max(asked, default=0), "fewer networks than were asked for")
+    kinds = {law.shares.tobytes() + law.trees[0].tables[0].tobytes() for law in own.laws}
+    require(len(kinds) == len(own.laws), "a network twice")
     sizes = tuple(len(column.levels) for column in plan.columns if column.source is None)
     for law in own.laws:
         _check_law(law, sizes, len(plan.rows_per_secret))
@@ -111,7 +117,8 @@ def _check_step(step: Step, plan: TableFit, size: int) -> None:
 
 def _check_table(table: Whole, step: Step, options: Sequential) -> None:
     """Rows of probabilities that keep both caps, in whole numbers."""
-    require(bool((table > 0).all()), "a probability that is none")
+    least = LEAST_SHARE / table.shape[-1] * (1 << TOTAL_BITS)  # rounding to whole numbers must be next to nothing
+    require(bool((table >= least).all()), "a probability that is none, or next to none")
     sums = table.reshape(-1, table.shape[-1]).tolist()
     require(all(sum(row) == 1 << TOTAL_BITS for row in sums), "probabilities of another sum")
     require(keeps_caps(table, step.reader_cap, options.cap), "a table beyond its caps")

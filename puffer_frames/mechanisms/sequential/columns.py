@@ -64,6 +64,13 @@ class TableColumn:
             return values.astype(np.intp)
         numbers = values.astype(np.float64, copy=False)
         missing = np.isnan(numbers)
+        if np.isinf(numbers).any():
+            raise PriorError(
+                f"the public column {self.name!r}",
+                rule="of finite numbers",
+                got="infinities",
+                hint="Leave those rows out.",
+            )
         found = np.searchsorted(self.edges, numbers if self.ends is None else numbers.clip(*self.ends))
         if missing.any():
             if self.levels[-1] is not None:
@@ -169,13 +176,15 @@ class CodedRows:
     """Number of the secret of each row, shape (rows,)."""
     rows_per_secret: Mapping[Secret, int]
     """Of all rows of the table, which may be more than these."""
+    contradicting: int = 0
+    """Entries of columns that a plan computes from others, which are other ones than it computes."""
 
     def checksum(self) -> str:
         """Equal for frames with the same rows in any order."""
         digest = hashlib.sha256(f"table {self.secrets!r};".encode(errors="surrogatepass"))
         for column in self.columns:
             digest.update(f"{column.name!r} {column.levels!r} {column.source!r};".encode(errors="surrogatepass"))
-        for part in (self.codes, self.groups, np.array(list(self.rows_per_secret.values()))):
+        for part in (self.codes, self.groups, np.array([*self.rows_per_secret.values(), self.contradicting])):
             digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
         return digest.hexdigest()
 
@@ -252,16 +261,31 @@ def _coded(
     groups = joint.prepared()(arrays).astype(np.intp)
     own = [column for column in columns if column.source is None]
     codes = np.stack([column.read(entries[column.name]) for column in own], axis=1)
-    return _sorted(CodedRows(columns=columns, secrets=secrets, codes=codes, groups=groups, rows_per_secret=counts))
+    codes_of = {column.name: part for column, part in zip(own, codes.T, strict=True)}
+    contradicting = sum(
+        int((column.read(entries[column.name]) != np.array(column.codes)[codes_of[column.source]]).sum())
+        for column in columns
+        if column.source is not None
+    )
+    return _sorted(
+        CodedRows(
+            columns=columns,
+            secrets=secrets,
+            codes=codes,
+            groups=groups,
+            rows_per_secret=counts,
+            contradicting=contradicting,
+        )
+    )
 
 
-def with_derived(rows: CodedRows, /) -> CodedRows:
-    """The rows, in which columns that are functions of others are told as such."""
+def with_derived(rows: CodedRows, known: Sequence[str], /) -> CodedRows:
+    """The rows, in which columns that are functions of others are told as such, but for those that readers know."""
     sizes = [len(column.levels) for column in rows.columns]
     kept: list[int] = []
     found = list(rows.columns)
     for j in sorted(range(len(sizes)), key=lambda k: -sizes[k]):  # the finer one decides, and of equal ones the first
-        for k in kept:
+        for k in kept if rows.columns[j].name not in known else ():
             if (codes := _function(rows.codes[:, k], rows.codes[:, j], sizes[k], sizes[j])) is not None:
                 found[j] = replace(rows.columns[j], source=rows.columns[k].name, codes=codes)
                 break

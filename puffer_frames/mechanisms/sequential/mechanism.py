@@ -10,7 +10,7 @@ import numpy as np
 
 from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError
-from puffer_frames.frames.columns import NativeFrame
+from puffer_frames.frames.columns import NativeFrame, check_rows, not_found
 from puffer_frames.frames.roles import Roles, RowOrder
 from puffer_frames.frames.table import CompleteRows, Table, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
@@ -36,7 +36,7 @@ from puffer_frames.mechanisms.sequential.measured import Attack, HeldOut, Kept, 
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.mechanisms.sequential.release import SequentialPlan, Step, log_likelihoods
 from puffer_frames.mechanisms.sequential.text import table_figures, table_rows
-from puffer_frames.noise.draw import Draw
+from puffer_frames.noise.draw import Draw, other_levels
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import Rows
 from puffer_frames.priors.prior import Secret
@@ -46,8 +46,8 @@ from puffer_frames.scales.learned import Bootstrap
 
 FEW_COLUMNS = 4
 """More public columns are released column by column by default."""
-LEAST_EPSILON = 1e-4
-"""Far above what floats err by."""
+LEAST_EPSILON, MOST_EPSILON = 1e-4, 100.0
+"""Far above what floats err by, and where nothing would be hidden."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,10 +161,17 @@ class FittedTable(TableFit, Fitted[CodedRows]):
 
         Raises
         ------
-        CalibrationError
-            For values that no release by this plan has.
+        ColumnNotFoundError, PriorError, CalibrationError
+            For a column that is not there, no row, and values that no release by this plan has.
         """
         table = open_table(released).in_memory()
+        missing = next((name for name in self.names if name not in table.names), None)
+        if missing is not None:
+            raise not_found("public", missing, table.names)
+        check_rows(len(table.opened()))
+        for column in (each for each in self.columns if each.source is None):
+            if (table.kind_of(column.name) == "numbers") != (column.edges is not None):
+                raise other_levels(column.name, "all rows")
         drawn = [column for column in self.columns if column.source is None]
         codes = np.stack([column.released(table) for column in drawn], axis=1)
         logs = log_likelihoods(self.plan, codes)
@@ -218,7 +225,7 @@ class SequentialMechanism(Mechanism[CodedRows]):
         warn_of_moved(rows, {}, request.domain)
         options = _options(request)
         seen = learn_columns(rows, request, cells=options.cells)
-        seen = with_derived(seen) if options.derived == "auto" else seen
+        seen = with_derived(seen, tuple(options.known)) if options.derived == "auto" else seen
         return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)
 
     def fit(self, request: Request, seen: CodedRows, /) -> FittedTable:
@@ -237,9 +244,9 @@ def _cannot(request: Request) -> list[tuple[str, str, str]]:
     found = [
         (
             "epsilon",
-            f"at least {LEAST_EPSILON:g}",
+            f"from {LEAST_EPSILON:g} to {MOST_EPSILON:g}",
             f"{request.target.epsilon:g}",
-            request.target.epsilon >= LEAST_EPSILON,
+            LEAST_EPSILON <= request.target.epsilon <= MOST_EPSILON,
         ),
         ("delta", "0", f"{request.target.delta:g}", request.target.delta == 0),
         ("given", "left out", "columns", not request.given_columns),

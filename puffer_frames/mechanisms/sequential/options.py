@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from puffer_frames.errors import ArgumentError, short_traceback
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, short_traceback
 from puffer_frames.mechanisms.arguments import Options
 from puffer_frames.mechanisms.channel.options import LEAST_READER_CAP
 from puffer_frames.numbers.arguments import check_count, check_flag, check_number
@@ -86,15 +86,15 @@ class Sequential(Options):
     def __post_init__(self) -> None:
         for name, most in (("components", 16), ("contexts", 256), ("cells", 64)):
             check_count(getattr(self, name), name, at_least=1 + (name == "cells"), at_most=most)
-        for name, low, high, open_ in (
-            ("smoothing", 0.0, 1e6, True),
-            ("step", 0.0, 1.0, True),
-            ("cap", 0.0, 30.0, True),
-            ("holdout", 0.0, 0.5, False),
+        # far smaller steps are near what floats err by
+        for name, low, high in (
+            ("smoothing", 1e-3, 1e6),
+            ("step", 1e-3, 1.0),
+            ("cap", 1e-2, 30.0),
+            ("holdout", 0, 0.5),
         ):
-            number = check_number(getattr(self, name), name)
-            if not (low < number or (number == low and not open_)) or number > high:
-                rule = f"a number {'above' if open_ else 'of at least'} {low:g} and at most {high:g}"
+            if not low <= check_number(getattr(self, name), name) <= high:
+                rule = f"a number from {low:g} to {high:g}"
                 raise ArgumentError(name, rule=rule, got=repr(getattr(self, name)), hint="Leave it out.")
         cap = check_number(self.reader_cap, "reader_cap")
         if cap != 0 and not LEAST_READER_CAP <= cap <= self.cap:
@@ -105,10 +105,15 @@ class Sequential(Options):
                 hint="Leave it out for 1.",
             )
         for name, word in (("preserve", "marginal"), ("derived", "auto")):
-            if getattr(self, name) not in (None, word):
+            if not (
+                getattr(self, name) is None or (isinstance(getattr(self, name), str) and getattr(self, name) == word)
+            ):
                 raise ArgumentError(
                     name, rule=f'"{word}" or None', got=repr(getattr(self, name)), hint=f'Leave it out for "{word}".'
                 )
         check_flag(self.allow_unaudited, "allow_unaudited")
+        if not isinstance(self.known, Iterable):
+            got = f"a {type(self.known).__name__}"
+            raise ArgumentTypeError("known", rule="names of columns", got=got, hint='Write known=["age"].')
         names = (self.known,) if isinstance(self.known, str) else tuple(self.known)
         object.__setattr__(self, "known", tuple(map(str, names)))

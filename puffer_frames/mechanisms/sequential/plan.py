@@ -40,6 +40,8 @@ _RARE = (1e-7, 1e-4)
 """Levels of a smaller share of a context are left out of its program."""
 _UNIFORM = 1e-6
 """Share of the even law in each row: no entry is 0, and units of 2**-62 err by less than 1 part in 10**11."""
+LEAST_SHARE = _UNIFORM / 2
+"""Of the even law that is in each row, whatever was repaired."""
 _CLOSE = 1e-9
 """Ratios that are nearer to their cap are compared in whole numbers."""
 _PARTS = 1 << 40

@@ -41,7 +41,7 @@ def table_rows(plan: TableFit, /) -> Rows:
 
 def _hidden(plan: TableFit) -> str:
     if plan.held is None:
-        return "no attack was tried: too few rows were held out"
+        return "no attack was tried on rows that the network was not fitted to"
     allowed = largest_auc(plan.request.target.epsilon)
     best, raw = max(plan.held.best), max(plan.held.raw)
     told = "; THE RAW COLUMNS TELL NO MORE" * (best >= raw)
@@ -66,7 +66,8 @@ def _columns(plan: TableFit) -> Rows:
     for name, share in sorted(plan.kept.changed.items(), key=lambda entry: -entry[1]):
         distance = plan.kept.distance.get(name)
         same = "in the same cell" if name in cells else "unchanged"
-        near = "" if distance is None else f", {distance:.3g} away on average"
+        where = "between cells" if name in cells else "away"
+        near = "" if distance is None else f", {distance:.3g} {where} on average"
         by = ", ".join(f"{s!r} {100 * c:.0f} %" for s, c in zip(secrets, plan.kept.changed_of[name], strict=True))
         found.append((name, f"{100 * (1 - share):.0f} % {same}{near} (changed: {by})"))
     return found

@@ -92,7 +92,7 @@ class Plan:
         raise AttributeError(f"this plan has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *(name for name in dir(type(self.fitted)) if not name.startswith("_"))})
+        return sorted({*object.__dir__(self), *(name for name in dir(type(self.fitted)) if not name.startswith("_"))})
 
     @property
     def epsilon(self) -> float:

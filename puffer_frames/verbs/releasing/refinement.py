@@ -59,7 +59,7 @@ class Chain:
     @classmethod
     def of(cls, plan: FittedNoise, released: NativeFrame, /) -> Chain:
         """Raise CalibrationError unless it is a release of this plan, as it was released."""
-        if not plan.is_refinable:
+        if not getattr(plan, "is_refinable", False):
             raise _wrong("the plan", f"one of {PUBLISHED_FOR.title} noise on numbers alone", "another one")
         found = cls(certificate=certificate_of(released), table=_in_memory(released, "the release"))
         found._check(plan, released)
