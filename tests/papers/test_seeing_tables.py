@@ -199,7 +199,7 @@ def entries():
         yield from ((heading, *asked, row) for asked, row in zip(ROWS, rows, strict=True))
 
 
-@few(7)
+@few(2)
 @pytest.mark.parametrize(("heading", "epsilon", "cap", "times", "row"), list(entries()), ids=str)
 def test_error_against_every_cap(heading, epsilon, cap, times, row):
     """Six printed digits: half of the last one, and a millionth."""
@@ -211,7 +211,7 @@ def test_error_against_every_cap(heading, epsilon, cap, times, row):
         assert found == pytest.approx(error, abs=6e-7 + 1e-6 * error), reader_cap
 
 
-@few(4)
+@few(1)
 @pytest.mark.parametrize("line", CELLS.strip().splitlines())
 def test_numbers_in_cells(line):
     """Four printed digits of most, one of capital-gain: half of the last one, and a little."""
