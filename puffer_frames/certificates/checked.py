@@ -104,6 +104,9 @@ def _mandatory(plain: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     yield ("learned", "channel-learned")
     if not plain.get("unit"):
         yield ("per-record",)
+    if plain["noise"] == "sequential":
+        yield from ((key,) for key in ("table-loss", "table-readers", "table-planned", "table-laws", "table-some"))
+        yield ("table-again",)
     if plain["kept"]:
         yield ("kept",)
     if plain.get("given"):
@@ -126,6 +129,8 @@ def _check_columns(plain: Mapping[str, Any]) -> None:
         released = set(plain["verified"])
     if not plain["answers"] and (released != set(plain["public"]) or columns & channels):
         raise refused("scales or channels of other columns than those that were released")
+    if (plain["noise"] == "sequential") != bool(plain.get("table")):
+        raise refused("a table that was released column by column without its figures, or figures of another release")
     if not set(plain.get("processed", ())) <= columns:
         raise refused("something done to noisy values of a column that has none")
     if set(plain["public"]) & set(plain["kept"]):

@@ -23,6 +23,7 @@ def quick():
         patch.setattr(fitted, "_FEW_SIMULATED", 1500)
         patch.setattr(measured, "_SIMULATED", 1000)
         patch.setattr(measured, "_ROUNDS", 10)
+        patch.setattr(fitted, "WARNED", 100.0)
         patch.setattr(fitted, "REFUSED", 100.0)
         yield
 

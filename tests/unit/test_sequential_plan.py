@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from puffer_frames import (
     Bootstrap,
     Certificate,
     Sequential,
+    WeakGuaranteeWarning,
     calibrate,
     certificate_of,
     compose,
@@ -25,7 +27,8 @@ from puffer_frames.errors import (
     PlanFileError,
     PriorError,
 )
-from puffer_frames.mechanisms.sequential import fitted, measured
+from puffer_frames.mechanisms.sequential import fitted, measured, mechanism
+from puffer_frames.mechanisms.sequential.certificate import _measured
 from puffer_frames.mechanisms.sequential.measured import _ratio, _shown
 from puffer_frames.verbs.plans.file import digest_of
 
@@ -39,6 +42,8 @@ def quick():
         patch.setattr(fitted, "_SIMULATED", 1500)
         patch.setattr(measured, "_SIMULATED", 1000)
         patch.setattr(measured, "_ROUNDS", 10)
+        patch.setattr(fitted, "WARNED", 100.0)
+        patch.setattr(mechanism, "WARNED", 100.0)
         yield
 
 
@@ -199,10 +204,15 @@ def edits():
         laws = plan["plan"]["plan"]["laws"]
         laws.append(laws[0])
 
+    def sees(plan):
+        step = next(one for one in plan["plan"]["plan"]["steps"] if one["reader_cap"] == 0.0)
+        row = step["weights"]["entries"][0][1][0]
+        row[0], row[1] = row[0] - 1000, row[1] + 1000
+
     def unknown(plan):
         plan["plan"]["options"]["known"] = []
 
-    return [weights, cap, epsilon, reserve, law, reader, twice, source, edges, tree, rare, step, again, unknown]
+    return [weights, cap, epsilon, reserve, law, reader, twice, source, edges, tree, rare, step, again, sees, unknown]
 
 
 @pytest.mark.parametrize("edit", edits(), ids=lambda edit: edit.__name__)
@@ -285,11 +295,12 @@ def test_when_each_sentence_is_there(people):
     quick = {"contexts": 2, "components": 1}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitted, "REFUSED", 100.0)
-        patch.setattr(fitted, "WARNED", 100.0)
         plain = calibrate(labels, **asked(mechanism=Sequential(holdout=0.0, derived=None, **quick))).release(labels)
         whole = calibrate(people, **asked(nulls="level", mechanism=Sequential(**quick)))
         patch.setattr(fitted, "WARNED", 0.01)
-        told = calibrate(people, **asked(mechanism=Sequential(holdout=0.0, **quick))).release(people, rng=1)
+        with pytest.warns(WeakGuaranteeWarning, match="networks that are fitted again"):
+            told = calibrate(people, **asked(mechanism=Sequential(holdout=0.0, **quick)))
+        told = told.release(people, rng=1)
     assert keys_of(plain) == ALWAYS | {"table-unattacked"}
     more = {"table-attacks", "table-numbers", "table-derived", "channel-missing"}
     assert keys_of(whole.release(people)) == ALWAYS | more
@@ -332,3 +343,42 @@ def test_a_known_column_is_drawn_by_itself_and_contradictions_are_other_rows(peo
     with pytest.raises(PriorError, match="finite"):
         plan.release(people.assign(pay=np.inf), allow_other_frame=True)
     assert "loss" in dir(plan)
+
+
+@pytest.mark.parametrize("beliefs", ["empirical", "population", ("fitted", "other table")], ids=str)
+def test_other_beliefs_are_refused(people, beliefs):
+    beliefs = (
+        tuple(people if entry == "other table" else entry for entry in beliefs) if "fitted" in beliefs else beliefs
+    )
+    with pytest.raises(ArgumentError, match="beliefs"):
+        calibrate(people, **asked(beliefs=beliefs))
+
+
+def test_a_record_of_a_table_has_its_sentences_and_figures(plan, people):
+    record = certificate_of(plan.release(people)).to_dict()
+    for key in ("table-loss", "table-readers", "table-planned", "table-laws", "table-some", "table-again"):
+        left = [one for one in record["statements"] if one["key"] != key]
+        with pytest.raises(ArgumentError, match=key):
+            Certificate.from_dict(record | {"statements": left})
+    with pytest.raises(ArgumentError, match="without its figures"):
+        Certificate.from_dict({name: value for name, value in record.items() if name != "table"})
+
+
+def test_integers_stay_within_a_domain_whose_ends_are_none(people):
+    frame = people.assign(age=people["age"] - 20)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "REFUSED", 100.0)
+        plan = calibrate(
+            frame, **asked(domain={"age": (10.5, 19.5)}, mechanism=Sequential(contexts=2, components=1, holdout=0.0))
+        )
+    released = plan.release(frame)["age"]
+    assert released.dtype == frame["age"].dtype
+    assert released.between(11, 19).all()
+
+
+def test_figures_are_rounded_to_the_safe_side(plan):
+    told = " ".join(one.text for one in _measured(plan.fitted))
+    auc = float(re.search(r"AUC of at most ([\d.]+),", told)[1])
+    shown = float(re.search(r"a loss of at least ([\d.]+) ", told)[1])
+    assert max(plan.held.best) <= auc < max(plan.held.best) + 0.01
+    assert plan.held.shown - 0.01 < shown <= plan.held.shown

@@ -44,7 +44,7 @@ def best_of_subsets(problem: Problem, /, *, most: int | None) -> tuple[FloatArra
         return solve(problem.only(outputs)).matrix, outputs, solve(relaxed).bound
     if not whole:
         return _of_many(problem)
-    found = solve(problem)
+    found = solve(problem, interior=problem.groups is not None)  # of many pairs twice as fast as simplex
     return found.matrix, None, found.bound if problem.is_sharp else min(found.bound, solve(problem.relaxed()).bound)
 
 

@@ -129,10 +129,10 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         "table-attacks",
         rows=f"{plan.held.rows:,}",
         attackers=len(plan.held.attacks),
-        auc=f"{max(plan.held.best):.2f}",
+        auc=f"{rounded_up(max(plan.held.best), digits=2):g}",
         raw=f"{max(plan.held.raw):.2f}",
         allowed=f"{rounded_up(largest_auc(plan.request.target.epsilon), digits=3):g}",
-        shown=f"{plan.held.shown:.2f}",
+        shown=f"{math.floor(100 * plan.held.shown) / 100:g}",
         confidence=confidence,
     )
 

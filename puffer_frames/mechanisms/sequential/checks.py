@@ -16,7 +16,8 @@ from puffer_frames.noise.joint_levels import typed
 from puffer_frames.priors.prior import FloatArray
 from puffer_frames.scales.learned import Bootstrap
 
-_NEAR = 1e-9
+_NEAR = 1e-12
+"""More than the rounding of a sum of probabilities."""
 
 
 def check_table_plan(plan: TableFit, /) -> None:
@@ -121,4 +122,5 @@ def _check_table(table: Whole, step: Step, options: Sequential) -> None:
     require(bool((table >= least).all()), "a probability that is none, or next to none")
     sums = table.reshape(-1, table.shape[-1]).tolist()
     require(all(sum(row) == 1 << TOTAL_BITS for row in sums), "probabilities of another sum")
+    require(step.reader_cap > 0 or bool((table == table[0]).all()), "a table that sees the secret")
     require(keeps_caps(table, step.reader_cap, options.cap), "a table beyond its caps")

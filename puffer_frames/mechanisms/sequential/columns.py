@@ -119,7 +119,8 @@ def label_column(name: str, found: Coded, /, *, declared: Levels | None, nulls: 
             f"the public column {name!r}",
             rule=f"one of at most {MOST_LEVELS} different labels in a table that is released column by column",
             got="more",
-            hint="Merge the rare labels into one such as 'other', or leave the column out of public.",
+            hint="Merge the rare labels into one such as 'other', leave the column out of public, or write "
+            'mechanism="noise".',
         )
     return TableColumn(name=name, levels=levels)
 
@@ -140,6 +141,12 @@ def number_column(name: str, entries: Numbered, /, *, cells: int, ends: Bounds |
             got="larger ones",
             hint="Leave identifiers out of public, or convert them to text.",
         )
+    if ends is not None and entries.whole:
+        ends = float(np.ceil(ends[0])), float(np.floor(ends[1]))
+        if ends[0] > ends[1]:
+            raise ArgumentError(
+                "domain", rule="with a whole number in it for a column of integers", got="none", hint="Widen it."
+            )
     there = there if ends is None else there.clip(*ends)
     values, counts = np.unique(there, return_counts=True)
     edges = values[:-1] if len(values) <= cells else _edges(values, counts, there, cells)
@@ -222,7 +229,7 @@ def learn_columns(rows: CompleteRows, request: Request, /, *, cells: int) -> Cod
             "the secret",
             rule=f"of 2 to {MOST_SECRETS} different values for a table that is released column by column",
             got=f"{len(secrets):,}",
-            hint="Merge its rare values first, or release fewer columns.",
+            hint='Merge its rare values first, or write mechanism="noise".',
         )
     entries = rows.entries((*request.public, *request.secret), MOST_ROWS)
     nulls = request.nulls == "level"
@@ -239,7 +246,15 @@ def learn_columns(rows: CompleteRows, request: Request, /, *, cells: int) -> Cod
         ends = request.domain.get(name)
         column = number_column(name, own, cells=cells, ends=ends, nulls=nulls)
         columns.append(column)
-    return _coded(entries, tuple(columns), secrets, counts, request.secret)
+    found = _coded(entries, tuple(columns), secrets, counts, request.secret)
+    if np.bincount(found.groups, minlength=len(secrets)).min() == 0:
+        raise PriorError(
+            "the rows that are drawn for the plan",
+            rule=f"of every secret, {MOST_ROWS:,} of all rows",
+            got="none of some secret",
+            hint="Merge the rare secrets, or leave their rows out.",
+        )
+    return found
 
 
 def read_again(rows: CompleteRows, request: Request, known: Sequence[TableColumn], /) -> CodedRows:

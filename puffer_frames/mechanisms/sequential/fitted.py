@@ -205,7 +205,8 @@ def split(seen: CodedRows, holdout: float, /) -> tuple[Rows, Rows | None]:
     sizes = tuple(len(column.levels) for column in seen.columns if column.source is None)
     order = np.random.default_rng(0).permutation(len(seen.codes))
     count = min(int(holdout * len(order)), MOST_HELD)
-    parts = [np.sort(order[count:]), np.sort(order[:count])]
+    # held-out rows stay in random order: neighbours among sorted rows would stand on both sides of an attack
+    parts = [np.sort(order[count:]), order[:count]]
     found = [Rows(codes=seen.codes[p], secrets=seen.groups[p], sizes=sizes, groups=len(seen.secrets)) for p in parts]
     fewest = np.bincount(found[1].secrets, minlength=len(seen.secrets)).min() if count else 0
     if fewest < FEWEST_HELD:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from puffer_frames.mechanisms.figures import ColumnError, PlanFigures
 from puffer_frames.mechanisms.sequential.certificate import largest_auc
 from puffer_frames.mechanisms.sequential.fitted import TableFit
-from puffer_frames.numbers.presentation import Rows, at_most, odds_text, pairs_text, plain
+from puffer_frames.numbers.presentation import Rows, at_most, odds_text, pairs_text, plain, rounded_up
 
 _WHAT = "the released values of one row together"
 
@@ -21,8 +21,8 @@ def table_rows(plan: TableFit, /) -> Rows:
         ("meaning", f"{odds_text(_WHAT, epsilon=target.epsilon, delta=0.0)}, under {plan.belief_words}"),
         (
             "other networks",
-            f"fitted again: delta at most {plan.worst_delta:.2g}; 99 % of losses at most {plan.worst_tail:.2f}, AUC "
-            f"about {plan.worst_auc:.2f} (measured)",
+            f"fitted again: delta at most {rounded_up(plan.worst_delta, digits=2):g}; about 99 % of losses at most "
+            f"{plan.worst_tail:.2f}, AUC about {plan.worst_auc:.2f} (measured)",
         ),
         (
             "readers",
