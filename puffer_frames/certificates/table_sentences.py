@@ -28,8 +28,8 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-attacks": (
         "measured",
-        "On {rows} rows that the network was not fitted to, {attackers} attackers that were fixed beforehand guessed "
-        "the secret with an AUC of at most {auc}, from the raw columns {raw}; under the network none has more than "
+        "On {rows} rows{some} that the network was not fitted to, {attackers} attackers that were fixed beforehand "
+        "guessed the secret with an AUC of at most {auc}, from the raw columns {raw}; under the network none has more than "
         "{allowed}. They showed a loss of at least {shown} ({confidence} % confidence). Other attackers may do better.",
     ),
     "table-unattacked": (

@@ -193,6 +193,10 @@ class Fitted(SecretsOfPairs, ABC, Generic[S]):
     def warn(self) -> None:
         """Warn of what makes a release of little use."""
 
+    def instead(self) -> str | None:
+        """The mechanism to try where none was asked for and this one does badly; None where it may stay."""
+        return None
+
     # what is shown
 
     @abstractmethod

@@ -6,7 +6,7 @@ from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import open_table
 from puffer_frames.mechanisms.arguments import CalibrateArguments
 from puffer_frames.mechanisms.request import Request, RowsRequest
-from puffer_frames.verbs.plans.plan import Plan, read
+from puffer_frames.verbs.plans.plan import Plan, fit
 from puffer_frames.verbs.releasing.release import release_rows
 from puffer_frames.verbs.requests.arguments import PrivatizeArguments, takes
 from puffer_frames.verbs.requests.drawing import Drawing
@@ -39,15 +39,19 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         Greater than 0.
     delta : float
         0 for pure privacy, or far below 1 / (number of rows).
-    mechanism : "auto", "noise", "channel", Noise(...) or Channel(...)
-        What makes a column private; "auto" is a channel for one column of labels, and noise for all others. A word
-        stands for the record with its defaults.
+    mechanism : "auto", "noise", "channel", "sequential", Noise(...), Channel(...) or Sequential(...)
+        What makes columns private. "auto" is a channel for one column of labels, "sequential" for more than four
+        columns, and noise for all others; but "sequential" for two to four columns in 2,000 rows or more, where labels
+        are among them or a constant is nearer to some column than its noise. A word stands for the record with its
+        defaults.
 
         - `Noise`: a random number is added to each value. It has the family of the noise, the published condition and
           the way to its scale, and the remap after it.
         - `Channel`: a random level of the column in place of each value, with the least expected error that the
           guarantee allows; by default also where some rows are replaced by anything, and with a loss of at most 8 under
           any law of the levels.
+        - `Sequential`: the columns are released one after another, each value by a channel that sees the secret. The
+          guarantee is under a model of the table that is fitted to it, not under its frequencies.
     beliefs : "fitted", "empirical", "population", Population(), Contamination(), Bootstrap(), mapping of secret to \
     Prior, frame, or several of these
         The adversaries: the fitted model, the observed frequencies, every law that the table does not refute, the
@@ -191,8 +195,7 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
     arguments = with_names(arguments, frame, labels)
     request = Request.of(arguments, labels)
     asked = RowsRequest.of(arguments.layout, labels, request, seeded=drawing.seeded)
-    mechanism, found = read(frame, request, asked)
-    fitted = mechanism.fit(found.request, found.seen)
+    _, found, fitted = fit(frame, request, asked)
     fitted.check_asked(asked)
     fitted.warn()
     counts = fitted.rows_of(found.seen)

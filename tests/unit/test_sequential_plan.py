@@ -273,8 +273,8 @@ def test_shown_losses_are_no_more_than_there_are():
     secrets = rng.integers(0, 2, 40_000)
     told = rng.random(40_000) < np.where(secrets == 0, 0.6, 0.6 * math.exp(-1.0))
     guess = np.where(told[:, None], [0.8, 0.2], [0.4, 0.6])
-    assert 0.9 < _shown(secrets, guess, failure=0.01) <= 1.0
-    over = [_shown(rng.permutation(secrets), guess, failure=0.05) > 0 for _ in range(40)]
+    assert 0.9 < _shown(secrets, guess, attackers=2) <= 1.0
+    over = [_shown(rng.permutation(secrets), guess, attackers=1) > 0 for _ in range(40)]
     assert sum(over) <= 6
     assert _ratio(np.zeros(9, dtype=bool), np.ones(9, dtype=bool), failure=0.1) == 0.0
 

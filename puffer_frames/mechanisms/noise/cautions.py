@@ -27,12 +27,7 @@ _NEARLY = 0.99
 
 def warn_of_wide_noise(plan: NoiseFit, /) -> None:
     """Warn of columns that a constant is nearer to, and of noise that a fitted model, or its mechanism, makes wide."""
-    figures = plan_figures(plan).errors
-    # what replaces noisy values is never further off than a constant: a remap that is nearly one is of no use, too
-    nearly = {each.name: _NEARLY if each.name in plan.remaps else 1.0 for each in figures}
-    useless = [each.name for each in figures if each.error > nearly[each.name] * each.constant]
-    useless += [name for name, share in plan.changed.items() if share > constant_share(plan, name)]
-    several = len(plan.choices) > 1
+    useless, several = useless_columns(plan), len(plan.choices) > 1
     if useless:
         warn_of_useless(useless, hint=_FEWER if several else _ANOTHER if _has_one_draw(plan) else LARGER)
     elif not several and _is_default(plan) and _is_beaten(plan):
@@ -60,6 +55,15 @@ def warn_of_wide_noise(plan: NoiseFit, /) -> None:
                 reason="fit",
             )
         )
+
+
+def useless_columns(plan: NoiseFit, /) -> list[str]:
+    """Columns that a constant is nearer to than their noise."""
+    figures = plan_figures(plan).errors
+    # what replaces noisy values is never further off than a constant: a remap that is nearly one is of no use, too
+    nearly = {each.name: _NEARLY if each.name in plan.remaps else 1.0 for each in figures}
+    useless = [each.name for each in figures if each.error > nearly[each.name] * each.constant]
+    return useless + [name for name, share in plan.changed.items() if share > constant_share(plan, name)]
 
 
 def _warn_of_strata(plan: NoiseFit, strata: StrataChoices, names: Sequence[str]) -> None:

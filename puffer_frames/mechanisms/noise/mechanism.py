@@ -16,7 +16,7 @@ from puffer_frames.loss.engine import Laws
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.figures import PlanFigures
-from puffer_frames.mechanisms.noise.cautions import warn_of_wide_noise
+from puffer_frames.mechanisms.noise.cautions import useless_columns, warn_of_wide_noise
 from puffer_frames.mechanisms.noise.checked_rows import findings_of
 from puffer_frames.mechanisms.noise.checks import check_plan, with_own_words
 from puffer_frames.mechanisms.noise.column_choices import choices_of
@@ -51,6 +51,10 @@ from puffer_frames.scales.drift import Batch
 from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.robustness import joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.strata import Stratum
+
+
+_MANY_ROWS = 2_000
+"""A network of columns that is fitted to fewer says little of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +152,15 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
     def warn(self) -> None:
         """Warn of noise that is wide."""
         warn_of_wide_noise(self)
+
+    def instead(self) -> str | None:
+        """Whole tables, for several columns in many rows: numbers beside labels, or noise that a constant is nearer to.
+
+        Joint noise is for readers who know the frequencies of whole rows: it is wide where most rows are different.
+        """
+        if self.rows < _MANY_ROWS or len(self.choices) == 1 or not (self.changed or useless_columns(self)):
+            return None
+        return "sequential"
 
     def text(self, compared: Compared | None, /) -> Rows:
         """Labels and texts, in order."""

@@ -128,6 +128,7 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
     yield say(
         "table-attacks",
         rows=f"{plan.held.rows:,}",
+        some=plan.attacked_words,
         attackers=len(plan.held.attacks),
         auc=f"{rounded_up(max(plan.held.best), digits=2):g}",
         raw=f"{max(plan.held.raw):.2f}",

@@ -56,7 +56,9 @@ def check_table_plan(plan: TableFit, /) -> None:
     require(bool(plan.others), "nothing that was measured")
     held = plan.held
     if held is not None:
-        require(bool(held.attacks) and len(held.raw) == len(plan.rows_per_secret), "attacks on something else")
+        numbers = range(len(plan.rows_per_secret))
+        right = len(held.secrets) > 1 and list(held.secrets) == [k for k in numbers if k in held.secrets]
+        require(right and bool(held.attacks) and len(held.raw) == len(held.secrets), "attacks on something else")
         require(all(len(each.auc) == len(held.raw) for each in held.attacks), "attacks on something else")
     plan.refuse()
 

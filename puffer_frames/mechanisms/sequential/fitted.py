@@ -169,6 +169,12 @@ class TableFit(SecretsOfPairs):
         """Whether an attacker showed more than epsilon."""
         return self.held is not None and self.held.shown > self.request.target.epsilon
 
+    @property
+    def attacked_words(self) -> str:
+        """Which rows were attacked, where these are not of all secrets."""
+        tested, every = len(self.held.secrets) if self.held is not None else 0, len(self.rows_per_secret)
+        return f" of the {tested} of {every} secrets that have enough rows" * (tested < every)
+
     def draw(self, key: ReleaseKey, /) -> TableDraw:
         """What a release does to the rows."""
         secret = secret_levels(tuple(self.rows_per_secret), self.request.secret)
@@ -201,18 +207,18 @@ def below(epsilon: float, /) -> float:
 
 
 def split(seen: CodedRows, holdout: float, /) -> tuple[Rows, Rows | None]:
-    """Rows to plan on, and rows to attack: none where a secret has so few that nothing could be shown."""
-    sizes = tuple(len(column.levels) for column in seen.columns if column.source is None)
+    """Rows to plan on, and rows to attack: of the secrets with enough rows for that, None where these are not two."""
+    sizes, groups = tuple(len(column.levels) for column in seen.columns if column.source is None), len(seen.secrets)
     order = np.random.default_rng(0).permutation(len(seen.codes))
-    count = min(int(holdout * len(order)), MOST_HELD)
+    held = order[: min(int(holdout * len(order)), MOST_HELD)]
+    many = np.flatnonzero(np.bincount(seen.groups[held], minlength=groups) >= FEWEST_HELD)
     # held-out rows stay in random order: neighbours among sorted rows would stand on both sides of an attack
-    parts = [np.sort(order[count:]), order[:count]]
-    found = [Rows(codes=seen.codes[p], secrets=seen.groups[p], sizes=sizes, groups=len(seen.secrets)) for p in parts]
-    fewest = np.bincount(found[1].secrets, minlength=len(seen.secrets)).min() if count else 0
-    if fewest < FEWEST_HELD:
-        every = Rows(codes=seen.codes, secrets=seen.groups, sizes=sizes, groups=len(seen.secrets))
-        return every, None
-    return found[0], found[1]
+    held = held[np.isin(seen.groups[held], many)] if many.size > 1 else held[:0]
+    planned, attacked = (
+        Rows(codes=seen.codes[part], secrets=seen.groups[part], sizes=sizes, groups=groups)
+        for part in (np.setdiff1d(np.arange(len(order)), held), held)
+    )
+    return planned, attacked if held.size else None
 
 
 def refitted(law: NetworkLaw, rows: Rows, seed: int, /, *, smoothing: float) -> NetworkLaw:

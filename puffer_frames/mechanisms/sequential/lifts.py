@@ -100,13 +100,29 @@ def _with_equal_sums(
     return found
 
 
-def _of_beliefs(laws: FloatArray, odds: FloatArray, reader_cap: float) -> FloatArray:
+def _raised(laws: FloatArray, odds: FloatArray, reader_cap: float) -> FloatArray:
+    """From 0 upward towards the least lift of outputs under all beliefs: laws (beliefs, secrets, outputs)."""
     found, back, pairs = np.zeros_like(laws[0]), np.exp(-reader_cap), _pairs(len(laws[0]))
-    for _ in range(_TURNS):  # from 0 upward towards the least lift of all, as many turns whatever the rows are
+    for _ in range(_TURNS):
+        before = found.copy()
         for s, t in pairs:
             np.maximum(found[t], back * found[s], out=found[t])
             for own, ratio in zip(laws, odds, strict=True):
                 np.maximum(found[t], (own[s] + found[s]) / ratio[s, t] - own[t], out=found[t])
+        if (found == before).all():  # a further turn would change nothing, so that no row depends on the others
+            break
+    return found
+
+
+def _of_beliefs(laws: FloatArray, odds: FloatArray, reader_cap: float) -> FloatArray:
+    found, pairs = np.zeros_like(laws[0]), _pairs(len(laws[0]))
+    exceeded = np.zeros(found.shape[1:], dtype=np.bool_)
+    for own, ratio in zip(laws, odds, strict=True):
+        for s, t in pairs:
+            exceeded |= own[s] / ratio[s, t] > own[t]
+    rows, outputs = np.nonzero(exceeded)  # few of all; each is raised by itself, and the others stay at 0
+    there = np.ascontiguousarray(laws[:, :, rows, outputs])
+    found[:, rows, outputs] = _raised(there, np.ascontiguousarray(odds[..., rows, 0]), reader_cap)
     room = np.full_like(found, np.inf)
     for own, ratio in zip(laws, odds, strict=True):
         for s, t in pairs:

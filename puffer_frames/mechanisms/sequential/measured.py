@@ -86,6 +86,8 @@ class HeldOut:
 
     rows: int
     """That were attacked."""
+    secrets: tuple[int, ...]
+    """Numbers of the secrets that had enough rows: the attacks are on these."""
     raw: tuple[float, ...]
     """The AUC of each secret against all others from the raw columns, for an attacker who learned from the raw rows of
     the plan."""
@@ -165,7 +167,7 @@ def other_beliefs(
 def attacked(
     plan: SequentialPlan, rows: Rows, released: NDArray[np.integer], held: Rows, names: Sequence[str], /
 ) -> HeldOut | None:
-    """Try attackers on one half of rows that the plan was not made from; None where a secret has too few.
+    """Try attackers on one half of rows that the plan was not made from; None where two secrets have too few.
 
     Parameters
     ----------
@@ -175,54 +177,60 @@ def attacked(
         Other rows. One half is what an attacker knows who has secrets of other people.
     """
     learned = np.arange(len(held.secrets)) % 2 == 0
-    known, tested = held.secrets[learned], held.secrets[~learned]
-    if min(np.bincount(part, minlength=rows.groups).min() for part in (known, tested)) < FEWEST_TESTED:
+    fewest = np.min([np.bincount(held.secrets[part], minlength=rows.groups) for part in (learned, ~learned)], axis=0)
+    among = tuple(np.flatnonzero(fewest >= FEWEST_TESTED).tolist())
+    if len(among) < 2:
         return None
+    enough = np.isin(held.secrets, among)
+    learned, others = learned & enough, ~learned & enough
+    known, tested = held.secrets[learned], held.secrets[others]
     again = [
         release(plan, held.codes[learned], known, key=ReleaseKey.of(200 + k), names=names) for k in range(_RELEASES)
     ]
     target, found = released_with_logs(
-        plan, held.codes[~learned], tested, key=ReleaseKey.of(200 + _RELEASES), names=names
+        plan, held.codes[others], tested, key=ReleaseKey.of(200 + _RELEASES), names=names
     )
     logs = found[0] + np.log(np.bincount(rows.secrets, minlength=rows.groups))[:, None]
     chances = np.exp(logs - logs.max(axis=0)).T
     guesses = {
         "the likelihood ratio of the fitted network": chances / chances.sum(axis=1, keepdims=True),
         "boosted trees that learned from releases of other rows": _guess(
-            np.concatenate(again), np.tile(known, _RELEASES), target
+            np.concatenate(again), np.tile(known, _RELEASES), target, rows.groups
         ),
-        "boosted trees that learned from the release of the table": _guess(released, rows.secrets, target),
+        "boosted trees that learned from the release of the table": _guess(released, rows.secrets, target, rows.groups),
     }
     guesses["the mean of these three"] = np.mean(list(guesses.values()), axis=0)
-    raw = _guess(rows.codes, rows.secrets, held.codes[~learned])
-    tests = len(guesses) * rows.groups * (rows.groups - 1)
+    raw = _guess(rows.codes, rows.secrets, held.codes[others], rows.groups)
     attacks = [
-        Attack(name=name, auc=_aucs(tested, guess), shown=_shown(tested, guess, failure=(1 - CONFIDENCE) / tests))
+        Attack(name=name, auc=_aucs(tested, guess), shown=_shown(tested, guess, attackers=len(guesses)))
         for name, guess in guesses.items()
     ]
-    return HeldOut(rows=tested.size, raw=_aucs(tested, raw), attacks=tuple(attacks))
+    return HeldOut(rows=tested.size, secrets=among, raw=_aucs(tested, raw), attacks=tuple(attacks))
 
 
-def _guess(rows: NDArray[np.integer], secrets: IndexArray, asked: NDArray[np.integer]) -> FloatArray:
+def _guess(rows: NDArray[np.integer], secrets: IndexArray, asked: NDArray[np.integer], groups: int) -> FloatArray:
     with threadpool_limits(limits=1):  # the trees are small: threads would wait for one another
         model = HistGradientBoostingClassifier(random_state=0, max_iter=_ROUNDS).fit(rows, secrets)
-        found: FloatArray = model.predict_proba(asked)
+        found = np.zeros((len(asked), groups))
+        found[:, model.classes_] = model.predict_proba(asked)
     return found
 
 
 def _aucs(secrets: IndexArray, guess: FloatArray) -> tuple[float, ...]:
-    return tuple(round(float(roc_auc_score(secrets == s, guess[:, s])), _DIGITS) for s in range(guess.shape[1]))
+    return tuple(round(float(roc_auc_score(secrets == s, guess[:, s])), _DIGITS) for s in np.unique(secrets))
 
 
-def _shown(secrets: IndexArray, guess: FloatArray, *, failure: float) -> float:
+def _shown(secrets: IndexArray, guess: FloatArray, *, attackers: int) -> float:
     """Clopper and Pearson's lower bound of the loss, the largest of all pairs, each threshold from other rows.
 
-    Half of the failure is for each of the two shares.
+    Each test fails with its part of what all may; half of that is for each of the two shares.
     """
+    pairs = list(permutations(np.unique(secrets), 2))
+    failure = (1 - CONFIDENCE) / (attackers * len(pairs))
     scores = np.log(guess.clip(1e-12))
     tuning = np.random.default_rng(0).random(secrets.size) < _TUNED
     most = 0.0
-    for s, t in permutations(range(guess.shape[1]), 2):
+    for s, t in pairs:
         score = scores[:, s] - scores[:, t]
         first, second = (score[tuning & (secrets == k)] for k in (s, t))
         if not first.size or not second.size:

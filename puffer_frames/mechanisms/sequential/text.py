@@ -46,7 +46,8 @@ def _hidden(plan: TableFit) -> str:
     best, raw = max(plan.held.best), max(plan.held.raw)
     told = "; THE RAW COLUMNS TELL NO MORE" * (best >= raw)
     return (
-        f"the best of {len(plan.held.attacks)} attackers tells the secret of held-out rows with an AUC of "
+        f"the best of {len(plan.held.attacks)} attackers tells the secret of held-out rows{plan.attacked_words} with "
+        "an AUC of "
         f"{best:.2f} (raw columns {raw:.2f}; epsilon allows {allowed:.2f} under the network){told}"
     )
 

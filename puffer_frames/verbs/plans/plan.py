@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,22 @@ def read(frame: NativeFrame, request: Request, asked: RowsRequest | None, /) -> 
     return mechanism, mechanism.read(request, frame, table, asked)
 
 
+def fit(
+    frame: NativeFrame, request: Request, asked: RowsRequest | None, /
+) -> tuple[Mechanism[Any], Reading[Any], Fitted[Any]]:
+    """What has the guarantee for a table; by default what the first mechanism says to try, where that is to be had."""
+    mechanism, found = read(frame, request, asked)
+    fitted = mechanism.fit(found.request, found.seen)
+    if request.mechanism == "auto" and (other := fitted.instead()) is not None:
+        with suppress(PufferError):  # it does not take every table
+            better, again = read(frame, replace(request, mechanism=other), asked)
+            instead = better.fit(again.request, again.seen)
+            if asked is not None:
+                instead.check_asked(asked)
+            return better, again, instead
+    return mechanism, found, fitted
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Plan:
     """The plan of a release. Deterministic: the same table and request give the same plan.
@@ -74,8 +91,7 @@ class Plan:
     @classmethod
     def of(cls, frame: NativeFrame, request: Request, /) -> Plan:
         """The plan of a checked request for a frame; raises as `puffer_frames.calibrate`."""
-        mechanism, found = read(frame, request, None)
-        fitted = mechanism.fit(found.request, found.seen)
+        mechanism, found, fitted = fit(frame, request, None)
         fitted.warn()
         return cls(
             fitted=fitted,
