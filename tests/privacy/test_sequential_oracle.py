@@ -1,16 +1,19 @@
 """Whole tables against brute force: random tables whose rows and outputs are all enumerated, in sums of products."""
 
+import dataclasses
 import itertools
 
 import numpy as np
 import pytest
 from conftest import few
+from scipy.stats import chi2
 
 from puffer_frames.mechanisms.channel.exact import exp_below
+from puffer_frames.mechanisms.sequential import release as release_module
 from puffer_frames.mechanisms.sequential.law import Filter, NetworkLaw, Rows, Tree, fit, k_means, nearest
 from puffer_frames.mechanisms.sequential.lifts import lift
 from puffer_frames.mechanisms.sequential.plan import Asked, ContextLaw, _contexts, base_table, make_plan
-from puffer_frames.mechanisms.sequential.release import Walk, features, log_likelihoods, release
+from puffer_frames.mechanisms.sequential.release import RowChannels, Walk, features, log_likelihoods, release
 from puffer_frames.noise.stream import ReleaseKey
 
 TOTAL = 2**62
@@ -53,7 +56,7 @@ def probabilities(law, secret):
     return np.array(found)
 
 
-def table_of(seed):
+def table_of(seed, *, blind=False):
     rng = np.random.default_rng(seed)
     sizes = tuple(int(size) for size in rng.integers(2, 4, rng.integers(3, 5)))
     secrets, trees = int(rng.integers(2, 5)), int(rng.integers(1, 4))
@@ -64,13 +67,12 @@ def table_of(seed):
     own[:secrets] = range(secrets)
     rows = Rows(codes=laws[0].sample(own, rng), secrets=own, sizes=sizes, groups=secrets)
     epsilon, caps = float(rng.choice([0.3, 1.0, 2.0])), rng.choice([0.0, 0.5, 1.0, 2.0], len(sizes))
+    caps = np.zeros(len(sizes)) if blind else caps
     return make_plan(rows, epsilon=epsilon, laws=laws, reader_caps=caps, contexts=4, simulated=600, seed=seed), rows
 
 
-@few(9)
-@pytest.mark.parametrize("seed", range(300))
-def test_loss_and_caps_of_every_output(seed):
-    plan, rows = table_of(seed)
+def chances_of(plan, rows):
+    """Hold every output to the bounds of the plan; probabilities of all outputs given each secret and row."""
     outputs, inputs = every(rows.sizes), every(rows.sizes)
     walk = Walk(plan, len(outputs))
     chances = np.ones((rows.groups, len(inputs), len(outputs)))
@@ -98,6 +100,105 @@ def test_loss_and_caps_of_every_output(seed):
         losses = np.log(exact[:, None] / exact)
         assert losses.max() <= plan.epsilon + 1e-9
         assert losses.max() <= sum(step.most for step in plan.steps) + 1e-9
+    return chances
+
+
+@few(9)
+@pytest.mark.parametrize("seed", range(300))
+def test_loss_and_caps_of_every_output(seed):
+    chances_of(*table_of(seed))
+
+
+def check_draws(plan, rows):
+    """Draws of a few rows have the probabilities that every output has, by chi-square; and one number one word."""
+    inputs = every(rows.sizes)
+    chances = chances_of(plan, rows)
+    for secret, row in itertools.product(range(rows.groups), (0, len(inputs) // 2, len(inputs) - 1)):
+        codes, own = np.tile(inputs[row], (DRAWS, 1)), np.full(DRAWS, secret)
+        out = release(plan, codes, own, key=ReleaseKey.of(row), names="abcde"[: len(rows.sizes)])
+        places = np.ravel_multi_index(tuple(out.T), rows.sizes)
+        counts, expected = np.bincount(places, minlength=len(inputs)), DRAWS * chances[secret, row]
+        rare = expected < 5
+        pooled = np.append(expected[~rare], expected[rare].sum()) + 1e-9
+        distance = ((np.append(counts[~rare], counts[rare].sum()) - pooled) ** 2 / pooled).sum()
+        assert chi2.sf(distance, max((~rare).sum(), 1)) > 1e-6
+    if all(step.reader_cap == 0 for step in plan.steps):  # then secrets are not seen, and equal rows come out equal
+        codes, names = inputs[np.arange(500) % len(inputs)], "abcde"[: len(rows.sizes)]
+        first, second = (release(plan, codes, np.full(500, s), key=ReleaseKey.of(1), names=names) for s in (0, 1))
+        assert (first == second).all()
+
+
+DRAWS = 20_000
+
+
+def of_module(monkeypatch, name, make):
+    monkeypatch.setattr(release_module, name, make(getattr(release_module, name)))
+
+
+def of_channels(monkeypatch, name, make):
+    monkeypatch.setattr(RowChannels, name, make(getattr(RowChannels, name)))
+
+
+def bare(channels):
+    """Without lifts."""
+    return dataclasses.replace(channels, added=np.zeros_like(channels.added))
+
+
+def raw_contexts(monkeypatch):
+    """What is seen of a column is its raw value, so that later contexts and lifts are those of raw values."""
+    seen = {}
+
+    def weights(channels, codes, secrets):
+        seen["codes"] = codes
+        return plain(channels, codes, secrets)
+
+    def see(walk, channels, released):
+        plain_see(walk, channels, seen.get("codes", released))
+
+    plain, plain_see = RowChannels.weights, Walk.see
+    monkeypatch.setattr(RowChannels, "weights", weights)
+    monkeypatch.setattr(Walk, "see", see)
+
+
+def upper(allowed):
+    """One order of each pair is not bounded."""
+    found = allowed.copy()
+    for s, t in itertools.combinations(range(allowed.shape[1]), 2):
+        found[:, t, s] = 50.0
+    return found
+
+
+FAULTS = {
+    "contexts from raw values": raw_contexts,
+    "lifts for one order of a pair": lambda m: of_module(m, "lift", lambda f: lambda q, a, k: f(q, upper(a), k)),
+    "lifts for one belief": lambda m: of_module(m, "lift", lambda f: lambda q, a, k: f(q[:1], a[:1], k)),
+    "no lifts": lambda m: of_module(m, "lift", lambda f: lambda q, a, k: np.zeros(q.shape[1:])),
+    "likelihood without the lifts": lambda m: of_channels(m, "evidence", lambda f: lambda c, y: f(bare(c), y)),
+    "draws without the lifts": lambda m: of_channels(m, "weights", lambda f: lambda c, x, s: f(bare(c), x, s)),
+    "lifts by a smaller reader cap": lambda m: of_module(m, "lift", lambda f: lambda q, a, k: f(q, a, 8.0)),
+    "the secret in the words": lambda m: of_module(
+        m, "released_with_logs", lambda f: lambda p, x, s, **o: f(p, x, s, **o | {"rows": np.arange(len(s)) + s})
+    ),
+    "contexts by the batch": lambda m: of_module(
+        m, "nearest", lambda f: lambda x, c: f(x - x.mean(axis=0), c - c.mean(axis=0))
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_planted_faults_are_found(fault, monkeypatch):
+    found = False
+    for seed, blind in itertools.product(range(4), (False, True)):
+        plan, rows = table_of(seed, blind=blind)
+        check_draws(plan, rows)
+        with monkeypatch.context() as patch:
+            FAULTS[fault](patch)
+            try:
+                check_draws(plan, rows)
+            except AssertionError:
+                found = True
+                break
+    assert found
 
 
 @pytest.mark.parametrize("cap", [0.0, 0.02, 0.5, 1.0, np.inf])
