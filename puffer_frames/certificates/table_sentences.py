@@ -10,7 +10,7 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "table-loss": (
         "proved",
         "Whatever was released of a row: the released values of the row together change the log-odds of two secrets by "
-        "at most epsilon, rounding of the arithmetic included, under the network named here{lifted}. The network is a "
+        "at most epsilon, rounding of the arithmetic included, under each network among the beliefs. A network is a "
         "model of the table, not the table.",
     ),
     "table-readers": (
@@ -29,8 +29,9 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "table-attacks": (
         "measured",
         "On {rows} rows{some} that the network was not fitted to, {attackers} attackers that were fixed beforehand "
-        "guessed the secret with an AUC of at most {auc}, from the raw columns {raw}; under the network none has more than "
-        "{allowed}. They showed a loss of at least {shown} ({confidence} % confidence). Other attackers may do better.",
+        "guessed the secret with an AUC of at most {auc}, from the raw columns {raw}; under the network none has more "
+        "than {allowed}. They showed a loss of at least {shown} ({confidence} % confidence). Other attackers may do "
+        "better.",
     ),
     "table-unattacked": (
         "not covered",

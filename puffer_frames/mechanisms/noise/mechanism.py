@@ -52,7 +52,6 @@ from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.robustness import joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.strata import Stratum
 
-
 _MANY_ROWS = 2_000
 """A network of columns that is fitted to fewer says little of them."""
 

@@ -92,10 +92,7 @@ def _statements(plan: TableFit, release: Release) -> Iterator[Statement]:
     if release.asked.seeded:
         yield say("warning-seed")
     yield say("beliefs", strata="", beliefs=plan.belief_words)
-    lifted = len(plan.plan.laws) - 1
-    yield say(
-        "table-loss", lifted=f" and under {lifted} networks that were fitted again to draws of its rows" * (lifted > 0)
-    )
+    yield say("table-loss")
     columns = len(plan.plan.steps)
     yield say("table-readers", known=plain(plan.reader_loss), cap=plain(plan.cap), columns=columns)
     yield from _measured(plan)

@@ -41,7 +41,7 @@ def check_table_plan(plan: TableFit, /) -> None:
     require(own.reserve == reserve_of(own.epsilon, len(plan.names)), "another reserve")
     require(bool(own.laws), "no network")
     asked = [belief.resamples for belief in request.beliefs if isinstance(belief, Bootstrap)]
-    require(len(own.laws) > max(asked, default=0), "fewer networks than were asked for")
+    require(plan.refits >= max(asked, default=0), "fewer networks than were asked for")
     kinds = {law.shares.tobytes() + law.trees[0].tables[0].tobytes() for law in own.laws}
     require(len(kinds) == len(own.laws), "a network twice")
     sizes = tuple(len(column.levels) for column in plan.columns if column.source is None)

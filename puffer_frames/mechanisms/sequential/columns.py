@@ -185,6 +185,8 @@ class CodedRows:
     """Of all rows of the table, which may be more than these."""
     contradicting: int = 0
     """Entries of columns that a plan computes from others, which are other ones than it computes."""
+    others: tuple[CodedRows, ...] = ()
+    """Other tables with these columns, among the beliefs."""
 
     def checksum(self) -> str:
         """Equal for frames with the same rows in any order."""
@@ -262,6 +264,20 @@ def read_again(rows: CompleteRows, request: Request, known: Sequence[TableColumn
     found, counts = read_secrets(rows, request.secret)
     entries = rows.entries((*request.public, *request.secret), MOST_ROWS)
     return _coded(entries, tuple(known), tuple(found), counts, request.secret)
+
+
+def read_other(rows: CompleteRows, request: Request, like: CodedRows, /) -> CodedRows:
+    """Another table in the codes of the first; raises CalibrationError for other levels, ArgumentError for secrets."""
+    found, counts = read_secrets(rows, request.secret)
+    if set(found) != set(like.secrets):
+        raise ArgumentError(
+            "a frame among the beliefs",
+            rule="one with the same values of the secret as the table",
+            got="one that lacks some" if set(found) < set(like.secrets) else "one with others",
+            hint="Leave rows of other secrets out of it, or leave the frame out.",
+        )
+    entries = rows.entries((*request.public, *request.secret), MOST_ROWS)
+    return _coded(entries, like.columns, like.secrets, counts, request.secret)
 
 
 def _coded(

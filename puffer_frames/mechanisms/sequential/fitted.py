@@ -30,7 +30,7 @@ from puffer_frames.mechanisms.sequential.release import SequentialPlan, release
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
-from puffer_frames.scales.learned import Bootstrap
+from puffer_frames.scales.learned import Bootstrap, OtherTable
 
 FLOATS = 1e-8
 """The filter works in floats: what the loss may err by is taken from epsilon beforehand."""
@@ -83,6 +83,11 @@ class TableFit(SecretsOfPairs):
             refitted(law, planned, seed, smoothing=options.smoothing)
             for seed in range(1, 1 + (resamples or small * _LIFTED))
         ]
+        tables = [
+            Rows(codes=other.codes, secrets=other.groups, sizes=planned.sizes, groups=planned.groups)
+            for other in seen.others
+        ]
+        lifted += [refit(law, table, smoothing=options.smoothing) for table in tables]
         target = request.target.epsilon
         plan = make_plan(
             planned,
@@ -122,17 +127,30 @@ class TableFit(SecretsOfPairs):
     @property
     def beliefs(self) -> tuple[str, ...]:
         """Names of the laws that the loss is bounded under."""
-        return ("fitted", *(f"refit {k}" for k in range(1, len(self.plan.laws))))
+        names = ["other table"] if self.tables == 1 else [f"other table {k}" for k in range(1, self.tables + 1)]
+        return ("fitted", *(f"refit {k}" for k in range(1, self.refits + 1)), *names)
+
+    @property
+    def tables(self) -> int:
+        """Other tables among the beliefs."""
+        return sum(isinstance(each, OtherTable) for each in self.request.beliefs)
+
+    @property
+    def refits(self) -> int:
+        """Networks among the beliefs that were fitted again to draws of the rows."""
+        return len(self.plan.laws) - 1 - self.tables
 
     @property
     def belief_words(self) -> str:
         """What they are, in words."""
-        trees, refits = len(self.plan.laws[0].trees), len(self.plan.laws) - 1
+        trees, tables = len(self.plan.laws[0].trees), self.tables
         mixture = f"a mixture of {trees} trees" if trees > 1 else "a tree"
         network = (
             f"that of a network, {mixture}, fitted to {self.planned:,} rows of the table that the plan was made from"
         )
-        return network + f", or of one of {refits} networks fitted again to draws of these rows" * (refits > 0)
+        again = f", or of one of {self.refits} networks fitted again to draws of these rows" * (self.refits > 0)
+        others = f"{tables} other tables" if tables > 1 else "another table"
+        return network + again + f", or of its trees fitted to {others}" * (tables > 0)
 
     @property
     def reader_loss(self) -> float:

@@ -12,7 +12,7 @@ from puffer_frames.certificates.record import Certificate
 from puffer_frames.errors import ArgumentError, WeakGuaranteeWarning, warn
 from puffer_frames.frames.columns import NativeFrame, check_rows, not_found
 from puffer_frames.frames.roles import Roles, RowOrder
-from puffer_frames.frames.table import CompleteRows, Table, library_of, open_table, small_frame
+from puffer_frames.frames.table import CompleteRows, Table, is_frame, library_of, open_table, small_frame
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding, finding, rows_found
 from puffer_frames.mechanisms.figures import PlanFigures
@@ -28,6 +28,7 @@ from puffer_frames.mechanisms.sequential.columns import (
     TableColumn,
     learn_columns,
     read_again,
+    read_other,
     with_derived,
 )
 from puffer_frames.mechanisms.sequential.fitted import WARNED, TableFit, split
@@ -42,7 +43,7 @@ from puffer_frames.numbers.presentation import Rows
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.cautions import warn_of_few_rows, warn_of_moved, warn_of_weakness
 from puffer_frames.scales.drift import Batch, protected_here
-from puffer_frames.scales.learned import Bootstrap
+from puffer_frames.scales.learned import Bootstrap, OtherTable
 
 FEW_COLUMNS = 4
 """More public columns are released column by column by default."""
@@ -235,6 +236,16 @@ class SequentialMechanism(Mechanism[CodedRows]):
         options = _options(request)
         seen = learn_columns(rows, request, cells=options.cells)
         seen = with_derived(seen, tuple(options.known)) if options.derived == "auto" else seen
+        others = []
+        for entry in filter(is_frame, request.beliefs):
+            other = open_table(entry)
+            missing = next((name for name in (*request.secret, *request.public) if name not in other.names), None)
+            if missing is not None:
+                raise not_found("beliefs", missing, other.names)
+            others.append(read_other(complete_rows(other, roles, request, layout=None), request, seen))
+        # a plan holds their networks: of the tables what is left is that there were some
+        beliefs = [OtherTable(counts={}, radius=0.0) if is_frame(entry) else entry for entry in request.beliefs]
+        request, seen = replace(request, beliefs=beliefs), replace(seen, others=tuple(others))
         return Reading(request=request, frame=frame, table=table, rows=rows, seen=seen)
 
     def fit(self, request: Request, seen: CodedRows, /) -> FittedTable:
@@ -252,7 +263,7 @@ def _options(request: Request) -> Sequential:
 def _cannot(request: Request) -> list[tuple[str, str, str]]:
     """Arguments that this mechanism has no place for: the name, what is possible, and what was given."""
     words = [belief for belief in request.beliefs if isinstance(belief, str)]
-    others = [b for b in request.beliefs if not isinstance(b, (str, Bootstrap))]
+    others = [b for b in request.beliefs if not (isinstance(b, (str, Bootstrap, OtherTable)) or is_frame(b))]
     known = "fitted" in words and set(words) <= {"fitted", "empirical"}  # the latter by default: no law of whole rows
     found = [
         (
@@ -265,9 +276,9 @@ def _cannot(request: Request) -> list[tuple[str, str, str]]:
         ("given", "left out", "columns", not request.given_columns),
         ("unit", "left out", "a unit", request.unit is None),
         ("releases", "1", f"{request.repeats.releases}", request.repeats.releases == 1),
-        ("secrets", '"joint"', '"each"', not request.apart),
+        ("secrets", '"joint", which protects each of them, too,', '"each"', not request.apart),
         ("pairs", '"all"', "a list", request.pairs == "all"),
-        ("beliefs", '"fitted", and Bootstrap() beside it,', "others", known and not others),
+        ("beliefs", '"fitted", and Bootstrap() or a frame beside it,', "others", known and not others),
     ]
     return [(name, rule, got) for name, rule, got, good in found if not good]
 
