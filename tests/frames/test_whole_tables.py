@@ -139,6 +139,22 @@ def test_many_columns_are_released_in_this_way_by_default():
     assert privatize(frame.drop("code"), secret="group", epsilon=1.0).puffer.certificate.theorem != "sequential"
 
 
+def test_few_columns_are_released_in_this_way_where_joint_noise_does_badly():
+    frame = pl.concat([pl.DataFrame(table(missing=False))] * 3).drop("number")
+    for public, epsilon, theorem in (
+        (["age", "town"], 1.0, "sequential"),
+        (["age", "pay"], 1.0, "sequential"),  # a constant is nearer
+        (["age", "code"], 8.0, "joint"),
+        ("town", 1.0, "channel"),
+    ):
+        released = privatize(frame, secret="group", public=public, epsilon=epsilon)
+        assert released.puffer.certificate.theorem == theorem, public
+    few = privatize(frame.head(1500), secret="group", public=["age", "town"], epsilon=1.0)
+    assert few.puffer.certificate.theorem != "sequential"
+    many = frame.with_columns(town=pl.int_range(len(frame)).cast(pl.String))  # too many labels
+    assert privatize(many.head(2100), secret="group", public=["owns", "town"], epsilon=1.0) is not None
+
+
 def test_the_plan_is_that_of_the_rows_in_any_order_and_library(tmp_path):
     data = table()
     plan = calibrate(pl.DataFrame(data), **asked(public=PUBLIC))

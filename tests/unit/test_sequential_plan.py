@@ -11,6 +11,7 @@ import pytest
 from puffer_frames import (
     Bootstrap,
     Certificate,
+    Contamination,
     Sequential,
     WeakGuaranteeWarning,
     calibrate,
@@ -121,6 +122,41 @@ def test_more_beliefs_are_lifted_for_when_asked(people):
     assert plain.beliefs == ("fitted",)
     assert two.beliefs == ("fitted", "refit 1", "refit 2")
     assert two.loss(two.release(people)).max().max() <= 1.0
+
+
+def test_another_table_is_a_belief(people, tmp_path):
+    other = people.sample(1200, random_state=1).reset_index(drop=True)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"REFUSED": 100.0, "_SMALL": 0, "_RARE": 0}.items():
+            patch.setattr(fitted, name, value)
+        plan = calibrate(people, **asked(beliefs=("fitted", other)))
+        plan.save(tmp_path / "plan.json")
+        again = load_plan(tmp_path / "plan.json")
+    assert again.beliefs == ("fitted", "other table")
+    assert "or of its trees fitted to another table" in str(again)
+    losses = again.loss(again.release(people))
+    assert losses.max().max() <= 1.0
+    assert (losses["fitted"] != losses["other table"]).any()
+    for broken, error in (
+        (other.drop(columns="age"), ColumnNotFoundError),
+        (other[other["group"] == "a"].reset_index(drop=True), ArgumentError),
+        (other.assign(town="elsewhere"), CalibrationError),
+        (other.head(0), PriorError),
+    ):
+        with pytest.raises(error) as caught:
+            calibrate(people, **asked(beliefs=("fitted", broken)))
+        assert "elsewhere" not in str(caught.value)
+
+
+def test_attacks_are_on_the_secrets_that_have_rows_enough(people):
+    rare = people.assign(group=people["group"].where(people.index % 37 != 5, "c"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "REFUSED", 100.0)
+        plan = calibrate(rare, **asked())
+        few = calibrate(rare.head(120), **asked())
+    assert (plan.held.secrets, len(plan.held.raw), few.held) == ((0, 1), 2, None)
+    assert "held-out rows of the 2 of 3 secrets that have enough rows" in re.sub(r"\s+", " ", str(plan))
+    assert "of the 2 of 3 secrets" in str(certificate_of(plan.release(rare)))
 
 
 def test_what_is_far_from_epsilon_is_refused(people):
@@ -345,11 +381,8 @@ def test_a_known_column_is_drawn_by_itself_and_contradictions_are_other_rows(peo
     assert "loss" in dir(plan)
 
 
-@pytest.mark.parametrize("beliefs", ["empirical", "population", ("fitted", "other table")], ids=str)
+@pytest.mark.parametrize("beliefs", ["empirical", "population", ("fitted", Contamination(0.1))], ids=str)
 def test_other_beliefs_are_refused(people, beliefs):
-    beliefs = (
-        tuple(people if entry == "other table" else entry for entry in beliefs) if "fitted" in beliefs else beliefs
-    )
     with pytest.raises(ArgumentError, match="beliefs"):
         calibrate(people, **asked(beliefs=beliefs))
 
