@@ -33,7 +33,9 @@ _CLASSED = 20_000
 """Simulated rows that contexts are found from."""
 _MANY_LEVELS = 24
 """Columns of more levels have fewer contexts and drop more levels from their programs, which take seconds each."""
-_FEW_CONTEXTS = 8
+_MANY_INPUTS = 48
+"""Of more levels times secrets, too: programs take half a second each."""
+_FEW_CONTEXTS, _SOME_CONTEXTS = 8, 12
 _FEW_LEVELS = 4
 """Programs of so many levels are too small for two threads."""
 _RARE = (1e-7, 1e-4)
@@ -99,7 +101,8 @@ def make_plan(
         for column in watched(order, label="columns planned"):
             size = rows.sizes[column]
             found = simulation.laws_of(column)
-            centres, own = _contexts(found, _FEW_CONTEXTS if size > _MANY_LEVELS else contexts, rng)
+            few = _SOME_CONTEXTS if size * rows.groups > _MANY_INPUTS else contexts
+            centres, own = _contexts(found, min(contexts, _FEW_CONTEXTS if size > _MANY_LEVELS else few), rng)
             asked = Asked(
                 most=share * epsilon,
                 reader_cap=caps[column],
