@@ -24,6 +24,7 @@ RETURNS = {"privatize": "Frame", "aggregate": "Answer", "histogram": "Answer", "
 CALIBRATIONS = {
     "Estimator": "puffer_frames.verbs.estimating.estimator",
     "Plan": "puffer_frames.verbs.plans.plan",
+    "Quality": "puffer_frames.verbs.quality",
 }
 HEAD = '''"""Written by .ci/stub.py from the verbs: the `.puffer` accessor, its arguments written out for editors."""
 

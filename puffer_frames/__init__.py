@@ -54,6 +54,7 @@ from puffer_frames.verbs.estimating.estimation import estimate
 from puffer_frames.verbs.ledgers.composition import compose
 from puffer_frames.verbs.ledgers.release_ledger import Ledger, ledger
 from puffer_frames.verbs.plans.plan import Plan, load_plan
+from puffer_frames.verbs.quality import compare_tables
 from puffer_frames.verbs.release import calibrate, privatize
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ __all__ = [
     "calibrate",
     "certificate_of",
     "compare",
+    "compare_tables",
     "compose",
     "estimate",
     "histogram",

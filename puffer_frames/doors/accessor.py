@@ -24,6 +24,7 @@ from puffer_frames.verbs.auditing.audited import audit
 from puffer_frames.verbs.comparing.comparison import compare
 from puffer_frames.verbs.estimating.estimation import estimate
 from puffer_frames.verbs.plans.plotted import plot
+from puffer_frames.verbs.quality import quality
 from puffer_frames.verbs.release import calibrate, privatize
 from puffer_frames.verbs.requests.arguments import bind
 
@@ -67,6 +68,7 @@ class PufferAccessor(Generic[Frame, Answer]):
     histogram = _method(histogram)
     audit = _method(audit)
     estimate = _method(estimate)
+    quality = _method(quality)
     verify = _method(verify)
     plot = _method(plot)
     write_parquet = _method(write_parquet)

@@ -35,6 +35,7 @@ from puffer_frames.verbs.estimating.estimated import Target
 from puffer_frames.verbs.estimating.estimator import Estimator
 from puffer_frames.verbs.ledgers.reserved import LedgerArgument
 from puffer_frames.verbs.plans.plan import Plan
+from puffer_frames.verbs.quality import Quality
 from puffer_frames.verbs.requests.arguments import MechanismWord, ProtectWord, QueryWord
 
 NAME: str
@@ -185,6 +186,13 @@ class PufferAccessor(Generic[Frame, Answer]):
         target: Target = "table",
     ) -> Estimator:
         """Estimate statistics of the raw rows from a release of rows, as if there were no noise."""
+
+    def quality(
+        self,
+        original: NativeFrame,
+        /,
+    ) -> Quality:
+        """How near this release is to the table that it was made from, as `puffer_frames.compare_tables`."""
 
     def verify(
         self,

@@ -102,7 +102,8 @@ def _with_equal_sums(
 
 def _raised(laws: FloatArray, odds: FloatArray, reader_cap: float) -> FloatArray:
     """From 0 upward towards the least lift of outputs under all beliefs: laws (beliefs, secrets, outputs)."""
-    found, back, pairs = np.zeros_like(laws[0]), np.exp(-reader_cap), _pairs(len(laws[0]))
+    found: FloatArray = np.zeros_like(laws[0])
+    back, pairs = np.exp(-reader_cap), _pairs(len(laws[0]))
     for _ in range(_TURNS):
         before = found.copy()
         for s, t in pairs:
