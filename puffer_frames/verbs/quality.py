@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 from scipy.stats import ks_2samp
 from scipy.stats.contingency import association
 
 from puffer_frames.errors import ArgumentError, short_traceback
-from puffer_frames.frames.columns import NativeFrame, check_rows, column
-from puffer_frames.frames.table import library_of, open_table, small_frame
+from puffer_frames.frames.columns import NativeFrame, check_rows
+from puffer_frames.frames.side_by_side import PlainColumn, read_columns
+from puffer_frames.frames.table import library_of, small_frame
 from puffer_frames.numbers.presentation import Rows, as_html, as_text, shown_names
 from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.pictures.associations import associations
@@ -65,7 +65,7 @@ class Quality:
     of_columns: tuple[ColumnQuality, ...]
     of_pairs: tuple[PairQuality, ...]
     left_out: tuple[str, ...]
-    """Columns that only one of the two frames has, and of lists, structs, bytes and objects."""
+    """Columns that only one of the two frames has."""
     library: str = field(repr=False)
 
     @property
@@ -114,7 +114,7 @@ class Quality:
                 told = f"tell {each.before:.2f} of one another before, {each.after:.2f} after"
                 rows.append(("", f"{each.similarity:.3f} {each.first} and {each.second}: {told}"))
         if self.left_out:
-            rows.append(("left out", f"{shown_names(self.left_out)}: not in both, or lists and the like"))
+            rows.append(("left out", f"{shown_names(self.left_out)}: in one of the two frames alone"))
         rows.append(("keep private", "these are statistics of the raw table, which no guarantee covers"))
         return "Quality: the release beside its table", rows
 
@@ -133,8 +133,8 @@ def compare_tables(original: NativeFrame, released: NativeFrame, /) -> Quality:
 
     Parameters
     ----------
-    original, released : frames of any kind
-        The raw table and a release of it, or of its rows in any order. Plans are collected.
+    original, released : frames in memory: pandas, Polars or PyArrow
+        The raw table and a release of it, its rows in any order.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def compare_tables(original: NativeFrame, released: NativeFrame, /) -> Quality:
     Raises
     ------
     ArgumentError, ArgumentTypeError, PriorError
-        For frames without a common column, or without rows, and for what is no frame.
+        For frames without a common column, or without rows, and for plans, relations and what is no frame.
 
     Notes
     -----
@@ -167,34 +167,22 @@ def compare_tables(original: NativeFrame, released: NativeFrame, /) -> Quality:
     >>> quality.columns["similarity"].tolist()
     [0.75, 1.0]
     """
-    first, second = (open_table(frame).in_memory() for frame in (original, released))
-    both = [name for name in second.names if name in first.names]
-    tables = []
-    for table in (first, second):
-        frame = table.opened()
-        check_rows(len(frame))
-        tables.append({name: column(frame, name).to_polars().alias("entries") for name in both})
-    before, after = tables
-    names = [name for name in both if not any(_is_nested(table[name].dtype) for table in tables)]
-    if not names:
+    tables = [
+        read_columns(frame, role=role, known=(), rows=0)
+        for frame, role in ((original, "original"), (released, "released"))
+    ]
+    shared = [_Shared.of(name, tables[0][name], tables[1][name]) for name in tables[1] if name in tables[0]]
+    if not shared:
         raise ArgumentError(
-            "the frames",
-            rule="a table and its release",
-            got="no column that both have and that can be compared",
-            hint="Pass the table first.",
+            "the frames", rule="a table and its release", got="no column that both have", hint="Pass the table first."
         )
-    numbers = {name for name in names if before[name].dtype.is_numeric() and after[name].dtype.is_numeric()}
-    columns = []
-    for name in names:
-        if name in numbers:
-            similarity = 1 - float(ks_2samp(_floats(before[name]), _floats(after[name])).statistic)
-        else:
-            similarity = _overlap(*_codes(before[name], after[name]))
-        columns.append(ColumnQuality(name=name, kind="numbers" if name in numbers else "labels", similarity=similarity))
+    for values in (shared[0].before, shared[0].after):
+        check_rows(values.size)
+    left_out = [name for name in dict.fromkeys((*tables[0], *tables[1])) if not all(name in table for table in tables)]
     return Quality(
-        of_columns=tuple(columns),
-        of_pairs=tuple(_pairs(names, numbers, *(_some(table, names) for table in tables))),
-        left_out=tuple(name for name in dict.fromkeys((*first.names, *second.names)) if name not in names),
+        of_columns=tuple(map(_of_column, shared)),
+        of_pairs=tuple(_of_pairs(shared)),
+        left_out=tuple(left_out),
         library=library_of(released),
     )
 
@@ -204,7 +192,7 @@ def quality(released: NativeFrame, original: NativeFrame, /) -> Quality:
 
     Parameters
     ----------
-    released, original : frames of any kind
+    released, original : frames in memory: pandas, Polars or PyArrow
 
     Returns
     -------
@@ -218,48 +206,42 @@ def quality(released: NativeFrame, original: NativeFrame, /) -> Quality:
     return compare_tables(original, released)
 
 
-Columns = Mapping[str, pl.Series]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shared:
+    """A column that both frames have."""
+
+    name: str
+    is_numeric: bool
+    before: Any
+    """Numbers, NaN where one is missing; of other columns numbers of levels, the same in both, a missing entry last."""
+    after: Any
+
+    @classmethod
+    def of(cls, name: str, before: PlainColumn, after: PlainColumn) -> _Shared:
+        both = before, after
+        if all(each.numbers is not None and not any(isinstance(x, bool) for x in each.levels) for each in both):
+            return cls(name=name, is_numeric=True, before=before.numbers, after=after.numbers)
+        places = {level: k for k, level in enumerate(dict.fromkeys(map(str, (*before.levels, *after.levels))))}
+        codes = []
+        for each in both:
+            table = np.array([*(places[str(level)] for level in each.levels), len(places)], dtype=np.intp)
+            codes.append(table[each.codes])
+        return cls(name=name, is_numeric=False, before=codes[0], after=codes[1])
 
 
-def _is_nested(dtype: pl.DataType) -> bool:
-    """Whether entries are lists, structs, bytes or objects, which are not compared."""
-    return dtype.is_nested() or dtype in (pl.Object, pl.Binary)
+def _of_column(column: _Shared) -> ColumnQuality:
+    if not column.is_numeric:
+        return ColumnQuality(name=column.name, kind="labels", similarity=_overlap(column.before, column.after))
+    before, after = _there(column.before), _there(column.after)
+    if before.size and after.size:
+        distance = float(ks_2samp(before, after, method="asymp").statistic)
+    else:
+        distance = float(before.size != after.size)
+    return ColumnQuality(name=column.name, kind="numbers", similarity=1 - distance)
 
 
-def _some(table: Columns, names: Sequence[str]) -> Columns:
-    """Columns in at most so many rows."""
-    rows = len(table[names[0]])
-    if rows <= _MOST_ROWS:
-        return table
-    chosen = np.sort(np.random.default_rng(0).choice(rows, _MOST_ROWS, replace=False))
-    return {name: table[name].gather(chosen) for name in names}
-
-
-def _floats(entries: pl.Series) -> FloatArray:
-    found = entries.cast(pl.Float64).drop_nulls().drop_nans().to_numpy()
-    return found if found.size else np.zeros(1)
-
-
-def _codes(before: pl.Series, after: pl.Series) -> tuple[IndexArray, IndexArray]:
-    """Numbers of the levels of two columns of anything, the same in both; a missing entry is a level."""
-    texts = pl.concat([entries.cast(pl.String, strict=False) for entries in (before, after)])
-    codes = texts.rank("dense").fill_null(0).cast(pl.Int64).to_numpy().astype(np.intp)
-    return codes[: len(before)], codes[len(before) :]
-
-
-def _in_cells(before: pl.Series, after: pl.Series) -> tuple[IndexArray, IndexArray]:
-    """Cells of two columns of numbers, of about equal size in the first; missing ones are one of their own."""
-    ends = np.unique(np.quantile(_floats(before), np.linspace(0, 1, _CELLS + 1)[1:-1]))
-    values = [entries.cast(pl.Float64).fill_null(np.nan).to_numpy() for entries in (before, after)]
-    first, second = (np.where(np.isnan(each), _CELLS, np.searchsorted(ends, each)) for each in values)
-    return first, second
-
-
-def _few(before: IndexArray, after: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """The same codes, in which all but the most frequent are one."""
-    counts = np.bincount(np.concatenate([before, after]))
-    places = np.minimum(np.argsort(np.argsort(-counts, kind="stable"), kind="stable"), _LEVELS)
-    return places[before], places[after]
+def _there(values: FloatArray) -> FloatArray:
+    return values[~np.isnan(values)]
 
 
 def _overlap(before: IndexArray, after: IndexArray) -> float:
@@ -269,38 +251,62 @@ def _overlap(before: IndexArray, after: IndexArray) -> float:
     return float(np.minimum(*shares).sum())
 
 
-def _pairs(names: Sequence[str], numbers: set[str], before: Columns, after: Columns) -> list[PairQuality]:
-    pairs = list(combinations(names, 2))
+def _of_pairs(shared: Sequence[_Shared]) -> Iterator[PairQuality]:
+    some = list(map(_in_some_rows, shared))
+    cells = [_in_cells(column) if column.is_numeric else _in_few_levels(column) for column in some]
+    pairs = list(combinations(range(len(some)), 2))
     if len(pairs) > _MOST_PAIRS:
         pairs = [pairs[k] for k in np.sort(np.random.default_rng(0).choice(len(pairs), _MOST_PAIRS, replace=False))]
-    codes = {
-        name: _in_cells(before[name], after[name]) if name in numbers else _few(*_codes(before[name], after[name]))
-        for name in names
-    }
-    found = []
-    for first, second in pairs:
-        if {first, second} <= numbers:
-            told = [_correlation(table[first], table[second]) for table in (before, after)]
+    for i, j in pairs:
+        first, second = some[i], some[j]
+        if first.is_numeric and second.is_numeric:
+            told = [_correlation(first.before, second.before), _correlation(first.after, second.after)]
             similarity = 1 - abs(told[0] - told[1]) / 2
         else:
-            sizes = [max(int(part.max()) for part in codes[name]) + 1 for name in (first, second)]
-            places = [codes[first][k] * sizes[1] + codes[second][k] for k in (0, 1)]
+            sizes = tuple(max(int(part.max()) for part in cells[k]) + 1 for k in (i, j))
+            places = [cells[i][k] * sizes[1] + cells[j][k] for k in (0, 1)]
             similarity = _overlap(*places)
             told = [_told(np.bincount(each, minlength=sizes[0] * sizes[1]).reshape(sizes)) for each in places]
-        found.append(PairQuality(first=first, second=second, similarity=similarity, before=told[0], after=told[1]))
-    return found
+        yield PairQuality(first=first.name, second=second.name, similarity=similarity, before=told[0], after=told[1])
 
 
-def _correlation(first: pl.Series, second: pl.Series) -> float:
+def _in_some_rows(column: _Shared) -> _Shared:
+    """The same rows of each column: of more than a few some."""
+    parts = [
+        values
+        if values.size <= _MOST_ROWS
+        else values[np.sort(np.random.default_rng(0).choice(values.size, _MOST_ROWS, replace=False))]
+        for values in (column.before, column.after)
+    ]
+    return replace(column, before=parts[0], after=parts[1])
+
+
+def _in_cells(column: _Shared) -> list[IndexArray]:
+    """Cells of numbers, of about equal size in the table; missing ones are one of their own."""
+    there = _there(column.before)
+    ends = np.unique(np.quantile(there, np.linspace(0, 1, _CELLS + 1)[1:-1])) if there.size else np.zeros(0)
+    return [
+        np.where(np.isnan(values), _CELLS, np.searchsorted(ends, values)) for values in (column.before, column.after)
+    ]
+
+
+def _in_few_levels(column: _Shared) -> list[IndexArray]:
+    """Codes in which all but the most frequent levels are one."""
+    counts = np.bincount(np.concatenate([column.before, column.after]))
+    places = np.minimum(np.argsort(np.argsort(-counts, kind="stable"), kind="stable"), _LEVELS)
+    return [places[column.before], places[column.after]]
+
+
+def _correlation(first: FloatArray, second: FloatArray) -> float:
     """Pearson's; 0 of a constant."""
-    values = np.stack([each.cast(pl.Float64).fill_null(np.nan).to_numpy() for each in (first, second)])
+    values = np.stack([first, second])
     values = values[:, ~np.isnan(values).any(axis=0)]
     if values.shape[1] < 2 or (np.ptp(values, axis=1) == 0).any():
         return 0.0
     return float(np.corrcoef(values)[0, 1])
 
 
-def _told(counts: IndexArray) -> float:
+def _told(counts: Any) -> float:
     """Cramér's V; 0 of a constant."""
-    counts = counts[counts.any(axis=1)][:, counts.any(axis=0)]
+    counts = counts[np.ix_(counts.any(axis=1), counts.any(axis=0))]
     return float(association(counts, method="cramer")) if min(counts.shape) > 1 else 0.0
