@@ -303,7 +303,7 @@ def _correlation(first: FloatArray, second: FloatArray) -> float:
     values = values[:, ~np.isnan(values).any(axis=0)]
     if values.shape[1] < 2 or (np.ptp(values, axis=1) == 0).any():
         return 0.0
-    return float(np.corrcoef(values)[0, 1])
+    return float(np.asarray(np.corrcoef(values))[0, 1])
 
 
 def _told(counts: Any) -> float:
