@@ -13,7 +13,7 @@ from puffer_frames.priors.prior import FloatArray
 
 _MARGIN = 1 - 1e-12
 """Factor of the odds: more than the rounding of the sums below."""
-_TURNS = 20
+_TURNS = 6
 """Of the search for the least lift of several beliefs; the little that is left is met by a constant."""
 
 
@@ -100,30 +100,20 @@ def _with_equal_sums(
     return found
 
 
-def _raised(laws: FloatArray, odds: FloatArray, reader_cap: float) -> FloatArray:
-    """From 0 upward towards the least lift of outputs under all beliefs: laws (beliefs, secrets, outputs)."""
-    found: FloatArray = np.zeros_like(laws[0])
-    back, pairs = np.exp(-reader_cap), _pairs(len(laws[0]))
-    for _ in range(_TURNS):
-        before = found.copy()
+def _of_beliefs(laws: FloatArray, odds: FloatArray, reader_cap: float) -> FloatArray:
+    found, back, pairs = np.zeros_like(laws[0]), np.exp(-reader_cap), _pairs(len(laws[0]))
+    for own, ratio in zip(laws, odds, strict=True):  # what a pair needs by itself is no more than the least lift
+        for s, t in pairs:
+            np.maximum(found[t], _excess(own[s], own[t], ratio[s, t]) / (ratio[s, t] - back), out=found[t])
+    inverse = 1 / odds
+    for _ in range(_TURNS):  # upward towards the least lift of all, as many turns whatever the rows are
         for s, t in pairs:
             np.maximum(found[t], back * found[s], out=found[t])
-            for own, ratio in zip(laws, odds, strict=True):
-                np.maximum(found[t], (own[s] + found[s]) / ratio[s, t] - own[t], out=found[t])
-        if (found == before).all():  # a further turn would change nothing, so that no row depends on the others
-            break
-    return found
-
-
-def _of_beliefs(laws: FloatArray, odds: FloatArray, reader_cap: float) -> FloatArray:
-    found, pairs = np.zeros_like(laws[0]), _pairs(len(laws[0]))
-    exceeded = np.zeros(found.shape[1:], dtype=np.bool_)
-    for own, ratio in zip(laws, odds, strict=True):
-        for s, t in pairs:
-            exceeded |= own[s] / ratio[s, t] > own[t]
-    rows, outputs = np.nonzero(exceeded)  # few of all; each is raised by itself, and the others stay at 0
-    there = np.ascontiguousarray(laws[:, :, rows, outputs])
-    found[:, rows, outputs] = _raised(there, np.ascontiguousarray(odds[..., rows, 0]), reader_cap)
+            for own, ratio in zip(laws, inverse, strict=True):
+                more = own[s] + found[s]
+                more *= ratio[s, t]
+                more -= own[t]
+                np.maximum(found[t], more, out=found[t])
     room = np.full_like(found, np.inf)
     for own, ratio in zip(laws, odds, strict=True):
         for s, t in pairs:

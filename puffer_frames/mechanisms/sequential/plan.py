@@ -32,10 +32,9 @@ from puffer_frames.priors.prior import FloatArray, IndexArray
 _CLASSED = 20_000
 """Simulated rows that contexts are found from."""
 _MANY_LEVELS = 24
-"""Columns of more levels have fewer contexts and drop more levels from their programs, which take seconds each."""
-_MANY_INPUTS = 48
-"""Of more levels times secrets, too: programs take half a second each."""
-_FEW_CONTEXTS, _SOME_CONTEXTS = 8, 12
+"""Columns of more levels drop more levels from their programs, which take seconds each."""
+_MOST_CONTEXTS = ((100, 4), (72, 8), (48, 12))
+"""Columns of more levels times secrets have fewer contexts: a program of 80 takes a second, of 210 ten."""
 _FEW_LEVELS = 4
 """Programs of so many levels are too small for two threads."""
 _RARE = (1e-7, 1e-4)
@@ -101,8 +100,8 @@ def make_plan(
         for column in watched(order, label="columns planned"):
             size = rows.sizes[column]
             found = simulation.laws_of(column)
-            few = _SOME_CONTEXTS if size * rows.groups > _MANY_INPUTS else contexts
-            centres, own = _contexts(found, min(contexts, _FEW_CONTEXTS if size > _MANY_LEVELS else few), rng)
+            most = next((few for inputs, few in _MOST_CONTEXTS if size * rows.groups > inputs), contexts)
+            centres, own = _contexts(found, min(contexts, most), rng)
             asked = Asked(
                 most=share * epsilon,
                 reader_cap=caps[column],
