@@ -130,7 +130,14 @@ def seeing() -> Any:
     return axes
 
 
-ELSEWHERE = {"seeing": seeing}
+def associations() -> Any:
+    """How much the columns of docs/whole_tables.md tell of one another, before its release and after it."""
+    names: dict[str, Any] = {}
+    exec((DOCS / "whole_tables.md").read_text(encoding="utf-8").split("```python\n")[1].partition("```")[0], names)  # noqa: S102 - of this project
+    return names["plan"].release(names["people"], rng=0).puffer.quality(names["people"]).plot()
+
+
+ELSEWHERE = {"seeing": seeing, "associations": associations}
 """Pictures of other pages."""
 
 
