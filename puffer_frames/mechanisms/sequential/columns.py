@@ -84,6 +84,15 @@ class TableColumn:
             return entries.among(self.levels, name=self.name).astype(np.intp)
         return self.coded(entries.values)
 
+    def within(self, entries: Coded | Numbered, codes: IndexArray, /) -> float:
+        """Mean distance of numbers to the released value of their cell; 0 of labels."""
+        if isinstance(entries, Coded):
+            return 0.0
+        levels = np.array([np.nan if level is None else level for level in self.levels], dtype=np.float64)
+        apart = np.sort(np.abs(entries.values - levels[codes]))  # the same sum in any order of the rows
+        apart = apart[~np.isnan(apart)]
+        return float(apart.mean()) if apart.size else 0.0
+
     def released(self, table: LocalTable, /) -> IndexArray:
         """Codes of a released column; raises CalibrationError for values that no release has."""
         if self.edges is None:
@@ -183,6 +192,8 @@ class CodedRows:
     """Number of the secret of each row, shape (rows,)."""
     rows_per_secret: Mapping[Secret, int]
     """Of all rows of the table, which may be more than these."""
+    within: Mapping[str, float]
+    """Mean distance of the numbers of a column to the released value of their cell."""
     contradicting: int = 0
     """Entries of columns that a plan computes from others, which are other ones than it computes."""
     others: tuple[CodedRows, ...] = ()
@@ -305,6 +316,7 @@ def _coded(
             codes=codes,
             groups=groups,
             rows_per_secret=counts,
+            within={column.name: column.within(entries[column.name], codes_of[column.name]) for column in own},
             contradicting=contradicting,
         )
     )

@@ -114,7 +114,7 @@ class TableFit(SecretsOfPairs):
             rows=sum(seen.rows_per_secret.values()),
             planned=len(codes),
             likelihood=float(law.log_likelihood(codes, secrets).mean()),
-            kept=kept_of(planned, released, values_of(seen.columns)),
+            kept=kept_of(planned, released, values_of(seen.columns), within=seen.within),
             others=other_beliefs(plan, laws, names, epsilon=target),
             held=attacked(plan, planned, released, held, names) if held is not None else None,
         )

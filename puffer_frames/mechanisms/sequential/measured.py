@@ -49,7 +49,7 @@ class Kept:
     changed_of: Mapping[str, tuple[float, ...]]
     """The same for each secret, in their order."""
     distance: Mapping[str, float]
-    """Mean distance of the released value to that of the row's own cell, per column of numbers."""
+    """Mean distance of the released value to the row's own, at most, per column of numbers."""
     marginals: float
     """Mean total variation between the released and the true shares of the levels of a column."""
     pairs: float
@@ -104,8 +104,25 @@ class HeldOut:
         return max(attack.shown for attack in self.attacks)
 
 
-def kept_of(rows: Rows, released: NDArray[np.integer], values: Mapping[str, FloatArray | None], /) -> Kept:
-    """Compare released codes with those of the rows; `values` are those of each level, of columns of numbers."""
+def kept_of(
+    rows: Rows,
+    released: NDArray[np.integer],
+    values: Mapping[str, FloatArray | None],
+    /,
+    *,
+    within: Mapping[str, float],
+) -> Kept:
+    """Compare released codes with those of the rows.
+
+    Parameters
+    ----------
+    rows, released
+        The codes.
+    values : mapping of column to array
+        Of columns of numbers the value of each code; None of labels.
+    within : mapping of column to float
+        Mean distance of the numbers to the value of their code.
+    """
     changed, by_secret, distance = dict[str, float](), dict[str, tuple[float, ...]](), dict[str, float]()
     for k, (name, numbers) in enumerate(values.items()):
         other = released[:, k] != rows.codes[:, k]
@@ -114,7 +131,7 @@ def kept_of(rows: Rows, released: NDArray[np.integer], values: Mapping[str, Floa
         by_secret[name] = tuple((sums / np.bincount(rows.secrets, minlength=rows.groups)).tolist())
         if numbers is not None:
             apart = np.abs(numbers[released[:, k]] - numbers[rows.codes[:, k]])
-            distance[name] = float(np.nanmean(apart)) if not np.isnan(apart).all() else 0.0
+            distance[name] = within[name] + (0.0 if np.isnan(apart).all() else float(np.nanmean(apart)))
     columns = range(len(values))
     ones = [_apart(rows.codes[:, [k]], released[:, [k]], rows.sizes) for k in columns]
     twos = [_apart(rows.codes[:, pair], released[:, pair], rows.sizes) for pair in map(list, combinations(columns, 2))]

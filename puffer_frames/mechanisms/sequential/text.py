@@ -67,8 +67,7 @@ def _columns(plan: TableFit) -> Rows:
     for name, share in sorted(plan.kept.changed.items(), key=lambda entry: -entry[1]):
         distance = plan.kept.distance.get(name)
         same = "in the same cell" if name in cells else "unchanged"
-        where = "between cells" if name in cells else "away"
-        near = "" if distance is None else f", {distance:.3g} {where} on average"
+        near = "" if distance is None else f", off by {'at most ' * (name in cells)}{distance:.3g} on average"
         by = ", ".join(f"{s!r} {100 * c:.0f} %" for s, c in zip(secrets, plan.kept.changed_of[name], strict=True))
         found.append((name, f"{100 * (1 - share):.0f} % {same}{near} (changed: {by})"))
     return found
