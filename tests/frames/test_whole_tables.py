@@ -156,6 +156,21 @@ def test_few_columns_are_released_in_this_way_where_joint_noise_does_badly():
     assert released.puffer.certificate.theorem == "joint"
 
 
+def test_a_comparison_has_its_rows_beside_joint_noise():
+    frame = pl.DataFrame(table(missing=False))
+    asked_for = {"secret": "group", "public": ["town", "code", "age"], "epsilon": 1.0}
+    found = frame.puffer.compare(**asked_for, mechanism=["noise", OPTIONS], beliefs="empirical")
+    rows = found.filter(pl.col("mechanism") == "sequential")
+    assert rows["column"].to_list() == ["town", "age"]  # code is computed from town
+    assert rows["belief"].unique().to_list() == ["network"]
+    assert (rows["error"] < rows["error"] / rows["error_constant"]).all()
+    plan = calibrate(frame, **asked(public=asked_for["public"], nulls="raise"))
+    assert rows["error"].to_list() == [plan.kept.changed["town"], plan.kept.distance["age"]]
+    assert rows["loss_reader"].to_list() == [plan.reader_loss] * 2
+    every = frame.puffer.compare(**asked_for, beliefs="empirical")
+    assert "sequential" not in every["mechanism"].to_list()  # so few rows only where it is asked for
+
+
 def test_the_plan_is_that_of_the_rows_in_any_order_and_library(tmp_path):
     data = table()
     plan = calibrate(pl.DataFrame(data), **asked(public=PUBLIC))

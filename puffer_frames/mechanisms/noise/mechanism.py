@@ -52,7 +52,7 @@ from puffer_frames.scales.remap import Remap
 from puffer_frames.scales.robustness import joint_leanings, leanings, strata_leanings
 from puffer_frames.scales.strata import Stratum
 
-_MANY_ROWS = 2_000
+MANY_ROWS = 2_000
 """A network of columns that is fitted to fewer says little of them."""
 
 
@@ -157,7 +157,7 @@ class FittedNoise(NoiseFit, Fitted[RowsSeen]):
 
         Joint noise is for readers who know the frequencies of whole rows: it is wide where most rows are different.
         """
-        if self.rows < _MANY_ROWS or len(self.choices) == 1 or not (self.changed or useless_columns(self)):
+        if self.rows < MANY_ROWS or len(self.choices) == 1 or not (self.changed or useless_columns(self)):
             return None
         return "sequential"
 

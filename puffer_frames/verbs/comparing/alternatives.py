@@ -12,6 +12,7 @@ from puffer_frames.mechanisms.arguments import CalibrateArguments, Options
 from puffer_frames.mechanisms.channel.options import Channel
 from puffer_frames.mechanisms.checks import check_mechanism
 from puffer_frames.mechanisms.noise.options import Noise
+from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BERNOULLI, BOUNDED, GAUSSIAN, KANTOROVICH, MIXTURE, TRANSLATION
 from puffer_frames.scales.beliefs import ONLY
@@ -24,7 +25,8 @@ ANY_LAW = "any law"
 WITHIN_CAP = "contaminated, any law within 8"
 """The guarantee of a channel whose options are left out."""
 SEEING = "channel that sees the secret"
-SEEING = "channel that sees the secret"
+NETWORK = "network"
+"""What the guarantee of a table that is released column by column is under."""
 MODELS = (TRANSLATION.name, GAUSSIAN.name, MIXTURE.name)
 """Theorems that fit a model."""
 BELIEFS = ("fitted", "empirical", Contamination(), "population")
@@ -37,7 +39,7 @@ _SHARED = ("secret", "public", "delta", "secrets", "given", "unit", "releases", 
 class Rows:
     """Which rows there are of a mechanism."""
 
-    options: Noise | Channel
+    options: Noise | Channel | Sequential
     remaps: bool = False
     """Whether the posterior median after this noise is a further row."""
     named: bool = False
@@ -63,10 +65,10 @@ class Alternative:
     """Whether the theorem has a condition for this belief."""
 
     @property
-    def options(self) -> Noise | Channel:
+    def options(self) -> Noise | Channel | Sequential:
         """The mechanism with the theorem of the row; raises ArgumentError for one that its noise has not."""
         options, theorem = self.rows.options, self.theorem
-        if isinstance(options, Channel):
+        if not isinstance(options, Noise):
             return options
         if options.theorem != theorem:  # what else was said of noise is for some theorems alone
             weights = options.weights if theorem == "auto" else None
@@ -87,6 +89,8 @@ class Asked:
     channels: tuple[tuple[str, Rows], ...]
     """Those of the default options, of both kinds, and those whose options were given, with words for their guarantee.
     """
+    tables: tuple[Rows, ...]
+    """Several columns one after another."""
     beliefs: Mapping[str, Any]
     """By name."""
 
@@ -105,15 +109,17 @@ class Asked:
         every = isinstance(arguments.beliefs, str) and arguments.beliefs == ALL
         beliefs = named_beliefs(BELIEFS if every else _listed(arguments.beliefs, "beliefs"))
         listed, named = _listed(arguments.mechanism, "mechanism"), arguments.mechanism != ALL
-        noises, plain, channels = list[Rows](), list[Rows](), list[tuple[str, Rows]]()
+        noises, plain, channels, tables = list[Rows](), list[Rows](), list[tuple[str, Rows]](), list[Rows]()
         for mechanism in listed:
-            check_mechanism(mechanism, (ALL, "noise", "channel"))
+            check_mechanism(mechanism, (ALL, "noise", "channel", "sequential"))
             if isinstance(mechanism, Noise):
                 noises.append(Rows(mechanism, named=True))
             elif isinstance(mechanism, Channel):
                 number = 1 + sum(name != WITHIN_CAP for name, _ in channels)
                 name = f"as its options say{f' {number}' * (number > 1)}"
                 channels.append((name, Rows(mechanism, named=True)))
+            elif isinstance(mechanism, Sequential) or mechanism in (ALL, "sequential"):
+                tables.append(Rows(mechanism if isinstance(mechanism, Sequential) else Sequential(), named=named))
             if mechanism in (ALL, "noise"):
                 families = FAMILIES if arguments.delta else FAMILIES[:1]
                 noises += [Rows(noise, remaps=mechanism == ALL) for noise in families]
@@ -128,6 +134,7 @@ class Asked:
             noises=tuple(noises),
             plain=tuple(plain),
             channels=tuple(channels),
+            tables=tuple(tables),
             beliefs=beliefs,
         )
 
@@ -202,7 +209,7 @@ def of_labels(asked: Asked, /) -> Iterator[Alternative]:
 
 
 def of_columns(asked: Asked, /, *, columns: int) -> Iterator[Alternative]:
-    """Those of several columns: by their joint loss, by a coupling of whole rows, by their ranges."""
+    """Those of several columns: by their joint loss, by a coupling of whole rows, by their ranges, one by one."""
     for epsilon in asked.epsilons:
         for name, entry in asked.beliefs.items():
             if isinstance(entry, str) and entry == "fitted":
@@ -214,3 +221,5 @@ def of_columns(asked: Asked, /, *, columns: int) -> Iterator[Alternative]:
         for rows in asked.noises:
             if rows.has(BOUNDED.name):
                 yield Alternative(epsilon, ANY_LAW, ("empirical",), rows, BOUNDED.name)
+        for rows in asked.tables:
+            yield Alternative(epsilon, NETWORK, ("fitted",), rows, "sequential")

@@ -32,6 +32,9 @@ from puffer_frames.mechanisms.noise.text import spread_of
 from puffer_frames.mechanisms.noise.unit_rows_seen import with_units
 from puffer_frames.mechanisms.registry import mechanism_for
 from puffer_frames.mechanisms.request import Request, is_joint
+from puffer_frames.mechanisms.sequential.columns import CodedRows
+from puffer_frames.mechanisms.sequential.fitted import TableFit
+from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.noise.families import WORDS, noise_family
 from puffer_frames.numbers.target import Target
@@ -196,6 +199,36 @@ def row_of_channel(plan: ChannelFit, spread: Spread | None, /, *, belief: str, s
     )
 
 
+def rows_of_table(
+    fitted: TableFit, seen: CodedRows, spreads: Mapping[str, Spread], /, *, belief: str, seconds: float
+) -> list[ComparedRow]:
+    """The rows of a table that is released column by column: of each column that is drawn."""
+    found = []
+    for k, name in enumerate(fitted.names):
+        numbers, most = name in fitted.kept.distance, np.bincount(seen.codes[:, k]).max() / len(seen.codes)
+        spread = spreads[name] if numbers else Spread(constant=1 - float(most))
+        error = fitted.kept.distance[name] if numbers else fitted.kept.changed[name]
+        found.append(
+            ComparedRow(
+                epsilon=fitted.request.target.epsilon,
+                delta=fitted.request.target.delta,
+                belief=belief,
+                mechanism="sequential",
+                theorem="sequential",
+                column=name,
+                verdict="not available",
+                error=error,
+                error_std=_ratio(error, spread.std),
+                error_constant=_ratio(error, spread.constant),
+                loss_any_law=fitted.cap,
+                loss_reader=fitted.reader_loss,
+                composes=NO_RULE,
+                seconds=seconds,
+            )
+        )
+    return found
+
+
 def with_bounds(rows: list[ComparedRow], /) -> list[ComparedRow]:
     """The bound that was proved for a channel, on every row with the same guarantee that sees the value alone too."""
     bounds = {(row.epsilon, row.belief): row.bound for row in rows if row.bound > 0}
@@ -275,12 +308,14 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
         As in `privatize`.
     epsilon : float or several
         Each has rows of its own.
-    mechanism : "all", "noise", "channel", Noise(...), Channel(...), or several of these
+    mechanism : "all", "noise", "channel", "sequential", Noise(...), Channel(...), Sequential(...), or several of these
         "noise" has rows for Laplace noise and, with a delta, for Gaussian noise; "all" has these, the remap after
         them, and channels. A record has rows for its options alone. Of one column of numbers theorem="auto" has a row
         for each theorem: kantorovich, of two values bernoulli, for the observed law; translation, gaussian and gmm for
         the fitted one; bounded for any law. Of several columns it has rows for the joint loss, kantorovich
-        and bounded.
+        and bounded. "sequential" is for several columns, and "all" has it in tables of 2,000 rows or more: its belief
+        is the "network" of the plan, an error of numbers is at most this, and columns that are computed from others
+        have no row.
     beliefs : "all", or any of those of `privatize`
         Each of them alone has rows, unlike in `privatize`, where all together have to be satisfied. "all" is "fitted",
         "empirical", `Contamination()` and "population".
@@ -362,6 +397,7 @@ def compare(frame: NativeFrame, arguments: CompareArguments, /) -> NativeFrame:
 class Counted:
     """The rows of a table, counted once for all alternatives."""
 
+    frame: NativeFrame
     table: Table
     base: Request
     """What all have in common, with what was found of labels, units and strata."""
@@ -384,12 +420,13 @@ class Counted:
             rows = table.complete(roles, nulls=base.nulls, layout=None)
             levels = Seen.of(rows, base, coded=True)
             read = _read_beliefs(asked, base, roles.coded)
-            return cls(table=table, base=base, rows=None, levels=levels, spreads={}, asked=read)
-        base, _, table = with_merged(with_labels(base, table), frame, table)
+            return cls(frame=frame, table=table, base=base, rows=None, levels=levels, spreads={}, asked=read)
+        base, frame, table = with_merged(with_labels(base, table), frame, table)
         base = with_units(base, table)
         seen = RowsSeen.of(table.complete(base.roles(), nulls=base.nulls, layout=None), base)
         merged = seen.protected(replace(base, apart=False)).summaries
         return cls(
+            frame=frame,
             table=table,
             base=base,
             rows=seen,
@@ -412,6 +449,12 @@ class Counted:
         assert self.rows is not None
         pairs = self.rows.summaries[self.base.public[0]].counts.values()
         return len({float(value) for values, _ in pairs for value in values[: MOST_LEVELS + 1]})
+
+    @property
+    def rows_in_all(self) -> int:
+        """Complete rows."""
+        assert self.rows is not None
+        return sum(self.rows.rows_of_secrets(len(self.base.secret), given=self.base.given is not None).values())
 
     @property
     def secrets(self) -> int:
@@ -466,8 +509,10 @@ def _all_rows(counted: Counted) -> tuple[list[ComparedRow], PufferError | None]:
 def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
     """The rows of an alternative; raises as `calibrate`."""
     start = perf_counter()
-    request = counted.request(one)
     options = one.options
+    if isinstance(options, Sequential):
+        return _of_table(one, counted, start)
+    request = counted.request(one)
     if one.rows.has("auto") and one.entries == ("fitted",) and counted.secrets > MANY_SECRETS:
         return _failed(one, counted, f"models of {counted.secrets} secrets take long: name the theorem")
     if isinstance(options, Channel):
@@ -504,6 +549,19 @@ def _tried(one: Alternative, counted: Counted) -> list[ComparedRow]:
     return found
 
 
+def _of_table(one: Alternative, counted: Counted, start: float) -> list[ComparedRow]:
+    if not one.rows.named and counted.rows_in_all < noises.MANY_ROWS:
+        rule = f"of {noises.MANY_ROWS:,} rows or more"
+        raise ArgumentError("the table", rule=rule, got="fewer", hint='Say mechanism="sequential".')
+    request = Request.of(counted.asked.calibrating(one), counted.table.labels)
+    mechanism, request = mechanism_for(request, counted.table)
+    found = mechanism.read(request, counted.frame, counted.table, None)
+    fitted = mechanism.fit(found.request, found.seen)
+    assert isinstance(fitted, TableFit)
+    took = perf_counter() - start
+    return rows_of_table(fitted, found.seen, counted.spreads, belief=one.belief, seconds=took)
+
+
 def _not_whole(got: str) -> ArgumentError:
     return ArgumentError(
         "the request",
@@ -513,7 +571,9 @@ def _not_whole(got: str) -> ArgumentError:
     )
 
 
-def _name_of(options: Noise | Channel) -> str:
+def _name_of(options: Noise | Channel | Sequential) -> str:
+    if isinstance(options, Sequential):
+        return "sequential"
     if isinstance(options, Channel):
         return SEEING if options.sees_secret else "channel"
     return "remap" if options.remap else "noise"
@@ -528,7 +588,7 @@ def _failed(one: Alternative, counted: Counted, reason: str) -> list[ComparedRow
             delta=counted.base.target.delta,
             belief=one.belief,
             mechanism=_name_of(options),
-            noise="" if isinstance(options, Channel) else noise_family(options.family).name,
+            noise=noise_family(options.family).name if isinstance(options, Noise) else "",
             theorem=one.theorem if one.quoted else "",
             column=", ".join(counted.base.public),
             reason=reason,
