@@ -42,8 +42,9 @@ def check_table_plan(plan: TableFit, /) -> None:
     require(bool(own.laws), "no network")
     asked = [belief.resamples for belief in request.beliefs if isinstance(belief, Bootstrap)]
     require(plan.refits >= max(asked, default=0), "fewer networks than were asked for")
-    kinds = {law.shares.tobytes() + law.trees[0].tables[0].tobytes() for law in own.laws}
-    require(len(kinds) == len(own.laws), "a network twice")
+    drawn = own.laws[: 1 + plan.refits]  # another table may be the same one
+    kinds = {law.shares.tobytes() + law.trees[0].tables[0].tobytes() for law in drawn}
+    require(len(kinds) == len(drawn), "a network twice")
     sizes = tuple(len(column.levels) for column in plan.columns if column.source is None)
     for law in own.laws:
         _check_law(law, sizes, len(plan.rows_per_secret))

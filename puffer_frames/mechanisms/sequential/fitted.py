@@ -40,8 +40,10 @@ _LIFTED, _REFITS = 3, 3
 """Refits that small tables are lifted for, and that are measured."""
 _FEW_TREES = 2
 """Of small tables, at most."""
-_FEWEST_CONTEXTS, _ROWS_OF_CONTEXT = 4, 100
-"""More contexts than a small table can tell apart would take time alone."""
+_FEWEST_CONTEXTS, _ROWS_OF_CONTEXT, _PROGRAMS = 4, 100, 1_100
+"""More contexts than a small table can tell apart would take time alone; each of a column has a program of its own."""
+_WIDE = 100
+"""Tables of more columns have few trees, too: the information of each pair of columns is computed for each tree."""
 _SIMULATED, _FEW_SIMULATED = 60_000, 20_000
 """Rows that contexts and base tables are found from; of small tables fewer."""
 WARNED, REFUSED = 1.5, 2.0
@@ -76,7 +78,7 @@ class TableFit(SecretsOfPairs):
         planned, held = split(seen, options.holdout)
         sizes = [int(count) for count in np.bincount(planned.secrets, minlength=planned.groups)]
         small = len(planned.secrets) < _SMALL or min(sizes) < _RARE
-        components = min(options.components, _FEW_TREES) if small else options.components
+        components = min(options.components, _FEW_TREES) if small or len(names) > _WIDE else options.components
         law = fit(planned, components=components, smoothing=options.smoothing)
         resamples = max((each.resamples for each in request.beliefs if isinstance(each, Bootstrap)), default=0)
         lifted = [
@@ -97,7 +99,11 @@ class TableFit(SecretsOfPairs):
             reader_caps=[0.0 if name in options.known else options.reader_cap for name in names],
             cap=options.cap,
             preserve=options.preserve is not None,
-            contexts=min(options.contexts, max(_FEWEST_CONTEXTS, len(planned.secrets) // _ROWS_OF_CONTEXT)),
+            contexts=min(
+                options.contexts,
+                max(_FEWEST_CONTEXTS, len(planned.secrets) // _ROWS_OF_CONTEXT),
+                max(_FEWEST_CONTEXTS, _PROGRAMS // len(names)),
+            ),
             simulated=_FEW_SIMULATED if small else _SIMULATED,
         )
         released = release(plan, planned.codes, planned.secrets, key=ReleaseKey.of(0), names=names)
