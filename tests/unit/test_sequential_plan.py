@@ -29,8 +29,11 @@ from puffer_frames.errors import (
     PriorError,
 )
 from puffer_frames.mechanisms.sequential import fitted, measured, mechanism
+from puffer_frames.mechanisms.sequential import text as text_of_tables
 from puffer_frames.mechanisms.sequential.certificate import _measured
 from puffer_frames.mechanisms.sequential.measured import _ratio, _shown
+from puffer_frames.mechanisms.sequential.text import table_rows
+from puffer_frames.verbs.plans import plan as plan_module
 from puffer_frames.verbs.plans.file import digest_of
 
 OPTIONS = Sequential(components=2, contexts=3, known="own", holdout=0.3)
@@ -157,6 +160,31 @@ def test_attacks_are_on_the_secrets_that_have_rows_enough(people):
     assert (plan.held.secrets, len(plan.held.raw), few.held) == ((0, 1), 2, None)
     assert "held-out rows of the 2 of 3 secrets that have enough rows" in re.sub(r"\s+", " ", str(plan))
     assert "of the 2 of 3 secrets" in str(certificate_of(plan.release(rare)))
+
+
+def test_a_plan_of_many_columns_is_one_screen(plan, monkeypatch):
+    monkeypatch.setattr(text_of_tables, "_MOST_SHOWN", 2)
+    monkeypatch.setattr(text_of_tables, "_FEW_SECRETS", 1)
+    monkeypatch.setattr(plan_module, "_MOST_NAMED", 3)
+    text = re.sub(r"\s+", " ", str(plan))
+    assert "release town, own, code and 2 more columns, hide group" in text
+    assert "and 2 more (contexts)" in text
+    changed = sorted(plan.kept.changed.items(), key=lambda entry: -entry[1])
+    assert f"2 columns, each at least {math.floor(100 * (1 - changed[2][1]))} % unchanged" in text
+    first, second = plan.kept.changed_of[changed[0][0]]
+    low, high = sorted([(first, "a"), (second, "b")])
+    assert f"from {100 * low[0]:.0f} % for {low[1]!r} to {100 * high[0]:.0f} % for {high[1]!r}" in text
+    lines = [f" {name} {100 * (1 - share):.0f} %" in text for name, share in changed]
+    assert lines == [True, True, False, False]
+
+
+def test_what_to_do_next_is_said_where_something_stands_out(plan, people):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_of_tables, "_MUCH", 0.0)
+        names = sorted(plan.kept.changed, key=lambda name: -plan.kept.changed[name])[:3]
+        assert f"Leave out {', '.join(names)}," in dict(table_rows(plan.fitted))["next"]
+        patch.setattr(fitted.HeldOut, "best", (0.99, 0.99))
+        assert "do not publish" in dict(table_rows(plan.fitted))["next"]
 
 
 def test_what_is_far_from_epsilon_is_refused(people):

@@ -548,7 +548,8 @@ class Plan:
         """Title and rows of what is shown."""
         target = self.fitted.request.target
         delta = "pure" if target.delta == 0 else f"delta = {plain(target.delta)}"
-        columns = f"release {shown_names(self.public)}, hide {shown_names(self.secret)}"
+        more = f" and {len(self.public) - _MOST_NAMED} more columns" * (len(self.public) > _MOST_NAMED)
+        columns = f"release {shown_names(self.public[:_MOST_NAMED])}{more}, hide {shown_names(self.secret)}"
         title, rows = f"Plan: {columns}; epsilon = {plain(target.epsilon)}, {delta}", self.fitted.text(self.compared)
         return title, [*rows, ("from a file", f"without {', '.join(self.left_out)}")] if self.left_out else rows
 
@@ -561,6 +562,8 @@ class Plan:
         return as_html(*self._shown(), pictures=self.fitted.pictures(self))
 
 
+_MOST_NAMED = 20
+"""Columns that the title names."""
 _COMPARED = "ChannelCalibration"
 """Plans of this name in a file say what another mechanism would cost."""
 _NAMES = ("Calibration", _COMPARED)
