@@ -21,7 +21,7 @@ def people():
 
 @functools.cache
 def plan(secret, *public):
-    return calibrate(people(), secret=secret, public=list(public), epsilon=1.0)
+    return calibrate(people(), secret=secret, public=list(public), epsilon=1.0, mechanism="noise")
 
 
 @functools.cache

@@ -75,14 +75,14 @@ def test_on_fewer_lines_than_coordinates():
 )
 def test_sums_of_scales(name, secret, total):
     frame = TABLES[name]()
-    plan = calibrate(frame, secret=secret, public=PUBLIC[name], epsilon=1.0)
+    plan = calibrate(frame, secret=secret, public=PUBLIC[name], epsilon=1.0, mechanism="noise")
     assert plan.theorem == "joint"
     assert sum(plan.scales[c] / frame[c].std(ddof=0) for c in PUBLIC[name]) <= 1.002 * total
     assert 0.9995 < plan.choices[PUBLIC[name][0]].verified["empirical"].pure_loss.lower <= 1.0
 
 
 def test_scales_of_adult_by_sex():
-    plan = calibrate(TABLES["adult"](), secret="sex", public=PUBLIC["adult"], epsilon=1.0)
+    plan = calibrate(TABLES["adult"](), secret="sex", public=PUBLIC["adult"], epsilon=1.0, mechanism="noise")
     assert list(plan.scales.values()) == pytest.approx([10.93491, 1.48787, 11.87402], rel=1e-3)
 
 

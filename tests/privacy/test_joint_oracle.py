@@ -72,6 +72,7 @@ def random_table(rng, style, columns):
 
 def planned(table, public, *, epsilon, make=pd.DataFrame, **options):
     """The plan, the laws that it is about, its scales and the bracket that it states."""
+    options = {"mechanism": "noise"} | options
     plan = puffer_frames.calibrate(make(table), secret="s", public=public, epsilon=epsilon, **options)
     laws = laws_of(table, secret="s", public=public, domain=options.get("domain"))
     bracket = plan.choices[public[0]].verified["empirical"].pure_loss

@@ -146,7 +146,7 @@ PEOPLE = pd.DataFrame(
 
 @pytest.mark.parametrize("public", [["score"], ["score", "other"]])
 def test_released_noise_has_the_scale_of_the_certificate_and_its_parts_are_independent(public, tmp_path):
-    plan = PEOPLE.puffer.calibrate(secret="group", public=public, epsilon=0.3)
+    plan = PEOPLE.puffer.calibrate(secret="group", public=public, epsilon=0.3, mechanism="noise")
     first = plan.release(PEOPLE)
     second = plan.refine(PEOPLE, first, epsilon=0.7, key=tmp_path / "key")
     third = plan.refine(PEOPLE, second, epsilon=1.4, key=tmp_path / "key")
