@@ -42,6 +42,7 @@ def run(*command):
     return found.returncode, found.stdout + found.stderr
 
 
+@pytest.mark.slow  # pyright reads the same sample in the suite
 def test_mypy_knows_what_comes_back():
     pytest.importorskip("mypy", reason="mypy is in the extra dev")
     if not importlib.util.find_spec("pandas-stubs"):

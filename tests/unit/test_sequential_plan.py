@@ -127,6 +127,15 @@ def test_more_beliefs_are_lifted_for_when_asked(people):
     assert two.loss(two.release(people)).max().max() <= 1.0
 
 
+def test_a_table_that_settles_no_large_network_is_planned_as_a_small_one(people):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitted, "_SMALL", 0)
+        patch.setattr(fitted, "_RARE", 0)
+        patch.setattr(fitted.TableFit, "is_refused", property(lambda plan: plan.refits == 0))
+        found = calibrate(people, **asked(mechanism=Sequential(components=3, contexts=3)))
+    assert (found.refits, len(found.plan.laws[0].trees)) == (3, 2)
+
+
 def test_another_table_is_a_belief(people, tmp_path):
     other = people.sample(1200, random_state=1).reset_index(drop=True)
     with pytest.MonkeyPatch.context() as patch:

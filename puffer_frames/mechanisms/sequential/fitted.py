@@ -73,11 +73,21 @@ class TableFit(SecretsOfPairs):
 
     @classmethod
     def of(cls, request: Request, options: Sequential, seen: CodedRows, /) -> Self:
-        """The plan of a table; raises CalibrationError where it tells more than was asked for."""
-        names = [column.name for column in seen.columns if column.source is None]
+        """The plan of a table, as of a small one where its rows settle the network no better than those of one."""
         planned, held = split(seen, options.holdout)
         sizes = [int(count) for count in np.bincount(planned.secrets, minlength=planned.groups)]
         small = len(planned.secrets) < _SMALL or min(sizes) < _RARE
+        found = cls.planned_from(planned, held, request, options, seen, small=small)
+        if small or not found.is_refused:
+            return found
+        return cls.planned_from(planned, held, request, options, seen, small=True)
+
+    @classmethod
+    def planned_from(
+        cls, planned: Rows, held: Rows | None, request: Request, options: Sequential, seen: CodedRows, /, *, small: bool
+    ) -> Self:
+        """The plan of some rows; that of a small table is lifted for refits of a network of few trees."""
+        names = [column.name for column in seen.columns if column.source is None]
         components = min(options.components, _FEW_TREES) if small or len(names) > _WIDE else options.components
         law = fit(planned, components=components, smoothing=options.smoothing)
         resamples = max((each.resamples for each in request.beliefs if isinstance(each, Bootstrap)), default=0)
@@ -204,10 +214,15 @@ class TableFit(SecretsOfPairs):
         secret = secret_levels(tuple(self.rows_per_secret), self.request.secret)
         return TableDraw(key=key, columns=self.columns, secret=secret, plan=self.plan)
 
+    @property
+    def is_refused(self) -> bool:
+        """Whether the losses under other beliefs are too far above epsilon for a release."""
+        return self.worst_tail > REFUSED * self.request.target.epsilon
+
     def refuse(self) -> None:
         """Raise CalibrationError where what was measured is far from what was asked for."""
         epsilon = self.request.target.epsilon
-        if self.worst_tail > REFUSED * epsilon:
+        if self.is_refused:
             raise CalibrationError(
                 "the losses under networks that are fitted again",
                 rule=f"within {REFUSED:g} times epsilon, {REFUSED * epsilon:g}, in 99 % of rows",
