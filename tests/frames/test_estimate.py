@@ -1,5 +1,6 @@
 """Estimates from released frames of every kind, and from what became of them."""
 
+import math
 import sys
 import warnings
 from pathlib import Path
@@ -8,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from conftest import few, laid_out, thinned, without_spark
+from conftest import few, laid_out, sweep, thinned, without_spark
 from scipy import stats
 
 import puffer_frames
@@ -280,6 +281,93 @@ def test_counts_behind_channels():
         assert found.covariance.shape == (len(truth),) * 2
     labels = estimate(released(public=["score", "hobby"], mechanism="noise")).value_counts("hobby")
     check(labels, [(PEOPLE["hobby"] == level).sum() for level in labels.labels["hobby"]])
+
+
+def of_people():
+    """A table of staff with weights, and what its figures by job are."""
+    rng, rows = np.random.default_rng(1), 3000
+    sex = rng.choice(["f", "m"], rows)
+    job = np.where(rng.random(rows) < np.where(sex == "f", 0.5, 0.3), "a", rng.choice(["b", "c"], rows))
+    age = rng.integers(20, 60, rows) + 2 * (sex == "f")
+    pay = (10 + 0.3 * age + 4 * (job == "b") - 2 * (job == "c") + rng.normal(0, 4, rows)).round()
+    return pd.DataFrame({"sex": sex, "job": job, "age": age, "pay": pay, "weight": rng.choice([1.0, 2.0, 5.0], rows)})
+
+
+def of_labels(own):
+    """Figures that rest on random labels."""
+    means = own.mean("pay", by="job"), own.mean("pay", by="job", weights="weight")
+    return [*means, own.regress("pay", on=["job", "age"]), own.regress("pay", on=["job", "age"], weights="weight")]
+
+
+@sweep(25, 400)
+@pytest.mark.parametrize("how", ["beside numbers", "by a channel"])
+def test_means_and_regressions_by_random_labels(how, count):
+    people = of_people()
+    if how == "by a channel":
+        asked = {"public": "job", "epsilon": 0.3, "mechanism": Channel(publish_matrix=True)}
+        layout = Layout(keep=["age", "pay", "weight"])
+    else:
+        asked = {"public": ["job", "age", "pay"], "epsilon": 3.0, "mechanism": "noise"}
+        layout = Layout(keep="weight")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plan = calibrate(people, secret="sex", **asked)
+        releases = [plan.release(people, rng=seed, layout=layout) for seed in range(count)]
+    found = [of_labels(estimate(release)) for release in releases]
+    naive = np.mean([release.groupby("job")["pay"].mean() for release in releases], axis=0)
+    if how == "by a channel":  # groups as they were released are mixtures
+        assert np.abs(naive - people.groupby("job")["pay"].mean()).max() > 0.5
+    design = np.column_stack([np.ones(3000), people["job"] == "b", people["job"] == "c", people["age"]]).astype(float)
+    weight, pay = people["weight"].to_numpy(), people["pay"].to_numpy()
+    truth = [
+        [pay[people["job"] == level].mean() for level in "abc"],
+        [np.average(pay[people["job"] == level], weights=weight[people["job"] == level]) for level in "abc"],
+        np.linalg.lstsq(design, pay, rcond=None)[0],
+        np.linalg.lstsq(design * weight[:, None] ** 0.5, pay * weight**0.5, rcond=None)[0],
+    ]
+    assert [list(each.labels) for each in found[0]] == [["job"]] * 2 + [["term"]] * 2
+    assert found[0][2].labels["term"] == ("intercept", "job_b", "job_c", "age")
+    for k, true in enumerate(truth):
+        values = np.array([each[k].value for each in found])
+        errors = np.array([each[k].standard_error for each in found])
+        ends = np.array([each[k].interval() for each in found])
+        assert (np.abs(values.mean(axis=0) - true) < 4.5 * values.std(axis=0) / count**0.5).all()
+        assert errors.mean(axis=0) == pytest.approx(values.std(axis=0), rel=2.5 / count**0.5)
+        covered = ((ends[:, 0] <= true) & (true <= ends[:, 1])).mean(axis=0)
+        assert (np.abs(covered - 0.95) <= (0.03 if count == 400 else 0.16)).all()
+
+
+def test_the_mean_of_a_channel_whose_table_is_published():
+    frame = released(public="wing", mechanism=Channel(publish_matrix=True), layout=Layout(keep=["town", "rooms"]))
+    own = estimate(frame)
+    check(own.mean("wing"), PEOPLE["wing"].mean())
+    check(own.mean("wing", by="town"), PEOPLE.groupby("town")["wing"].mean())
+    check(own.mean("rooms", by="wing"), PEOPLE.groupby("wing")["rooms"].mean())
+    check(own.regress("rooms", on="wing"), np.polyfit(PEOPLE["wing"], PEOPLE["rooms"], 1)[::-1])
+
+
+def test_a_group_that_may_have_no_rows_has_no_mean():
+    people = of_people()
+    people["job"] = people["job"].where(people.index != 7, "rare")
+    frame = privatize(people, secret="sex", public=["job", "age"], epsilon=1.0, mechanism="noise", rng=1)
+    means = estimate(frame).mean("age", by="job")
+    rare = means["rare"]
+    assert math.isnan(rare.value)
+    assert math.isnan(rare.interval().low)
+    assert math.isfinite(means["a"].value)
+
+
+@sweep(25, 400)
+def test_correlations(count):
+    people = of_people()
+    plan = calibrate(people, secret="sex", public=["age", "pay"], epsilon=1.0, mechanism="noise")
+    found = [estimate(plan.release(people, rng=seed)).corr(["age", "pay"]) for seed in range(count)]
+    values, errors = (np.array([getattr(each, part)[0, 1] for each in found]) for part in ("value", "standard_error"))
+    true = people["age"].corr(people["pay"])
+    assert found[0].value.diagonal().tolist() == [1.0, 1.0]
+    assert abs(values.mean() - true) < 4.5 * values.std() / count**0.5
+    assert errors.mean() == pytest.approx(values.std(), rel=2.5 / count**0.5)
+    assert abs((np.abs(values - true) < 1.96 * errors).mean() - 0.95) <= (0.03 if count == 400 else 0.16)
 
 
 def test_counts_behind_a_channel_of_several_columns():

@@ -130,10 +130,23 @@ ESTIMATES = {
         lambda: _estimator(mechanism="channel").mean("age"),
         lambda: _estimator(mechanism="noise").mean("age"),
     ),
-    "a mean of a channel with a table": (
-        lambda: _estimator(**GRADE).mean("grade"),
+    "a variance of a channel with a table": (
+        lambda: _estimator(**GRADE).var("grade"),
         lambda: _estimator(**GRADE).value_counts("grade"),
     ),
+    "a mean by random labels and noisy numbers": (
+        lambda: _estimator(public=("age", "wage", "hobby"), mechanism="noise").mean("age", by=["hobby", "wage"]),
+        lambda: _estimator(public=("age", "wage", "hobby"), mechanism="noise").mean("age", by=["hobby", "town"]),
+    ),
+    "a mean of random labels": (
+        lambda: _estimator(public=("age", "hobby"), mechanism="noise").mean("hobby", by="town"),
+        lambda: _estimator(public=("age", "hobby"), mechanism="noise").mean("age", by="hobby"),
+    ),
+    "weights with noise": (
+        lambda: _estimator(**BOTH).mean("age", weights="wage"),
+        lambda: _estimator(**BOTH).mean("age", weights="grade"),
+    ),
+    "a correlation of one column": (lambda: _estimator().corr("age"), lambda: _estimator().corr("age", "grade")),
     "a mean of labels": (lambda: _estimator().mean("town"), lambda: _estimator().value_counts("town")),
     "a mean of rounded values afterwards": (lambda: _rounded().mean("age"), lambda: estimate(_release()).mean("age")),
     "a mean of missing values": (

@@ -196,7 +196,7 @@ def test_randomised_response():
     matrix = np.full((3, 3), other) + (kept - other) * np.eye(3)
     counts = np.array([410.0, 300.0, 250.0])
     for population in (False, True):
-        found, spread = unmixed_response(counts, 3, 1.2, population=population)
+        found, spread = unmixed_response(counts, kept, other, population=population)
         full = unmixed(counts, matrix, population=population)
         assert found == pytest.approx(full.counts)
         assert spread == pytest.approx(np.diag(full.covariance))

@@ -32,7 +32,7 @@ def estimate(frame: NativeFrame, certificate: Certificate | None = None, /, *, t
     Returns
     -------
     Estimator
-        With the methods `mean`, `var`, `cov`, `quantile`, `histogram`, `regress` and `value_counts`.
+        With the methods `mean`, `var`, `cov`, `corr`, `quantile`, `histogram`, `regress` and `value_counts`.
 
     Raises
     ------

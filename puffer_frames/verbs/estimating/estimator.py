@@ -16,7 +16,8 @@ from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.estimating.estimated import Estimate, Target
 from puffer_frames.verbs.estimating.laws import Unfolding, check_shares, histogram_of, quantiles_of
 from puffer_frames.verbs.estimating.levels import counts_of_levels, mean_kept
-from puffer_frames.verbs.estimating.moments import Figure, covariance_of, mean_of, variance_of
+from puffer_frames.verbs.estimating.members import means_of_members, terms_of
+from puffer_frames.verbs.estimating.moments import Figure, correlation_of, covariance_of, mean_of, variance_of
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
 from puffer_frames.verbs.estimating.regression import regression
 from puffer_frames.verbs.estimating.released_columns import ReleasedColumns
@@ -44,21 +45,46 @@ class Estimator:
     """Library of the release, and of the frames that `to_frame` gives."""
 
     @short_traceback
-    def mean(self, column: Name, *, by: Name | Iterable[Name] | None = None) -> Estimate:
-        """The mean of a column, of each group of kept columns; raises ArgumentError for heavy-tailed noise.
+    def mean(self, column: Name, *, by: Name | Iterable[Name] | None = None, weights: Name | None = None) -> Estimate:
+        """The mean of a column, of each group of others; raises ArgumentError for heavy-tailed noise.
 
         Parameters
         ----------
         column : label
+            With noise or as it was released, or of a channel whose table of probabilities is published.
         by : label or list of labels, optional
-            Columns that were released as they were.
+            Columns that were released as they were, or whose labels are random with known probabilities. A group that
+            may have no rows at all (its number is within three standard errors of 0) has NaN.
+        weights : label, optional
+            A column of weights of the rows, that was released as it was: the mean is the weighted one.
         """
         name = self.columns.name(column, "column")
-        if name in self.columns.certificate.channels and by is None:
+        names = () if by is None else self.columns.names(by, "by")
+        channels = self.columns.certificate.channels
+        if name in channels and by is None and weights is None:
             found = mean_kept(self.columns, name)
             if found is not None:
                 return self._made(f"mean of {shown(name)}", [found[0]], {}, notes=found[1:])
-        return self._of_one("mean", name, by, mean_of)
+        if weights is None and name not in channels and not set(names) & set(channels):
+            return self._of_one("mean", name, by, mean_of)
+        groups, made, notes = means_of_members(
+            self.columns,
+            name,
+            names,
+            None if name in channels else self._with_moments(name, "mean"),
+            self._design(weights),
+            population=self.target == "population",
+        )
+        of = f" by {shown_names(names)}" if names else ""
+        return self._made(
+            f"mean of {shown(name)}{of}",
+            [figure for figure, _ in made],
+            {each: tuple(group[k] for group in groups) for k, each in enumerate(names)},
+            of=(name,),
+            several=by is not None,
+            notes=notes,
+            scores=tuple(scores for _, scores in made),
+        )
 
     @short_traceback
     def var(self, column: Name, *, by: Name | Iterable[Name] | None = None, ddof: int = 1) -> Estimate:
@@ -115,13 +141,46 @@ class Estimator:
         return self._made(f"covariances of {shown_names(names)}", figures, labels, of=names, shape=shape)
 
     @short_traceback
-    def regress(self, y: Name, *, on: Name | Iterable[Name]) -> Estimate:
+    def corr(self, column: Name | Iterable[Name], other: Name | None = None, /) -> Estimate:
+        """The correlation (Pearson's) of two columns, or the matrix of those of several; raises ArgumentError as `var`.
+
+        Parameters
+        ----------
+        column : label or list of labels
+        other : label, optional
+
+        Notes
+        -----
+        NaN where the noise hides the spread of a column: its variance is within three standard errors of 0.
+        """
+        population = self.target == "population"
+        names = self.columns.names([column, other] if other is not None else column, "columns")
+        if len(names) < 2:
+            raise ArgumentError("columns", rule="two columns or more", got="one", hint="Name another column too.")
+        found = {name: self._with_moments(name, "correlation") for name in names}
+        if other is not None:
+            figure = correlation_of(found[names[0]], found[names[1]], population=population)
+            return self._made(f"correlation of {shown_names(names)}", [figure], {}, of=names)
+        pairs = [(a, b) for a in names for b in names]
+        figures = [
+            Figure(1.0, 0.0) if a == b else correlation_of(found[a], found[b], population=population) for a, b in pairs
+        ]
+        labels = {"column": tuple(a for a, _ in pairs), "other": tuple(b for _, b in pairs)}
+        shape = (len(names), len(names))
+        return self._made(f"correlations of {shown_names(names)}", figures, labels, of=names, shape=shape)
+
+    @short_traceback
+    def regress(self, y: Name, *, on: Name | Iterable[Name], weights: Name | None = None) -> Estimate:
         """The linear regression of a column on others, any of them with noise: coefficients, the intercept first.
 
         Parameters
         ----------
         y : label
         on : label or list of labels
+            A column of labels has a term for each level but the first, as in `pandas.get_dummies`. Random labels need
+            known probabilities: randomised response, or a channel whose table is published.
+        weights : label, optional
+            A column of weights of the rows, that was released as it was.
 
         Raises
         ------
@@ -135,13 +194,18 @@ class Estimator:
         name, names = self.columns.name(y, "y"), self.columns.names(on, "on")
         if name in names:
             raise ArgumentError("on", rule="other columns than y", got=repr(name), hint="Leave it out of on.")
-        own = self._with_moments(name, "regression")
-        others = [self._with_moments(each, "regression") for each in names]
-        if own.values.size <= len(names) + 1:
+        numbers = {
+            each: self._with_moments(each, "regression")
+            for each in (name, *names)
+            if (each == name and each not in self.columns.certificate.channels) or self.columns.is_number(each)
+        }
+        design = None if weights is None else self._design(weights)
+        terms = terms_of(self.columns, name, names, numbers, design)
+        if self.columns.rows <= len(terms.names) + 1:
             raise ArgumentError(
                 "the release", rule="of more rows than coefficients", got="fewer", hint="Regress on fewer columns."
             )
-        fit = regression(own, others, population=self.target == "population")
+        fit = regression(terms.y, terms.on, population=self.target == "population", weights=terms.weights)
         if fit is None or not fit.clearance > CLEAR:
             got = "none that chance does not explain" if fit is None else f"{fit.clearance:.2g} standard errors"
             raise ArgumentError(
@@ -154,8 +218,15 @@ class Estimator:
         errors = np.sqrt(np.diag(fit.covariance).clip(0.0))
         figures = [Figure(*pair) for pair in zip(fit.coefficients.tolist(), errors.tolist(), strict=True)]
         what = f"regression of {shown(name)} on {shown_names(names)}"
-        labels = {"term": (INTERCEPT, *names)}
-        return self._made(what, figures, labels, of=(name, *names), covariance=fit.covariance, scores=fit.scores)
+        return self._made(
+            what,
+            figures,
+            {"term": (INTERCEPT, *terms.names)},
+            of=(name, *names),
+            notes=terms.notes,
+            covariance=fit.covariance,
+            scores=fit.scores,
+        )
 
     @short_traceback
     def quantile(
@@ -279,7 +350,7 @@ class Estimator:
             ("as they were", shown_names(self.columns.kept) or "none"),
             ("intervals", f"for {of}"),
             *(("assumed", assumption) for assumption in self.columns.assumptions),
-            ("methods", "mean, var, cov, quantile, histogram, regress, value_counts"),
+            ("methods", "mean, var, cov, corr, quantile, histogram, regress, value_counts"),
         ]
         return as_text("Estimates from a release", rows)
 
@@ -303,6 +374,21 @@ class Estimator:
                 hint="Write .quantile(column) or .histogram(column), which take heavy tails.",
             )
         return column
+
+    def _design(self, weights: Name | None) -> FloatArray:
+        """The weights of the rows, 1 where there is no column of them."""
+        if weights is None:
+            return np.ones(self.columns.rows)
+        name = self.columns.name(weights, "weights")
+        own = self.columns.numbers(name)
+        if not own.is_exact or own.values.min() < 0 or not own.values.sum() > 0:
+            raise ArgumentError(
+                "weights",
+                rule="a column of numbers of at least 0, not all of them 0, that was released as it was",
+                got=f"{name!r}, which has noise" if not own.is_exact else f"{name!r}, with numbers below 0, or 0 alone",
+                hint="Release the weights as they are, with Layout(keep=...), if they may be told.",
+            )
+        return own.values
 
     def _groups(
         self, by: Name | Iterable[Name] | None, column: NoisyColumn

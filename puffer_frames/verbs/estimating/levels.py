@@ -1,7 +1,5 @@
 r"""How often each level occurs behind a channel, from what its certificate tells of it.
 
-How often each level occurs behind a channel whose probabilities are known.
-
 With counts c of the released levels and the probability A[i, j] of level j for input i, :math:`E\,c = A^\top n`, so
 that :math:`B c` with the left inverse :math:`B = (A^\top)^+` is an unbiased estimate of the counts n of the inputs. It
 may be negative. Its covariance is :math:`B \operatorname{Cov}(c) B^\top`.
@@ -17,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.priors.prior import FloatArray
+from puffer_frames.frames.coded import Coded
+from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.estimating.moments import Figure
 from puffer_frames.verbs.estimating.released_columns import ReleasedColumns
 
@@ -76,7 +75,7 @@ def response_shares(levels: int, cap: float | None, /) -> tuple[float, float]:
 
 
 def unmixed_response(
-    counts: FloatArray, levels: int, cap: float | None, /, *, population: bool
+    counts: FloatArray, kept: float, other: float, /, *, population: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Rows per level behind randomised response, and their variances, for any of its levels.
 
@@ -84,14 +83,11 @@ def unmixed_response(
     ----------
     counts : array
         Rows per released level, of those that occur.
-    levels : int
-        How many there are.
-    cap : float or None
-        As in `response_shares`.
+    kept, other : float
+        As `response_shares` gives them.
     population : bool
         As in `unmixed`.
     """
-    kept, other = response_shares(levels, cap)
     rows = float(counts.sum())
     found = (counts - rows * other) / (kept - other)
     if population:
@@ -147,7 +143,7 @@ def counts_of_levels(columns: ReleasedColumns, names: Sequence[str], /, *, popul
         return _behind_responses(columns, name, population=population)
     keeps = found is not None and found["preserve"] == "marginal" and _is_the_plans(columns)
     if found is not None and "matrix" not in found and not keeps:
-        raise _unknown(name, sees_secret=found.get("sees") == "secret")
+        raise unknown_channel(name, sees_secret=found.get("sees") == "secret")
     if found is not None and "matrix" in found:
         return _behind_matrix(columns, found, together, names, population=population)
     levels, counts = _released(columns, names)
@@ -155,7 +151,7 @@ def counts_of_levels(columns: ReleasedColumns, names: Sequence[str], /, *, popul
     own = {name: tuple(level[k] for level in levels) for k, name in enumerate(names)}
     if found is None:
         return LevelFigures(levels=own, counts=counts, errors=errors if population else np.zeros(counts.size))
-    return LevelFigures(levels=own, counts=counts, errors=errors, notes=(*_KEPT, *_said(columns)))
+    return LevelFigures(levels=own, counts=counts, errors=errors, notes=(*_KEPT, *prepared_notes(columns)))
 
 
 def mean_kept(columns: ReleasedColumns, name: str, /) -> tuple[Any, ...] | None:
@@ -168,7 +164,7 @@ def mean_kept(columns: ReleasedColumns, name: str, /) -> tuple[Any, ...] | None:
         return None
     values = columns.table.values(name)
     error = float(values.std(ddof=1)) / math.sqrt(values.size) if values.size > 1 else math.nan
-    return Figure(float(values.mean()), error), *_KEPT, *_said(columns)
+    return Figure(float(values.mean()), error), *_KEPT, *prepared_notes(columns)
 
 
 _KEPT = ("the channel keeps this on average; the standard error is an upper bound, as its probabilities are not known",)
@@ -176,19 +172,32 @@ _KEPT = ("the channel keeps this on average; the standard error is an upper boun
 
 def _released(columns: ReleasedColumns, names: Sequence[str]) -> tuple[list[tuple[Any, ...]], FloatArray]:
     """The released levels, those of several columns together, and how many rows have each."""
+    levels, places = _released_levels(columns, names)
+    return levels, np.bincount(places, minlength=len(levels)).astype(np.float64)
+
+
+def _released_levels(columns: ReleasedColumns, names: Sequence[str]) -> tuple[list[tuple[Any, ...]], IndexArray]:
+    """The released levels, those of several columns together, and which one each row has."""
     if columns.table.kind_of(names[0]) == "numbers":
-        values, counts = np.unique(columns.table.values(names[0]), return_counts=True)
-        return [(value,) for value in values.tolist()], counts.astype(np.float64)
+        values, places = np.unique(columns.table.values(names[0]), return_inverse=True)
+        return [(value,) for value in values.tolist()], places
     coded = [columns.table.coded(name) for name in names]
     codes = np.stack([column.codes for column in coded], axis=1)
-    found, counts = np.unique(codes, axis=0, return_counts=True)
+    found, places = np.unique(codes, axis=0, return_inverse=True)
     levels = [tuple(own.levels[code] for own, code in zip(coded, row, strict=True)) for row in found.tolist()]
-    return levels, counts.astype(np.float64)
+    return levels, places.ravel()
 
 
-def _behind_matrix(
-    columns: ReleasedColumns, found: Any, together: Sequence[str], names: Sequence[str], *, population: bool
-) -> LevelFigures:
+def as_level(entry: Any, /) -> tuple[Any, ...]:
+    """A level of a certificate, of one column or of several, by column."""
+    return tuple(entry) if isinstance(entry, (list, tuple)) else (entry,)
+
+
+def inverse_of(columns: ReleasedColumns, found: Any, together: Sequence[str], /) -> tuple[FloatArray, IndexArray]:
+    """The inverse of a published table, shape (inputs, outputs), and which output each row has.
+
+    Raises ArgumentError for a table that has none, and for levels that it has not.
+    """
     matrix = np.array(found["matrix"], dtype=np.float64)
     if not is_unmixable(matrix):
         raise ArgumentError(
@@ -197,18 +206,22 @@ def _behind_matrix(
             got="one under which some cannot be told apart",
             hint="No estimate of single levels can be made from this release.",
         )
-    inputs, outputs = (
-        [tuple(level) if isinstance(level, (list, tuple)) else (level,) for level in found[role]]
-        for role in ("inputs", "levels")
-    )
-    places = {level: k for k, level in enumerate(outputs)}
-    ordered = np.zeros(matrix.shape[1])
-    for level, count in zip(*_released(columns, together), strict=True):
-        if level not in places:
-            raise _changed()
-        ordered[places[level]] = count
-    made = unmixed(ordered, matrix, population=population)
-    parts = [tuple(level[together.index(name)] for name in names) for level in inputs]
+    places = {as_level(level): k for k, level in enumerate(found["levels"])}
+    levels, rows = _released_levels(columns, together)
+    if not places.keys() >= set(levels):
+        raise _changed()
+    inverse: FloatArray = np.linalg.pinv(matrix.T).astype(np.float64)
+    return inverse, np.array([places[level] for level in levels], dtype=np.intp)[rows]
+
+
+def _behind_matrix(
+    columns: ReleasedColumns, found: Any, together: Sequence[str], names: Sequence[str], *, population: bool
+) -> LevelFigures:
+    matrix = np.array(found["matrix"], dtype=np.float64)
+    _, released = inverse_of(columns, found, together)
+    counts = np.bincount(released, minlength=matrix.shape[1]).astype(np.float64)
+    made = unmixed(counts, matrix, population=population)
+    parts = [tuple(level[together.index(name)] for name in names) for level in map(as_level, found["inputs"])]
     wanted = list(dict.fromkeys(parts))
     sums = np.array([[float(part == level) for part in parts] for level in wanted])
     covariance = sums @ made.covariance @ sums.T
@@ -217,12 +230,16 @@ def _behind_matrix(
         counts=sums @ made.counts,
         errors=np.sqrt(np.diag(covariance).clip(0.0)),
         covariance=covariance,
-        notes=_said(columns),
+        notes=prepared_notes(columns),
     )
 
 
-def _behind_responses(columns: ReleasedColumns, name: str, *, population: bool) -> LevelFigures:
-    """Behind randomised response, stratum by stratum where it differs."""
+def response_of(columns: ReleasedColumns, name: str, /) -> tuple[Coded, IndexArray, list[tuple[float, float]]]:
+    """A column of randomised response, the stratum of each row, and the shares of each stratum that has rows.
+
+    The shares are those of `response_shares`. Raises ArgumentError for levels that the certificate has not, and where
+    a label says nothing of the raw one.
+    """
     certificate, coded = columns.certificate, columns.table.coded(name)
     found = certificate.channels[name]
     levels, caps = int(found["count"]), [found["cap"]]
@@ -231,20 +248,24 @@ def _behind_responses(columns: ReleasedColumns, name: str, *, population: bool) 
         caps, places = [stratum["caps"][name] for stratum in certificate.strata], columns.stratum_of_rows()
     if len(coded.levels) > levels:
         raise _changed()
+    shares = [response_shares(levels, cap) for cap in caps]
+    if any(shares[place][0] - shares[place][1] < _ALIKE for place in np.unique(places).tolist()):
+        raise ArgumentError(
+            f"the column {name!r}",
+            rule="released so that a label says something of the raw one",
+            got="labels that are as likely whatever the raw one is",
+            hint="Release with a larger epsilon.",
+        )
+    return coded, places, shares
+
+
+def _behind_responses(columns: ReleasedColumns, name: str, *, population: bool) -> LevelFigures:
+    """Behind randomised response, stratum by stratum where it differs."""
+    coded, places, shares = response_of(columns, name)
     counts, variances = np.zeros(len(coded.levels)), np.zeros(len(coded.levels))
-    for stratum, cap in enumerate(caps):
+    for stratum in np.unique(places).tolist():
         own = np.bincount(coded.codes[places == stratum], minlength=len(coded.levels)).astype(np.float64)
-        if not own.sum():
-            continue
-        kept, other = response_shares(levels, cap)
-        if kept - other < _ALIKE:
-            raise ArgumentError(
-                f"the column {name!r}",
-                rule="released so that a label says something of the raw one",
-                got="labels that are as likely whatever the raw one is",
-                hint="Release with a larger epsilon.",
-            )
-        some, spread = unmixed_response(own, levels, cap, population=population)
+        some, spread = unmixed_response(own, *shares[stratum], population=population)
         counts, variances = counts + some, variances + spread
     return LevelFigures(levels={name: coded.levels}, counts=counts, errors=np.sqrt(variances))
 
@@ -254,7 +275,7 @@ def _is_the_plans(columns: ReleasedColumns) -> bool:
     return not columns.derived and not columns.certificate.facts.other_rows
 
 
-def _said(columns: ReleasedColumns) -> tuple[str, ...]:
+def prepared_notes(columns: ReleasedColumns, /) -> tuple[str, ...]:
     """What was done to the levels before the release."""
     done = {
         "merged": "rare levels were merged into one before the release",
@@ -264,7 +285,8 @@ def _said(columns: ReleasedColumns) -> tuple[str, ...]:
     return tuple(text for word, text in done.items() if word in columns.certificate.facts.prepared)
 
 
-def _unknown(name: str, *, sees_secret: bool) -> ArgumentError:
+def unknown_channel(name: str, /, *, sees_secret: bool) -> ArgumentError:
+    """The error of a column whose channel has no published table."""
     hint = "Release it with Channel(publish_matrix=True), which publishes counts of the table too."
     if sees_secret:
         hint = 'Release it with preserve="marginal", which keeps the shares on average, or by the value alone with '

@@ -12,7 +12,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from puffer_frames.priors.prior import FloatArray
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
+from puffer_frames.verbs.estimating.scored import CLEAR, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,3 +96,82 @@ def covariance_of(first: NoisyColumn, second: NoisyColumn, /, *, population: boo
         total = max(float((d**2 - v) @ w), 0.0) + max(float((e**2 - w) @ v), 0.0) + known
     error = math.sqrt(total) / (n - ddof) if n > 2 or not population else math.nan
     return Figure(float(d @ e) / (n - ddof), error, n - 1 if population else math.inf)
+
+
+def mean_of_members(
+    values: FloatArray, variances: FloatArray, weights: FloatArray, design: FloatArray, /, *, population: bool
+) -> tuple[Figure, Scores]:
+    r"""The mean of the raw values in a group that rows belong to with weights, as a ratio of sums; and its scores.
+
+    With :math:`P_i = \sum_g w_{ig} (z_{ig} - m)`, :math:`Q_i = \sum_g w_{ig}` and design weights :math:`\omega`, the
+    score :math:`\sum \omega_i (P_i - t Q_i)` has for the table the variance
+
+    .. math:: \sum \omega_i^2 \Big((P_i - t Q_i)^2 - \sum_g w_{ig} (z_{ig} - m - t)^2 + v_i Q_i\Big),
+
+    each term without bias, and for the population :math:`\sum \omega_i^2 (P_i - t Q_i)^2`.
+
+    Parameters
+    ----------
+    values : array, shape (rows, levels) or (rows, 1)
+        Released values, or those of the levels that make up the group.
+    variances : array, shape (rows,)
+        Of the noise of the values.
+    weights : array, shape (rows, levels)
+        As `Members` has them.
+    design : array, shape (rows,)
+        Weights of the rows themselves, at least 0.
+    population : bool
+        Whether the rows are draws of a population.
+
+    Notes
+    -----
+    A group whose weight is within three standard errors of 0 has no mean: NaN.
+    """
+    members = weights.sum(axis=1)
+    total = float(design @ members)
+    squares = design**2
+    square = float(squares @ (members**2 if population else members**2 - members))
+    if not total > CLEAR * math.sqrt(max(square, 0.0)):
+        return UNKNOWN, Scores(constant=math.nan, linear=0.0, square=0.0)
+    mean = float(design @ (weights * values).sum(axis=1)) / total
+    apart = values - mean
+    pull = (weights * apart).sum(axis=1)
+    if population:
+        constant, linear = float(squares @ pull**2), -2.0 * float(squares @ (pull * members))
+    else:
+        constant = float(squares @ (pull**2 - (weights * apart**2).sum(axis=1) + variances * members))
+        linear = 2.0 * float(squares @ (pull - pull * members))
+    if np.allclose(members, 1.0):  # the divisor is known
+        linear = square = 0.0
+    constant = max(constant, 0.0)
+    scores = Scores(constant=constant / total**2, linear=linear / total**2, square=max(square, 0.0) / total**2)
+    return Figure(mean, math.sqrt(constant) / total), scores
+
+
+def correlation_of(first: NoisyColumn, second: NoisyColumn, /, *, population: bool) -> Figure:
+    r"""The correlation of the values of two columns with independent noise; NaN where it hides the spread of one.
+
+    The estimate is that of the corrected covariance and variances. With A and B the noisy values, in standard
+    deviations of the raw ones, and v, w the variances of their noise, its variance for the table is
+
+    .. math:: \frac{1}{n^2} \sum v\,E(b - ra)^2 + w\,E(a - rb)^2 + vw + \frac{r^2}{4} (E N^4 - v^2 + E M^4 - w^2),
+
+    with :math:`E(b - ra)^2 = (B - rA)^2 - w - r^2 v`: what the noise does to the sum of
+    :math:`ab - r (a^2 + b^2) / 2` to first order. For the population it is the variance of these terms.
+    """
+    n = first.values.size
+    spreads = [variance_of(column, population=False, ddof=0) for column in (first, second)]
+    if any(not spread.value > CLEAR * spread.error for spread in spreads):
+        return UNKNOWN
+    sizes = [math.sqrt(spread.value) for spread in spreads]
+    a, b = ((column.values - column.values.mean()) / size for column, size in zip((first, second), sizes, strict=True))
+    v, w = (column.variances / size**2 for column, size in zip((first, second), sizes, strict=True))
+    r = float(a @ b) / n
+    if population:
+        total = n * float((a * b - r / 2 * (a**2 - v + b**2 - w)).var())
+    else:
+        tails = first.fourth_moments / sizes[0] ** 4 - v**2, second.fourth_moments / sizes[1] ** 4 - w**2
+        total = max(float(v @ ((b - r * a) ** 2 - w - r**2 * v)), 0.0)
+        total += max(float(w @ ((a - r * b) ** 2 - v - r**2 * w)), 0.0)
+        total += float(v @ w) + r**2 / 4 * float(tails[0].sum() + tails[1].sum())
+    return Figure(r, math.sqrt(total) / n)

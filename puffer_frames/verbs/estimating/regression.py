@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from puffer_frames.priors.prior import FloatArray
+from puffer_frames.priors.prior import FloatArray, IndexArray
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
 from puffer_frames.verbs.estimating.scored import CLEAR, Scores
 
@@ -39,7 +39,21 @@ class Regression:
     """How many standard errors the spread behind the noise is from 0, where the noise hides most of it."""
 
 
-def regression(y: NoisyColumn, on: Sequence[NoisyColumn], /, *, population: bool) -> Regression | None:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowWeights:
+    """Rows that are there several times, once for each level that a random label may stand for."""
+
+    members: FloatArray
+    """Weights whose mean is 1 for the raw level and 0 for others, shape (entries,)."""
+    design: FloatArray
+    """Weights of the rows themselves, at least 0, shape (entries,)."""
+    starts: IndexArray
+    """Where the entries of each row begin, shape (rows,)."""
+
+
+def regression(
+    y: NoisyColumn, on: Sequence[NoisyColumn], /, *, population: bool, weights: RowWeights | None = None
+) -> Regression | None:
     r"""Regress y on some columns, any of them with noise.
 
     Parameters
@@ -48,6 +62,8 @@ def regression(y: NoisyColumn, on: Sequence[NoisyColumn], /, *, population: bool
     on : sequence of NoisyColumn
     population : bool
         Whether the rows are draws of a population; else the coefficients are those of the raw rows.
+    weights : RowWeights, optional
+        Of the entries of the columns, where rows have several, or weights of their own.
 
     Returns
     -------
@@ -63,14 +79,16 @@ def regression(y: NoisyColumn, on: Sequence[NoisyColumn], /, *, population: bool
         + E v^2 N N^\top - D\beta\beta^\top D,
 
     each term estimated without bias: :math:`X X^\top` by :math:`W W^\top - D`, Xr by s, r^2 by
-    :math:`(y - W^\top\beta)^2 - E v^2`. **Cost**: three passes over the rows for each coefficient.
+    :math:`(y - W^\top\beta)^2 - E v^2`. With weights :math:`w_g` of the levels that a random label may stand for, the
+    scores are :math:`\sum_g w_g s_g`, and the meat is :math:`\sum s s^\top - \sum_g w_g (s_g s_g^\top - C_g)` with C
+    the one above. **Cost**: three passes over the entries for each coefficient.
     """
-    rows = _CentredRows.of(y, on)
+    rows = _CentredRows.of(y, on, weights)
     if not rows.has_spread():
         return None
     gram = rows.gram()
     bread = np.linalg.inv(gram).astype(np.float64)
-    beta = bread @ (rows.noisy.T @ rows.y)
+    beta = bread @ (rows.noisy.T @ (rows.y if rows.shares is None else rows.shares * rows.y))
     meat = rows.meat(beta, population=population)
     covariance: FloatArray = bread @ meat @ bread.T
     # back to columns that are not centred: the intercept is the value at 0
@@ -80,14 +98,14 @@ def regression(y: NoisyColumn, on: Sequence[NoisyColumn], /, *, population: bool
     coefficients[0] += rows.middle
     found = np.empty((beta.size, 3))
     for k, functional in enumerate(move):
-        weights, variance = bread.T @ functional, float(functional @ covariance @ functional)
+        pull, variance = bread.T @ functional, float(functional @ covariance @ functional)
         reach = math.sqrt(variance) if variance > 0 else 1.0
         # where this coefficient is another one, the others are what is likeliest then
-        step = covariance @ functional / reach if variance > 0 else bread @ functional / float(functional @ weights)
-        below, above = (weights @ rows.meat(beta + moved, population=population) @ weights for moved in (-step, step))
-        middle = weights @ meat @ weights
+        step = covariance @ functional / reach if variance > 0 else bread @ functional / float(functional @ pull)
+        below, above = (pull @ rows.meat(beta + moved, population=population) @ pull for moved in (-step, step))
+        middle = pull @ meat @ pull
         found[k] = middle, (above - below) / (2 * reach), ((above + below) / 2 - middle) / reach**2
-    if not rows.hidden.any():  # nothing is hidden: least squares, with its normal intervals
+    if not rows.hidden.any() and rows.are_known():  # nothing is hidden: least squares, with its normal intervals
         found[:, 1:] = 0.0
     sizes = 1 / np.sqrt(np.maximum(found[:, 2], np.finfo(float).tiny))  # of B, in standard errors
     clearance = float(sizes.min())
@@ -123,9 +141,10 @@ class _CentredRows:
     """The means, shape (columns + 1,), 0 for the ones."""
     middle: float
     """That of y."""
+    weights: RowWeights | None
 
     @classmethod
-    def of(cls, y: NoisyColumn, on: Sequence[NoisyColumn], /) -> _CentredRows:
+    def of(cls, y: NoisyColumn, on: Sequence[NoisyColumn], weights: RowWeights | None, /) -> _CentredRows:
         """From columns."""
         centres = np.array([0.0, *(float(column.values.mean()) for column in on)])
         middle, n = float(y.values.mean()), y.values.size
@@ -138,16 +157,30 @@ class _CentredRows:
             variances=y.variances,
             centres=centres,
             middle=middle,
+            weights=weights,
         )
+
+    @property
+    def shares(self) -> FloatArray | None:
+        """What an entry counts for in sums over the raw rows."""
+        return None if self.weights is None else self.weights.members * self.weights.design
+
+    def are_known(self) -> bool:
+        """Whether no label is random."""
+        return self.weights is None or bool((self.weights.members == 1.0).all())
 
     def gram(self) -> FloatArray:
         """The sums of squares and products of the values behind the noise, estimated without bias."""
-        found: FloatArray = self.noisy.T @ self.noisy - np.diag(self.hidden.sum(axis=0))
+        noisy, hidden, shares = self.noisy, self.hidden, self.shares
+        if shares is not None:
+            noisy, hidden = noisy * shares[:, None], hidden * shares[:, None]
+        found: FloatArray = noisy.T @ self.noisy - np.diag(hidden.sum(axis=0))
         return found
 
     def has_spread(self) -> bool:
         """Whether there is some in every direction behind the noise."""
-        spread = np.sqrt((self.noisy**2).sum(axis=0))
+        shares = 1.0 if self.shares is None else np.abs(self.shares)[:, None]
+        spread = np.sqrt((shares * self.noisy**2).sum(axis=0))
         if not (spread > 0).all():
             return False
         return bool(np.linalg.eigvalsh(self.gram() / np.outer(spread, spread))[0] > _LEAST_SPREAD)
@@ -157,13 +190,28 @@ class _CentredRows:
         residuals = self.y - self.noisy @ beta
         pull = self.hidden * beta
         scores = self.noisy * residuals[:, None] + pull
-        found: FloatArray
-        if population:
-            found = scores.T @ scores
-            return found
+        if self.weights is None:
+            return (
+                scores.T @ scores if population else self._meat_of_noise(beta, residuals, scores, np.ones(len(scores)))
+            )
+        parts = np.add.reduceat(scores * self.weights.members[:, None], self.weights.starts, axis=0)
+        parts *= self.weights.design[self.weights.starts, None]
+        found: FloatArray = parts.T @ parts
+        if not population:
+            shares = self.weights.members * self.weights.design**2
+            found += self._meat_of_noise(beta, residuals, scores, shares) - (scores * shares[:, None]).T @ scores
+        return found
+
+    def _meat_of_noise(
+        self, beta: FloatArray, residuals: FloatArray, scores: FloatArray, shares: FloatArray, /
+    ) -> FloatArray:
+        """What the noise of numbers adds, as a sum over the entries with some shares."""
+        pull = self.hidden * beta
         v = self.variances + self.hidden @ beta**2
-        cross = scores.T @ pull
-        found = (self.noisy * v[:, None]).T @ self.noisy + pull.T @ pull - cross - cross.T
-        own = (residuals**2 - v) @ self.hidden + (beta**2 * (self.fourth - 3 * self.hidden**2)).sum(axis=0)
+        cross = (scores * shares[:, None]).T @ pull
+        found: FloatArray = (self.noisy * (v * shares)[:, None]).T @ self.noisy - cross - cross.T
+        found += (pull * shares[:, None]).T @ pull
+        own = ((residuals**2 - v) * shares) @ self.hidden
+        own += beta**2 * (shares @ (self.fourth - 3 * self.hidden**2))
         found[np.diag_indices_from(found)] += own
         return found

@@ -76,6 +76,10 @@ class ReleasedColumns:
             raise ArgumentError(role, rule="different columns", got=got, hint="Name each column once.")
         return names
 
+    def is_number(self, name: str, /) -> bool:
+        """Whether a column has numbers, with noise or as they were."""
+        return name not in self.certificate.channels and self.table.kind_of(name) != "labels"
+
     def numbers(self, name: str, /) -> NoisyColumn:
         """A column of numbers.
 
@@ -141,17 +145,21 @@ class ReleasedColumns:
                         hint="Estimate first, from the released values; each row of the release counts once.",
                     )
 
+    def require_kept(self, name: str, /) -> None:
+        """Raise ArgumentError for a column of groups whose released values are random."""
+        if name not in self.kept:
+            raise ArgumentError(
+                "by",
+                rule="columns that were released as they were",
+                got=f"{name!r}, whose released values are random",
+                hint=f"Kept are: {shown_names(self.kept)}." if self.kept else "Leave it out: none was kept.",
+            )
+
     def groups(self, by: Any, /) -> tuple[dict[str, tuple[Any, ...]], list[IndexArray]]:
         """Levels of kept columns, per name and group, and the rows of every group; raises as `name` and `coded`."""
         names = self.names(by, "by")
         for name in names:
-            if name not in self.kept:
-                raise ArgumentError(
-                    "by",
-                    rule="columns that were released as they were",
-                    got=f"{name!r}, whose released values are random",
-                    hint=f"Kept are: {shown_names(self.kept)}." if self.kept else "Leave it out: none was kept.",
-                )
+            self.require_kept(name)
         coded = [self.table.coded(name) for name in names]
         place = np.zeros(len(coded[0].codes), dtype=np.int64)
         for column in coded:
