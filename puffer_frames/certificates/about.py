@@ -11,7 +11,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError
 
 About: TypeAlias = Mapping[str, str | datetime] | None
 """The argument `about`."""
-FIELDS = ("issuer", "dataset", "created", "intended_use", "contact")
+FIELDS = ("issuer", "dataset", "created", "intended_use", "contact", "recipients", "legal_basis", "review")
 
 
 def check_about(about: About, /) -> dict[str, str]:
@@ -20,8 +20,8 @@ def check_about(about: About, /) -> dict[str, str]:
     Parameters
     ----------
     about : mapping or None
-        Any of "issuer", "dataset", "intended_use" and "contact", each a text, and "created", a datetime with a time
-        zone or its text in ISO 8601.
+        Any of "issuer", "dataset", "intended_use", "contact", "recipients", "legal_basis" and "review" (when it is to
+        be looked at again), each a text, and "created", a datetime with a time zone or its text in ISO 8601.
 
     Raises
     ------

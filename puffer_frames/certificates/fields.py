@@ -212,6 +212,12 @@ class Fields:
     """What the release is for."""
     contact: str | None = None
     """Whom to ask."""
+    recipients: Annotated[str | None, Since(minor=6)] = None
+    """Who gets the release, and under which conditions."""
+    legal_basis: Annotated[str | None, Since(minor=6)] = None
+    """On what ground in law it is made."""
+    review: Annotated[str | None, Since(minor=6)] = None
+    """When the release is to be looked at again."""
     derived: bool = False
     """True where the frame or file that holds this record was changed after the release (`attach`)."""
     signature: str | None = None

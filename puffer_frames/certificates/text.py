@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from puffer_frames.certificates.about import FIELDS
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.certificates.statement import of_keys, of_kind
@@ -40,7 +41,6 @@ COSTS = {
     "given": "mean of a given cost",
 }
 """What counts as the error of a channel, in words."""
-_ABOUT = ("issuer", "dataset", "created", "intended_use", "contact")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +138,7 @@ def certificate_rows(certificate: Fields, /) -> Rows:
         rows += [(label if k == 0 else "", text) for k, text in enumerate(texts)]
     if certificate.derived:
         rows.append(("derived", "the frame or file with this record was changed after the release"))
-    given = [(name, getattr(certificate, name)) for name in _ABOUT]
+    given = [(name, getattr(certificate, name)) for name in FIELDS]
     rows += [(name.replace("_", " "), shown(text)) for name, text in given if text]
     rows.append(
         ("signature", "Ed25519" if certificate.signature else "unsigned: cannot be trusted, a change is not detected")
@@ -339,13 +339,17 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
     of_rows = " of the columns of a row together"
     for column, beliefs in list(certificate.verified.items())[: 1 if joint else None]:
         of = of_rows if joint else f" of {shown(column)} alone" if several else ""
+        losses: dict[str, list[str]] = {}
         for belief, found in beliefs.items():
             loss = measured_text(found, delta=certificate.delta)
             if channel:
                 loss = f"pure loss at most {plain(certificate.epsilon)}"
                 if certificate.delta:
                     loss = f"delta at most {plain(certificate.delta)} at epsilon {plain(certificate.epsilon)}"
-            rows.append((label, f"{belief} belief: {loss}{of}"))
+            losses.setdefault(f"{loss}{of}", []).append(belief)
+        rows += [
+            (label, f"{', '.join(names)} belief{'s' * (len(names) > 1)}: {loss}") for loss, names in losses.items()
+        ]
     for column, found in list(certificate.observed.items())[: 1 if joint else None]:
         if certificate.verified.get(column, {}).get("empirical") != found:
             of = of_rows if joint else f" of {shown(column)} alone" if several else ""

@@ -46,6 +46,9 @@ def test_the_documented_schema_describes_every_field():
         "processed",
         "facts",
         "table",
+        "recipients",
+        "legal_basis",
+        "review",
     }
     assert set(schema["required"]) == names - optional
 

@@ -85,8 +85,9 @@ def test_what_an_issuer_says_is_named_and_what_nobody_said_too(tmp_path):
     assert page.row("When") == ["2026-01-31T12:00:00Z"]
     assert page.row("Why this epsilon") == ["NIST", "Our committee's usual value. (said)"]
     page, _ = page_of(certificate_of_case("release"), tmp_path)
-    for head in ("Data set", "By whom", "When", "For what use", "Whom to ask"):
+    for head in ("Data set", "By whom", "When", "For what use", "For whom", "On what legal basis", "Whom to ask"):
         assert page.row(head) == ["not said"]
+    assert page.row("After the release, and in an incident")[1].startswith("Not said when")
     assert page.row("Why this epsilon")[1].startswith("Not said")
 
 
@@ -111,6 +112,33 @@ def test_every_text_is_escaped(tmp_path):
     text = (tmp_path / "plan.html").read_text(encoding="utf-8")
     assert "<script" not in text
     Page(text)
+
+
+def test_how_to_use_the_file(tmp_path):
+    certificate = certificate_of_case("release")
+    page, _ = page_of(certificate, tmp_path)
+    (name,) = certificate.scales
+    (advice,) = [section.text for section in page.all("section") if section.text.startswith("How to use")]
+    assert f"a variance of {2 * certificate.scales[name] ** 2:.4g}" in advice
+    spread = certificate.estimated[name].spread
+    assert f"about {spread**2 / (spread**2 + 2 * certificate.scales[name] ** 2):.2g} of what it is" in advice
+    for case, words in (
+        ("labels", "not published"),
+        ("labels, matrix", "has the table of probabilities"),
+        ("rows, labels", "counts and differences between groups come out too small"),
+        ("release, stable noise", "no variance"),
+        ("rows, given, delta", " to "),
+        ("sum and count, delta", "estimates already"),
+    ):
+        page, _ = page_of(certificate_of_case(case), tmp_path)
+        (advice,) = [section.text for section in page.all("section") if section.text.startswith("How to use")]
+        assert words in advice, case
+
+
+def test_the_example_names_two_secrets(tmp_path):
+    page, _ = page_of(certificate_of_case("release"), tmp_path)
+    first, second = (repr(value) for value in certificate_of_case("release").secret_values[:2])
+    assert f"a reader holds group = {first} to be true with probability 1 in 10 and group = {second}" in page.text
 
 
 def test_a_release_from_a_seed_promises_nothing(tmp_path):

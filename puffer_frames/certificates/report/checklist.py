@@ -44,7 +44,9 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
     """
     rows: Sequence[tuple[str, str, Sequence[Claim]]] = [
         ("Intended use", "ISO 6.2", [_use(certificate)]),
-        ("Who answers for it", "ISO 9", [_issuer(certificate)]),
+        ("For whom; access and collection", "ISO 6.2.2; NIST", [_said(certificate.recipients, "recipients")]),
+        ("Law, transparency and harm", "ISO 6.3", [_said(certificate.legal_basis, "law"), claim("harm-unsaid")]),
+        ("Who answers for it", "ISO 9.2.2", [_issuer(certificate)]),
         ("Unit of privacy", "NIST", [*_unit(certificate), *stated(certificate, ("per-record", "per-time"))]),
         ("Parameters", "NIST", _parameters(certificate)),
         ("Delta against rows", "NIST", [_delta(certificate)]),
@@ -53,6 +55,7 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
         ("Known to be in the table or not", "ISO 7.3.3", [_membership(certificate)]),
         ("Laws beyond those of these rows", "ISO 6.2, 7.3", _population(certificate)),
         ("Unprotected data", "NIST; ISO 7.2", _unprotected(certificate)),
+        ("Identifiability", "ISO 8.2.2", [] if certificate.answers else [claim("identity")]),
         ("Trust model", "NIST", [claim("central")]),
         ("Side channels", "NIST", _side_channels(certificate)),
         ("Post-processing", "NIST", _after(certificate)),
@@ -60,7 +63,12 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
         ("Composition", "NIST", stated(certificate, COMPOSING)),
         ("Adversarial test", "ISO 8.2.3", [audit]),
         ("Why this epsilon", "NIST", [_why(justification)]),
-        ("Integrity", "ISO 9", [claim("signed" if certificate.signature else "unsigned")]),
+        ("Integrity", "ISO 9.2", [claim("signed" if certificate.signature else "unsigned")]),
+        (
+            "After the release, and in an incident",
+            "ISO 9.3, 9.4",
+            [_said(certificate.review, "review"), claim("recall")],
+        ),
     ]
     return [
         (question, asked, " ".join(map(str, found)) or "Not in the certificate.") for question, asked, found in rows
@@ -71,6 +79,10 @@ def _use(certificate: Fields) -> Claim:
     if certificate.intended_use:
         return claim("use-said", text=shown(certificate.intended_use))
     return claim("use-unsaid")
+
+
+def _said(text: str | None, key: str) -> Claim:
+    return claim(f"{key}-said", text=shown(text)) if text else claim(f"{key}-unsaid")
 
 
 def _issuer(certificate: Fields) -> Claim:

@@ -26,8 +26,12 @@ def column_rows(certificate: Fields, /) -> list[tuple[str, ...]]:
         printed = EMPTY if error is None else f"{error:.4g}"
         named = _listed(names)
         rows.append((named, text.removeprefix(f"{named}: "), EMPTY, printed, EMPTY, EMPTY))
+    derived = certificate.table.get("derived", {})
+    drawn = tuple(name for name in certificate.table.get("order", ()) if name not in derived)
     beside = "beside the answers: labels, and figures of the noise" if certificate.answers else "released as it was"
     fates = (
+        (drawn, "each value was replaced by a random one of its column, often by its own"),
+        (tuple(derived), f"computed from the released {shown_names(tuple(dict.fromkeys(derived.values())))}"),
         (certificate.given, "released as it was; the guarantee is beyond what it tells"),
         (certificate.kept, beside if certificate.answers else f"{beside}, outside the guarantee"),
         (certificate.withheld, "left out of the release"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from datetime import UTC, datetime
 
 from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.checklist import BELIEVED, checklist
@@ -20,6 +21,7 @@ from puffer_frames.certificates.report.odds import BEFORE, Example, example, in_
 from puffer_frames.certificates.report.others import Releases, Test, audit_claim, releases_of
 from puffer_frames.certificates.report.pictures import Bar, aside, bars, beside
 from puffer_frames.certificates.report.references import references
+from puffer_frames.certificates.report.use import can_be_estimated, use_of
 from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, stated
 from puffer_frames.certificates.statement import of_kind
 from puffer_frames.certificates.text import (
@@ -33,7 +35,7 @@ from puffer_frames.certificates.text import (
 from puffer_frames.errors import ArgumentError
 from puffer_frames.numbers.presentation import shown, shown_names
 
-_ANNEX = ("noise", "beside it", "channel", "calibration", "measured", "proved", "assumes", "done", "technical")
+_ANNEX = ("noise", "channel", "calibration", "measured", "proved", "assumes", "done", "technical")
 _ROBUST = (
     *(
         "joint-any-law",
@@ -47,11 +49,16 @@ _ROBUST = (
     *("population", "population-chain", "population-units", "channel-population"),
     *("measured-of-one", "measured-of-unit", "measured-of-all"),
 )
+_TRIED = ("table-refits", "table-attacks")
+"""What was measured of a whole table, beside the promise."""
 _ABOUT = {
     "dataset": "Data set",
     "issuer": "By whom",
     "created": "When",
     "intended_use": "For what use",
+    "recipients": "For whom",
+    "legal_basis": "On what legal basis",
+    "review": "To be looked at again",
     "contact": "Whom to ask",
 }
 
@@ -85,9 +92,12 @@ def certificate_page(
         _promise(certificate),
         _columns(certificate),
         _robust(certificate),
-        section("open", "What is NOT protected", items(of_kind(certificate.statements, "not covered")), kind="box"),
-        section("others", "Releases so far", _releases(others)),
-        section("audit", "Test of the release", paragraph(tested.text)),
+        section("open", "What is NOT protected", items(_open(certificate)), kind="box"),
+        section("use", "How to use this file", *_use(certificate)),
+        beside(
+            section("others", "Releases so far", _releases(others)),
+            section("audit", "Test of the release", paragraph(tested.text)),
+        ),
         section("signature", "Signature", *_signature(certificate, digest), kind="keep"),
         section(
             "checklist",
@@ -118,7 +128,7 @@ def _released(certificate: Fields) -> str:
     rows = [*about, ("Released", found["released"]), ("Protects", certificate.subject)]
     if "covers" in found:
         rows.append(("Secrets", found["covers"]))
-    table_of = named_rows(rows, caption="What the issuer says, and what the certificate holds")
+    table_of = named_rows(rows, caption="What the issuer says, and what the certificate holds", kind="about")
     changed = paragraph(claim("changed").text) if certificate.derived else ""
     return section("released", "What was released", table_of, changed)
 
@@ -129,7 +139,7 @@ def _promise(certificate: Fields) -> str:
     meaning = meaning_text(certificate)
     whom, what = _whom(certificate), _what(certificate)
     most = headline(certificate)
-    said, found = promise_claims(most.epsilon, most.delta, whom=whom, what=what)
+    said, found = promise_claims(most.epsilon, most.delta, whom=whom, what=what, secrets=_two_secrets(certificate))
     if math.isinf(most.epsilon):
         said = []
     return section(
@@ -139,15 +149,20 @@ def _promise(certificate: Fields) -> str:
         paragraph(meaning[:1].upper() + meaning[1:] + ".", kind="lead alarm" if most.exceeds else "lead"),
         *(paragraph(one.text) for one in stated(certificate, BELIEVED)),
         *(paragraph(one.text) for one in said),
+        *(paragraph(one.text) for one in stated(certificate, _TRIED)),
         paragraph(claim("no-end").text),
-        paragraph(claim("not-dp").text),
+        paragraph(" ".join(claim(key).text for key in ("not-dp", "not-anonymous")[: 2 - certificate.answers])),
     )
 
 
-def promise_claims(epsilon: float, delta: float, /, *, whom: str, what: str) -> tuple[list[Claim], Example]:
-    """The promise by an example of one person, and the figures of it."""
+def promise_claims(
+    epsilon: float, delta: float, /, *, whom: str, what: str, secrets: tuple[str, str] | None = None
+) -> tuple[list[Claim], Example]:
+    """The promise by an example of one person, and the figures of it; `secrets` are two that are compared."""
     found = example(epsilon, delta)
-    parts = {"whom": whom, "what": what, "after": in_100(found.after)}
+    first, second = secrets or ("one of two protected secrets", "the other")
+    parts = {"whom": whom, "what": what, "after": in_100(found.after), "first": first, "second": second}
+    parts["again"] = first if secrets else "the first"
     told = claim("example", **parts)
     if delta:
         told = claim("example-delta", **parts, chance=f"{found.chance:.3g}")
@@ -162,6 +177,35 @@ def odds_picture(found: Example, /, *, alarm: bool = False) -> str:
     ]
     title = "Probability of one secret that a reader may hold; the whole width is certainty"
     return bars("odds", title, rows, largest=1.0)
+
+
+def _two_secrets(certificate: Fields) -> tuple[str, str] | None:
+    """Two secrets that are compared, in words; None where the certificate names none."""
+    if certificate.answers or len(certificate.secret) != 1 or certificate.pairs == "each":
+        return None
+    pair = certificate.secret_values[:2] if certificate.pairs == "all" else certificate.pairs[0]
+    if len(pair) < 2:
+        return None
+    first, second = (f"{shown(certificate.secret[0])} = {shown(repr(value))}" for value in pair)
+    return first, second
+
+
+def _open(certificate: Fields) -> list[str]:
+    """What is not hidden: first what is true of every release of rows."""
+    found = of_kind(certificate.statements, "not covered")
+    if certificate.answers:
+        return found
+    secret = shown_names(certificate.secret)
+    return [claim("values-told", secret=secret).text, claim("who-is-in").text, *found]
+
+
+def _use(certificate: Fields) -> list[str]:
+    """What a receiver has to know before computing anything."""
+    rows = [(names, " ".join(one.text for one in found)) for names, found in use_of(certificate)]
+    if not rows:
+        return [paragraph("The answers are estimates already: their noise has the mean 0 and the scale above.")]
+    call = [paragraph(claim("use-call").text)] if can_be_estimated(certificate) else []
+    return [named_rows(rows, caption="Before you compute anything from the released columns"), *call]
 
 
 def _whom(certificate: Fields) -> str:
@@ -221,6 +265,7 @@ def _releases(found: Releases | None) -> str:
 def _signature(certificate: Fields, digest: tuple[str, str] | None) -> list[str]:
     state = claim("signed" if certificate.signature else "unsigned")
     rows = [
+        ("This page was made", datetime.now(UTC).date().isoformat()),
         ("Fingerprint of the release", certificate.fingerprint),
         ("Package", f"puffer_frames {certificate.version}"),
     ]
@@ -229,7 +274,8 @@ def _signature(certificate: Fields, digest: tuple[str, str] | None) -> list[str]
     if digest is not None:
         rows += [(f"SHA-256 of {shown(digest[0])}", digest[1]), ("Checks its bytes", f"sha256sum {name}")]
     rows.append(("Checks its columns and values", f"puffer verify {name}{key}"))
-    blank = named_rows([("Name, date, signature", "")], caption="To sign by hand", kind="sign")
+    lines = [(line, "") for line in ("Decision: publish, or not", "Name, date, signature")]
+    blank = named_rows(lines, caption="To sign by hand", kind="sign")
     return [paragraph(state.text), named_rows(rows, caption="To compare with the file that you have"), blank]
 
 
@@ -238,7 +284,7 @@ def _annex(certificate: Fields) -> str:
     label, rows = "", []
     for name, text in certificate_rows(certificate):
         label = name or label
-        if label in _ANNEX:
+        if label in _ANNEX and not (certificate.table and label == "measured"):
             rows.append((name or label, text))
     return named_rows(_joined(rows), caption="All that the certificate says beside the parts above")
 

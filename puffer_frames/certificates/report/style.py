@@ -37,6 +37,7 @@ section { clear: both; }
 .fit { width: auto; }
 .fit td, .fit th + th { padding-left: 1rem; }
 .pictures { display: flex; flex-wrap: wrap; gap: .4rem 2rem; }
+.pictures section { flex: 1 1 19rem; }
 .pictures figure { flex: 1 1 19rem; max-width: 28rem; margin: .4rem 0; }
 figcaption { color: var(--soft); font-size: .85rem; }
 svg { display: block; width: 100%; height: auto; }
@@ -62,9 +63,9 @@ svg .alarm { fill: var(--warn); } svg .mark { stroke: var(--warn); stroke-width:
   body { font-size: 8pt; line-height: 1.24; }
   main { max-width: none; padding: 0; }
   h1 { font-size: 13pt; margin: 0 0 2pt; }
-  h2 { font-size: 9.5pt; margin: 5pt 0 1pt; break-after: avoid; }
+  h2 { font-size: 9.5pt; margin: 3pt 0 0; break-after: avoid; }
   h3 { font-size: 8pt; margin: 3pt 0 0; break-after: avoid; }
-  p, ul { margin: 1pt 0; }
+  p, ul { margin: .5pt 0; }
   ul { padding-left: 9pt; }
   table { font-size: 7.8pt; margin: 1pt 0; }
   caption, figcaption { font-size: 7pt; padding: 0; }
@@ -77,9 +78,12 @@ svg .alarm { fill: var(--warn); } svg .mark { stroke: var(--warn); stroke-width:
   .pictures figure { max-width: 62mm; flex: 1 1 45mm; margin: 1pt 0; }
   .aside { width: 62mm; margin: 0 0 2pt 6mm; }
   .small, .small table { font-size: 6.7pt; line-height: 1.18; }
-  .small table:not(.wide) th, .asked th:first-child { width: 13%; } .asked th:nth-child(2) { width: 9%; }
+  .small table:not(.wide) th, .asked th:first-child { width: 17%; } .asked th:nth-child(2) { width: 9%; }
   .keep { break-inside: avoid; }
-  .sign th { padding: 7pt 4pt 9pt 0; }
+  .about tbody { display: grid; grid-template-columns: 1fr 1fr; column-gap: 12pt; }
+  .about tr { display: grid; grid-template-columns: 32% 1fr; }
+  table.about th { width: auto; }
+  .sign th { padding: 5pt 4pt 6pt 0; }
 }
 """
 """One sheet for screen and print."""

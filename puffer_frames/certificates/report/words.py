@@ -29,15 +29,14 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     # the promise
     "example": (
         "proved",
-        "Example: {whom}, a reader holds one of two protected secrets to be true with probability 1 in 10 and the "
-        "other with 9 in 10. After looking at {what}, the reader may hold the first to be true with at most {after} "
-        "in 100.",
+        "Example: {whom}, a reader holds {first} to be true with probability 1 in 10 and {second} with 9 in 10. After "
+        "looking at {what}, the reader may hold {again} to be true with at most {after} in 100.",
     ),
     "example-delta": (
         "proved",
-        "Example: {whom}, a reader holds one of two protected secrets to be true with probability 1 in 10 and the "
-        "other with 9 in 10. After looking at {what}, the reader may hold the first to be true with at most {after} "
-        "in 100, but for a chance of at most {chance}.",
+        "Example: {whom}, a reader holds {first} to be true with probability 1 in 10 and {second} with 9 in 10. After "
+        "looking at {what}, the reader may hold {again} to be true with at most {after} in 100, but for a chance of at "
+        "most {chance}.",
     ),
     "seen": (
         "proved",
@@ -59,6 +58,81 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "not covered",
         "This is Pufferfish privacy of the secret named here, for readers with the beliefs named here. It is not "
         "differential privacy of all that a record holds.",
+    ),
+    "not-anonymous": (
+        "not covered",
+        "It is no anonymisation either: rows of single persons are released, which are likely still personal data.",
+    ),
+    "who-is-in": (
+        "not covered",
+        "Who is in the table, how many rows it has, and in which order they stand.",
+    ),
+    "values-told": (
+        "not covered",
+        "The values themselves: a released value may be the person's own, or near it, and may tell anything but "
+        "{secret}.",
+    ),
+    # how to use the file
+    "use-noise": (
+        "technical",
+        "The noise has a variance of {variance}: subtract it from that of the column. Means of all rows are right on "
+        "average.",
+    ),
+    "use-slope": (
+        "measured",
+        "A slope on it alone comes out as about {share} of what it is in the raw rows: divide by that.",
+    ),
+    "use-heavy": (
+        "technical",
+        "The noise has no variance: take quantiles and histograms, as `estimate` gives them, and no means.",
+    ),
+    "use-processed": (
+        "technical",
+        "Values were clipped, rounded or replaced after the noise: take quantiles and histograms, as `estimate` gives "
+        "them where it can.",
+    ),
+    "use-response": (
+        "technical",
+        "A label is the raw one with probability {kept}, else any other, all as likely: counts and differences between "
+        "groups come out too small, and `estimate` corrects them.",
+    ),
+    "use-response-strata": (
+        "technical",
+        "With what probability a label is the raw one depends on {given}: `estimate` corrects counts and means by "
+        "group.",
+    ),
+    "use-matrix": (
+        "technical",
+        "The certificate has the table of probabilities: `estimate` corrects counts and means by group with it, where "
+        "it can be inverted.",
+    ),
+    "use-shares": (
+        "proved",
+        "Shares of levels are right on average over all rows of the release, and nowhere else.",
+    ),
+    "use-mean": (
+        "proved",
+        "The mean of all rows of the release is right on average, and no other figure.",
+    ),
+    "use-unknown": (
+        "not covered",
+        "Levels are changed with probabilities that are not published: figures are biased, and nobody outside can say "
+        "by how much.",
+    ),
+    "use-table": (
+        "not covered",
+        "Compute figures from the file as it is. Nothing here tells their errors. Whatever rests on {secret}, or on "
+        "what tells of it, was changed on purpose: comparisons of such groups come out too small.",
+    ),
+    "use-kept": (
+        "technical",
+        "Released as it was: figures of it alone are exact.",
+    ),
+    "use-call": (
+        "technical",
+        'In Python: frame = pandas.read_parquet("FILE"), then puffer_frames.estimate(frame, '
+        'puffer_frames.read_certificate("FILE")).mean("COLUMN"), or .regress, .quantile, .value_counts: figures of '
+        "the raw rows with standard errors and intervals.",
     ),
     "changed": (
         "not covered",
@@ -122,6 +196,27 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     "audit-none": ("not covered", "No test of the release against its table was given to this report."),
     "audit-passed": ("measured", "A test of the release against its table ({kind}) passed."),
     "audit-failed": ("measured", "A test of the release against its table ({kind}) FAILED: do not publish it."),
+    "recipients-said": ("said", "{text}"),
+    "recipients-unsaid": ("said", "Not said who gets the release. Who may read the raw table is not known here."),
+    "law-said": ("said", "Legal basis: {text}."),
+    "law-unsaid": ("said", "Not said on what legal basis the release is made."),
+    "harm-unsaid": (
+        "not covered",
+        "What the persons in the table were told, how their data were collected, and what harm a right or wrong guess "
+        "of the secret would do: not on this page.",
+    ),
+    "identity": (
+        "not covered",
+        "Whether a row can be found to be a certain person's: that is not measured, and must be assumed of a row with "
+        "unusual values.",
+    ),
+    "review-said": ("said", "To be looked at again: {text}."),
+    "review-unsaid": ("said", "Not said when the release is to be looked at again."),
+    "recall": (
+        "not covered",
+        "A release cannot be called back. If the raw table, the key of the noise or the plan become known, or another "
+        "release of these rows is made, ask who signed for it.",
+    ),
     "epsilon-said": ("said", "{text}"),
     "epsilon-unsaid": ("said", "Not said why this epsilon was chosen."),
     "use-said": ("said", "{text}"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from puffer_frames.certificates.about import FIELDS
 from puffer_frames.doors.command import values
 from puffer_frames.errors import ArgumentError
 from puffer_frames.mechanisms.channel.options import Channel
@@ -99,9 +100,7 @@ LAID_OUT: Mapping[str, Option] = {
 """The fields of `Layout`."""
 WITH_PLAN: Mapping[str, Option] = {
     **LAID_OUT,
-    "about": Option(
-        "NAME=TEXT", "issuer, dataset, created, intended_use or contact, for the certificate", values.text_of
-    ),
+    "about": Option("NAME=TEXT", f"for the certificate: {', '.join(FIELDS)}", values.text_of),
     "ledger": Option("FILE", "write the release down there; say --about dataset=NAME too"),
     "limit": Option("EPSILON", "of the ledger: what all releases of the data set may have together", values.number),
     "limit_delta": Option("DELTA", "of the ledger: the same for delta", values.number),
