@@ -141,6 +141,10 @@ def test_a_layout_that_is_none(wrong):
         ("sensitive", "secret"),
         ("protected", "secret"),
         ("columns", "public"),
+        ("features", "public"),
+        ("hide", "secret"),
+        ("privacy_budget", "epsilon"),
+        ("method", "mechanism"),
     ],
 )
 def test_the_words_of_other_packages_are_errors_that_say_ours(word, meant):
@@ -148,6 +152,12 @@ def test_the_words_of_other_packages_are_errors_that_say_ours(word, meant):
     for verb in (puffer_frames.privatize, frame.puffer.privatize):
         with pytest.raises(CallError, match=rf"unexpected keyword argument {word!r}; did you mean {meant!r}"):
             verb(*([frame] if verb is puffer_frames.privatize else []), **{word: 1})
+
+
+def test_what_is_named_is_said_where_it_was_not():
+    frame = pd.DataFrame({"s": ["a", "b"], "x": [1, 2]})
+    with pytest.raises(CallError, match=r"positional arguments; name them: secret=\.\.\., public=\.\.\., epsilon="):
+        frame.puffer.privatize("s", "x", 1.0)
 
 
 def test_a_word_is_meant_only_where_the_verb_has_it():

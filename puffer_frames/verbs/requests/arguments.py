@@ -173,12 +173,12 @@ def _signature(function: Callable[..., Any], record: Callable[..., Any]) -> insp
 
 
 OTHER_WORDS = {
-    "seed": "rng",
-    "random_state": "rng",
-    "eps": "epsilon",
-    "sensitive": "secret",
-    "protected": "secret",
-    "columns": "public",
+    **dict.fromkeys(("seed", "random_state", "random_seed"), "rng"),
+    **dict.fromkeys(("eps", "budget", "privacy_budget"), "epsilon"),
+    **dict.fromkeys(("sensitive", "sensitive_attribute", "sensitive_features", "protected"), "secret"),
+    **dict.fromkeys(("private", "target", "hide"), "secret"),
+    **dict.fromkeys(("column", "columns", "features", "exclude", "drop", "ignore"), "public"),
+    **dict.fromkeys(("method", "algorithm"), "mechanism"),
 }
 """Keywords as other packages have them, and what they are here."""
 MOVED: Mapping[str, tuple[str, type, str]] = {
@@ -205,7 +205,11 @@ def bind(signature: inspect.Signature, name: str, args: tuple[object, ...], kwar
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise _miscalled(name, f"is {error}" if "missing" in str(error) else f"has {error}") from None
+        problem = f"is {error}" if "missing" in str(error) else f"has {error}"
+        named = [key for key in ("secret", "public", "value", "epsilon") if key in signature.parameters]
+        if "positional" in problem and named:
+            problem += f"; name them: {', '.join(f'{key}=...' for key in named)}"
+        raise _miscalled(name, problem) from None
 
 
 def _moved(taken: Collection[str]) -> dict[str, tuple[str, type, str]]:
