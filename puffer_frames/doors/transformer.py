@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import wraps
@@ -15,7 +16,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from puffer_frames.certificates.about import About
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, as_they_are, short_traceback
+from puffer_frames.certificates.text import headline
+from puffer_frames.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    WeakGuaranteeWarning,
+    as_they_are,
+    short_traceback,
+    warn,
+)
 from puffer_frames.frames.arrays import array_of, frame_of, in_library
 from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.local.identity import RowsIdentity
@@ -50,6 +59,22 @@ _TAKEN = ("mechanism", "layout")
 _PLANNED = tuple(field.name for field in fields(CalibrateArguments))
 
 
+def _warn_of_drift(certificate: Certificate, /) -> None:
+    """Warn where these rows lose more under their own frequencies than was asked for."""
+    found = headline(certificate)
+    loss = f"up to {found.epsilon:.3g}" + f" with delta {found.delta:.3g}" * bool(certificate.delta)
+    if found.exceeds:
+        warn(
+            WeakGuaranteeWarning(
+                "the loss under the frequencies of these rows",
+                rule=f"within epsilon, {certificate.epsilon:g},",
+                got=f"{loss}; the certificate says so" if math.isfinite(found.epsilon) else "one that is not known",
+                hint='Epsilon holds under the fitted beliefs; with beliefs="population" mostly for later rows, too. '
+                "allow_drift=False makes this an error.",
+            )
+        )
+
+
 def _in_records(function: Callable[..., Any], /) -> Callable[..., Any]:
     """The same, with a CallError for keywords that are fields of a record now; the signature is kept."""
 
@@ -75,10 +100,12 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         those that went in, so `nulls="drop"` and `Unit(over="sample")` are refused.
     layout, ledger, about, rng
         As in `puffer_frames.privatize`, but for `Layout(shuffle=True)`, for the rows must stay beside `y`, and
-        `refine_key`. The same rows with the noise that they had are not written into the ledger again.
+        `refine_key`. A pandas index is kept, unless `Layout(index="drop")`. The same rows with the noise that they had
+        are not written into the ledger again.
     allow_drift : bool
         Transform other rows than the fitted ones even where the loss under their own frequencies is more than was asked
-        for; the certificate says so.
+        for, as test rows mostly lose more: epsilon holds under the beliefs that were fitted, and the certificate states
+        the loss of these rows. False makes it an error.
 
     Attributes
     ----------
@@ -148,7 +175,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ledger: LedgerArgument = None,
         about: About = None,
         rng: RandomSource = None,
-        allow_drift: bool = False,
+        allow_drift: bool = True,
     ) -> None:
         arguments = dict(locals())  # scikit-learn keeps every argument as it is, under its name
         del arguments["self"]
@@ -214,8 +241,8 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         CalibrationError
-            For rows with a secret that the plan does not know, and where the loss under their own frequencies is more
-            than was asked for, unless `allow_drift`. For the `row_id` of an earlier row with other values. Without
+            For rows with a secret that the plan does not know, and, with `allow_drift=False`, where they lose more than
+            was asked for under their own frequencies. For the `row_id` of an earlier row with other values. Without
             `row_id` for earlier rows in another order, for those of an earlier batch of fewer than 32 different rows,
             and in a copy of the transformer (a pickle, a deep copy, another process) for all but the fitted rows.
         ColumnNotFoundError, ArgumentError, ArgumentTypeError, PriorError
@@ -239,6 +266,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             with self._released.drawing(self._plan, rows, fitted=self._fitted_rows) as drawn:
                 released = self._draw(frame, **drawn)
         certificate = certificate_of(released)
+        _warn_of_drift(certificate)
         self.certificates_.append(certificate)
         del self.certificates_[:-MOST_CERTIFICATES]
         if not is_frame(X):
@@ -331,8 +359,9 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self.calibration_.release(frame, **drawn, allow_other_frame=True, allow_drift=self.allow_drift)
 
     def _layout(self) -> Layout:
-        """How a release is to look, with the names of the kept columns of the fitted frame."""
-        return replace(check_layout(self.layout), keep=self._keep)
+        """How a release is to look: with the kept columns of the fitted frame, and the index of the rows beside `y`."""
+        layout = check_layout(self.layout)
+        return replace(layout, keep=self._keep, index=layout.index or "keep")
 
     def _container(self) -> str:
         """What `set_output` or the configuration of scikit-learn asks for."""

@@ -1,6 +1,7 @@
 """Releases as a step of scikit-learn: names, containers, pipelines, certificates."""
 
 import inspect
+import warnings
 from dataclasses import MISSING, fields
 
 import numpy as np
@@ -13,12 +14,13 @@ from polars import selectors
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from puffer_frames import Layout, Ledger, PufferTransformer, Strata, Unit, verify
 from puffer_frames.doors import transformer as module
-from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, LedgerError
+from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationError, LedgerError, WeakGuaranteeWarning
 from puffer_frames.verbs.requests.arguments import PrivatizeArguments
 
 KINDS = ("pandas", "pandas-nullable", "pandas-pyarrow", "polars", "pyarrow")
@@ -36,7 +38,7 @@ def test_the_arguments_are_those_of_privatize():
         each.name: inspect.Parameter.empty if each.default is MISSING else each.default
         for each in fields(PrivatizeArguments)
     }
-    assert own == known | {"allow_drift": False}
+    assert own == known | {"allow_drift": True}
 
 
 def test_rows_stay_where_they_are(people, step, tmp_path):
@@ -130,11 +132,12 @@ def test_other_rows_must_be_covered(people):
     frame = pd.DataFrame(people)
     other = frame.iloc[:100]
     with pytest.raises(CalibrationError, match="must be within epsilon"):
-        PufferTransformer(secret="group", public="score", epsilon=0.5).fit(frame).transform(other)
+        PufferTransformer(secret="group", public="score", epsilon=0.5, allow_drift=False).fit(frame).transform(other)
     wide = PufferTransformer(secret="group", public="score", epsilon=0.5, beliefs="population").fit(frame)
     assert verify(wide.transform(other)) == "unsigned: cannot be trusted"
-    drifted = PufferTransformer(secret="group", public="score", epsilon=0.5, allow_drift=True).fit(frame)
-    drifted.transform(other)
+    drifted = PufferTransformer(secret="group", public="score", epsilon=0.5).fit(frame)
+    with pytest.warns(WeakGuaranteeWarning, match=r"frequencies of these rows must be within epsilon, 0.5, .* up to"):
+        drifted.transform(other)
     assert max(found.pure_loss.upper for found in drifted.certificates_[-1].observed.values()) > 0.5
     unknown = frame.assign(group="z")
     with pytest.raises(CalibrationError, match="secret"):
@@ -150,10 +153,26 @@ def test_what_changes_the_rows_is_refused(people, step):
         clone(step).set_params(unit=sampled).fit(frame)
     with pytest.raises(ArgumentTypeError, match="X must be a frame in memory; got a LazyFrame"):
         step.fit(pl.LazyFrame(people))
-    with pytest.raises(ArgumentError, match="index"):
-        step.fit(frame).transform(frame[::-2])
-    kept = clone(step).set_params(layout=Layout(index="keep")).set_output(transform="pandas")
-    assert kept.fit_transform(frame[::-1]).index.tolist() == list(range(199, -1, -1))
+
+
+@pytest.mark.parametrize("labels", [range(199, -1, -1), [f"r{k}" for k in range(200)], [k // 2 for k in range(200)]])
+def test_the_index_of_the_rows_stays_beside_y(people, step, labels):
+    frame = pd.DataFrame(people, index=list(labels))
+    assert step.fit_transform(frame).index.tolist() == list(labels)
+    released = clone(step).set_params(layout=Layout(index="drop")).fit_transform(frame)
+    assert released.index.tolist() == list(range(200))
+
+
+def test_models_are_validated_and_searched_on_any_rows(people):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(people).sample(150, random_state=1)
+    y = rng.integers(0, 2, 150)
+    model = make_pipeline(PufferTransformer(secret="group", public="score", epsilon=0.1), LogisticRegression())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert np.isfinite(cross_val_score(model, frame, y, cv=3, error_score="raise")).all()
+        searched = GridSearchCV(model, {"puffertransformer__epsilon": [0.05, 0.1]}, cv=2, error_score="raise")
+        assert searched.fit(frame, y).best_params_["puffertransformer__epsilon"] in (0.05, 0.1)
 
 
 def test_options_of_the_release_are_checked_by_fit(people, step):
@@ -172,8 +191,10 @@ def test_certificates_are_kept_newest_last(people, step, monkeypatch):
     monkeypatch.setattr(module, "MOST_CERTIFICATES", 2)
     frame = pd.DataFrame(people)
     step.set_params(epsilon=0.1, allow_drift=True).fit(frame)
-    for rows in (200, 150, 100):
-        step.transform(frame.iloc[:rows])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakGuaranteeWarning)
+        for rows in (200, 150, 100):
+            step.transform(frame.iloc[:rows])
     assert [certificate.rows for certificate in step.certificates_] == [150, 100]
     step.fit(frame)
     assert step.certificates_ == []
