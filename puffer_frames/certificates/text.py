@@ -114,6 +114,13 @@ def warning_texts(certificate: Fields, /) -> list[str]:
     return [one.text for key in keys for one in of_keys(certificate.statements, (key,))]
 
 
+def verdict_rows(certificate: Fields, /) -> Rows:
+    """What comes first: warnings, what is hidden, what was released, what it means, and what attackers reached."""
+    first = (WARNING, "protects", "released", "not released", "meaning")
+    rows = [row for row in certificate_rows(certificate) if row[0] in first]
+    return [*rows, *(("measured", one.text) for one in of_keys(certificate.statements, ("table-attacks",)))]
+
+
 def certificate_rows(certificate: Fields, /) -> Rows:
     """Labels and texts, in order: what is claimed, on what grounds, what is not covered, what it was made with."""
     warned = warning_texts(certificate)

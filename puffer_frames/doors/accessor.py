@@ -14,12 +14,14 @@ import pandas as pd
 import polars as pl
 
 from puffer_frames.certificates.record import Certificate
-from puffer_frames.errors import short_traceback
+from puffer_frames.certificates.text import certificate_title, verdict_rows
+from puffer_frames.errors import UncoveredFrameError, short_traceback
 from puffer_frames.frames.columns import NativeFrame
 from puffer_frames.frames.table import check_frame
+from puffer_frames.numbers.presentation import Rows, as_text
 from puffer_frames.verbs.answers.aggregates import aggregate
 from puffer_frames.verbs.answers.series import histogram
-from puffer_frames.verbs.attached import certificate_of, collect, sink_parquet, verify, write_parquet
+from puffer_frames.verbs.attached import certificate_of, collect, report, sink_parquet, verify, write_parquet
 from puffer_frames.verbs.auditing.audited import audit
 from puffer_frames.verbs.comparing.comparison import compare
 from puffer_frames.verbs.estimating.estimation import estimate
@@ -29,6 +31,22 @@ from puffer_frames.verbs.release import calibrate, privatize
 from puffer_frames.verbs.requests.arguments import bind
 
 NAME = "puffer"
+_BEFORE: tuple[str, Rows] = (
+    "A frame without a certificate",
+    [
+        (
+            "rows",
+            "privatize(secret=..., epsilon=...) releases them; calibrate(...) looks first; compare(...) weighs ways",
+        ),
+        ("answers", "aggregate(...) and histogram(...) release sums, counts and series"),
+    ],
+)
+_AFTER: Rows = [
+    ("read", "certificate, report(path), verify(), plot(original), quality(original)"),
+    ("compute", "estimate() gives figures of the raw rows, with standard errors, where it can"),
+    ("attack", "audit(original)"),
+]
+"""What there is to call, in the text of an accessor."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -61,6 +79,14 @@ class PufferAccessor(Generic[Frame, Answer]):
         getattr(self._frame, "__dict__", {}).pop(NAME, None)  # Polars caches it: the cycle would keep the frame alive
         return self._frame
 
+    def __repr__(self) -> str:
+        frame = self._open()
+        try:
+            found = certificate_of(frame)
+        except UncoveredFrameError:
+            return as_text(*_BEFORE)
+        return as_text(certificate_title(found), [*verdict_rows(found), *_AFTER])
+
     privatize = _method(privatize)
     calibrate = _method(calibrate)
     compare = _method(compare)
@@ -71,6 +97,7 @@ class PufferAccessor(Generic[Frame, Answer]):
     quality = _method(quality)
     verify = _method(verify)
     plot = _method(plot)
+    report = _method(report)
     write_parquet = _method(write_parquet)
 
     @property

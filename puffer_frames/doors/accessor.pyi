@@ -210,6 +210,19 @@ class PufferAccessor(Generic[Frame, Answer]):
     ) -> Figure:
         """Draw how often each value occurs in a table and in its release, a picture for each public column."""
 
+    def report(
+        self,
+        path: str | Path,
+        /,
+        *,
+        ledger: object = None,
+        audit: object = None,
+        justification: str | None = None,
+        file: str | Path | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Write the page of a release, to read, print and sign: `released.puffer.certificate.report(path)`."""
+
     def write_parquet(
         self,
         path: str | Path,

@@ -54,6 +54,36 @@ def certificate_of(frame: NativeFrame, /) -> Certificate:
 
 
 @short_traceback
+def report(
+    released: NativeFrame,
+    path: str | Path,
+    /,
+    *,
+    ledger: object = None,
+    audit: object = None,
+    justification: str | None = None,
+    file: str | Path | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write the page of a release, to read, print and sign: `released.puffer.certificate.report(path)`.
+
+    Parameters
+    ----------
+    released : frame
+        With its certificate.
+    path, ledger, audit, justification, file, overwrite
+        As in `Certificate.report`.
+
+    Raises
+    ------
+    UncoveredFrameError
+        As `certificate_of`; else as `Certificate.report`.
+    """
+    found = certificate_of(released)
+    found.report(path, ledger=ledger, audit=audit, justification=justification, file=file, overwrite=overwrite)
+
+
+@short_traceback
 def write_parquet(frame: NativeFrame, path: str | Path, /, *, derived: bool = False) -> None:
     """Write a release to a Parquet file, with its certificate in the file's metadata.
 

@@ -29,7 +29,7 @@ LIBRARIES = {
     "pl.LazyFrame": "import polars as pl",
 }
 VERBS = {"privatize", "calibrate", "compare", "aggregate", "audit", "estimate", "histogram"}
-VERBS |= {"verify", "plot", "quality", "write_parquet", "certificate"}
+VERBS |= {"verify", "plot", "quality", "report", "write_parquet", "certificate"}
 
 
 def run(*command):

@@ -114,6 +114,22 @@ def test_every_text_is_escaped(tmp_path):
     Page(text)
 
 
+def test_a_release_shows_what_there_is_and_writes_its_page(tmp_path):
+    released = said_of()
+    text = repr(released.puffer)
+    assert text.startswith("Certificate of pure Pufferfish privacy, epsilon = 1\n")
+    assert "protects" in text
+    assert "report(path)" in text
+    assert len(text.splitlines()) < 20
+    assert "privatize(secret=" in repr(PEOPLE.puffer)
+    released.puffer.report(tmp_path / "one.html", justification="usual")
+    released.puffer.certificate.report(tmp_path / "other.html", justification="usual")
+    assert (tmp_path / "one.html").read_text() == (tmp_path / "other.html").read_text()
+    with pytest.raises(puffer_frames.errors.UncoveredFrameError):
+        PEOPLE.puffer.report(tmp_path / "none.html")
+    assert not (tmp_path / "none.html").exists()
+
+
 def test_how_to_use_the_file(tmp_path):
     certificate = certificate_of_case("release")
     page, _ = page_of(certificate, tmp_path)

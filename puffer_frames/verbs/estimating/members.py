@@ -193,7 +193,8 @@ def terms_of(
         if are_numbers(own):
             return [(name, NoisyColumn.exact(np.array(own, dtype=np.float64)))]
         different = sorted(set(own), key=lambda level: (level is None, str(level)))
-        places = np.array([{level: k for k, level in enumerate(different)}[level] for level in own])
+        place_of = {level: k for k, level in enumerate(different)}
+        places = np.array([place_of[level] for level in own])
         return [
             (f"{name}_{level}", NoisyColumn.exact((places == k + 1).astype(np.float64)))
             for k, level in enumerate(different[1:])
