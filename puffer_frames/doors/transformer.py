@@ -102,10 +102,10 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         As in `puffer_frames.privatize`, but for `Layout(shuffle=True)`, for the rows must stay beside `y`, and
         `refine_key`. A pandas index is kept, unless `Layout(index="drop")`. The same rows with the noise that they had
         are not written into the ledger again.
-    allow_drift : bool
+    allow_drift : bool, optional
         Transform other rows than the fitted ones even where the loss under their own frequencies is more than was asked
         for, as test rows mostly lose more: epsilon holds under the beliefs that were fitted, and the certificate states
-        the loss of these rows. False makes it an error.
+        the loss of these rows. By default there is a warning too; False makes it an error.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ledger: LedgerArgument = None,
         about: About = None,
         rng: RandomSource = None,
-        allow_drift: bool = True,
+        allow_drift: bool | None = None,
     ) -> None:
         arguments = dict(locals())  # scikit-learn keeps every argument as it is, under its name
         del arguments["self"]
@@ -205,7 +205,7 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._require_all_rows()
         frame = self._frame(X, reset=True)
-        check_flag(self.allow_drift, "allow_drift")
+        check_flag(self.allow_drift is None or self.allow_drift, "allow_drift")
         arguments = PrivatizeArguments(layout=self.layout, **{name: getattr(self, name) for name in _PLANNED})
         found = with_names(arguments, frame, open_table(frame).labels)
         self._keep = check_layout(found.layout).keep
@@ -266,7 +266,8 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             with self._released.drawing(self._plan, rows, fitted=self._fitted_rows) as drawn:
                 released = self._draw(frame, **drawn)
         certificate = certificate_of(released)
-        _warn_of_drift(certificate)
+        if self.allow_drift is None:
+            _warn_of_drift(certificate)
         self.certificates_.append(certificate)
         del self.certificates_[:-MOST_CERTIFICATES]
         if not is_frame(X):
@@ -356,7 +357,9 @@ class PufferTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _draw(self, frame: NativeFrame, **drawing: Any) -> NativeFrame:
         drawn = {"layout": self._layout(), "ledger": self.ledger, "about": self.about, "rng": self.rng} | drawing
-        return self.calibration_.release(frame, **drawn, allow_other_frame=True, allow_drift=self.allow_drift)
+        return self.calibration_.release(
+            frame, **drawn, allow_other_frame=True, allow_drift=self.allow_drift is not False
+        )
 
     def _layout(self) -> Layout:
         """How a release is to look: with the kept columns of the fitted frame, and the index of the rows beside `y`."""

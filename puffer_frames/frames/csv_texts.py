@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import codecs
 import csv
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import polars as pl
 
@@ -19,6 +23,122 @@ from puffer_frames.frames.selection import REST
 
 _FIRST = 1000
 """Rows that mostly say whether a column holds numbers."""
+_SEPARATORS = {"tab": "\t", "\\t": "\t"}
+"""Separators as words, which a shell passes on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """How a CSV file is written, where it is not in UTF-8 with commas and decimal points.
+
+    Raises
+    ------
+    ArgumentError
+        For marks that are none, or that are equal, and an encoding that Python does not know.
+    """
+
+    separator: str = ","
+    """Between fields; "tab" is one too."""
+    decimal: str = "."
+    thousands: str | None = None
+    """Between groups of three digits of a number."""
+    encoding: str = "utf-8"
+    null_values: Mapping[str | None, tuple[str, ...]] = field(default_factory=dict)
+    """Texts that stand for a missing value, by column; of None in every column."""
+    comment: str | None = None
+    """What lines begin with that are left out."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "separator", _SEPARATORS.get(self.separator, self.separator))
+        for name, value, marks in (
+            ("separator", self.separator, None),
+            ("decimal", self.decimal, ".,"),
+            ("thousands", self.thousands or " ", ".,' \u00a0\u202f_"),
+        ):
+            if len(value) != 1 or (value.isalnum() or value in '"\n\r' if marks is None else value not in marks):
+                rule = "one character, such as ; or tab" if marks is None else f"one of {' '.join(marks[:3])}"
+                raise ArgumentError(name, rule=rule, got="another text", hint="Leave it out for the usual one.")
+        if self.decimal in (self.separator, self.thousands):
+            other = "separator" if self.decimal == self.separator else "thousands"
+            raise ArgumentError(
+                "decimal",
+                rule=f"another mark than {other}",
+                got="the same",
+                hint=f"Say --{other}, too: the file has two.",
+            )
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            raise ArgumentError(
+                "encoding", rule="one that Python knows", got=repr(self.encoding), hint="Write latin-1, or utf-16."
+            ) from None
+        if self.comment is not None and not self.comment.strip():
+            raise ArgumentError("comment", rule="what a line begins with", got="nothing", hint='Write "#".')
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any], /) -> Dialect:
+        """From options by their names; the texts of `null_values` are as `NA` or `income=9999999`."""
+        marks: dict[str | None, tuple[str, ...]] = {}
+        for entry in _listed(found.get("null_values", ())):
+            name, equals, mark = entry.rpartition("=")
+            key = name if equals else None
+            marks[key] = (*marks.get(key, ()), mark)
+        given = {
+            name: found[name] for name in ("separator", "decimal", "thousands", "encoding", "comment") if name in found
+        }
+        for name, value in given.items():
+            if not isinstance(value, str):
+                raise ArgumentError(name, rule="a text", got=f"a {type(value).__name__}", hint=f'Write {name} = "...".')
+        return cls(null_values=marks, **given)
+
+    def opened(self, path: Path, /) -> BinaryIO:
+        """The bytes of a file, decompressed."""
+        return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+    def source(self, path: Path, /) -> Path | io.BytesIO:
+        """What Polars reads, in UTF-8; raises UnicodeError."""
+        if codecs.lookup(self.encoding).name == "utf-8" and path.suffix.lower() != ".gz":
+            return path
+        with self.opened(path) as file:
+            return io.BytesIO(file.read().decode(self.encoding).encode())
+
+    def rows(self, path: Path, /) -> Iterator[tuple[int, list[str]]]:
+        """The number of a line, and its fields, one by one; raises UnicodeError and csv.Error."""
+        encoding = "utf-8-sig" if codecs.lookup(self.encoding).name == "utf-8" else self.encoding
+        with self.opened(path) as file, io.TextIOWrapper(file, encoding=encoding, newline="") as text:
+            lines = (line for line in text if self.comment is None or not line.startswith(self.comment))
+            reader = csv.reader(lines, delimiter=self.separator)
+            for row in reader:
+                yield reader.line_num, row
+
+    def without_marks(self, name: str, texts: pl.Series, /) -> pl.Series:
+        """With nulls for the texts that stand for missing values in this column."""
+        marks = [*self.null_values.get(None, ()), *self.null_values.get(name, ())]
+        return texts.set(texts.is_in(marks), None) if marks else texts
+
+    def numbers(self, texts: pl.Series, /) -> pl.Series:
+        """Numbers as Polars reads them: without marks between thousands, and with a decimal point."""
+        point = re.escape(self.decimal)
+        if self.thousands is not None:
+            grouped = rf"^\s*[+-]?\d{{1,3}}(?:{re.escape(self.thousands)}\d{{3}})+(?:{point}\d*)?\s*$"
+            plain = texts.str.replace_all(self.thousands, "", literal=True)
+            texts = texts.zip_with(~texts.str.contains(grouped).fill_null(value=False), plain)
+        if self.decimal != ".":
+            texts = texts.str.replace(rf"^(\s*[+-]?\d*){point}(\d+)", "${1}.${2}")
+        return texts
+
+
+AS_USUAL = Dialect()
+DIALECT = ("separator", "decimal", "thousands", "encoding", "null_values", "comment")
+"""The fields of `Dialect`, which are options of the command."""
+
+
+def _listed(entries: Any) -> Iterable[str]:
+    """Texts, of which one may be several with commas between them."""
+    texts = [entries] if isinstance(entries, str) else list(entries)
+    if not all(isinstance(text, str) for text in texts):
+        raise ArgumentError("null_values", rule="texts", got="others", hint='Write null_values = ["NA", "income=-9"].')
+    return [part for text in texts for part in text.split(",")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +165,7 @@ AS_THEY_ARE = TextRoles()
 """Without roles every column whose texts are numbers becomes one of numbers."""
 
 
-def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles) -> pl.DataFrame:
+def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles, dialect: Dialect = AS_USUAL) -> pl.DataFrame:
     """The rows of a CSV file.
 
     Raises
@@ -62,18 +182,24 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles) -> pl
     parsed = {name: dtype.base_type() for name, dtype in types.items() if name not in numeric}
     zoned = [name for name, dtype in types.items() if getattr(dtype, "time_zone", None) is not None]
     try:
-        check_names_of(path.name, _names(path))
-        table = pl.read_csv(path, infer_schema=False, schema_overrides=parsed)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, csv.Error):
-        raise what_is_wrong(path) or _unfit(path) from None
+        check_names_of(path.name, next((row for _, row in dialect.rows(path) if row), []))
+        table = pl.read_csv(
+            dialect.source(path),
+            infer_schema=False,
+            schema_overrides=parsed,
+            separator=dialect.separator,
+            comment_prefix=dialect.comment,
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, UnicodeError, csv.Error, *_NOT_PACKED):
+        raise what_is_wrong(path, dialect) or _unfit(path) from None
     names = table.columns
-    if len(names) > 1 and table.to_series(-1).null_count() and (wrong := what_is_wrong(path)) is not None:
+    if len(names) > 1 and table.to_series(-1).null_count() and (wrong := what_is_wrong(path, dialect)) is not None:
         raise wrong  # Polars reads a row with too few fields, such as one that was cut off, as one with nulls
     if roles.alone:
-        _check_commas(path, names)
-    for name in types:
+        _check_commas(path, names, dialect)
+    for name in (*types, *filter(None, dialect.null_values)):
         if name not in names:
-            raise not_found("schema", name, names)
+            raise not_found("schema" if name in types else "null_values", name, names)
     if not len(table):
         raise _refused(path, "a table with rows", "a first line with names alone", "See whether the file is whole.")
     if roles.public == (REST,) and REST not in names:
@@ -83,24 +209,27 @@ def read_csv(path: Path, /, *, types: Mapping[str, Any], roles: TextRoles) -> pl
 
     def read(name: str) -> pl.Series:
         texts = table[name].alias("texts")
-        if name in numeric:
-            return _typed(name, texts, numeric[name])
         if name in zoned:  # Polars reads such texts as moments in UTC, without saying so
             return texts.dt.replace_time_zone("UTC")
-        return texts if name in parsed else _by_role(name, texts, roles)
+        if name in parsed and texts.dtype != pl.String:
+            return texts
+        texts = dialect.without_marks(name, texts)
+        if name in numeric:
+            return _typed(name, dialect.numbers(texts), numeric[name])
+        return texts if name in parsed else _by_role(name, texts, roles, dialect)
 
     return pl.DataFrame({name: read(name) for name in kept})
 
 
-def _by_role(name: str, texts: pl.Series, roles: TextRoles) -> pl.Series:
+def _by_role(name: str, texts: pl.Series, roles: TextRoles, dialect: Dialect) -> pl.Series:
     """A column without a given type: what becomes of its texts depends on what it is for."""
     if name in roles.text:
         return texts
     if name in roles.exact:
         return _exact(name, texts, alike=name in roles.alike)
     if name in roles.public:
-        return _public(name, texts)
-    found = _values(texts)
+        return _public(name, texts, dialect)
+    found = _values(dialect.numbers(texts))
     return texts if found is None else found
 
 
@@ -116,24 +245,28 @@ def check_names_of(file: str, names: Sequence[str], /) -> None:
         )
 
 
-def _check_commas(path: Path, names: Sequence[str]) -> None:
-    """Raise TableFileError for a table with something else than commas between its fields, or in UTF-16."""
-    if any("\0" in name for name in names) and (wrong := what_is_wrong(path)) is not None:
+def _check_commas(path: Path, names: Sequence[str], dialect: Dialect) -> None:
+    """Raise TableFileError for a table with another separator between its fields, or in UTF-16."""
+    if any("\0" in name for name in names) and (wrong := what_is_wrong(path, dialect)) is not None:
         raise wrong
-    other = next((mark for mark in (";", "\t", "|") if len(names) == 1 and mark in names[0]), None)
-    if other is not None:
-        raise _refused(
-            path,
-            "a table with commas between its fields",
-            f"one column, with {other!r} in its name",
-            f"Convert it: pl.read_csv({path.name!r}, separator={other!r}, infer_schema=False).write_csv('commas.csv').",
-        )
+    if len(names) == 1 and (wrong := _other_separator(path, names[0], dialect)) is not None:
+        raise wrong
 
 
-def _names(path: Path) -> list[str]:
-    """The names of the columns as the file has them; Polars would make duplicates different."""
-    with path.open(encoding="utf-8-sig", newline="") as lines:
-        return next((row for row in csv.reader(lines) if row), [])
+def _other_separator(path: Path, first: str, dialect: Dialect) -> TableFileError | None:
+    """What is wrong with a first line that is one field, where another mark is in it."""
+    marks = {";": '";"', "\t": "tab", "|": '"|"', ",": '","'}
+    other = next((mark for mark in marks if mark in first and mark != dialect.separator), None)
+    if other is None:
+        return None
+    between = "commas" if dialect.separator == "," else repr(dialect.separator)
+    decimal = ', and --decimal "," if its numbers have one' * (other == ";")
+    return _refused(
+        path,
+        f"a table with {between} between its fields",
+        f"one column, with {other!r} in its name",
+        f"Say --separator {marks[other]}{decimal}.",
+    )
 
 
 def _values(texts: pl.Series) -> pl.Series | None:
@@ -195,11 +328,12 @@ def _type_of(texts: pl.Series, numbers: int) -> str | None:
     return None
 
 
-def _public(name: str, texts: pl.Series) -> pl.Series:
+def _public(name: str, texts: pl.Series, dialect: Dialect) -> pl.Series:
     """As numbers or booleans where all texts but those for missing values are, or else as the texts."""
-    found = _values(texts)
+    numbers = dialect.numbers(texts)
+    found = _values(numbers)
     if found is None:
-        found = _values(_without_marks(texts))
+        found = _values(_without_marks(numbers))
         if found is None:
             return texts
         _warn_of_marks(name, found.null_count() - texts.null_count())
@@ -250,48 +384,54 @@ def _warn_of_marks(name: str, rows: int) -> None:
     )
 
 
-def what_is_wrong(path: Path, /) -> TableFileError | None:
+def what_is_wrong(path: Path, dialect: Dialect = AS_USUAL, /) -> TableFileError | None:
     """What keeps a file from being read as CSV, without a value of it: encoding, nothing in it, rows of other lengths.
 
     **Cost**: one slow pass; it is asked when a file could not be read.
     """
-    decoder, lines, text = codecs.getincrementaldecoder("utf-8-sig")(), 1, ""
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            try:
-                if block.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in block:
-                    raise UnicodeError
-                text = decoder.decode(block)
-                lines += text.count("\n")
-            except UnicodeError as error:
-                start = getattr(error, "start", 0)
-                line = lines + block[:start].count(b"\n")
-                utf16 = b"\0" in block
-                return _refused(
-                    path,
-                    "text in UTF-8",
-                    f"another encoding{', such as UTF-16' if utf16 else f', first in line {line}'}",
-                    f"Convert it: iconv -f {'UTF-16' if utf16 else 'WINDOWS-1252'} -t UTF-8 {path.name} > utf8.csv.",
-                )
+    usual = codecs.lookup(dialect.encoding).name == "utf-8"
+    decoder = codecs.getincrementaldecoder("utf-8-sig" if usual else dialect.encoding)()
+    lines, text = 1, ""
+    try:
+        with dialect.opened(path) as file:
+            while block := file.read(1 << 20):
+                try:
+                    if usual and (block.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in block):
+                        raise UnicodeError
+                    text = decoder.decode(block)
+                    lines += text.count("\n")
+                except UnicodeError as error:
+                    start = getattr(error, "start", 0)
+                    line = lines + block[:start].count(b"\n")
+                    utf16 = b"\0" in block
+                    return _refused(
+                        path,
+                        f"text in {'UTF-8' if usual else dialect.encoding}",
+                        f"another encoding{', such as UTF-16' if utf16 else f', first in line {line}'}",
+                        f"Say --encoding {'utf-16' if utf16 else 'windows-1252'}, or the one that it has.",
+                    )
+    except _NOT_PACKED:
+        return _refused(path, "a file in the format of gzip", "another", "See whether the file is whole.")
     if path.stat().st_size < 1 << 10 and not text.strip():
         return _refused(path, "a table with rows", "an empty file", "See whether the file is whole.")
-    with path.open(encoding="utf-8-sig", newline="") as lines_of:
-        return _odd_row(path, csv.reader(lines_of))
+    return _odd_row(path, dialect)
 
 
-def _odd_row(path: Path, rows: Any) -> TableFileError | None:
+def _odd_row(path: Path, dialect: Dialect) -> TableFileError | None:
     first: list[str] = []
     try:
-        for row in rows:
+        for line, row in dialect.rows(path):
             first = first or row
             if row and len(row) != len(first):
+                if len(first) == 1 and (wrong := _other_separator(path, first[0], dialect)) is not None:
+                    return wrong
                 comment = first[0].startswith(("#", "%", "//"))
                 return _refused(
                     path,
                     f"rows of {len(first)} fields, as many as the first line names",
-                    f"{len(row)} field{'s' * (len(row) != 1)} in line {rows.line_num}"
+                    f"{len(row)} field{'s' * (len(row) != 1)} in line {line}"
                     + (", and a first line that looks like a comment" if comment else ""),
-                    "Delete the lines above the names of the columns."
+                    f'Say --comment "{first[0][: 2 if first[0].startswith("//") else 1]}".'
                     if comment
                     else "Put a field with a comma in it between quotation marks."
                     if len(row) > len(first)
@@ -301,6 +441,10 @@ def _odd_row(path: Path, rows: Any) -> TableFileError | None:
     except csv.Error:
         pass
     return None
+
+
+_NOT_PACKED = (gzip.BadGzipFile, EOFError, zlib.error)
+"""What is raised of a file whose name says gzip."""
 
 
 def _unfit(path: Path) -> TableFileError:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from puffer_frames.errors import ArgumentError, PufferError, TableFileError
 from puffer_frames.frames.columns import NativeFrame
-from puffer_frames.frames.csv_texts import AS_THEY_ARE, TextRoles, check_names_of, read_csv
+from puffer_frames.frames.csv_texts import AS_THEY_ARE, AS_USUAL, Dialect, TextRoles, check_names_of, read_csv
 from puffer_frames.frames.extensions import DIGITS, check_decimals
 from puffer_frames.frames.stamps.folder import data_files
 from puffer_frames.frames.stamps.parquet import as_file_metadata, read_parquet_metadata
@@ -56,6 +56,8 @@ def format_of(path: Path, /) -> Format:
     if path.is_dir():
         return "folder"
     found = SUFFIXES.get(path.suffix.lower())
+    if path.name.lower().endswith(".csv.gz"):
+        return "csv"
     if found is None:
         raise ArgumentError(
             "the name of a table file",
@@ -67,7 +69,13 @@ def format_of(path: Path, /) -> Format:
 
 
 def read_rows(
-    path: Path, /, *, schema: Mapping[str, str], streaming: bool, roles: TextRoles = AS_THEY_ARE
+    path: Path,
+    /,
+    *,
+    schema: Mapping[str, str],
+    streaming: bool,
+    roles: TextRoles = AS_THEY_ARE,
+    dialect: Dialect = AS_USUAL,
 ) -> NativeFrame:
     """The rows of a file: a lazy frame of Parquet, where that is wanted, else one in memory.
 
@@ -80,6 +88,8 @@ def read_rows(
         Whether a lazy frame is wanted.
     roles : TextRoles
         What the columns of a CSV file are for.
+    dialect : Dialect
+        How a CSV file is written.
 
     Raises
     ------
@@ -102,7 +112,7 @@ def read_rows(
         _check_names(file, kind)
     with _as_one_of(path, kind):
         if kind == "csv":
-            return read_csv(path, types=types, roles=roles)
+            return read_csv(path, types=types, roles=roles, dialect=dialect)
         if kind == "arrow":
             return pl.read_ipc(path)
         lazy = pl.scan_parquet(path, glob=False)

@@ -360,7 +360,7 @@ def audit_files(request: Request, /) -> Outcome:
     roles = released_roles(certificate)
     secret = (*certificate.secret, *as_listed(request.arguments.get("secret")))
     own = TextRoles(exact=(*certificate.kept, *certificate.given, *secret), public=certificate.public)
-    original = read_rows(first, schema=request.schema, streaming=False, roles=own)
+    original = read_rows(first, schema=request.schema, streaming=False, roles=own, dialect=request.dialect)
     released = read_rows(second, schema=request.types("released_schema"), streaming=False, roles=roles)
     level = request.found.get("level", "0.99")
     report = audit(
@@ -454,7 +454,7 @@ def _opened(
     """The rows, and the arguments in the types of their columns; those of the plan are as in the plan."""
     memory = memory or bool(request.arguments.get("shuffle")) or request.arguments.get("unit_over") == "sample"
     roles = _roles(request.arguments, kept)
-    frame = read_rows(source, schema=request.schema, streaming=not memory, roles=roles)
+    frame = read_rows(source, schema=request.schema, streaming=not memory, roles=roles, dialect=request.dialect)
     rows = row_count(frame)
     LOG.info("%s: %s", source, "read as a stream" if rows is None else f"{rows} rows in memory")
     found = with_levels(dict(request.arguments), level_kinds(frame))
@@ -462,7 +462,9 @@ def _opened(
         texts = [name for name, kind in level_kinds(frame).items() if kind == "text"]
         alike = replace(roles, exact=roles.alike, plain=(), text=tuple(texts))
         found["beliefs"] = [
-            read_rows(one, schema={}, streaming=False, roles=alike) if isinstance(one, Path) else one
+            read_rows(one, schema={}, streaming=False, roles=alike, dialect=request.dialect)
+            if isinstance(one, Path)
+            else one
             for one in found["beliefs"]
         ]
     return frame, as_arguments(found, compares=request.subcommand == "compare")

@@ -26,6 +26,7 @@ from puffer_frames.doors.command.options import (
     read_entry,
 )
 from puffer_frames.errors import ArgumentError
+from puffer_frames.frames.csv_texts import DIALECT, Dialect
 from puffer_frames.numbers.json_text import UnclearJsonError, parsed
 
 _MOST_BYTES = 1 << 24
@@ -85,6 +86,16 @@ _EXITS = (
 _OWN: Mapping[str, dict[str, Any]] = {
     "config": {"metavar": "FILE", "help": "options from a TOML or JSON file; those written here come first"},
     "schema": {"metavar": "COLUMN=TYPE[,...]", "help": "types of columns of a CSV file: age=Int64", "action": "append"},
+    "separator": {"metavar": "MARK", "help": "between the fields of a CSV file: a comma by default, ; or tab"},
+    "decimal": {"metavar": "MARK", "help": "of the numbers of a CSV file: . by default, or ,"},
+    "thousands": {"metavar": "MARK", "help": "between groups of three digits of the numbers of a CSV file"},
+    "encoding": {"metavar": "NAME", "help": "of a CSV file: utf-8 by default, latin-1, utf-16"},
+    "null_values": {
+        "metavar": "[COLUMN=]TEXT[,...]",
+        "help": "texts of a CSV file that stand for a missing value, in every column or in one: NA,income=9999999",
+        "action": "append",
+    },
+    "comment": {"metavar": "TEXT", "help": "what the lines of a CSV file begin with that are left out: #"},
     "released_schema": {
         "metavar": "COLUMN=TYPE[,...]",
         "help": "the same of a released CSV file",
@@ -141,7 +152,7 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
         help="print what every mechanism, noise, theorem and belief would cost; nothing is released",
         places=("input",),
         usage="puffer compare INPUT --secret COLUMN [--public COLUMN[,...]] [--epsilon NUMBER[,...]] [option ...]",
-        own=("config", "schema", "json"),
+        own=("config", "schema", *DIALECT, "json"),
         arguments=COMPARING,
         read_otherwise=COMPARED,
     ),
@@ -149,7 +160,7 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
         help="find how much noise a release needs, and keep the plan in a private file",
         places=("input", "kept_plan"),
         usage="puffer plan INPUT PLAN --secret COLUMN [--public COLUMN[,...]] --epsilon NUMBER [option ...]",
-        own=("config", "schema", _KEY, "overwrite", "figures", "json"),
+        own=("config", "schema", *DIALECT, _KEY, "overwrite", "figures", "json"),
         arguments=list(PLANNED),
     ),
     "release": Subcommand(
@@ -157,14 +168,14 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
         places=("input", "output"),
         usage="puffer release INPUT OUTPUT --secret COLUMN [--public COLUMN[,...]] --epsilon NUMBER [option ...]\n"
         "       puffer release INPUT OUTPUT --plan FILE [option ...]",
-        own=("config", "schema", "plan", _KEY, "overwrite", "json"),
+        own=("config", "schema", *DIALECT, "plan", _KEY, "overwrite", "json"),
         arguments=list(OPTIONS),
     ),
     "check": Subcommand(
         help="say whether a plan covers other rows; nothing is released",
         places=("input",),
         usage="puffer check INPUT --plan FILE [option ...]",
-        own=("config", "schema", "plan", _KEY, "figures", "json"),
+        own=("config", "schema", *DIALECT, "plan", _KEY, "figures", "json"),
     ),
     "verify": Subcommand(
         help="compare a release with its certificate",
@@ -176,7 +187,7 @@ SUBCOMMANDS: Mapping[str, Subcommand] = {
         help="test a release with the original at hand: its noise, and what a guesser of the secret wins",
         places=("original", "released"),
         usage="puffer audit ORIGINAL RELEASED [option ...]",
-        own=("config", "schema", "released_schema", "certificate", "level", "figures", "json"),
+        own=("config", "schema", *DIALECT, "released_schema", "certificate", "level", "figures", "json"),
         arguments=("secret",),
     ),
     "show": Subcommand(
@@ -323,6 +334,11 @@ class Request:
         if not isinstance(found, bool):
             raise ArgumentError(name, rule="true or false", got=f"a {type(found).__name__}", hint="Leave it out.")
         return found
+
+    @property
+    def dialect(self) -> Dialect:
+        """How a CSV file is written; raises ArgumentError."""
+        return Dialect.of(self.found)
 
     @property
     def schema(self) -> dict[str, str]:

@@ -46,6 +46,9 @@ def check_places(outputs: Iterable[Path], /, *, inputs: Iterable[Path | None], o
     """
     listed, read = list(outputs), [Path(os.path.realpath(path)) for path in inputs if path is not None]
     for k, path in enumerate(listed):
+        if path.name.lower().endswith(".csv.gz"):
+            hint = "Leave .gz out, and compress the file afterwards."
+            raise ArgumentError("the output", rule="a file that is not compressed", got=repr(path.name), hint=hint)
         real = Path(os.path.realpath(path))
         if any(_same(real, other) or other in real.parents or real in other.parents for other in read):
             raise _refused("another file than every input", "the path of an input", "Name another file.")
