@@ -4,7 +4,6 @@ import errno
 import itertools
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -30,7 +29,7 @@ from puffer_frames.doors.command.outcome import failed
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.frames import files
 
-COMMAND = [sys.executable, "-m", "puffer_frames"]
+MAIN = "import sys\nfrom puffer_frames.doors.command.main import main\nsys.exit(main())"
 RELEASE = ("release", "in.parquet", "out.parquet")
 SPENDING = ("--ledger", "l.jsonl", "--limit", "1", "--about", "dataset=people")
 """Beside an epsilon of 1: one release, and no more."""
@@ -206,40 +205,39 @@ def test_help_and_version(folder):
     assert "--unit-rows" in run("release", "--help").out
 
 
-def call(*words, **more):
-    """The command as a process of its own."""
-    return subprocess.run([*COMMAND, *words], capture_output=True, text=True, **more)
-
-
 @pytest.mark.apart
 def test_as_a_process(folder):
-    done = call(*RELEASE, *ASKED, "--json")
+    command = [sys.executable, "-m", "puffer_frames", *RELEASE, *ASKED, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "released")
-    assert call("release", "no.csv", "out.csv", *ASKED).returncode == 3
 
 
 @pytest.mark.apart
-def test_a_trace_of_polars_is_not_shown(folder):
+def test_a_trace_of_polars_is_not_shown(folder, in_a_process):
     far = pl.Series([9 * 10**18, *[0] * 239], dtype=pl.Datetime("us"))
     people().with_columns(seen=far).write_parquet("far.parquet")
-    done = call("release", "far.parquet", "out.csv", *ASKED, "--keep", "seen", "--json")
+    words = ("release", "far.parquet", "out.csv", *ASKED, "--keep", "seen")
+    done = in_a_process(MAIN, *words, "--json")
     assert (done.returncode, json.loads(done.stdout)["error"]["kind"], done.stderr) == (3, "TableFileError", "")
-    done = call("release", "far.parquet", "out.csv", *ASKED, "--keep", "seen")
+    done = in_a_process(MAIN, *words)
     assert done.stderr.startswith("puffer: input or output: the column 'seen' must be")
+
+
+SMALL = """
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))  # the ledger has less
+"""
 
 
 @pytest.mark.apart
 @few(1)
 @pytest.mark.parametrize("target", ["full.parquet", "full.csv", "full.arrow"])
-def test_no_space_is_left(folder, target):
-    def small():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, 30_000))  # the ledger has less
-
+def test_no_space_is_left(folder, in_a_process, target):
     people(10_000).with_columns(age=pl.col("age") + (pl.col("race") == "a") * 20).write_parquet("many.parquet")
     before = set(folder.iterdir())
     words = ("release", "many.parquet", target, *ASKED, "--theorem", "bounded", *SPENDING)
-    full = call(*words, preexec_fn=small)
+    full = in_a_process(SMALL + MAIN, *words)
     assert full.returncode == 3
     assert "File too large" in full.stderr
     assert "Traceback" not in full.stderr
@@ -333,10 +331,8 @@ KILLED = "import os, signal\nos.link = lambda *a, **k: os.kill(os.getpid(), sign
 
 
 @pytest.mark.apart
-def test_a_killed_release_is_not_finished(folder):
-    code = KILLED + "import sys\nfrom puffer_frames.doors.command.main import main\nmain(sys.argv[1:])"
-    words = ["release", "in.csv", "out.csv", *ASKED, *SPENDING]
-    killed = subprocess.run([sys.executable, "-c", code, *words], capture_output=True)
+def test_a_killed_release_is_not_finished(folder, in_a_process):
+    killed = in_a_process(KILLED + MAIN, "release", "in.csv", "out.csv", *ASKED, *SPENDING)
     assert killed.returncode == -signal.SIGKILL
     assert not files_of("out.csv")
     assert not list(folder.glob(".*"))

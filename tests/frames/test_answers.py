@@ -356,7 +356,7 @@ def test_other_noise_never_exceeds_that_of_the_group():
     frame = pd.DataFrame({"t": range(6), "s": list("abcabc")})
     chain = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]
     for options in ({"noise": Stable(alpha=1.5)}, {"noise": "gaussian", "delta": 1e-5}):
-        for epsilon in (0.5, 2.0, 5.0):
+        for epsilon in (0.5, 5.0):
             asked = {"state": "s", "time": "t", "epsilon": epsilon, "chain": chain, **options}
             quilt, group = (frame.puffer.histogram(**asked, mechanism=m)["scale"].iloc[0] for m in ("quilt", "group"))
             assert quilt <= group
@@ -365,10 +365,14 @@ def test_other_noise_never_exceeds_that_of_the_group():
 def test_several_matrices_and_chains():
     frame = pd.DataFrame({"t": range(100), "s": list("ab") * 50})
     matrices = [[[p, 1 - p], [1 - p, p]] for p in (0.5, 0.7, 0.9)]
-    for chains in (matrices, np.array(matrices), [matrices[0], MarkovChain.of(matrices[2])]):
-        for mechanism, scale in (("quilt", 31.737789), ("auto", 31.737789), ("transport", 8.6404994)):
-            released = frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=chains, mechanism=mechanism)
-            assert released["scale"].iloc[0] == pytest.approx(scale, rel=1e-6)
+    for chains, mechanism, scale in (
+        (matrices, "transport", 8.6404994),
+        (matrices, "quilt", 31.737789),
+        (np.array(matrices), "auto", 31.737789),
+        ([matrices[0], MarkovChain.of(matrices[2])], "quilt", 31.737789),
+    ):
+        released = frame.puffer.histogram(state="s", time="t", epsilon=1.0, chain=chains, mechanism=mechanism)
+        assert released["scale"].iloc[0] == pytest.approx(scale, rel=1e-6)
 
 
 @without_spark

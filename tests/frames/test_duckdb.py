@@ -1,8 +1,5 @@
 """What DuckDB relations have of their own: SQL, names, sources of every kind, rows that change, and their order."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -21,6 +18,7 @@ from puffer_frames.errors import ArgumentError, ArgumentTypeError, CalibrationEr
 from puffer_frames.frames import kept
 from puffer_frames.frames.duckdb import sql
 from puffer_frames.frames.duckdb import table as tables
+from puffer_frames.frames.summary import EXACT_ROWS
 from puffer_frames.mechanisms.noise import rows_seen
 
 duckdb = pytest.importorskip("duckdb", reason="the extra duckdb is not installed")
@@ -58,7 +56,7 @@ def answer_of(verb, frame, options):
 
 
 @pytest.mark.filterwarnings("ignore::puffer_frames.RowOrderWarning", "ignore::puffer_frames.KeptColumnWarning")
-@few(15)
+@few(9)
 @pytest.mark.parametrize("case", IN_POLARS)
 def test_every_table_has_the_same_answer_as_in_arrow(connection, case):
     make, options = CASES[case]
@@ -75,8 +73,8 @@ def test_every_table_has_the_same_answer_as_in_arrow(connection, case):
 @pytest.mark.parametrize("domain", [None, {"value": (-1.0, 2.0)}])
 def test_many_values_are_counted_in_the_same_cells(connection, domain):
     rng = np.random.default_rng(0)
-    group = rng.integers(0, 3, 200_000)
-    table = pa.table({"group": group, "value": rng.standard_t(4, 200_000) + 0.5 * group})
+    group = rng.integers(0, 3, EXACT_ROWS + 1)
+    table = pa.table({"group": group, "value": rng.standard_t(4, EXACT_ROWS + 1) + 0.5 * group})
     plans = [
         puffer_frames.calibrate(
             f, secret="group", public="value", epsilon=1.0, mechanism=Noise(theorem="gaussian"), domain=domain
@@ -286,14 +284,3 @@ def test_plans_are_kept_and_applied(relation):
     )
     with pytest.raises(CalibrationError, match="other rows"):
         plan.release(relation.limit(100))
-
-
-@pytest.mark.apart
-def test_duckdb_is_not_imported_for_others():
-    code = (
-        "import sys, numpy as np, pandas as pd, puffer_frames\n"
-        "frame = pd.DataFrame({'group': np.arange(200) % 3 % 2, 'x': np.arange(200) % 7})\n"
-        "puffer_frames.calibrate(frame, secret='group', public='x', epsilon=0.01)\n"
-        "assert not {'duckdb', '_duckdb', 'pyspark'} & set(sys.modules)\n"
-    )
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True)

@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import polars as pl
 import pytest
-from conftest import build_frame, few, sweep
+from conftest import build_frame, few, sweep, thinned
 from kinds import entries
 
 import puffer_frames
@@ -197,10 +197,9 @@ def test_states_are_compared_letter_by_letter_in_spark(spark):
     assert ask(frame, state="state", time="time") == ask(expected, state="state", time="time")
 
 
-@few(11, rest="apart")
-@pytest.mark.parametrize("run", [2, 3, 4, 5, 6])
-@pytest.mark.parametrize("per", ["pooled", "unit"])
-@pytest.mark.parametrize("who", [[0, 1], ["a", "b"], [0, 10**6]])
+@pytest.mark.parametrize(
+    ("run", "per", "who"), thinned([2, 3, 4, 5, 6], ["pooled", "unit"], [[0, 1], ["a", "b"], [0, 10**6]], often=2)
+)
 def test_rows_that_change_between_two_passes(run, per, who):
     """The passes are: a look, the ends of units that are numbers, the first and last times, the states, a sample, and
     the places of all rows.
@@ -215,9 +214,7 @@ def test_rows_that_change_between_two_passes(run, per, who):
         assert found[0] is CalibrationError
 
 
-@few(5, rest="apart")
-@pytest.mark.parametrize("dtype", [pl.Int8, pl.UInt16, pl.Int64, pl.UInt64])
-@pytest.mark.parametrize("apart", [1, 7, 50])
+@pytest.mark.parametrize(("dtype", "apart"), thinned([pl.Int8, pl.UInt16, pl.Int64, pl.UInt64], [1, 7, 50]))
 def test_units_that_are_numbers_are_places_where_they_lie_close_together(monkeypatch, dtype, apart):
     """Either way the series are the same."""
     rng = np.random.default_rng(apart)

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from cases import CASES
-from conftest import build_frame, sweep, thinned
+from conftest import build_frame, few, sweep, thinned
 from kinds import release
 from spark_rows import few_cells, make_frame, make_table
 
@@ -31,7 +31,8 @@ def test_the_rows_of_every_kinds_cases_lie_in_two_partitions(spark):
     assert frame.selectExpr("spark_partition_id() AS partition").distinct().count() == 2
 
 
-@pytest.mark.parametrize("domain", [None, {"value": (-1.0, 2.0)}])
+@few(1)
+@pytest.mark.parametrize("domain", [{"value": (-1.0, 2.0)}, None])
 @sweep(2_000, 140_000)
 def test_many_values_are_counted_in_the_same_cells(spark, tmp_path, monkeypatch, domain, count):
     """Of few rows they are in few cells."""
@@ -78,7 +79,7 @@ ELSEWHERE |= {"numbers in an object column", "two columns of one name", "subclas
 IN_SPARK = [name for name in CASES if name not in ELSEWHERE]
 
 
-@pytest.mark.parametrize("case", thinned(IN_SPARK, few=IN_SPARK[::3]))
+@pytest.mark.parametrize("case", thinned(IN_SPARK, few=IN_SPARK[::5]))
 def test_every_table_has_the_same_answer(spark, case):
     make, options = CASES[case]
     made = make()[-1]

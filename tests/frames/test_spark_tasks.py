@@ -2,9 +2,6 @@
 
 import datetime
 import decimal
-import json
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -298,9 +295,3 @@ def test_the_fingerprint_sees_every_entry(changed):
     assert fingerprint(pl.concat([table, table[:1]]), like="rows:") != fingerprint(
         pl.concat([table, table[1:2]]), like="rows:"
     )
-
-
-def test_pyspark_is_not_imported_without_need():
-    code = "import sys, json, puffer_frames; print(json.dumps([m for m in sys.modules if m.startswith('pyspark')]))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == []

@@ -224,7 +224,7 @@ def test_nothing_is_left_of_a_run_that_is_killed(tmp_path, how, old):
 
 
 @pytest.mark.apart
-def test_nothing_is_left_at_the_end_of_python(tmp_path):
+def test_nothing_is_left_at_the_end_of_python(tmp_path, in_a_process):
     """Of a block that never ended, where a file has a hidden name."""
     code = (
         "import os, sys; vars(os).pop('O_TMPFILE', None)\n"
@@ -232,7 +232,7 @@ def test_nothing_is_left_at_the_end_of_python(tmp_path):
         "block = replacing(sys.argv[1]); block.__enter__().write(b'half')\n"
         "assert len(os.listdir(os.path.dirname(sys.argv[1]))) == 1\n"
     )
-    subprocess.run([sys.executable, "-c", code, str(tmp_path / "x")], check=True)
+    assert in_a_process(code, tmp_path / "x").returncode == 0
     assert not list(tmp_path.iterdir())
 
 

@@ -148,8 +148,9 @@ def test_shifts_by_laplace_noise_in_exact_sums(rows):
     assert upper == pytest.approx(exact, rel=4e-4)
 
 
-def test_more_rows_lose_more_and_larger_scales_less():
-    for seed, (_, noise) in itertools.product(range(4), NOISES.values()):
+@sweep(2, 4)
+def test_more_rows_lose_more_and_larger_scales_less(count):
+    for seed, (_, noise) in itertools.product(range(count), NOISES.values()):
         laws = random_laws(np.random.default_rng([9, seed]), secrets=3)
         loss, span = privacy_loss(priors_of(laws), noise=noise), span_of(laws)
         of_rows = [UnitLoss(loss, rows=k).hockey_stick(2 * span, epsilon=0.5).bracket.upper for k in (1, 2, 4, 9)]

@@ -50,7 +50,7 @@ def test_the_largest_loss_is_at_no_coordinate():
     )
     assert found.lower - 5e-4 <= expected <= found.upper
     assert found.upper - found.lower < 2e-4
-    forth = loss_of(laws["s"], laws["t"], (0.1, 0.1), [(0, 10), (0, 10)], (5, 2), 301)
+    forth = loss_of(laws["s"], laws["t"], (0.1, 0.1), [(0, 10), (0, 10)], (5, 2), 151)
     assert forth == pytest.approx(1.4792, abs=2e-4)
 
 

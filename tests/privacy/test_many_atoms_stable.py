@@ -5,7 +5,7 @@ from functools import cache
 import noise_oracle as oracle
 import numpy as np
 import pytest
-from conftest import few
+from conftest import few, sweep
 from scipy.interpolate import CubicSpline
 from scipy.special import logsumexp
 
@@ -98,10 +98,11 @@ def test_groups_of_atoms_miss_nothing(as_of_many, seed):
         assert found.width <= 0.2
 
 
-def test_groups_that_cost_nothing_are_found(monkeypatch, as_of_many):
+@sweep(1, 3)
+def test_groups_that_cost_nothing_are_found(monkeypatch, as_of_many, count):
     """The oracle can fail: values are taken to lie at the means of their groups."""
     monkeypatch.setattr(module, "cost_of_means", lambda *_, **__: (0.0, 0.0))
-    cases = [case(shape, seed) for seed in range(3) for shape in ("normal", "log-normal", "integers")]
+    cases = [case(shape, seed) for seed in range(count) for shape in ("normal", "log-normal", "integers")]
     assert sum(seen > found.upper + 1e-7 or found.lower > seen * (1 + 1e-5) + 1e-7 for found, seen in brackets(cases))
 
 

@@ -11,7 +11,7 @@ from puffer_frames.loss.mixtures import refine
 
 PAIRS = 200
 ABOVE = 1e-5
-FEW = 24
+FEW = 12
 """Of a sweep that is among the slow tests at length: four pairs of each style."""
 
 

@@ -125,8 +125,8 @@ def test_the_loss_of_a_count_with_tiny_tails(transition):
     length = 100
     loss = count_loss([MarkovChain.of(transition)], [False, True], length=length)
     with mp.workdps(DIGITS):
-        laws = [laws_of_count(transition, length, i) for i in range(0, length, 9)]
-    for i, pair in zip(range(0, length, 9), laws):
+        laws = [laws_of_count(transition, length, i) for i in range(0, length, 18)]
+    for i, pair in zip(range(0, length, 18), laws):
         alone = loss.only(((0, i, 0), (0, i, 1)))
         for scale in (0.05, 0.4, 6.0):
             assert loss_of(pair, scale) in alone.pure(scale).bracket

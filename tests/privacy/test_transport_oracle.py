@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import few
+from conftest import few, thinned
 
 from puffer_frames import MarkovChain, histogram
 from puffer_frames.errors import ArgumentError, CalibrationError
@@ -82,7 +82,7 @@ def beyond(count, *, seed):
 @few(1)
 @pytest.mark.parametrize("seed", range(8))
 def test_no_release_loses_more_than_the_bound(seed):
-    assert beyond(100, seed=seed) == 0
+    assert beyond(60, seed=seed) == 0
 
 
 def test_the_limit_of_long_series_holds_for_short_ones(monkeypatch):
@@ -94,19 +94,20 @@ def test_the_limit_of_long_series_holds_for_short_ones(monkeypatch):
     monkeypatch.setattr(
         transported, "_limit", lambda *given, **steps: found.append(limit(*given, **steps)) or found[-1]
     )
-    assert beyond(100, seed=20) == 0
-    assert sum(factors is not None for factors in found) > 20
+    assert beyond(50, seed=20) == 0
+    assert sum(factors is not None for factors in found) > 10
 
 
 def test_a_planted_fault_is_found(monkeypatch):
     """The oracle can fail: the places where mass is missing take in a little more than there is room for."""
     room = transported.TransportStep.room
     monkeypatch.setattr(transported.TransportStep, "room", lambda *given: 1.1 * room(*given))
-    assert beyond(100, seed=0) > 5
+    assert beyond(60, seed=0) > 5
 
 
-@pytest.mark.parametrize("rows", [STAY, [[0.9, 0.1], [0.4, 0.6]], [[0.6, 0.4], [0.4, 0.6]]], ids=str)
-@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+@pytest.mark.parametrize(
+    ("rows", "epsilon"), thinned([STAY, [[0.9, 0.1], [0.4, 0.6]], [[0.6, 0.4], [0.4, 0.6]]], [0.5, 3.0]), ids=str
+)
 def test_of_two_states_it_is_the_exact_scale(rows, epsilon):
     chain, target = MarkovChain.of(rows), Target.of(epsilon, 0.0)
     exact = smallest_scale_of(count_loss([chain], [False, True], length=100), target)
@@ -117,7 +118,7 @@ def test_of_two_states_it_is_the_exact_scale(rows, epsilon):
 @pytest.mark.parametrize("states", [2, 3, 5])
 def test_it_is_below_quilts(states):
     rng = np.random.default_rng(states)
-    for _ in range(5):
+    for _ in range(2):
         chain = MarkovChain.of(0.95 * rng.dirichlet(np.ones(states), size=states) + 0.05 / states)
         found = smallest_scale_of(TransportedLoss([chain], changes(np.eye(states)), times=200), ONE)
         assert found < 0.9 * 2 * quilt_scale(chain, length=200, epsilon=1.0)
@@ -141,7 +142,7 @@ def test_limits_are_those_of_many_steps(monkeypatch, rows, initial):
     assert found == pytest.approx(scale(), rel=2e-5)
 
 
-@pytest.mark.parametrize(("stay", "times", "most"), [(0.5, 10**12, 2.0), (0.999, 10**5, 2000.0), (0.0, 300, 600.0)])
+@pytest.mark.parametrize(("stay", "times", "most"), [(0.5, 10**12, 2.0), (0.999, 10**5, 2000.0), (0.0, 100, 200.0)])
 def test_independent_slow_and_periodic_chains(stay, times, most):
     """A chain that forgets at once needs the noise of one value; one of period 2 that of the whole series."""
     chain = MarkovChain.of([[stay, 1 - stay], [1 - stay, stay]])
@@ -153,7 +154,7 @@ def test_independent_slow_and_periodic_chains(stay, times, most):
 
 def test_histograms_take_it():
     rng = np.random.default_rng(1)
-    frame = pd.DataFrame({"t": np.arange(300), "s": rng.integers(0, 3, 300)})
+    frame = pd.DataFrame({"t": np.arange(150), "s": rng.integers(0, 3, 150)})
     asked = {"state": "s", "time": "t", "epsilon": 1.0, "chain": 0.7 * np.eye(3) + 0.1, "rng": 2}
     scales = {
         name: histogram(frame, **asked, mechanism=name)["scale"].iloc[0]
@@ -167,7 +168,7 @@ def test_histograms_take_it():
 
 
 def test_gaps_count_only_times_with_rows():
-    frame = pd.DataFrame({"t": [k for k in range(120) if k % 5 in (0, 1)]}).assign(s=lambda rows: rows["t"] % 2)
+    frame = pd.DataFrame({"t": [k for k in range(40) if k % 5 in (0, 1)]}).assign(s=lambda rows: rows["t"] % 2)
     asked = {"state": "s", "time": "t", "epsilon": 1.0, "chain": STAY, "bins": [1], "rng": 1}
     found, exact, quilt = (
         histogram(frame, **asked, mechanism=name)["scale"].iloc[0] for name in ("auto", "exact", "quilt")

@@ -31,7 +31,7 @@ def p_value(draws, scale):
 
 
 @few(2)
-@sweep(4_000, ROWS)
+@sweep(2_000, ROWS)
 @pytest.mark.parametrize("scale", [0.3, 1.0, 2.5, 17.3])
 def test_mass_function(scale, count):
     draws = drawn(scale, rows=count)
@@ -40,7 +40,7 @@ def test_mass_function(scale, count):
     assert p_value(draws, 1.3 * scale) < 1e-6
 
 
-@sweep(4_000, ROWS)
+@sweep(2_000, ROWS)
 def test_moments_and_quantiles(count):
     for scale in (1.0, 2.5):
         noise, draws = DiscreteLaplace(scale=scale), drawn(scale, rows=count)
@@ -61,7 +61,7 @@ def test_rows_are_functions_of_the_key():
     assert noise.draw(range(50), stream=ReleaseKey.of(4).stream(Purpose.NOISE, "sum")) != together
 
 
-@sweep(4_000, ROWS)
+@sweep(2_000, ROWS)
 def test_neighbouring_rows_are_independent(count):
     draws = drawn(2.5, rows=count).astype(float)
     assert abs(np.corrcoef(draws[:-1], draws[1:])[0, 1]) < 4 / np.sqrt(count)

@@ -35,7 +35,7 @@ PEOPLE = pd.DataFrame(
     {
         "group": GROUP,
         "score": RNG.integers(0, 6, ROWS) + (GROUP == "a"),
-        "age": RNG.integers(20, 90, ROWS),
+        "age": RNG.integers(20, 90, ROWS) // 5 * 5,
         "town": RNG.choice(["x", "y"], ROWS),
         "some": [None if k == 7 else float(k * k % 17) for k in range(ROWS)],
         "hobby": RNG.permutation(["chess", "go", "tag", "golf"] * (ROWS // 4)),

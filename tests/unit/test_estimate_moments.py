@@ -1,5 +1,6 @@
 """Moments and regressions behind noise: unbiased, and with the right standard errors."""
 
+import functools
 import itertools
 import math
 
@@ -110,6 +111,7 @@ def test_the_identities_hold_term_by_term():
     assert Stable(scale=1.0, alpha=1.5).fourth_moment == math.inf
 
 
+@functools.cache
 def coefficients(seed, y_noises, noises, repeats=REPEATS, *, fault=None):
     """Coefficients and standard errors in many releases, with a planted fault."""
     rng, found = np.random.default_rng(seed), []

@@ -4,8 +4,6 @@ import errno
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -33,15 +31,23 @@ def release(ledger):
     return plan.release(people, about={"dataset": "people"}, ledger=ledger)
 """
 MANY = """
-sys.stdin.readline()  # all begin together
+import multiprocessing, os, sys
+
+together = multiprocessing.get_context("fork").Barrier(3)
+if all(os.fork() for _ in range(3)):
+    sys.exit(any(os.wait()[1] for _ in range(3)))
+"""
+"""Three processes, which the first one waits for."""
+RELEASES = """
 for path, limit in zip(sys.argv[1::2], map(float, sys.argv[2::2])):
-    for _ in range(8):
+    for _ in range(3):
+        together.wait()
         try:
             release(puffer_frames.Ledger(path, limit=limit))
         except puffer_frames.errors.LedgerError:
-            print("refused", path)
+            print("refused", path, flush=True)
         else:
-            print("released", path)
+            print("released", path, flush=True)
 """
 KILLED = """
 import os, signal
@@ -52,29 +58,16 @@ release(puffer_frames.Ledger(sys.argv[1], limit=1.0))
 """
 
 
-def start(code, *arguments):
-    root = str(Path(__file__).parents[2])
-    return subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", PREPARED + code, *map(str, arguments)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": root},
-    )
-
-
-def test_no_process_passes_the_limit_and_no_line_is_lost(tmp_path):
-    books = {str(tmp_path / "few.jsonl"): (1.0, 4), str(tmp_path / "all.jsonl"): (1e9, 24)}
-    processes = [start(MANY, *(word for path, (limit, _) in books.items() for word in (path, limit))) for _ in range(3)]
-    said = []
-    for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    for process in processes:
-        said += process.communicate(timeout=120)[0].splitlines()
+def test_no_process_passes_the_limit_and_no_line_is_lost(tmp_path, in_a_process):
+    books = {"two.jsonl": (0.5, 2), "few.jsonl": (1.0, 4), "all.jsonl": (1e9, 9)}
+    books = {str(tmp_path / name): book for name, book in books.items()}
+    words = [word for path, (limit, _) in books.items() for word in (path, limit)]
+    done = in_a_process(MANY + PREPARED + RELEASES, *words)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.splitlines()
     for path, (_, fit) in books.items():
         assert said.count(f"released {path}") == fit
-        assert said.count(f"refused {path}") == 24 - fit
+        assert said.count(f"refused {path}") == 9 - fit
         assert [entry.state for entry in ledger(path)] == ["finished"] * fit
         assert len({entry.certificate.fingerprint for entry in ledger(path)}) == fit
         assert len([json.loads(line) for line in Path(path).read_text().splitlines()]) == 2 * fit
@@ -82,10 +75,9 @@ def test_no_process_passes_the_limit_and_no_line_is_lost(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal on Windows")
-def test_a_process_that_is_killed_leaves_an_entry_that_counts(tmp_path):
+def test_a_process_that_is_killed_leaves_an_entry_that_counts(tmp_path, in_a_process):
     path = tmp_path / "releases.jsonl"
-    killed = start(KILLED, path)
-    killed.communicate(timeout=60)
+    killed = in_a_process(PREPARED + KILLED, path)
     assert killed.returncode == -signal.SIGKILL
     assert [entry.state for entry in ledger(path)] == ["not finished"]
     names = {}

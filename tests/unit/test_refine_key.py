@@ -3,9 +3,6 @@
 import json
 import os
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -138,13 +135,10 @@ plan.refine(people, first, epsilon=0.8, key=sys.argv[2], ledger=book, about={"da
 
 
 @pytest.mark.parametrize("moment", ["early", "late"])
-def test_killed_before_and_after_the_file_is_written(key, tmp_path, moment, book):
+def test_killed_before_and_after_the_file_is_written(key, tmp_path, in_a_process, moment, book):
     first = PLAN.release(PEOPLE, about=NAMED, ledger=book)
     first.puffer.write_parquet(tmp_path / "first.parquet")
-    code = [sys.executable, "-W", "ignore", "-c", PREPARED + KILLED]
-    code += [str(tmp_path / "first.parquet"), str(key), moment, str(book.path)]
-    root = str(Path(__file__).parents[2])
-    assert subprocess.run(code, env=os.environ | {"PYTHONPATH": root}, check=False).returncode == 7
+    assert in_a_process(PREPARED + KILLED, tmp_path / "first.parquet", key, moment, book.path).returncode == 7
     states = [entry.state for entry in book]
     assert states == ["finished", "not finished"]
     assert book.total().epsilon == 0.8  # what is not finished counts

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from conftest import thinned
 
 from puffer_frames.core import Bracket, Prior, hockey_stick, smallest_scale
 from puffer_frames.errors import ArgumentTypeError
@@ -25,8 +26,7 @@ def laws(seed):
     return {k: Prior.empirical(s * rng.normal(size=6), rng.integers(1, 9, 6)) for k, s in enumerate(size)}
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("delta", [0.0, 1e-6])
+@pytest.mark.parametrize(("seed", "delta"), thinned(range(2), [0.0, 1e-6]))
 def test_it_finds_the_same_scale_from_wherever_it_begins(seed, delta):
     target, loss = Target.of(0.7, delta), privacy_loss(laws(seed), pairs="all")
     expected = search.smallest_scale_of(loss, target)

@@ -161,11 +161,10 @@ def test_a_refuted_model_that_was_asked_for_is_warned_of(monkeypatch, tmp_path):
     table = clusters(9, 6000, width=1.0)
     options = {"secret": "group", "public": "x", "epsilon": 1.0, "mechanism": Noise(theorem="gmm")}
     for beliefs in ("fitted", ("fitted", "empirical")):
-        released, found = warned(lambda beliefs=beliefs: table.puffer.privatize(**options, beliefs=beliefs))
+        plan, found = warned(lambda beliefs=beliefs: table.puffer.calibrate(**options, beliefs=beliefs))
         assert "refutes" in str(found["fit"])
-        texts = {statement.key: statement.text for statement in certificate_of(released).statements}
+        texts = {statement.key: statement.text for statement in certificate_of(plan.release(table)).statements}
         assert "refutes it at 95 %" in texts["fit-decides"]
-        plan = table.puffer.calibrate(**options, beliefs=beliefs)
         plan.save(tmp_path / "plan.json")
         assert load_plan(tmp_path / "plan.json").choice.remarks == plan.choice.remarks == {"wide fit", "refuted fit"}
     few = clusters(40, 900, width=1.0)  # too few to refute it
