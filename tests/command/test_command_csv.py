@@ -1,7 +1,9 @@
 """CSV files: what the texts of a column become, by what it is for, and what is said of files that cannot be read."""
 
 import datetime
+import gzip
 import io
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,7 @@ from conftest import few
 
 import puffer_frames
 from puffer_frames import Layout
-from puffer_frames.frames.csv_texts import TextRoles, what_is_wrong
+from puffer_frames.frames.csv_texts import Dialect, TextRoles, what_is_wrong
 from puffer_frames.frames.files import read_rows
 
 ROWS = 400
@@ -394,3 +396,75 @@ def test_the_schema_of_the_warning_verifies(column, word):
     assert f"verify it with --schema {schema}\n" in done.err
     assert run("verify", "out.csv").code == 1
     assert run("verify", "out.csv", "--schema", schema).code == 0
+
+
+def test_files_that_are_written_otherwise():
+    """The same rows are read however the file is written, and the errors on the way say how."""
+    own = table(pay=(np.arange(ROWS) * 7 % 3000 / 2 + 1000), town=["Orléans", "Nîmes"] * (ROWS // 2))
+    own.to_csv("plain.csv", index=False)
+    words = ("--secret", "sex", "--public", "pay,age", "--keep", "town", "--epsilon", "1", "--mechanism", "noise")
+    marks = own.assign(pay=[f"{pay:,.1f}".translate(str.maketrans(",.", ".,")) for pay in own["pay"]])
+    text = "# written elsewhere\n" + marks.to_csv(index=False, sep=";")
+    packed = gzip.compress(text.encode("latin-1"))
+    Path("other.csv.gz").write_bytes(packed)
+    options = []
+    for hint, option in (
+        ("--encoding", ("--encoding", "latin-1")),
+        ("--comment", ("--comment", "#")),
+        ("--separator", ("--separator", ";")),
+    ):
+        failed = run("release", "other.csv.gz", "other.csv", *words, *options)
+        assert (failed.code, hint in failed.err) == (3, True), failed.err
+        options += option
+    assert run("release", "other.csv.gz", "other.csv", *words, *options).code == 2  # pay holds labels
+    options += ("--decimal", ",", "--thousands", ".")
+    assert run("release", "other.csv.gz", "other.csv", *words, *options).code == 0
+    assert texts("other.csv")["town"].tolist() == own["town"].tolist()
+    roles = TextRoles(exact=("sex", "town"), public=("pay", "age"))
+    dialect = Dialect.of({name[2:]: mark for name, mark in zip(options[::2], options[1::2], strict=True)})
+    plain, read = (
+        read_rows(Path(name), schema={}, streaming=False, roles=roles, dialect=how)
+        for name, how in (("plain.csv", Dialect()), ("other.csv.gz", dialect))
+    )
+    assert read.equals(plain)
+
+
+def test_texts_that_stand_for_a_missing_value():
+    own = table(pay=np.arange(ROWS) % 50 + 100, code=["99", "1"] * (ROWS // 2))
+    own.loc[:9, "pay"] = 9999
+    own.to_csv("in.csv", index=False)
+    words = ("--secret", "sex", "--public", "pay", "--keep", "code", "--epsilon", "1", "--nulls", "drop")
+    assert run("release", "in.csv", "out.csv", *words, "--null-values", "pay=9999").code == 0
+    assert len(texts("out.csv")) == ROWS - 10
+    assert set(texts("out.csv")["code"]) == {"99", "1"}
+    absent = run("release", "in.csv", "no.csv", *words, "--null-values", "wage=9999")
+    assert (absent.code, "wage" in absent.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("option", "word"),
+    [
+        (("--separator", "ab"), "separator must be one character"),
+        (("--separator", "a"), "separator must be one character"),
+        (("--decimal", ";"), "decimal must be one of"),
+        (("--decimal", ","), "decimal must be another mark than separator"),
+        (("--decimal", ",", "--thousands", ",", "--separator", ";"), "decimal must be another mark than thousands"),
+        (("--encoding", "klingon"), "encoding must be one that Python knows"),
+        (("--comment", " "), "comment must be what a line begins with"),
+    ],
+)
+def test_marks_that_are_none(option, word):
+    write("in.csv")
+    done = run("release", "in.csv", "out.csv", *ASKED, *option)
+    assert (done.code, word in done.err) == (2, True), done.err
+    assert not Path("out.csv").exists()
+
+
+def test_a_release_is_not_compressed_and_what_is_not_packed_is_said():
+    write("in.csv")
+    done = run("release", "in.csv", "out.csv.gz", *ASKED)
+    assert (done.code, "not compressed" in done.err) == (2, True)
+    assert not list(Path().glob("out*"))
+    Path("in.csv").rename("in.csv.gz")
+    done = run("release", "in.csv.gz", "out.csv", *ASKED)
+    assert (done.code, "format of gzip" in done.err) == (3, True)
