@@ -55,7 +55,10 @@ class Dialect:
             ("decimal", self.decimal, ".,"),
             ("thousands", self.thousands or " ", ".,' \u00a0\u202f_"),
         ):
-            if len(value) != 1 or (value.isalnum() or value in '"\n\r' if marks is None else value not in marks):
+            fits = (
+                value in marks if marks is not None else value.isascii() and not (value.isalnum() or value in '"\n\r')
+            )
+            if len(value) != 1 or not fits:
                 rule = "one character, such as ; or tab" if marks is None else f"one of {' '.join(marks[:3])}"
                 raise ArgumentError(name, rule=rule, got="another text", hint="Leave it out for the usual one.")
         if self.decimal in (self.separator, self.thousands):

@@ -446,6 +446,7 @@ def test_texts_that_stand_for_a_missing_value():
     [
         (("--separator", "ab"), "separator must be one character"),
         (("--separator", "a"), "separator must be one character"),
+        (("--separator", "§"), "separator must be one character"),
         (("--decimal", ";"), "decimal must be one of"),
         (("--decimal", ","), "decimal must be another mark than separator"),
         (("--decimal", ",", "--thousands", ",", "--separator", ";"), "decimal must be another mark than thousands"),
