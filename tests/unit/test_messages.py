@@ -18,6 +18,7 @@ import puffer_frames
 from puffer_frames import errors
 from puffer_frames.doors import accessor
 from puffer_frames.doors.command.options import OPTIONS
+from puffer_frames.frames.csv_texts import DIALECT
 
 assert not REQUESTS.keys() & CALLS.keys()
 LONG = (
@@ -151,6 +152,7 @@ def test_hints_name_what_there_is():
     names, words = public_names()
     options = {name.replace("_", "-") for name in OPTIONS}
     options |= {"certificate", "as", "plan", "help", "schema", "unit-rows", "overwrite"}
+    options |= {name.replace("_", "-") for name in DIALECT}
     found = list(hints())
     assert len(found) > 300
     for place, text in found:

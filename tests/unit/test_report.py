@@ -13,7 +13,7 @@ from certificate_cases import ABOUT, PEOPLE, certificate_of_case, said_of
 from html_page import Page
 
 import puffer_frames
-from puffer_frames import Layout, Noise
+from puffer_frames import Layout, Noise, Strata, privatize
 from puffer_frames.certificates.report.odds import example
 from puffer_frames.certificates.small_pictures import certificate_pictures
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
@@ -144,6 +144,8 @@ def test_how_to_use_the_file(tmp_path):
         ("rows, labels", "counts and differences between groups come out too small"),
         ("release, stable noise", "no variance"),
         ("rows, given, delta", " to "),
+        ("labels, shares kept", "Shares of levels are right on average"),
+        ("numbers, channel, mean kept", "The mean of all rows of the release is right on average"),
         ("sum and count, delta", "estimates already"),
     ):
         page, _ = page_of(certificate_of_case(case), tmp_path)
@@ -152,6 +154,9 @@ def test_how_to_use_the_file(tmp_path):
 
 
 def test_the_example_names_two_secrets(tmp_path):
+    labels = privatize(PEOPLE, secret="group", public=["score", "hobby"], epsilon=1.0, given=Strata("town", minimum=1))
+    page, _ = page_of(labels.puffer.certificate, tmp_path)
+    assert "With what probability a label is the raw one depends on town" in page.text
     page, _ = page_of(certificate_of_case("release"), tmp_path)
     first, second = (repr(value) for value in certificate_of_case("release").secret_values[:2])
     assert f"a reader holds group = {first} to be true with probability 1 in 10 and group = {second}" in page.text

@@ -97,7 +97,7 @@ def test_the_loss_of_every_released_row_is_within_epsilon(plan, people):
         plan.loss(plan.release(people).assign(age=21.5))
 
 
-def test_its_certificate(plan, people):
+def test_its_certificate(plan, people, tmp_path):
     released = plan.release(people)
     certificate = certificate_of(released)
     assert Certificate.from_dict(certificate.to_dict()) == certificate
@@ -111,6 +111,10 @@ def test_its_certificate(plan, people):
         compose([released, plan.release(people)])
     with pytest.raises(ArgumentError, match="column by column"):
         estimate(released)
+    released.puffer.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "Compute figures from the file as it is" in page
+    assert "each value was replaced by a random one of its column" in page
     assert plan.check(people.head(500)).verdict == "covered"
     assert "under the network" in plan.check(people.head(500)).why
 
