@@ -153,6 +153,13 @@ def test_how_to_use_the_file(tmp_path):
         assert words in advice, case
 
 
+def test_the_order_is_not_hidden_unless_rows_were_shuffled(tmp_path):
+    for case, said in (("release", True), ("release, shuffled", False)):
+        page, _ = page_of(certificate_of_case(case), tmp_path)
+        assert ("how many rows it has; the order of the rows." in page.text) == said
+        assert "how many rows it has" in page.text
+
+
 def test_the_example_names_two_secrets(tmp_path):
     labels = privatize(PEOPLE, secret="group", public=["score", "hobby"], epsilon=1.0, given=Strata("town", minimum=1))
     page, _ = page_of(labels.puffer.certificate, tmp_path)

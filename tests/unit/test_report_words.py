@@ -100,7 +100,7 @@ TABLE = {key: lambda c, name: True for key in ALWAYS} | {
 
 def pattern(key):
     """A sentence with anything in its braces; none that is nothing but what it is told."""
-    parts = re.split(r"\{\w+\}", REPORT_SENTENCES[key][1])
+    parts = re.split(r"\{\w+\}", REPORT_SENTENCES[key][1].replace("{order}.", ""))
     return re.compile(".+?".join(map(re.escape, parts)))
 
 

@@ -196,7 +196,8 @@ def _open(certificate: Fields) -> list[str]:
     if certificate.answers:
         return found
     secret = shown_names(certificate.secret)
-    return [claim("values-told", secret=secret).text, claim("who-is-in").text, *found]
+    order = "" if certificate.facts.shuffled else "; the order of the rows"
+    return [claim("values-told", secret=secret).text, claim("who-is-in", order=order).text, *found]
 
 
 def _use(certificate: Fields) -> list[str]:

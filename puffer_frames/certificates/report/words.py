@@ -65,7 +65,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "who-is-in": (
         "not covered",
-        "Who is in the table, how many rows it has, and in which order they stand.",
+        "Who is in the table, and how many rows it has{order}.",
     ),
     "values-told": (
         "not covered",
