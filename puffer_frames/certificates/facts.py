@@ -51,6 +51,8 @@ class Facts:
     """What is assumed of the rows of a unit, where several are protected together; "any" is nothing."""
     sampled: bool = False
     """Whether some rows of each unit were chosen at random, and the others left out."""
+    dropped: bool = False
+    """Whether rows with missing values were to be left out, which may be others in a release of other columns."""
     shuffled: bool = False
     """Whether the rows were put into a random order."""
     order_tells: bool = False
@@ -75,6 +77,7 @@ _WHERE_SAID: Mapping[str, tuple[str, ...]] = {
     "exceeds": ("observed-exceeds",),
     "unmeasured": ("observed-unknown",),
     "sampled": ("unit-sampled",),
+    "dropped": ("nulls",),
     "shuffled": ("shuffled",),
     "order_tells": ("order-tells",),
     "kept_tells": ("kept-tells",),

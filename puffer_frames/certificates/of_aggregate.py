@@ -60,7 +60,7 @@ class AggregateFacts:
     @property
     def stated(self) -> Facts:
         """What the certificate states as fields."""
-        return Facts(seeded=self.seeded and bool(self.noisy))
+        return Facts(seeded=self.seeded and bool(self.noisy), dropped=self.nulls == "drop")
 
     @property
     def noisy(self) -> list[str]:

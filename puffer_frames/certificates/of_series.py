@@ -52,7 +52,7 @@ class SeriesFacts:
     @property
     def stated(self) -> Facts:
         """What the certificate states as fields."""
-        return Facts(seeded=self.seeded)
+        return Facts(seeded=self.seeded, dropped=self.nulls == "drop")
 
 
 def series_subject(state: str, /, *, unit: str | None) -> str:

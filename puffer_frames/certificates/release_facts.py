@@ -165,6 +165,7 @@ class ReleaseFacts:
             unmeasured=self.batch is None and any(choice.observed is None for choice in self.choices.values()),
             rows_of_unit=cast(RowsOfUnit, self.repeats.assumed) if self.unit else None,
             sampled=self.sampled,
+            dropped=self.nulls == "drop",
             shuffled=self.shuffled,
             order_tells=is_warned(self.warnings, RowOrderWarning),
             kept_tells=is_warned(self.warnings, KeptColumnWarning),

@@ -35,7 +35,7 @@ def ordered_codes_of(entries: nw.Series[Any], /) -> IndexArray:
         return codes_of(entries) if numbers is None else np.unique(numbers, return_inverse=True)[1]
     try:
         texts = entries.alias("entries").to_polars().cast(pl.String)
-    except (UnicodeEncodeError, TypeError, pl.exceptions.PolarsError):  # text that UTF-8 does not hold
+    except Exception:  # text that UTF-8 does not hold, categories of several types, integers beyond 64 bits
         return codes_of(entries)
     ranks: IndexArray = texts.rank("dense").fill_null(0).to_numpy().astype(np.int64)
     return np.unique(ranks, return_inverse=True)[1]

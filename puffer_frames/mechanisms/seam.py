@@ -82,13 +82,13 @@ class Release:
     unproved: Sequence[str] = ()
     """Beliefs whose laws a plan from a file lacks."""
 
-    @property
-    def facts(self) -> Facts:
+    def facts(self, request: Request, /) -> Facts:
         """What a certificate states of any release; each has a sentence, which `said` gives but for seeds."""
         return Facts(
             seeded=self.asked.seeded,
             other_rows=self.batch is not None,
             exceeds=self.batch is not None and bool(self.batch.exceeded),
+            dropped=request.nulls == "drop",
             shuffled=self.asked.layout.shuffle,
             order_tells=is_warned(self.warnings, RowOrderWarning),
             kept_tells=is_warned(self.warnings, KeptColumnWarning),

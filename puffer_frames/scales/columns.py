@@ -174,7 +174,7 @@ def _choose_for(
         else chosen.scale_for(assumed, asked, noise=noise, pairs=pairs, distance=known),
         own=own or privacy_loss(assumed, pairs=pairs, noise=noise),
         held_to=share,
-        adds_up_from=_adds_up_from(chosen, max(distances.values()), share, noise=noise, calibration=calibration),
+        adds_up_from=_adds_up_from(chosen, distances, share, noise=noise, calibration=calibration),
     )
     if chosen is BOUNDED and known == math.inf and calibration == "theorem":
         raise _without_range()
@@ -198,10 +198,20 @@ def _choose_for(
     )
 
 
-def _adds_up_from(theorem: Theorem, distance: float, share: Target, *, noise: NoiseFamily, calibration: str) -> float:
-    """From which scale on epsilons add; noise for the range hides every distance that a belief holds possible."""
+def _adds_up_from(
+    theorem: Theorem, distances: Mapping[str, float], share: Target, *, noise: NoiseFamily, calibration: str
+) -> float:
+    """From which scale on epsilons add, by the distance of each belief; noise for the range hides all of them.
+
+    Two releases add under laws that both are about: the observed one, and a fitted one of moments. Tables, mappings and
+    wider beliefs of one name may be others in another release, and a mixture may have other components.
+    """
     if theorem is BOUNDED and calibration == "theorem":
         return 0.0
+    shared = {"empirical"} if theorem is MIXTURE else {"empirical", "fitted"}
+    if not shared.issuperset(distances):
+        return math.inf
+    distance = max(distances.values())
     return noise.hide_on_grid(distance, share) if distance < math.inf else math.inf
 
 
@@ -274,7 +284,7 @@ def again(
     asked, share = noise.unrounded(target), target.share(rows)
     whole = len(covered) == len(words)
     published = _published(choice, [fitted, *(c.laws for c in covered.values())], share, noise, pairs, whole=whole)
-    distance = math.inf if not whole else max(_distance(one.laws, pairs=pairs) for one in covered.values())
+    distances = {name: _distance(covered[name].laws, pairs=pairs) if name in covered else math.inf for name in words}
     smaller = (1 - _NEARLY) * scale
     is_least = not exact or not scale or any(not is_private(one, smaller, asked) for one in engines.values())
     assert choice.bounds is not None
@@ -291,7 +301,8 @@ def again(
         if published is None
         else measure(privacy_loss(fitted, pairs=pairs, noise=noise), published, share)[0],
         verified={name: measure(engine, scale, asked)[0] for name, engine in engines.items()},
-        adds_up=_adds_up_from(choice.theorem, distance, share, noise=noise, calibration=calibration) <= scale,
+        adds_up=_adds_up_from(choice.theorem, distances, share, noise=noise, calibration=calibration)
+        <= scale * (1 + 2.0**-49),  # the scale of one of several copies was rounded down by 2^-50
         priors=fitted,
         beliefs={name: {} for name in words},
         words=words,

@@ -48,7 +48,7 @@ FACTS = {
     "numbers, channel of cells": {"prepared": ("cells",)},
     "numbers, channel, domain": {"prepared": ("clipped",)},
     "sum, seeded": {"seeded": True},
-    "sum, nulls": {},
+    "sum, nulls": {"dropped": True},
     "series, seeded": {"seeded": True},
     "series": {},
 }
@@ -65,6 +65,7 @@ EDITS = {
     "unmeasured": True,
     "rows_of_unit": "any",
     "sampled": True,
+    "dropped": True,
     "shuffled": True,
     "order_tells": True,
     "kept_tells": True,

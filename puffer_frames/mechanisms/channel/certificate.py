@@ -83,6 +83,7 @@ class ChannelFacts:
             prepared=tuple(word for word, holds in done.items() if holds),
             other_rows=self.batch is not None,
             exceeds=self.batch is not None and bool(self.batch.exceeded),
+            dropped=self.nulls == "drop",
             shuffled=self.shuffled,
             order_tells=is_warned(self.warnings, RowOrderWarning),
             kept_tells=is_warned(self.warnings, KeptColumnWarning),

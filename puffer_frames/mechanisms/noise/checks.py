@@ -12,7 +12,7 @@ import numpy as np
 from puffer_frames.mechanisms.file_checks import check_request, check_secrets, require
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.mechanisms.request import Request, is_coupled
+from puffer_frames.mechanisms.request import is_coupled
 from puffer_frames.noise.postprocessing import Replacement
 from puffer_frames.papers.catalogue import BOUNDED, COUPLED, JOINT, KANTOROVICH
 from puffer_frames.scales.beliefs import words_of
@@ -45,7 +45,7 @@ def check_plan(plan: NoiseFit, /) -> None:
         require(set(choice.empirical) == set(plan.secrets), "frequencies of other secrets")
         _check_bounds(name, choice, plan)
     if plan.is_joint:
-        _check_joint(plan.choices, request)
+        _check_joint(plan)
     needed = any(choice.scale for choice in plan.choices.values()) or request.allow_zero_noise
     require(needed, "no noise that was not allowed by name")
     require(set(plan.levels) == set(request.labels), "levels of other columns than those of labels")
@@ -115,12 +115,16 @@ def _asked(choice: Choice, plan: NoiseFit) -> tuple[dict[str, str], tuple[Learne
     return words_of(request.beliefs, fitted="" if theorem.discrete else theorem.model)[0], learned
 
 
-def _check_joint(choices: Mapping[str, Choice], request: Request) -> None:
+def _check_joint(plan: NoiseFit) -> None:
     """Columns whose scales were found together say the same of them, but for their scales and their values."""
+    choices, request = plan.choices, plan.request
     first = next(iter(choices.values()))
     require(first.theorem is (COUPLED if is_coupled(request) else JOINT), "another theorem")
+    alike = ["theorem", "binding_belief", "verified", "observed", "remarks", "words"]
+    if plan.strata is None:  # else each column has the pair of the stratum with its largest scale
+        alike.append("worst_pair")
     for one in choices.values():
-        for name in ("theorem", "binding_belief", "worst_pair", "verified", "observed", "remarks", "words"):
+        for name in alike:
             require(getattr(one, name) == getattr(first, name), "columns that do not agree about their rows")
         plain = one.published_scale is None and one.published_loss is None and not one.adds_up and not one.wider
         require(plain and one.none_needed == (not one.scale), "something that is not known of whole rows")

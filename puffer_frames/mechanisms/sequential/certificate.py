@@ -54,7 +54,7 @@ def table_certificate(plan: TableFit, release: Release, /) -> Certificate:
         observed={},
         adds_up=False,
         statements=statements,
-        facts=replace(release.facts, seeded=release.asked.seeded),
+        facts=replace(release.facts(request), seeded=release.asked.seeded),
         warnings=warnings_of(statements),
         reproducible=release.asked.seeded,
         rows=release.rows,

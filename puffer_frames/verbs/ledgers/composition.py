@@ -210,8 +210,20 @@ def _check_alike(certificates: Sequence[Certificate]) -> None:
         )
     if any(each.reproducible for each in certificates):
         raise _refused("noise that came from a seed", hint="Leave out rng=: such a release is not private.")
-    if any(each.rows != first.rows for each in certificates):
+    _check_rows(certificates)
+
+
+def _check_rows(certificates: Sequence[Certificate]) -> None:
+    """Raise CalibrationError unless all are of the same rows, as far as certificates tell."""
+    if len({each.rows for each in certificates}) > 1:
         raise _refused("different numbers of rows", hint="Compose releases of the same records.")
+    read = {(each.public, each.given) for each in certificates}
+    dropped = any(each.facts.dropped for each in certificates)
+    if dropped and len(read) > 1 and not all(map(_has_noise_for_ranges, certificates)):
+        raise _refused(
+            "different columns, beside which different rows may have been left out for missing values",
+            hint='Take these rows out of the table first, and release what is left with nulls="raise".',
+        )
 
 
 def _units(certificate: Certificate) -> tuple[object, ...]:
