@@ -16,8 +16,8 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "table-readers": (
         "proved",
         "A reader who knows a whole row as it was: its release changes the log-odds of two secrets by at most {known}. "
-        "Any reader, whatever is believed: by at most {cap}. These bounds are sums over {columns} columns, and say "
-        "little where they are large; they add up over several releases of the row.",
+        "Any reader, whatever is believed: by at most {cap}. These bounds are sums over {columns} columns: "
+        "bounds far above epsilon give no practical protection. They add up over several releases of the row.",
     ),
     "table-refits": (
         "measured",
@@ -63,12 +63,13 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-again": (
         "not covered",
-        "A second release of the same rows: its epsilon does not add to this one.",
+        "A second release of the same rows: the two epsilons may not be added. Together the releases can lose "
+        "more, and nothing is promised of them.",
     ),
     "table-shifted": (
         "not covered",
-        "Associations: what tells of the secret is removed, other associations shift with it, and a released row may "
-        "combine values that no row of the table has.",
+        "Associations: those of the columns with the secret are weakened on purpose, others change with them, and a "
+        "released row may combine values that no row of the table has.",
     ),
     "table": (
         "done",

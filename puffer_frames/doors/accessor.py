@@ -44,7 +44,7 @@ _BEFORE: tuple[str, Rows] = (
 _AFTER: Rows = [
     ("read", "certificate, report(path), verify(), plot(original), quality(original)"),
     ("compute", "estimate() gives figures of the raw rows, with standard errors, where it can"),
-    ("attack", "audit(original)"),
+    ("attack", "original.puffer.audit(released)"),
 ]
 """What there is to call, in the text of an accessor."""
 

@@ -329,6 +329,7 @@ def attached_to(frame: NativeFrame, /) -> Certificate:
             "the frame",
             rule="a release with its certificate attached",
             got="a frame without one",
-            hint="Polars and Spark forget it at every operation: keep it and use certificate.attach(frame).",
+            hint="Call this on the frame that privatize returned. Most operations on a frame forget its certificate: "
+            "keep it, and write certificate.attach(frame).",
         )
     return Certificate.from_dict(plain)

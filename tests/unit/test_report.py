@@ -80,12 +80,12 @@ def assert_readable(page):
 
 def test_what_an_issuer_says_is_named_and_what_nobody_said_too(tmp_path):
     page, _ = page_of(said_of().puffer.certificate, tmp_path, justification="Our committee's usual value.")
-    for head, word in (("Data set", "dataset"), ("By whom", "issuer"), ("For what use", "intended_use")):
+    for head, word in (("Data set", "dataset"), ("Issued by", "issuer"), ("For what use", "intended_use")):
         assert page.row(head) == [ABOUT[word]]
     assert page.row("When") == ["2026-01-31T12:00:00Z"]
     assert page.row("Why this epsilon") == ["NIST", "Our committee's usual value. (said)"]
     page, _ = page_of(certificate_of_case("release"), tmp_path)
-    for head in ("Data set", "By whom", "When", "For what use", "For whom", "On what legal basis", "Whom to ask"):
+    for head in ("Data set", "Issued by", "When", "For what use", "For whom", "On what legal basis", "Contact"):
         assert page.row(head) == ["not said"]
     assert page.row("After the release, and in an incident")[1].startswith("Not said when")
     assert page.row("Why this epsilon")[1].startswith("Not said")
@@ -107,7 +107,7 @@ def test_every_text_is_escaped(tmp_path):
     assert "<script" not in text
     assert "\x07" not in text
     assert "\u202e" not in text
-    assert page.row("By whom") == ['<script>alert("1")</script>\\x07\\u202e & \'"']
+    assert page.row("Issued by") == ['<script>alert("1")</script>\\x07\\u202e & \'"']
     frame.puffer.calibrate(secret=names["secret"], public=names["public"], epsilon=0.5).report(tmp_path / "plan.html")
     text = (tmp_path / "plan.html").read_text(encoding="utf-8")
     assert "<script" not in text
@@ -185,7 +185,7 @@ def test_the_checklist_says_for_whom_and_with_which_scales(tmp_path):
     scales = [stratum["scales"]["score"] for stratum in certificate.strata]
     assert f"score {min(scales):.6g} to {max(scales):.6g}, by stratum" in page.text
     assert "for readers with the beliefs named here it holds for every protected pair" in page.text
-    assert "may know that the record is in the table" in page.text
+    assert "who knows that the record is in the table" in page.text
     assert "no end date" not in page.text
 
 

@@ -53,13 +53,13 @@ _TRIED = ("table-refits", "table-attacks")
 """What was measured of a whole table, beside the promise."""
 _ABOUT = {
     "dataset": "Data set",
-    "issuer": "By whom",
+    "issuer": "Issued by",
     "created": "When",
     "intended_use": "For what use",
     "recipients": "For whom",
     "legal_basis": "On what legal basis",
-    "review": "To be looked at again",
-    "contact": "Whom to ask",
+    "review": "Review date",
+    "contact": "Contact",
 }
 
 
@@ -106,7 +106,7 @@ def certificate_page(
                 ("Question", "Asked in", "Answer, and on what ground"),
                 questions,
                 kind="asked",
-                caption="After NIST SP 800-226 and ISO/IEC 27559:2022 (ISO). No such body has looked at it.",
+                caption="After NIST SP 800-226 and ISO/IEC 27559:2022 (ISO). Neither body has reviewed this page.",
             ),
             kind="small",
         ),
@@ -175,7 +175,7 @@ def odds_picture(found: Example, /, *, alarm: bool = False) -> str:
         Bar(label="before", value=BEFORE, text=f"{in_100(BEFORE)} in 100", soft=True),
         Bar(label="after, at most", value=found.after, text=f"{in_100(found.after)} in 100", alarm=alarm),
     ]
-    title = "Probability of one secret that a reader may hold; the whole width is certainty"
+    title = "How likely a reader may take one secret to be; the whole width is certainty"
     return bars("odds", title, rows, largest=1.0)
 
 

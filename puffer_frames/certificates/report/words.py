@@ -50,9 +50,9 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "no-end": (
         "proved",
-        "For readers with the beliefs named here the promise does not end. It is about the released values and what is "
-        "computed from them alone. Whoever later learns more, from another release of the same records, a kept column "
-        "or another table, is no longer such a reader.",
+        "The promise does not lapse, but it is only about readers with the beliefs named here, and about the released "
+        "values and what is computed from them alone. A reader who later learns more, from another release of the same "
+        "records, a kept column or another table, is no longer covered.",
     ),
     "not-dp": (
         "not covered",
@@ -69,8 +69,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "values-told": (
         "not covered",
-        "The values themselves: a released value may be the person's own, or near it, and may tell anything but "
-        "{secret}.",
+        "The values themselves: a released value may be the person's own, or near it. What it tells of {secret} "
+        "is bounded; what it tells of anything else is not.",
     ),
     # how to use the file
     "use-noise": (
@@ -172,8 +172,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     ),
     "in-the-table": (
         "proved",
-        "A reader with the beliefs named here may know that the record is in the table: the bound counts on no doubt "
-        "about that, and is not made smaller by a population from which the rows were drawn.",
+        "The bound holds for a reader who knows that the record is in the table. It does not rely on the rows being a "
+        "sample of a larger population.",
     ),
     "central": (
         "assumed",
@@ -210,8 +210,8 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "Whether a row can be found to be a certain person's: that is not measured, and must be assumed of a row with "
         "unusual values.",
     ),
-    "review-said": ("said", "To be looked at again: {text}."),
-    "review-unsaid": ("said", "Not said when the release is to be looked at again."),
+    "review-said": ("said", "Review date: {text}."),
+    "review-unsaid": ("said", "Not said when the release is to be reviewed."),
     "recall": (
         "not covered",
         "A release cannot be called back. If the raw table, the key of the noise or the plan become known, or another "
@@ -227,7 +227,7 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "not covered",
         "The record has an Ed25519 signature, which this page cannot check: ask `verify` with the key of the issuer.",
     ),
-    "unsigned": ("not covered", "Unsigned: cannot be trusted. Whoever changed this record is not found."),
+    "unsigned": ("not covered", "Unsigned: cannot be trusted. Nothing would show that somebody changed this record."),
     # the ledger
     "ledger-total": ("proved", "All releases of this data set in the ledger together: {total} ({rule})."),
     "ledger-unknown": ("not covered", "Nothing is known of all releases of this data set together: {reason}."),

@@ -40,8 +40,8 @@ def check_index(frame: Frame, index: str | None, /) -> None:
     if index is None and frame.implementation.is_pandas() and not is_trivial(frame.to_native().index):
         raise ArgumentError(
             "the index of the frame",
-            rule="0, 1, ..., n - 1, or decided on by the argument index",
-            got=f"other labels ({type(frame.to_native().index).__name__})",
+            rule="0, 1, ..., n - 1, or decided on by Layout(index=...)",
+            got="other labels, as filtered and sorted frames have them",
             hint='Write Layout(index="drop") to number the rows anew, or "keep" to release the labels as they are.',
         )
     if index == "keep" and frame.implementation.is_pandas():

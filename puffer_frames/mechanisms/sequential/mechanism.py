@@ -78,7 +78,7 @@ class FittedTable(TableFit, Fitted[CodedRows]):
                     "the losses under networks that are fitted again",
                     rule=f"within {WARNED:g} times epsilon, {WARNED * epsilon:g}, in 99 % of rows",
                     got=f"{self.worst_tail:.3g}; the certificate says so",
-                    hint="Add Bootstrap(5) to beliefs, take Sequential(step=.15), or release fewer columns.",
+                    hint="Add Bootstrap(10) to beliefs, take Sequential(step=.15), or release fewer columns.",
                 )
             )
 
