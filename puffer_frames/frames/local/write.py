@@ -41,7 +41,7 @@ def check_index(frame: Frame, index: str | None, /) -> None:
         raise ArgumentError(
             "the index of the frame",
             rule="0, 1, ..., n - 1, or decided on by Layout(index=...)",
-            got="other labels, as filtered and sorted frames have them",
+            got=f"other labels ({type(frame.to_native().index).__name__}), as filtered and sorted frames have them",
             hint='Write Layout(index="drop") to number the rows anew, or "keep" to release the labels as they are.',
         )
     if index == "keep" and frame.implementation.is_pandas():
