@@ -128,9 +128,9 @@ class PufferWarning(UserWarning):
         return _remade, (type(self), self.args, self.__getstate__())
 
 
-def _remade(kind: type[PufferWarning], args: tuple[object, ...], state: dict[str, object]) -> PufferWarning:
+def _remade(kind: type[PufferWarning], args: tuple[object, ...], state: dict[str, object] | None) -> PufferWarning:
     made = kind.__new__(kind, *args)
-    made.__dict__.update(state)
+    made.__dict__.update(state or {})
     return made
 
 
@@ -145,7 +145,7 @@ class RowOrderWarning(PufferWarning):
         self.found = ", and ".join(found.values())
         """What was seen, in words."""
         super().__init__(
-            f"the order of the rows must tell neither the secret nor a public column; got {self.found}.\n\n"
+            f"the order of the rows tells of the secret or of a public column: {self.found}.\n\n"
             "Hint: Say layout=Layout(shuffle=True) to release the rows in random order; collect a lazy frame first."
         )
 
@@ -169,8 +169,7 @@ class KeptColumnWarning(PufferWarning):
         several = bool(index) or len(kept) > 1  # whose joint values are mostly too many for strata
         given = "" if several or not measured else f", or say given={kept[0]!r}: each of its values has its own noise"
         super().__init__(
-            "a kept column must not tell the secret or determine a public column; "
-            f"got {named}, from which {determines!r} can be told ({self.measured}).\n\n"
+            f"{named} is kept as it is, and {determines!r} can be told from it ({self.measured}).\n\n"
             f"Hint: Leave it out of keep{index}{',' if given else ' or'} release a coarser form of it{given}."
         )
 
@@ -183,8 +182,8 @@ class UnreadColumnWarning(PufferWarning):
         """Name of the kept column; "the index" for an index."""
         named = kept if kept == "the index" else repr(kept)
         super().__init__(
-            "a kept column must hold values that can be compared with the secret; "
-            f"got {named}, whose objects have neither an order nor a text of their own.\n\n"
+            f"{named} is kept as it is, and nobody looked whether it tells the secret: its objects have neither an "
+            "order nor a text of their own.\n\n"
             "Hint: Convert them to text, numbers or times first, or leave the column out of keep."
         )
 
@@ -192,9 +191,8 @@ class UnreadColumnWarning(PufferWarning):
 class WeakGuaranteeWarning(PufferWarning):
     """The request is granted, but what it guarantees is next to nothing."""
 
-    def __init__(self, what: str, *, rule: str, got: str, hint: str) -> None:
-        self.what = what
-        super().__init__(f"{what} must be {rule} to mean much; got {got}.\n\nHint: {hint}")
+    def __init__(self, found: str, /, *, hint: str) -> None:
+        super().__init__(f"{found}.\n\nHint: {hint}")
 
 
 class SuspectValuesWarning(PufferWarning):
@@ -203,9 +201,9 @@ class SuspectValuesWarning(PufferWarning):
     Or values beyond a domain, in more than 1 % of the rows.
     """
 
-    def __init__(self, what: str, *, rule: str, got: str, hint: str) -> None:
+    def __init__(self, what: str, found: str, /, *, hint: str) -> None:
         self.what = what
-        super().__init__(f"{what} must be {rule}; got {got}.\n\nHint: {hint}")
+        super().__init__(f"{what} {found}.\n\nHint: {hint}")
 
 
 class FewRowsWarning(PufferWarning):
@@ -215,8 +213,8 @@ class FewRowsWarning(PufferWarning):
         self.secrets = secrets
         named = ", ".join(map(repr, secrets[:3])) + (f" and {len(secrets) - 3} more" if len(secrets) > 3 else "")
         super().__init__(
-            f"every secret must be one of at least {fewest} rows for its observed frequencies to say much; "
-            f"got fewer for {named}.\n\n"
+            f"these secrets have fewer than {fewest} rows each, too few for their observed frequencies to say much: "
+            f"{named}.\n\n"
             "Hint: Group rare values of the secret into one, or give what is known of them in beliefs={secret: Prior}."
         )
 
@@ -228,8 +226,8 @@ class RareLevelsWarning(PufferWarning):
         self.levels = levels
         """Which they are: values of the column. The message does not name them, and a pickle leaves them out."""
         super().__init__(
-            f"every {of} of the public column{'s' * (of != 'level')} must be one of at least {fewest} rows to mean "
-            f"much; got fewer for {len(levels)} {of}{'s' * (len(levels) != 1)}.\n\n"
+            f"{len(levels)} {of}{'s' * (len(levels) != 1)} of the public column{'s' * (of != 'level')} "
+            f"{'has' if len(levels) == 1 else 'have'} fewer than {fewest} rows, too few to say much of them.\n\n"
             "Hint: "
             + (
                 'Say nulls="drop" to leave those rows out, or give them a common level first.'
@@ -247,14 +245,14 @@ class RareLevelsWarning(PufferWarning):
 class WideNoiseWarning(PufferWarning):
     """A column is released with so much noise that it is of little use, or with more than need be."""
 
-    def __init__(self, columns: Sequence[str], /, *, rule: str, got: str, hint: str, reason: str) -> None:
+    def __init__(self, columns: Sequence[str], found: str, /, *, hint: str, reason: str) -> None:
         self.columns = tuple(columns)
         """Names of the columns."""
         self.reason = reason
         """"constant": one constant is nearer to the values. "mechanism": a channel is. "fit": the fitted model decides.
         "rows": whole rows are too many to count."""
         named = ", ".join(map(repr, self.columns[:20])) + (", ..." if len(self.columns) > 20 else "")
-        super().__init__(f"{rule.format(columns=named)}; got {got}.\n\nHint: {hint}")
+        super().__init__(f"{found.format(columns=named)}.\n\nHint: {hint}")
 
 
 class LedgerWarning(PufferWarning):
@@ -265,8 +263,7 @@ class LedgerWarning(PufferWarning):
         """Numbers of these lines, from 1."""
         named = ", ".join(map(str, self.lines[:6])) + (", ..." if len(self.lines) > 6 else "")
         super().__init__(
-            f"every line of the ledger {str(path)!r} must be a whole one; got the beginning of one in line {named}, "
-            "which is skipped.\n\n"
+            f"the ledger {str(path)!r} has the beginning of a line only in line {named}, which was skipped.\n\n"
             "Hint: Delete the line. If it was a release's first line, no noise was drawn; if it was the second, the "
             'entry of that release is "not finished", and counts.'
         )
@@ -282,8 +279,8 @@ class LedgerNoiseWarning(PufferWarning):
         self.alone = alone
         """The scale of that mechanism."""
         super().__init__(
-            'mechanism="auto" with a ledger must take a mechanism whose releases add up; '
-            f'got scale {scale:.6g} of "quilt" in place of {alone:.6g} of "{mechanism}".\n\n'
+            'mechanism="auto" took "quilt", whose releases add up in the ledger: '
+            f'its scale is {scale:.6g} in place of {alone:.6g} of "{mechanism}".\n\n'
             f'Hint: Say mechanism="{mechanism}" for one release of these series, and mechanism="quilt" for several.'
         )
 
@@ -298,8 +295,8 @@ class UnsoundTheoremWarning(PufferWarning):
         self.requested = requested
         self.scale = scale
         super().__init__(
-            f"the published scale {published_scale:.6g} of theorem {theorem!r} must give {requested}; "
-            f"got {measured} under its own priors.\n\n"
+            f"the published scale {published_scale:.6g} of theorem {theorem!r} is not private: it gives {measured} "
+            f"under the priors of the theorem, where {requested} was asked for.\n\n"
             f'Hint: The release uses scale {scale:.6g} instead; calibration="exact" finds it without this detour.'
         )
 

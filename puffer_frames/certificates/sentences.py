@@ -13,7 +13,7 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "records": ("assumed", "Records are independent of one another."),
     "beliefs": (
         "assumed",
-        "The adversary takes the law of the public value given each secret{strata} to be {beliefs}.",
+        "The reader takes the distribution of the public value given each secret{strata} to be {beliefs}.",
     ),
     "units": ("assumed", "Units are independent of one another. All rows of a person belong to one unit."),
     "draw": ("assumed", "One row of each unit is drawn at random for the answers: a sum is over units, not over rows."),

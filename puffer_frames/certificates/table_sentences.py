@@ -9,29 +9,30 @@ from puffer_frames.certificates.statement import Kind
 TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "table-loss": (
         "proved",
-        "Whatever was released of a row: the released values of the row together change the log-odds of two secrets by "
-        "at most epsilon, rounding of the arithmetic included, under each network among the beliefs. A network is a "
-        "model of the table, not the table.",
+        "Whatever was released of a row: the released values of the row together change the odds of two secrets by a "
+        "factor of at most e^epsilon, rounding of the arithmetic included, under each network among the beliefs. A "
+        "network is a model of the table, not the table.",
     ),
     "table-readers": (
         "proved",
-        "A reader who knows a whole row as it was: its release changes the log-odds of two secrets by at most {known}. "
-        "Any reader, whatever is believed: by at most {cap}. These bounds are sums over {columns} columns: "
-        "bounds far above epsilon give no practical protection. They add up over several releases of the row.",
+        "A reader who knows a whole row as it was: its release changes the odds of two secrets by a factor of at most "
+        "e^{known}. Any reader, whatever is believed: of at most e^{cap}. These exponents are sums over {columns} "
+        "columns: far above epsilon they give no practical protection. They add up over several releases of the row.",
     ),
     "table-refits": (
         "measured",
-        "Under networks that were fitted again, to other draws of the rows and with more trees, delta is at most "
-        "{delta} at this epsilon ({confidence} % confidence); about 99 % of the changes of the log-odds are at most "
-        "{tail}, and the best guess between two secrets has an AUC of about {auc}. These networks say how far the "
-        "fitted one may be off; no bound follows for the laws of the population.",
+        "Under networks that are not among the beliefs, fitted again to other draws of the rows and with more trees, "
+        "delta is at most {delta} at this epsilon ({confidence} % confidence); about 99 % of the rows change the odds "
+        "by a factor of at most {tail}, and the best guess between two secrets has an AUC of about {auc} (0.5 is a "
+        "blind guess, 1 is always right). These networks say how far the fitted one may be off; no bound follows for "
+        "the laws of the population.",
     ),
     "table-attacks": (
         "measured",
         "On {rows} rows{some} that the network was not fitted to, {attackers} attackers that were fixed beforehand "
-        "guessed the secret with an AUC of at most {auc}, from the raw columns {raw}; under the network none has more "
-        "than {allowed}. They showed a loss of at least {shown} ({confidence} % confidence). Other attackers may do "
-        "better.",
+        "guessed the secret with an AUC of at most {auc} (0.5 is a blind guess, 1 is always right), from the raw "
+        "columns {raw}; under the network none has more than {allowed}. They showed {shown} ({confidence} % "
+        "confidence). Other attackers may do better.{left}",
     ),
     "table-unattacked": (
         "not covered",
@@ -44,8 +45,8 @@ TABLE_SENTENCES: Mapping[str, tuple[Kind, str]] = {
     ),
     "table-far": (
         "measured",
-        "Under networks that were fitted again, at least 1 % of the changes of the log-odds are more than 1.5 times "
-        "epsilon: the rows do not settle the network, or it misses what columns tell together.",
+        "Under networks that were fitted again, the loss of at least 1 % of the rows is more than 1.5 times epsilon: "
+        "the rows do not settle the network, or it misses what columns tell together.",
     ),
     "table-planned": (
         "not covered",

@@ -26,6 +26,8 @@ _LABELS = {
     "done": "done",
 }
 """Kinds of statements in the order in which they are shown; technical ones come last."""
+BELIEVED = ("beliefs", "chain", "any-dependence", "law", "given-law")
+"""Sentences that say what a reader is taken to believe."""
 _ON_GRID = 1e-6
 """What the rounding of the values to the grid costs at most, as a share of the scale."""
 _NEARLY = 1e-9
@@ -118,6 +120,7 @@ def verdict_rows(certificate: Fields, /) -> Rows:
     """What comes first: warnings, what is hidden, what was released, what it means, and what attackers reached."""
     first = (WARNING, "protects", "released", "not released", "meaning")
     rows = [row for row in certificate_rows(certificate) if row[0] in first]
+    rows += [("assumes", one.text) for one in of_keys(certificate.statements, BELIEVED)]
     return [*rows, *(("measured", one.text) for one in of_keys(certificate.statements, ("table-attacks",)))]
 
 
@@ -337,12 +340,11 @@ def _smaller(ratio: float) -> str:
 
 
 def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
-    """What the engine measured, a row per column and belief, and under the observed frequencies."""
+    """The losses that the engine bounded, a row per column and belief, and under the observed frequencies."""
     rows = []
     several = len(certificate.scales) > 1
     channel = certificate.theorem == "channel" or bool(certificate.table)
     joint = certificate.facts.whole_rows or (channel and len(certificate.public) > 1)
-    label = "proved" if certificate.calibration == "mechanism" or channel else "measured"
     of_rows = " of the columns of a row together"
     for column, beliefs in list(certificate.verified.items())[: 1 if joint else None]:
         of = of_rows if joint else f" of {shown(column)} alone" if several else ""
@@ -355,7 +357,7 @@ def _measured_rows(certificate: Fields) -> list[tuple[str, str]]:
                     loss = f"delta at most {plain(certificate.delta)} at epsilon {plain(certificate.epsilon)}"
             losses.setdefault(f"{loss}{of}", []).append(belief)
         rows += [
-            (label, f"{', '.join(names)} belief{'s' * (len(names) > 1)}: {loss}") for loss, names in losses.items()
+            ("proved", f"{', '.join(names)} belief{'s' * (len(names) > 1)}: {loss}") for loss, names in losses.items()
         ]
     for column, found in list(certificate.observed.items())[: 1 if joint else None]:
         if certificate.verified.get(column, {}).get("empirical") != found:

@@ -44,7 +44,7 @@ _BEFORE: tuple[str, Rows] = (
 _AFTER: Rows = [
     ("read", "certificate, report(path), verify(), plot(original), quality(original)"),
     ("compute", "estimate() gives figures of the raw rows, with standard errors, where it can"),
-    ("attack", "original.puffer.audit(released)"),
+    ("attack", "audit(original)"),
 ]
 """What there is to call, in the text of an accessor."""
 
@@ -85,7 +85,8 @@ class PufferAccessor(Generic[Frame, Answer]):
             found = certificate_of(frame)
         except UncoveredFrameError:
             return as_text(*_BEFORE)
-        return as_text(certificate_title(found), [*verdict_rows(found), *_AFTER])
+        after = [row for row in _AFTER if not (found.table and row[0] == "compute")]  # `estimate` refuses whole tables
+        return as_text(certificate_title(found), [*verdict_rows(found), *after])
 
     privatize = _method(privatize)
     calibrate = _method(calibrate)

@@ -66,9 +66,8 @@ def _warn_of_drift(certificate: Certificate, /) -> None:
     if found.exceeds:
         warn(
             WeakGuaranteeWarning(
-                "the loss under the frequencies of these rows",
-                rule=f"within epsilon, {certificate.epsilon:g},",
-                got=f"{loss}; the certificate says so" if math.isfinite(found.epsilon) else "one that is not known",
+                f"the loss under the frequencies of these rows is beyond epsilon, {certificate.epsilon:g}: "
+                + (f"{loss}; the certificate says so" if math.isfinite(found.epsilon) else "it is not known"),
                 hint='Epsilon holds under the fitted beliefs; with beliefs="population" mostly for later rows, too. '
                 "allow_drift=False makes this an error.",
             )

@@ -305,8 +305,7 @@ def _exact(name: str, texts: pl.Series, *, alike: bool) -> pl.Series:
             warn(
                 SuspectValuesWarning(
                     f"the column {name!r}",
-                    rule="written in one way for each number",
-                    got=f"{len(numbers)} texts for {len(exact)} numbers (as 1 and 01), each a value of its own",
+                    f"writes {len(exact)} numbers as {len(numbers)} texts (as 1 and 01), each a value of its own",
                     hint=f"{mend} if they mean the same, and --schema {name}=String if they do not.",
                 )
             )
@@ -344,8 +343,7 @@ def _public(name: str, texts: pl.Series, dialect: Dialect) -> pl.Series:
         warn(
             SuspectValuesWarning(
                 f"the public column {name!r}",
-                rule="of numbers without leading zeros",
-                got=f"{rows_text(coded)} with one, read as numbers like the others",
+                f"has {rows_text(coded)} with a leading zero, read as numbers like the others",
                 hint=f"Say --schema {name}=String if they are codes, to release them as labels.",
             )
         )
@@ -380,8 +378,7 @@ def _warn_of_marks(name: str, rows: int) -> None:
     warn(
         SuspectValuesWarning(
             f"the column {name!r}",
-            rule="of numbers",
-            got=f"{rows_text(rows)} with a text that stands for a missing value (NA, ?, . or the like), read as null",
+            f"has {rows_text(rows)} with a text that stands for a missing value (NA, ?, . or the like), read as null",
             hint=f"Say --nulls drop to leave those rows out, or --schema {name}=String if all texts are labels.",
         )
     )

@@ -37,18 +37,16 @@ def warn_of_weakness(target: Target, /, *, rows: int, of: str = "rows") -> None:
     if epsilon > LARGE_EPSILON:
         warn(
             WeakGuaranteeWarning(
-                "epsilon",
-                rule=f"at most {LARGE_EPSILON:g}",
-                got=f"{epsilon:g}, by which a reader who gave a secret 50 % may come to 99.99 % and more",
+                f"epsilon {epsilon:g} promises next to nothing: a reader who gave a secret 50 % may come to 99.99 % "
+                "and more",
                 hint="Values from 0.1 to 2 are usual.",
             )
         )
     if delta * rows >= 1:
         warn(
             WeakGuaranteeWarning(
-                "delta",
-                rule=f"below 1 / (number of {of})",
-                got=f"{delta:g} for {rows:,} {of}: a release that publishes the secret of one of them in full meets it",
+                f"delta {delta:g} promises next to nothing for {rows:,} {of}: a release that publishes the secret of "
+                "one of them in full meets it",
                 hint=f"Choose a delta far below {1 / rows:.2g}.",
             )
         )
@@ -59,9 +57,7 @@ def warn_of_no_reader_cap(cap: float | None, /) -> None:
     most = "nothing bounds what it learns" if cap is None else f"it may come near a loss of {cap:g}"
     warn(
         WeakGuaranteeWarning(
-            "reader_cap",
-            rule="a number for the guarantee against a reader who knows the value",
-            got=f"None: {most}",
+            f"with reader_cap=None there is no guarantee against a reader who knows the value: {most}",
             hint="Leave it out for epsilon, and at least 1.",
         )
     )
@@ -89,8 +85,8 @@ def warn_of_marks(rows_per_secret: Mapping[Secret, int], /) -> None:
         warn(
             SuspectValuesWarning(
                 "the secret",
-                rule="free of text that stands for a missing value",
-                got=", ".join(f"{mark!r} in {rows_text(rows)}" for mark, rows in marks.items()),
+                "holds text that may stand for a missing value: "
+                + ", ".join(f"{mark!r} in {rows_text(rows)}" for mark, rows in marks.items()),
                 hint='Read them as nulls, and say nulls="drop" to leave those rows out: '
                 f"pd.read_csv(path, na_values={list(marks)!r}), pl.read_csv(path, null_values={list(marks)!r}), empty "
                 "fields for the command. If they are values like any other, ignore this.",
@@ -105,8 +101,7 @@ def warn_of_texts(name: str, levels: Iterable[object], /) -> None:
         warn(
             SuspectValuesWarning(
                 f"the public column {name!r}",
-                rule="numeric to be released with noise",
-                got="text that looks like numbers, which is released as labels",
+                "holds text that looks like numbers, and is released as labels",
                 hint=from_text(name, levels),
             )
         )
@@ -137,9 +132,8 @@ def warn_of_moved(rows: CompleteRows, summaries: Mapping[str, Summary], domain: 
             warn(
                 SuspectValuesWarning(
                     f"the domain of the public column {name!r}",
-                    rule="one that nearly all values are in",
-                    got=f"about {moved:.2%} of the rows beyond it, whose values are moved to its ends: the errors that "
-                    "plan and certificate state are those of the moved values",
+                    f"leaves about {moved:.2%} of the rows outside, whose values are moved to its ends: the errors "
+                    "that plan and certificate state are those of the moved values",
                     hint="Widen the domain to what anybody knows of the column.",
                 )
             )
@@ -161,9 +155,8 @@ def warn_of_far_values(name: str, found: Summary, /) -> None:
         warn(
             SuspectValuesWarning(
                 f"the public column {name!r}",
-                rule="made up of values on one scale",
-                got=f"{rows_text(far)} with a value that comes often and lies far from all others, as a code "
-                "for missing values does",
+                f"has {rows_text(far)} with a value that comes often and lies far from all others, as a code for "
+                "missing values does",
                 hint='Replace the code by a null and say nulls="drop"; if it is a value, say the range of the column: '
                 f"domain={{{name!r}: (low, high)}}.",
             )
@@ -202,8 +195,8 @@ def warn_of_useless(columns: Sequence[str], /, *, hint: str) -> None:
     warn(
         WideNoiseWarning(
             columns,
-            rule="the error of {columns} must be clearly smaller than that of a constant for releases to be of use",
-            got="one that is larger, or hardly smaller: the median, or the most frequent label, does about as well",
+            "the error of {columns} is larger than that of a constant, or hardly smaller: the median in place of every "
+            "value, or the most frequent label, does about as well",
             hint=hint,
             reason="constant",
         )

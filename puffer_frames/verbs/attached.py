@@ -53,6 +53,15 @@ def certificate_of(frame: NativeFrame, /) -> Certificate:
     return certificate
 
 
+def is_covered(frame: NativeFrame, /) -> bool:
+    """Whether a certificate is attached."""
+    try:
+        attached_to(frame)
+    except UncoveredFrameError:
+        return False
+    return True
+
+
 @short_traceback
 def report(
     released: NativeFrame,

@@ -90,8 +90,9 @@ def privatize(frame: NativeFrame, arguments: PrivatizeArguments, /) -> NativeFra
         A file to which a line is added for every release, with its certificate, before the noise is drawn. `Ledger` can
         set a limit for all releases of a data set together. The data set must have a name, in `about`.
     about : mapping, optional
-        What the certificate says of the release: any of "issuer", "dataset", "intended_use" and "contact", each a text,
-        and "created", a datetime with a time zone.
+        What certificate and report say of the release: any of "issuer", "dataset", "intended_use", "contact",
+        "recipients", "legal_basis" and "review" (when it is to be looked at again), each a text, and "created", a
+        datetime with a time zone.
     rng : None, int or numpy.random.Generator
         None for fresh noise. A seed makes the noise reproducible, hence not private; for tests.
 

@@ -97,6 +97,7 @@ def test_the_report(released):
     checks = {each.name: each for each in report.checks}
     assert checks["loss at the scale"].found == pytest.approx(1.0, abs=1e-6)  # the smallest scale loses all of epsilon
     assert report == frame.puffer.audit(out, certificate=unseeded(out), rng=3)
+    assert frame.puffer.audit(out, rng=3).checks == out.puffer.audit(frame, rng=3).checks
 
 
 def test_kept_columns_and_unique_rows(data):

@@ -214,7 +214,7 @@ def test_a_kept_index_is_a_kept_column():
         pd.MultiIndex.from_arrays([FLAG, GROUP]),
     ):
         frame = pd.DataFrame(data, index=index)
-        with pytest.warns(KeptColumnWarning, match="got the index, from which 'group'") as caught:
+        with pytest.warns(KeptColumnWarning, match="the index is kept as it is, and 'group'") as caught:
             frame.puffer.privatize(**asked, layout=Layout(index="keep"))
         told = [w.message for w in caught if w.category is KeptColumnWarning]
         assert [(warning.kept, warning.determines) for warning in told] == [("the index", "group")]
@@ -378,7 +378,7 @@ def test_categories_of_polars():
 
 def test_objects_that_cannot_be_read():
     frame = pd.DataFrame({"group": LETTER, "score": SCORE, "k": [Odd() for _ in range(ROWS)]})
-    with pytest.warns(puffer_frames.UnreadColumnWarning, match="got 'k', whose objects have neither") as caught:
+    with pytest.warns(puffer_frames.UnreadColumnWarning, match="'k' is kept as it is, .* have neither") as caught:
         frame.puffer.privatize(secret="group", public="score", epsilon=0.05, layout=Layout(keep="k"))
     assert [w.message.kept for w in caught if w.category is puffer_frames.UnreadColumnWarning] == ["k"]
     one_in_each = frame.assign(k=np.array([object(), object(), object()], dtype=object)[GROUP])
@@ -507,7 +507,7 @@ def test_what_is_measured_is_in_the_warning(people):
     shares = pd.crosstab(people["relationship"], people["sex"], normalize="columns")
     right = 0.5 + 0.25 * (shares["Male"] - shares["Female"]).abs().sum()
     with pytest.warns(
-        KeptColumnWarning, match=rf"'sex' can be told \(.* right in {right:.0%}; without it 50%"
+        KeptColumnWarning, match=rf"'sex' can be told from it \(.* right in {right:.0%}; without it 50%"
     ) as caught:
         people.puffer.privatize(secret="sex", public="age", layout=Layout(keep="relationship"), epsilon=1.0)
     warning = caught.pop(KeptColumnWarning).message

@@ -56,7 +56,7 @@ LABELS = {
 def test_text_that_looks_like_numbers(texts):
     assert are_written_numbers(dict.fromkeys(texts))
     (found,) = met(pd.DataFrame({"sex": SEX, "x": texts}), secret="sex", public="x")
-    assert "the public column 'x' must be numeric" in found
+    assert "the public column 'x' holds text that looks like numbers" in found
     assert not any(text.strip() in found.partition("Hint")[0].split() for text in texts)
 
 
@@ -144,7 +144,7 @@ def test_numbers_without_codes(values):
 def test_a_domain_leaves_out_the_code():
     frame = pd.DataFrame({"sex": SEX, "x": FAR["9999 among ages"]})
     (told,) = met(frame, secret="sex", public="x", domain={"x": (0, 99)})
-    assert "rows beyond it" in told  # the code is one of its ends now, for as many rows
+    assert "of the rows outside" in told  # the code is one of its ends now, for as many rows
     assert not met(frame, secret="sex", public="x", domain={"x": (0, 9999)})
 
 

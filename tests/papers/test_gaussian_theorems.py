@@ -129,7 +129,7 @@ def test_the_release_never_uses_a_refuted_scale(counterexample_rows):
         "delta": 1e-3,
         "mechanism": Noise(theorem="gmm", components=2),
     }
-    with pytest.warns(UnsoundTheoremWarning, match=r"got delta 0\.1[78]\d* under its own priors") as caught:
+    with pytest.warns(UnsoundTheoremWarning, match=r"gives delta 0\.1[78]\d* under the priors") as caught:
         plan = counterexample_rows.puffer.calibrate(
             **options | {"mechanism": Noise(theorem="gmm", components=2, calibration="theorem")}, beliefs="fitted"
         )

@@ -88,7 +88,7 @@ def test_printed_figures_are_statistics_of_the_table(publish, said):
 def test_a_warning_of_rare_levels_names_none():
     frame = some_rows()
     frame.loc[:1, "x"] = "only-two-of-us"
-    with pytest.warns(puffer_frames.RareLevelsWarning, match="fewer for 1 level") as caught:
+    with pytest.warns(puffer_frames.RareLevelsWarning, match="1 level of the public column has fewer") as caught:
         puffer_frames.calibrate(frame, secret="s", public="x", epsilon=1.0)
     assert not any("only-two" in str(warning.message) for warning in caught)
 

@@ -118,7 +118,7 @@ def test_secrets_of_few_rows_are_named(tmp_path):
     """Three others among 297: their names, and no count."""
     frame = pd.DataFrame({"sex": ["f", "m"] * 147 + ["Other"] * 3, "score": [k * k % 11 for k in range(297)]})
     frame = frame.sample(frac=1, random_state=0, ignore_index=True)
-    with pytest.warns(UserWarning, match="got fewer for 'Other'"):
+    with pytest.warns(UserWarning, match="say much: 'Other'"):
         released = privatize(frame, secret="sex", public="score", epsilon=1.0)
     certificate = certificate_of(released)
     assert certificate.warnings == ("few-rows",)

@@ -166,7 +166,7 @@ def test_the_example_names_two_secrets(tmp_path):
     assert "With what probability a label is the raw one depends on town" in page.text
     page, _ = page_of(certificate_of_case("release"), tmp_path)
     first, second = (repr(value) for value in certificate_of_case("release").secret_values[:2])
-    assert f"a reader holds group = {first} to be true with probability 1 in 10 and group = {second}" in page.text
+    assert f"holds group = {first} to be true with probability 1 in 10 and group = {second}" in page.text
 
 
 def test_a_release_from_a_seed_promises_nothing(tmp_path):
@@ -193,7 +193,7 @@ def test_a_promise_beside_other_columns_is_narrower(tmp_path):
     page, _ = page_of(certificate_of_case("release, kept"), tmp_path)
     assert "After looking at one noisy value" in page.text
     page, _ = page_of(certificate_of_case("rows, given, delta"), tmp_path)
-    assert "of one record, whose town the reader knows" in page.text
+    assert "knows nothing else of one record but its town" in page.text
     assert "among records with the same town" in page.text
 
 

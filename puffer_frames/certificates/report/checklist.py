@@ -8,19 +8,18 @@ from puffer_frames.certificates.fields import Fields
 from puffer_frames.certificates.report.columns import channel_groups
 from puffer_frames.certificates.report.words import Claim, claim, stated
 from puffer_frames.certificates.statement import of_kind
-from puffer_frames.certificates.text import scale_text
+from puffer_frames.certificates.text import BELIEVED, scale_text
 from puffer_frames.numbers.presentation import pairs_text, plain, rounded_up, shown, shown_names
 
 COMPOSING = (
     *("adds-up", "adds-up-series", "adds-up-rows", "planned-releases", "refines", "one-release"),
-    *("channel-again", "channel-again-capped", "other-columns", "other-answers"),
+    *("channel-again", "channel-again-capped", "table-again", "other-columns", "other-answers"),
 )
 _BIASING = (
     *("clipped", "clipped-to-range", "clipped-answers", "remap", "after", "randomised", "unit-sampled", "nulls"),
     *("channel", "channel-rows", "channel-merged", "channel-cells", "channel-clipped", "strata-merged"),
+    *("table-numbers", "table-shifted"),
 )
-BELIEVED = ("beliefs", "chain", "any-dependence", "law", "given-law")
-"""Sentences that say what a reader is taken to believe."""
 _AFTER = ("after", "remap", "derived-count", "frequencies", "mean-of-series")
 _OPEN = (
     "kept",
@@ -61,7 +60,7 @@ def checklist(certificate: Fields, /, *, justification: str | None, audit: Claim
         ("Post-processing", "NIST", _after(certificate)),
         ("Bias", "NIST", _bias(certificate)),
         ("Composition", "NIST", stated(certificate, COMPOSING)),
-        ("Adversarial test", "ISO 8.2.3", [audit]),
+        ("Adversarial test", "ISO 8.2.3", [*stated(certificate, ("table-attacks", "table-unattacked")), audit]),
         ("Why this epsilon", "NIST", [_why(justification)]),
         ("Integrity", "ISO 9.2", [claim("signed" if certificate.signature else "unsigned")]),
         (
@@ -150,7 +149,10 @@ def _membership(certificate: Fields) -> Claim:
 
 
 def _population(certificate: Fields) -> list[Claim]:
-    keys = ("population", "population-chain", "population-units", "channel-population", "channel-radius", "wider")
+    keys = (
+        *("population", "population-chain", "population-units", "channel-population", "channel-radius", "wider"),
+        *("table-refits", "table-laws"),
+    )
     return stated(certificate, keys) or stated(certificate, ("records", "units"))
 
 
@@ -177,4 +179,4 @@ def _bias(certificate: Fields) -> list[Claim]:
     found = stated(certificate, _BIASING)
     if not found and any(certificate.scales.values()):
         found = [claim("no-bias")]
-    return [*found, claim("small-groups")]
+    return found if certificate.table else [*found, claim("small-groups")]

@@ -7,7 +7,7 @@ import shlex
 from datetime import UTC, datetime
 
 from puffer_frames.certificates.fields import Fields
-from puffer_frames.certificates.report.checklist import BELIEVED, checklist
+from puffer_frames.certificates.report.checklist import checklist
 from puffer_frames.certificates.report.columns import (
     HEADS,
     column_rows,
@@ -25,6 +25,7 @@ from puffer_frames.certificates.report.use import can_be_estimated, use_of
 from puffer_frames.certificates.report.words import NOT_SAID, Claim, claim, stated
 from puffer_frames.certificates.statement import of_kind
 from puffer_frames.certificates.text import (
+    BELIEVED,
     certificate_rows,
     certificate_title,
     headline,
@@ -129,8 +130,9 @@ def _released(certificate: Fields) -> str:
     if "covers" in found:
         rows.append(("Secrets", found["covers"]))
     table_of = named_rows(rows, caption="What the issuer says, and what the certificate holds", kind="about")
+    said = paragraph(claim("about-how").text) if any(text == NOT_SAID for _, text in about) else ""
     changed = paragraph(claim("changed").text) if certificate.derived else ""
-    return section("released", "What was released", table_of, changed)
+    return section("released", "What was released", table_of, said, changed)
 
 
 def _promise(certificate: Fields) -> str:
@@ -212,7 +214,7 @@ def _use(certificate: Fields) -> list[str]:
 def _whom(certificate: Fields) -> str:
     if certificate.answers:
         return "of what is protected"
-    given = f", whose {shown_names(certificate.given)} the reader knows" if certificate.given else ""
+    given = f" but its {shown_names(certificate.given)}" if certificate.given else ""
     return (f"of one {shown(certificate.unit)}" if certificate.unit else "of one record") + given
 
 

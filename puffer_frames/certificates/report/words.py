@@ -29,14 +29,15 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
     # the promise
     "example": (
         "proved",
-        "Example: {whom}, a reader holds {first} to be true with probability 1 in 10 and {second} with 9 in 10. After "
-        "looking at {what}, the reader may hold {again} to be true with at most {after} in 100.",
+        "Example: a reader, who has a belief named here and knows nothing else {whom}, holds {first} to be true with "
+        "probability 1 in 10 and {second} with 9 in 10. After looking at {what}, this reader may hold {again} to be "
+        "true with at most {after} in 100.",
     ),
     "example-delta": (
         "proved",
-        "Example: {whom}, a reader holds {first} to be true with probability 1 in 10 and {second} with 9 in 10. After "
-        "looking at {what}, the reader may hold {again} to be true with at most {after} in 100, but for a chance of at "
-        "most {chance}.",
+        "Example: a reader, who has a belief named here and knows nothing else {whom}, holds {first} to be true with "
+        "probability 1 in 10 and {second} with 9 in 10. After looking at {what}, this reader may hold {again} to be "
+        "true with at most {after} in 100, but for a chance of at most {chance}.",
     ),
     "seen": (
         "proved",
@@ -142,6 +143,11 @@ REPORT_SENTENCES: Mapping[str, tuple[Ground, str]] = {
         "measured",
         "In {names} the noise is larger than the error of one constant in place of every value, as estimated from the "
         "released values: single values are of no use; means of many may be.",
+    ),
+    "about-how": (
+        "technical",
+        "What is not said here can be said when the release is made, by the argument about of privatize: issuer, "
+        "dataset, created, intended_use, contact, recipients, legal_basis and review.",
     ),
     # the checklist
     "unit-row": ("proved", "One record: a row of the table."),

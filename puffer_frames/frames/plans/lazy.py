@@ -277,9 +277,8 @@ class LazyRows:
     def warnings(self, counts: Sequence[int], /) -> list[PufferWarning]:
         """Of windows that the survey took, and the first rows of kept columns; of all, where these raise suspicion."""
         found: list[PufferWarning] = []
-        if self.survey.sample is not None:
-            runs, public = self.survey.trace.runs, self.roles.public
-            found += order_warnings(self.survey.sample, runs=runs, counts=counts, public=public)
+        runs, public = self.survey.trace.runs, self.roles.public
+        found += order_warnings(self.survey.sample, runs=runs, counts=counts, public=public)
         if self.roles.keep:
             found += warn_of_kept_in_plan(self.rows, self.roles, rows=self.survey.trace.rows)
         return found

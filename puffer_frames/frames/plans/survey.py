@@ -38,8 +38,8 @@ class Survey:
     """Rows without a number, where a column numbers them."""
     repeated: int
     """Rows with the number of another."""
-    sample: Sample | None
-    """Windows of neighbouring rows, where rows have an order."""
+    sample: Sample
+    """Windows of neighbouring rows, as this run had them."""
 
 
 def survey(
@@ -69,8 +69,7 @@ def survey(
         seen.append(part)
         if not ordered:
             numbers.take(batch[:, len(names) - 1])
-        else:
-            _take(windows, batch, bits, secrets=secrets, own=own, public=public)
+        _take(windows, batch, bits, secrets=secrets, own=own, public=public)
     between = sum(one.ends[1] != other.ends[0] for one, other in pairwise(seen))
     return Survey(
         trace=Trace(
@@ -84,7 +83,7 @@ def survey(
         different=different,
         unnumbered=numbers.missing,
         repeated=numbers.repeated(),
-        sample=windows.sample() if ordered else None,
+        sample=windows.sample(),
     )
 
 

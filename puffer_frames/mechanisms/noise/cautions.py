@@ -34,8 +34,7 @@ def warn_of_wide_noise(plan: NoiseFit, /) -> None:
         warn(
             WideNoiseWarning(
                 plan.request.public,
-                rule="the noise of {columns} must have a smaller error than a channel",
-                got="a larger one: a channel is nearer to the values, has the same epsilon also where "
+                "the noise of {columns} has a larger error than a channel, which has the same epsilon also where "
                 f"{replaced_rows('min(1/2, 2/sqrt(rows))')}, and loses less under any law",
                 hint='Say mechanism="channel", or see all mechanisms side by side with puffer_frames.compare.',
                 reason="mechanism",
@@ -49,8 +48,8 @@ def warn_of_wide_noise(plan: NoiseFit, /) -> None:
         warn(
             WideNoiseWarning(
                 tuple(fits),
-                rule="the fitted model of {columns} must need at most twice the noise of the observed frequencies",
-                got="a model that needs more" + ", and that the table refutes at 95 %" * refuted,
+                "the fitted model of {columns} needs more than twice the noise of the observed frequencies"
+                + ", and the table refutes it at 95 %" * refuted,
                 hint='Say beliefs="empirical", which leaves the model out, or bin the column first.',
                 reason="fit",
             )
@@ -80,8 +79,8 @@ def _warn_of_strata(plan: NoiseFit, strata: StrataChoices, names: Sequence[str])
             warn(
                 WideNoiseWarning(
                     (name,),
-                    rule="the error of {columns} must be smaller than that of a constant in each stratum",
-                    got=f"a larger one in {useless:,} of {len(strata.choices):,} strata",
+                    f"the error of {{columns}} is larger than that of a constant in {useless:,} of "
+                    f"{len(strata.choices):,} strata",
                     hint="Ask for a larger epsilon, condition on fewer columns, or leave these strata out.",
                     reason="constant",
                 )

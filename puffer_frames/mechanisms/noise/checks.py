@@ -75,9 +75,11 @@ def _check_choice(choice: Choice, plan: NoiseFit) -> None:
     require(_is_scale(choice.scale) and all(map(_is_scale, needs.values())), "a scale that is none")
     require(choice.published_scale is None or _is_scale(choice.published_scale), "a published scale that is none")
     require(max(needs.values(), default=0.0) <= choice.scale, "a scale below that which a belief needs")
-    require(needs.get(choice.binding_belief, -1.0) == max(needs.values(), default=0.0), "a binding belief that is none")
-    if plan.strata is None and plan.calibration == "exact":  # else it may be raised to that of other strata
-        require(choice.scale <= needs[choice.binding_belief] * _RAISED, "a scale that no belief needs")
+    if needs or choice.theorem is not BOUNDED:  # whose scales files of labels once had no need for
+        largest_need = needs.get(choice.binding_belief, -1.0)
+        require(largest_need == max(needs.values(), default=0.0), "a binding belief that is none")
+        alone = plan.strata is None and plan.calibration == "exact"  # else it may be raised to that of other strata
+        require(not alone or choice.scale <= largest_need * _RAISED, "a scale that no belief needs")
     require(bool(choice.verified), "a scale that nothing confirms")
     require(all(found.confirms(asked) for found in choice.verified.values()), "a loss of more than was asked for")
     measured = [*choice.verified.values(), *(() if choice.observed is None else (choice.observed,))]

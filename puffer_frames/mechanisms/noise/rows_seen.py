@@ -54,9 +54,8 @@ class RowsSeen:
         warn(
             WideNoiseWarning(
                 request.public,
-                rule="{columns} must be of "
-                f"at most {MOST_ROWS:,} different rows and {MOST_SECRETS} secrets to be counted as whole rows",
-                got="more, so that each column has noise for its whole range, which is far more",
+                f"{{columns}} have more than {MOST_ROWS:,} different rows or {MOST_SECRETS} secrets, too many to be "
+                "counted as whole rows: each column has noise for its whole range, which is far more",
                 hint="Round or bin the columns first, group rare secrets, or release fewer columns.",
                 reason="rows",
             )

@@ -113,7 +113,7 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
     yield say(
         "table-refits",
         delta=f"{rounded_up(plan.worst_delta, digits=2):g}",
-        tail=f"{plan.worst_tail:.2f}",
+        tail=f"{math.exp(plan.worst_tail):.2f}",
         auc=f"{plan.worst_auc:.2f}",
         confidence=confidence,
     )
@@ -122,6 +122,7 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         return
     if plan.is_exceeded:
         yield say("table-exceeds")
+    shown = math.floor(100 * plan.held.shown) / 100
     yield say(
         "table-attacks",
         rows=f"{plan.held.rows:,}",
@@ -130,7 +131,8 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
         auc=f"{rounded_up(max(plan.held.best), digits=2):g}",
         raw=f"{max(plan.held.raw):.2f}",
         allowed=f"{rounded_up(largest_auc(plan.request.target.epsilon), digits=3):g}",
-        shown=f"{math.floor(100 * plan.held.shown) / 100:g}",
+        shown=f"a loss of at least {shown:g}" if shown else "no loss",
+        left=" Secrets with fewer rows were not attacked." * bool(plan.attacked_words),
         confidence=confidence,
     )
 

@@ -75,9 +75,9 @@ class FittedTable(TableFit, Fitted[CodedRows]):
             epsilon = self.request.target.epsilon
             warn(
                 WeakGuaranteeWarning(
-                    "the losses under networks that are fitted again",
-                    rule=f"within {WARNED:g} times epsilon, {WARNED * epsilon:g}, in 99 % of rows",
-                    got=f"{self.worst_tail:.3g}; the certificate says so",
+                    f"under networks that are fitted again, the loss of 1 % of the rows is above "
+                    f"{self.worst_tail:.3g}, more than {WARNED:g} times epsilon, {WARNED * epsilon:g}; the "
+                    "certificate says so",
                     hint="Add Bootstrap(10) to beliefs, take Sequential(step=.15), or release fewer columns.",
                 )
             )

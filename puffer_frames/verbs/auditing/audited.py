@@ -12,7 +12,7 @@ from puffer_frames.frames.columns import Name, NativeFrame, as_names
 from puffer_frames.frames.table import open_table
 from puffer_frames.noise.stream import RandomSource, ReleaseKey, check_rng
 from puffer_frames.numbers.arguments import as_float
-from puffer_frames.verbs.attached import attached_to
+from puffer_frames.verbs.attached import attached_to, is_covered
 from puffer_frames.verbs.auditing.report import AuditReport
 
 
@@ -34,7 +34,8 @@ def audit(
     original : pandas.DataFrame, polars.DataFrame or pyarrow.Table
         The table that was released, in the order of the release.
     released : frame of the same kinds
-        What `privatize` returned, all rows of it.
+        What `privatize` returned, all rows of it. Where only the first frame has a certificate, that one is the
+        release: `released.puffer.audit(original)`.
     certificate : Certificate, optional
         By default the attached one.
     secret : column name or list of names, optional
@@ -83,6 +84,8 @@ def audit(
     """
     from puffer_frames.verbs.auditing.checks import report_of  # SciPy's statistics take a second
 
+    if certificate is None and not is_covered(released) and is_covered(original):
+        original, released = released, original
     found, level = _certificate(released, certificate), _level(level)
     names = None if secret is None else as_names(secret, open_table(original).labels, role="secret")
     source = check_rng(rng)

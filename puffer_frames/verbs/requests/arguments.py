@@ -201,6 +201,8 @@ def bind(signature: inspect.Signature, name: str, args: tuple[object, ...], kwar
         meant = OTHER_WORDS.get(unknown, "")
         near = [meant] if meant in taken else get_close_matches(unknown, words, n=1)
         hint = f"; did you mean {words[near[0]]}?" if near else ""
+        if unknown == "about":
+            hint = '; who issues a release is said when it is made: privatize(..., about={"issuer": "Our office"})'
         raise _miscalled(name, f"got an unexpected keyword argument {unknown!r}{hint}")
     try:
         signature.bind(*args, **kwargs)
