@@ -2,6 +2,8 @@
 
 import datetime
 import decimal
+import hashlib
+import struct
 
 import numpy as np
 import pandas as pd
@@ -224,3 +226,17 @@ def test_the_order_and_the_parts_of_rows_do_not_count_in_sums_of_rows(monkeypatc
     assert fingerprint(frame.reverse(), like="rows:") == whole
     parts = [unordered.RowSums.of(build) for build in map(opened, (frame[:1], frame[1:7], frame[7:]))]
     assert unordered.RowSums.joined(parts).digest(frame.columns) == whole
+
+
+def test_sums_of_rows_are_those_of_a_cryptographic_hash():
+    """By the definition, in Python: SHAKE128 of 24 bytes an entry, 32 sums of 64 bits; fewer are forged by birthdays."""
+    number = hashlib.blake2b(b"", digest_size=24, person=b"number").digest()
+    rows = [(1.5, "a"), (1.5, "a"), (-2.0, None)]
+    sums = [0] * 32
+    for x, t in rows:
+        entry = bytes(24) if t is None else hashlib.blake2b(t.encode(), digest_size=24, person=b"text").digest()
+        hashed = hashlib.shake_128(entry + struct.pack("<d", x) + number[8:]).digest(256)
+        sums = [(one + more) % 2**64 for one, more in zip(sums, struct.unpack("<32Q", hashed), strict=True)]
+    expected = hashlib.sha256(repr((["t", "x"], 3, tuple(sums))).encode()).hexdigest()
+    frame = pl.DataFrame({"x": [x for x, _ in rows], "t": [t for _, t in rows]})
+    assert fingerprint(frame, like="rows:") == fingerprint(frame.to_pandas(), like="rows:") == "rows:" + expected

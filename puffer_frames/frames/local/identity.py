@@ -14,7 +14,7 @@ from puffer_frames.frames.local.table import LocalTable
 from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.stamps import parts
 from puffer_frames.frames.stamps.entries import Entries, entries_of
-from puffer_frames.frames.stamps.unordered import LANES, Hashes, codes, row_hashes
+from puffer_frames.frames.stamps.unordered import row_hashes
 from puffer_frames.noise.stream import Numbers
 
 FEWEST = 32
@@ -27,6 +27,8 @@ where every count is 1.
 """
 _FIRST = 4096
 """Rows that are looked at first for different ones."""
+_WORDS = 2
+"""Of 64 bits in the hash of a row: nobody but the curator, who has the rows, compares them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -64,27 +66,28 @@ class RowsIdentity:
             roles.check_row_id(frame.schema)
             numbers = row_numbers(frame, roles)
         names = sorted({*roles.secret, *roles.public, *([roles.row_id] if roles.row_id is not None else [])})
-        entries = [_codes(frame, name, roles) for name in names]
-        lanes = [row_hashes(entries, start=lane, rows=len(frame)) for lane in LANES]
-        different = any(np.unique(part).size >= FEWEST for part in (lanes[0][:_FIRST], lanes[0]))
+        entries = [_entries(frame, name, roles) for name in names]
+        hashes = np.concatenate([np.empty((0, _WORDS), "<u8"), *row_hashes(entries, len(frame), words=_WORDS)])
+        different = any(np.unique(part).size >= FEWEST for part in (hashes[:_FIRST, 0], hashes[:, 0]))
         title = repr((names, len(frame))).encode()
-        order = hashlib.sha256(title)
-        for lane in lanes:
-            order.update(lane.data)
-        sums = [int(lane.sum(dtype=np.uint64)) for lane in lanes]
+        order = hashlib.sha256(title + hashes.tobytes())
+        sums = hashes.sum(axis=0, dtype=np.uint64).tolist()
+        own = row_hashes(entries, len(frame), words=1, salt=start.to_bytes(8)) if numbers is not None else ()
         return cls(
             rows=hashlib.sha256(title + repr(sums).encode()).hexdigest(),
             order=order.hexdigest(),
             telling=numbers is not None or different,
             numbers=numbers,
-            words=None if numbers is None else row_hashes(entries, start=start, rows=len(frame)).view(np.int64),
+            words=None
+            if numbers is None
+            else np.concatenate([np.empty(0, "<u8"), *(each[:, 0] for each in own)]).view(np.int64),
         )
 
 
-def _codes(frame: Frame, name: str, roles: Roles) -> Hashes:
-    """64 bits of each entry; numbers and truth values that are equal have the same, and both zeros too."""
+def _entries(frame: Frame, name: str, roles: Roles) -> Entries:
+    """Of a column; numbers and truth values that are equal have the same, and both zeros too."""
     dtype = frame.schema[name]
     if dtype.is_float() or dtype.is_boolean() or (name in roles.public and dtype.is_decimal()):
         floats = np.asarray(column(frame, name).cast(nw.Float64).to_numpy(), dtype=np.float64)
-        return codes(Entries("number", floats + 0.0, parts.floats), len(frame))  # -0.0 + 0.0 is 0.0
-    return codes(entries_of(frame, name), len(frame))
+        return Entries("number", floats + 0.0, parts.floats)  # -0.0 + 0.0 is 0.0
+    return entries_of(frame, name)

@@ -12,10 +12,11 @@ import polars as pl
 from puffer_frames.errors import CalibrationError
 from puffer_frames.frames.plans import blocks
 from puffer_frames.frames.plans.gmac import BYTES, Gmac, new_key
-from puffer_frames.frames.stamps.unordered import spread
 from puffer_frames.frames.tally import Bits
 
 _OWN_BITS = (pl.Float64, pl.Int64, pl.UInt64)
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,7 @@ class Marker:
         """A keyed hash of 64 bits of the entries of each row."""
         found = np.full(columns[0].size, self.seed, dtype=np.uint64)
         for bits in columns:
-            found = spread(found ^ bits)
+            found = _spread(found ^ bits)
         return found
 
     def beside(self, plan: pl.LazyFrame, names: Sequence[str], /) -> tuple[list[pl.Expr], list[int]]:
@@ -186,3 +187,12 @@ class Guard:
             got="other rows than when the noise was calibrated",
             hint=f"Collect the frame first{other_way}.",
         )
+
+
+def _spread(bits: Bits, /) -> Bits:
+    """SplitMix64's finaliser: a bijection of 64 bits in which every bit depends on all."""
+    bits = bits + _STEP
+    bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
+    bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
+    mixed: Bits = bits ^ (bits >> np.uint64(31))
+    return mixed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -18,23 +18,22 @@ from puffer_frames.frames.stamps.parts import Part
 
 UNORDERED = "rows:"
 """What a fingerprint of rows without an order begins with."""
-LANES = (0x243F6A8885A308D3, 0x13198A2E03707344)
-"""Where the hash of a row starts, per sum: fractional digits of pi."""
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_MISSING = np.uint64(0xA4093822299F31D0)
-CHUNK = 1 << 17
-"""Rows whose codes are found together."""
+LANES = 32
+"""Words of 64 bits in the hash of a row. To find other rows with the same sums is a generalised birthday problem: in a
+group of 2**n elements Wagner's algorithm takes 2**(2 sqrt(n)) steps, 2**90 for 2,048 bits; for 128 bits a minute."""
+_CODE = 24
+"""Bytes of the code of an entry."""
+CHUNK = 1 << 15
+"""Rows that are hashed together."""
 
 Hashes: TypeAlias = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, slots=True)
 class RowSums:
-    """Sums of hashes of the rows, modulo 2**64: those of parts of a frame add up to those of the frame.
+    """Sums of hashes of the rows, lane by lane modulo 2**64: those of parts of a frame add up to those of the frame.
 
-    The hash of a row (`row_hashes`) starts at a constant of the lane and takes in the entries (`codes`) by ascending
-    name of the column.
+    The hash of a row takes in the entries by ascending name of the column.
     """
 
     rows: int
@@ -45,14 +44,15 @@ class RowSums:
     @classmethod
     def of(cls, frame: Frame, /) -> RowSums:
         """The sums of a frame."""
-        entries = [codes(entries_of(frame, name), len(frame)) for name in sorted(frame.columns)]
-        hashes = (row_hashes(entries, start=start, rows=len(frame)) for start in LANES)
-        return cls(len(frame), tuple(int(row.sum(dtype=np.uint64)) for row in hashes))
+        sums = np.zeros(LANES, dtype=np.uint64)
+        for hashes in row_hashes([entries_of(frame, name) for name in sorted(frame.columns)], len(frame), words=LANES):
+            sums += hashes.sum(axis=0, dtype=np.uint64)
+        return cls(len(frame), tuple(map(int, sums)))
 
     @classmethod
     def joined(cls, parts: Sequence[RowSums], /) -> RowSums:
         """The sums of a frame from those of its parts."""
-        sums = tuple(sum(part.sums[k] for part in parts) % 2**64 for k in range(len(LANES)))
+        sums = tuple(sum(part.sums[k] for part in parts) % 2**64 for k in range(LANES))
         return cls(sum(part.rows for part in parts), sums)
 
     def digest(self, columns: Sequence[str], /) -> str:
@@ -65,53 +65,50 @@ def is_unordered(fingerprint: str, /) -> bool:
     return fingerprint.startswith(UNORDERED)
 
 
-def codes(entries: Entries, rows: int, /) -> Hashes:
-    """64 bits of each entry, of its family too; those of a missing one are the same in all."""
-    salt = _code(entries.family.encode())
-    found = [np.empty(0, dtype=np.uint64)]
-    for start in range(0, rows, CHUNK):
-        part = entries.part(start, min(start + CHUNK, rows))
-        bits = part.words.view("<u8").astype(np.uint64) ^ salt
-        if part.text is not None:
-            bits += spread(_text_codes(part))
-        np.add.at(bits, part.places, spread(part.more.view("<u8").astype(np.uint64)))
-        if part.missing is not None:
-            bits[part.missing] = _MISSING
-        found.append(bits)
-    return np.concatenate(found)
+def row_hashes(columns: Sequence[Entries], rows: int, /, *, words: int, salt: bytes = b"") -> Iterator[Hashes]:
+    """SHAKE128 of the entries of each row after the salt, shape (rows, words), for some rows at a time."""
+    width = _CODE * len(columns)
+    for start in range(0, rows if columns else 0, CHUNK):
+        stop = min(start + CHUNK, rows)
+        coded = memoryview(np.concatenate([codes(each, each.part(start, stop)) for each in columns], axis=1).tobytes())
+        hashes = (hashlib.shake_128(salt + coded[k : k + width]).digest(8 * words) for k in range(0, len(coded), width))
+        yield np.frombuffer(b"".join(hashes), dtype="<u8").reshape(-1, words)
 
 
-def _text_codes(part: Part) -> Hashes:
+def codes(entries: Entries, part: Part, /) -> Hashes:
+    """24 bytes of each entry, as three words: its 8 bytes and a hash of its family, or a hash where these are not all.
+
+    Those of a missing entry are the same in all families.
+    """
+    family = entries.family.encode()
+    found = np.empty((part.words.size, _CODE // 8), dtype="<u8")
+    found[:] = np.frombuffer(_hashed(b"", family), dtype="<u8")
+    if part.text is None:
+        found[:, 0] = part.words.view("<u8")
+    else:
+        found[:] = _text_codes(part, family)
+    left = dict.fromkeys(part.places.tolist(), b"")
+    for place, more in zip(part.places.tolist(), part.more, strict=True):
+        left[place] += more.tobytes()
+    for place, more in left.items():
+        found[place] = np.frombuffer(_hashed(part.words[place].tobytes() + more, family), dtype="<u8")
+    if part.missing is not None:
+        found[part.missing] = 0
+    return found
+
+
+def _hashed(entry: bytes, family: bytes) -> bytes:
+    return hashlib.blake2b(entry, digest_size=_CODE, person=family).digest()
+
+
+def _text_codes(part: Part, family: bytes) -> Hashes:
     """BLAKE2b of each text."""
     offsets = np.concatenate([[0], np.cumsum(np.maximum(part.words, 0))])
     buffers = [None, pa.py_buffer(offsets.astype("<i8")), pa.py_buffer(part.text)]
     texts = pl.Series(pl.from_arrow(pa.LargeBinaryArray.from_buffers(pa.large_binary(), part.words.size, buffers)))
     different = texts.unique()
-    known = pl.DataFrame({"text": different, "code": pl.Series(map(_code, different), dtype=pl.UInt64)})
-    found = texts.to_frame("text").join(known, on="text", how="left", maintain_order="left")
-    return found["code"].to_numpy()
-
-
-def _code(text: bytes) -> np.uint64:
-    return np.uint64(int.from_bytes(hashlib.blake2b(text, digest_size=8).digest()))
-
-
-def row_hashes(columns: Sequence[Hashes], /, *, start: int, rows: int) -> Hashes:
-    r"""Hashes of rows from 64 bits of each of their entries, in the order of the columns.
-
-    A hash begins with `start` and takes in an entry e by :math:`h \leftarrow \mathrm{mix}(h \oplus e) + h`. Here mix is
-    the finaliser of SplitMix64 (`spread`).
-    """
-    found = np.full(rows, start, dtype=np.uint64)
-    for bits in columns:
-        found += spread(found ^ bits)
+    known = pl.DataFrame({"text": different, "place": np.arange(different.len())})
+    places = texts.to_frame("text").join(known, on="text", how="left", maintain_order="left")["place"].to_numpy()
+    hashes = b"".join(_hashed(text, family) for text in different)
+    found: Hashes = np.frombuffer(hashes, dtype="<u8").reshape(-1, _CODE // 8)[places]
     return found
-
-
-def spread(bits: Hashes, /) -> Hashes:
-    """SplitMix64's finaliser: a bijection of 64 bits in which every bit depends on all."""
-    bits = bits + _STEP
-    bits = (bits ^ (bits >> np.uint64(30))) * _FIRST
-    bits = (bits ^ (bits >> np.uint64(27))) * _SECOND
-    mixed: Hashes = bits ^ (bits >> np.uint64(31))
-    return mixed
