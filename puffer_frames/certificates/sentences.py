@@ -22,7 +22,11 @@ SENTENCES: Mapping[str, tuple[Kind, str]] = {
     "all-rows": ("assumed", "A unit adds all its rows, taken as independent draws of its law."),
     "equal-rows": ("assumed", "A unit adds all its rows, and reports the same in each of them."),
     "law": ("assumed", "The law of a unit is {law}."),
-    "groups": ("assumed", "The groups are public. A unit lies in one of them."),
+    "groups": (
+        "assumed",
+        "The groups are public. A unit lies in one of them. They are those of the table: a group that is there tells "
+        "that it has a unit.",
+    ),
     "divisor": ("assumed", "The divisor {divisor} is public and independent of what is protected."),
     "chain": (
         "assumed",
@@ -358,7 +362,7 @@ count, too: `facts.py` holds them against the fields."""
 WARNINGS = (
     *("warning-seed", "observed-exceeds", "order-tells", "kept-tells", "kept-unread", "few-rows", "rare-levels"),
     *("weak-epsilon", "weak-delta", "refuted", "no-noise", "without-noise"),
-    *("channel-reader-any", "table-exceeds", "table-far"),
+    *("channel-reader-any", "table-exceeds", "table-far", "table-unchanged"),
 )
 """Sentences that warn of a release, in the order in which they are shown."""
 

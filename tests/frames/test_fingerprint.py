@@ -229,7 +229,7 @@ def test_the_order_and_the_parts_of_rows_do_not_count_in_sums_of_rows(monkeypatc
 
 
 def test_sums_of_rows_are_those_of_a_cryptographic_hash():
-    """By the definition, in Python: SHAKE128 of 24 bytes an entry, 32 sums of 64 bits; fewer are forged by birthdays."""
+    """By the definition, in Python: SHAKE128 of 24 bytes an entry, 32 sums of 64 bits; fewer can be forged."""
     number = hashlib.blake2b(b"", digest_size=24, person=b"number").digest()
     rows = [(1.5, "a"), (1.5, "a"), (-2.0, None)]
     sums = [0] * 32

@@ -110,6 +110,8 @@ def _measured(plan: TableFit) -> Iterator[Statement]:
     confidence = f"{100 * CONFIDENCE:g}"
     if plan.is_far:
         yield say("table-far")
+    if plan.is_unchanged:
+        yield say("table-unchanged")
     yield say(
         "table-refits",
         delta=f"{rounded_up(plan.worst_delta, digits=2):g}",

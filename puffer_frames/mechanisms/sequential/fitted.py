@@ -46,6 +46,8 @@ _WIDE = 100
 """Tables of more columns have few trees, too: the information of each pair of columns is computed for each tree."""
 _SIMULATED, _FEW_SIMULATED = 60_000, 20_000
 """Rows that contexts and base tables are found from; of small tables fewer."""
+_UNCHANGED = 0.01
+"""A release in which fewer cells are others is nearly the table itself."""
 WARNED, REFUSED = 1.5, 2.0
 """Where 99 % of the losses under a refit of the network exceed so many times epsilon, there is a warning, or an error.
 """
@@ -197,6 +199,11 @@ class TableFit(SecretsOfPairs):
     def is_far(self) -> bool:
         """Whether the losses under other beliefs are far above epsilon."""
         return self.worst_tail > WARNED * self.request.target.epsilon
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether hardly any cell is another one after a release."""
+        return sum(self.kept.changed.values()) < _UNCHANGED * len(self.kept.changed)
 
     @property
     def is_exceeded(self) -> bool:

@@ -82,6 +82,15 @@ class FittedTable(TableFit, Fitted[CodedRows]):
                 )
             )
 
+        if self.is_unchanged:
+            warn(
+                WeakGuaranteeWarning(
+                    "fewer than 1 % of the cells are changed: the network sees next to nothing in these columns that "
+                    "tells the secret, and what it cannot see (a rule over many columns together) is released as it is",
+                    hint="Look whether a column is a code or a check digit of the secret, and leave it out.",
+                )
+            )
+
     def text(self, compared: Compared | None, /) -> Rows:
         """Labels and texts, in order."""
         return table_rows(self)
