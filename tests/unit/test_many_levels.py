@@ -5,10 +5,9 @@ import pytest
 from conftest import thinned
 
 from puffer_frames import Channel
-from puffer_frames.mechanisms.channel.best import best_channel
+from puffer_frames.mechanisms.channel.best import FEWER, WHOLE, best_channel, grown
 from puffer_frames.mechanisms.channel.exact import check
 from puffer_frames.mechanisms.channel.program import attempt, solve
-from puffer_frames.mechanisms.channel.subsets import FEWER, WHOLE, grown
 
 LEVELS = WHOLE + 1
 ROWS = 60_000

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError, CalibrationError, RareLevelsWarning, warn
-from puffer_frames.mechanisms.channel.cost import cost_matrix
 from puffer_frames.mechanisms.channel.options import Channel
+from puffer_frames.mechanisms.channel.problem import cost_matrix
 from puffer_frames.noise.channel import MOST_LEVELS
 from puffer_frames.priors.apart import Groups
 from puffer_frames.priors.level_counts import Level, LevelCounts

@@ -8,9 +8,9 @@ import numpy as np
 
 from puffer_frames.certificates.text import COSTS
 from puffer_frames.loss.outcome import measured_text
-from puffer_frames.mechanisms.channel.cost import cost_word
 from puffer_frames.mechanisms.channel.fitted import CONFIDENCE, ChannelFit
 from puffer_frames.mechanisms.channel.options import label_text
+from puffer_frames.mechanisms.channel.problem import cost_word
 from puffer_frames.mechanisms.figures import ColumnError, PlanFigures, loss_bars, loss_of
 from puffer_frames.mechanisms.seam import Compared
 from puffer_frames.numbers.presentation import (

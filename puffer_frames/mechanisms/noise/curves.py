@@ -12,9 +12,8 @@ from puffer_frames.loss.engine import belief_loss
 from puffer_frames.mechanisms.channel.best import empirical_laws, find
 from puffer_frames.mechanisms.channel.column import number_column
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.mechanisms.noise.lean import LAWS
-from puffer_frames.mechanisms.points import NO_BOUND, CurvePoint, ProfilePoint, as_epsilons, as_points, from_file
+from puffer_frames.mechanisms.figures import NO_BOUND, CurvePoint, ProfilePoint, as_epsilons, as_points, from_file
+from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit
 from puffer_frames.mechanisms.seam import Owner
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.numbers.target import Target

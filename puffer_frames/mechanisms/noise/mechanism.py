@@ -16,26 +16,25 @@ from puffer_frames.loss.engine import Laws
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import Finding
 from puffer_frames.mechanisms.figures import PlanFigures
-from puffer_frames.mechanisms.noise.cautions import useless_columns, warn_of_wide_noise
-from puffer_frames.mechanisms.noise.checked_rows import findings_of
+from puffer_frames.mechanisms.file_checks import check_columns
+from puffer_frames.mechanisms.noise.checked_rows import findings_of, loss_given
 from puffer_frames.mechanisms.noise.checks import check_plan, with_own_words
 from puffer_frames.mechanisms.noise.column_choices import choices_of
 from puffer_frames.mechanisms.noise.curves import curve_of, profile_of
 from puffer_frames.mechanisms.noise.drift import measure_rows, restated, target_of, unproved_beliefs
-from puffer_frames.mechanisms.noise.figures import plan_figures
-from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.mechanisms.noise.kept_loss import loss_given
+from puffer_frames.mechanisms.noise.fitted import LAWS, NoiseFit, lean, whole
 from puffer_frames.mechanisms.noise.labels import with_labels
-from puffer_frames.mechanisms.noise.lean import LAWS, lean, whole
-from puffer_frames.mechanisms.noise.merged_strata import with_merged
 from puffer_frames.mechanisms.noise.release import noise_draws, release_certificate
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
-from puffer_frames.mechanisms.noise.small_pictures import plan_pictures
-from puffer_frames.mechanisms.noise.text import plan_rows
-from puffer_frames.mechanisms.noise.unit_rows_seen import with_units
-from puffer_frames.mechanisms.other_tables import Found, with_other_tables
-from puffer_frames.mechanisms.plan_columns import check_columns
-from puffer_frames.mechanisms.request import Request, RowsRequest, is_joint
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_units
+from puffer_frames.mechanisms.noise.strata_plan import with_merged
+from puffer_frames.mechanisms.noise.text import (
+    plan_figures,
+    plan_pictures,
+    plan_rows,
+    useless_columns,
+    warn_of_wide_noise,
+)
+from puffer_frames.mechanisms.request import Found, Request, RowsRequest, is_joint, with_other_tables
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Owner, Reading, Release
 from puffer_frames.noise.draw import Draw
 from puffer_frames.noise.family import NoiseFamily

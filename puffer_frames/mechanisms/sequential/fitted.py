@@ -9,8 +9,7 @@ from typing import Self
 import numpy as np
 
 from puffer_frames.errors import CalibrationError
-from puffer_frames.mechanisms.request import Request
-from puffer_frames.mechanisms.secrets_of_pairs import SecretsOfPairs
+from puffer_frames.mechanisms.request import Request, SecretsOfPairs
 from puffer_frames.mechanisms.sequential.columns import CodedRows, TableColumn, secret_levels
 from puffer_frames.mechanisms.sequential.draw import TableDraw
 from puffer_frames.mechanisms.sequential.law import NetworkLaw, Rows, fit, refit

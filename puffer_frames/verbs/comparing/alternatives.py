@@ -8,9 +8,8 @@ from itertools import product
 from typing import Any
 
 from puffer_frames.errors import ArgumentError
-from puffer_frames.mechanisms.arguments import CalibrateArguments, Options
+from puffer_frames.mechanisms.arguments import CalibrateArguments, Options, check_mechanism
 from puffer_frames.mechanisms.channel.options import Channel
-from puffer_frames.mechanisms.checks import check_mechanism
 from puffer_frames.mechanisms.noise.options import Noise
 from puffer_frames.mechanisms.sequential.options import Sequential
 from puffer_frames.numbers.target import Target

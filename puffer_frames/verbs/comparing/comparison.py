@@ -25,11 +25,10 @@ from puffer_frames.mechanisms.noise import mechanism as noises
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.labels import with_labels
-from puffer_frames.mechanisms.noise.merged_strata import with_merged
 from puffer_frames.mechanisms.noise.options import Noise
-from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
+from puffer_frames.mechanisms.noise.rows_seen import RowsSeen, with_units
+from puffer_frames.mechanisms.noise.strata_plan import with_merged
 from puffer_frames.mechanisms.noise.text import spread_of
-from puffer_frames.mechanisms.noise.unit_rows_seen import with_units
 from puffer_frames.mechanisms.registry import mechanism_for
 from puffer_frames.mechanisms.request import Request, is_joint
 from puffer_frames.mechanisms.sequential.columns import CodedRows

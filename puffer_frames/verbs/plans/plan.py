@@ -18,9 +18,8 @@ from puffer_frames.frames.roles import Roles
 from puffer_frames.frames.table import check_library, library_of, open_table
 from puffer_frames.loss.outcome import Verification
 from puffer_frames.mechanisms.batch_report import BatchReport, refused_by, report_of
-from puffer_frames.mechanisms.file_checks import check_checksum
-from puffer_frames.mechanisms.noise.merged_strata import as_merged
-from puffer_frames.mechanisms.plan_columns import check_kinds, kinds_of
+from puffer_frames.mechanisms.file_checks import check_checksum, check_kinds, kinds_of
+from puffer_frames.mechanisms.noise.strata_plan import as_merged
 from puffer_frames.mechanisms.registry import mechanism_for
 from puffer_frames.mechanisms.request import Request, RowsRequest
 from puffer_frames.mechanisms.seam import Compared, Fitted, Mechanism, Reading
