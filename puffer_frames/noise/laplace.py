@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from puffer_frames.noise.cells import Cells
+from puffer_frames.noise.discrete_laplace import geometric_cells, rate_of
 from puffer_frames.noise.family import ON_GRID, ROUND_UP, NoiseFamily
-from puffer_frames.noise.geometric import geometric_cells, rate_of
 from puffer_frames.noise.grid import CELL_WIDTH, RESOLUTION, grid_of
 from puffer_frames.numbers.rounding import divide_up
 from puffer_frames.numbers.target import Target

@@ -17,8 +17,7 @@ from puffer_frames.noise.adding import Open
 from puffer_frames.noise.family import ON_GRID, ROUND_UP, NoiseFamily
 from puffer_frames.noise.grid import grid_of
 from puffer_frames.noise.log_ratio import largest_log_ratio
-from puffer_frames.noise.rotated import derivatives
-from puffer_frames.noise.stable_shape import stable_shape
+from puffer_frames.noise.stable_shape import derivatives, stable_shape
 from puffer_frames.noise.stream import Rows, Stream, Words, Workspace
 from puffer_frames.numbers.arguments import as_float, check_count
 from puffer_frames.numbers.rounding import up

@@ -14,8 +14,8 @@ from typing import cast
 from puffer_frames.errors import ArgumentError, CalibrationError, PriorError
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.engine import Laws, belief_loss, privacy_loss
+from puffer_frames.loss.noises.coupled import set_distance
 from puffer_frames.loss.outcome import Loss, Verification
-from puffer_frames.loss.sets.coupled_sets import set_distance
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.rounding import subtract_up, up
@@ -24,10 +24,9 @@ from puffer_frames.papers.bounded import bounded_scales
 from puffer_frames.papers.catalogue import BOUNDED, KANTOROVICH, MIXTURE, PUBLISHED_FOR, Theorem
 from puffer_frames.papers.gaussian import translation_scale
 from puffer_frames.papers.kantorovich import kantorovich_scale
-from puffer_frames.priors.law_set import LawSet, is_too_wide
+from puffer_frames.priors.law_set import LawSet, is_refuted, is_too_wide
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret, observed_priors
-from puffer_frames.priors.rank_band import is_refuted
 from puffer_frames.priors.summary import Counts, extent_of
 from puffer_frames.scales.beliefs import FINER, BeliefEntry, clipped_to, learn, name_beliefs, words_of
 from puffer_frames.scales.choice import Choice, Proposal, choose, measure, require_noise

@@ -15,9 +15,8 @@ from puffer_frames.errors import ArgumentError, short_traceback
 from puffer_frames.loss.engine import Laws
 from puffer_frames.noise.postprocessing import Bounds
 from puffer_frames.numbers.arguments import as_float
-from puffer_frames.priors.law_set import LawSet
+from puffer_frames.priors.law_set import LawSet, confidence_left, rank_band
 from puffer_frames.priors.prior import Prior, Secret, middles
-from puffer_frames.priors.rank_band import confidence_left, rank_band
 from puffer_frames.priors.summary import Counts
 from puffer_frames.scales.observed import observed_belief
 

@@ -23,8 +23,7 @@ from puffer_frames.papers.catalogue import EXACT_COUNT, MECHANISMS, PUBLISHED_FO
 from puffer_frames.papers.quilt.gaps import Windows, gap_influence, gap_quilt, node_quilts
 from puffer_frames.papers.quilt.nodes import Quilt, QuiltScale
 from puffer_frames.papers.quilt.scales import Chain, approx_quilts, exact_quilts, largest_over
-from puffer_frames.priors.chain_box import ChainBox
-from puffer_frames.priors.markov import MarkovChain
+from puffer_frames.priors.markov import ChainBox, MarkovChain
 from puffer_frames.priors.series_rows import SeriesRows
 from puffer_frames.scales.choice import Choice, measure
 from puffer_frames.scales.search import is_private, scale_between, smallest_scale_of

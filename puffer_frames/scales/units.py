@@ -11,13 +11,11 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
-from puffer_frames.loss.atoms.rows import RowsLoss
-from puffer_frames.loss.displaced import DisplacedLoss
+from puffer_frames.loss.displaced import DisplacedLoss, NearbyLoss, PureOnly
 from puffer_frames.loss.engine import belief_loss, privacy_loss
-from puffer_frames.loss.nearby import NearbyLoss, PureOnly
+from puffer_frames.loss.noises.coupled import set_distance
 from puffer_frames.loss.outcome import Loss
-from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss
-from puffer_frames.loss.sets.coupled_sets import set_distance
+from puffer_frames.loss.presence import ABSENT, NOTHING, PresenceLoss, RowsLoss
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.gaussian import Gaussian
 from puffer_frames.noise.postprocessing import Bounds

@@ -12,8 +12,7 @@ from scipy.optimize import linprog
 import puffer_frames
 from puffer_frames import Layout, Noise, Unit, certificate_of, compose
 from puffer_frames.errors import CalibrationError
-from puffer_frames.priors.row_boxes import RowBoxes
-from puffer_frames.priors.row_coupling import coupling_distance
+from puffer_frames.priors.row_coupling import RowBoxes, coupling_distance
 
 
 def rates_of(plan):

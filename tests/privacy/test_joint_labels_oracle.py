@@ -15,7 +15,7 @@ from conftest import sweep
 from puffer_frames import calibrate
 from puffer_frames.loss.joint.joint_loss import JointLoss
 from puffer_frames.loss.joint.lines import JointLaw
-from puffer_frames.noise.randomised import changed_share, randomised_response
+from puffer_frames.noise.channel import changed_share, randomised_response
 
 
 def loss_of(laws, scales, labels):

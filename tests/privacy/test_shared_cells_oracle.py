@@ -9,9 +9,8 @@ from conftest import few, sweep
 from puffer_frames.core import Prior
 from puffer_frames.loss.mixtures import mixture
 from puffer_frames.loss.mixtures.curve import Curve
-from puffer_frames.loss.mixtures.mixture import MixtureLoss
+from puffer_frames.loss.mixtures.mixture import MixtureLoss, SharedCells
 from puffer_frames.loss.mixtures.refine import largest_log_ratio, positive_mass
-from puffer_frames.loss.mixtures.shared_cells import SharedCells
 
 
 def priors_of(rng, *, count, atoms):

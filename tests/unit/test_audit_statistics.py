@@ -9,8 +9,8 @@ from scipy import stats
 
 from puffer_frames.noise.laplace import Laplace
 from puffer_frames.numbers.intervals import epsilon_at_least, share_at_least, share_at_most
+from puffer_frames.verbs.auditing.checks import is_clustered, is_same, is_same_order, runs_of, unique_share
 from puffer_frames.verbs.auditing.guesser import largest_advantage
-from puffer_frames.verbs.auditing.leaks import is_clustered, is_same, is_same_order, runs_of, unique_share
 from puffer_frames.verbs.auditing.noise_tests import (
     label_ends,
     noise_ends,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from puffer_frames.noise.convolution import central_sharpness, convolve, survival
+from puffer_frames.loss.mixtures.curve import central_sharpness, convolve, survival
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 
 

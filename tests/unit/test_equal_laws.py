@@ -7,12 +7,10 @@ import pandas as pd
 import pytest
 from conftest import few
 
-from puffer_frames.loss.atoms.rows import RowsLoss
-from puffer_frames.loss.presence import PresenceLoss
+from puffer_frames.loss.presence import PresenceLoss, RowsLoss
 from puffer_frames.noise.stable import Stable
 from puffer_frames.papers.users import presence_scale
-from puffer_frames.priors.equal_rows import first_of_equals, rows_of
-from puffer_frames.priors.unit_laws import UnitLaws
+from puffer_frames.priors.unit_laws import UnitLaws, first_of_equals, rows_of
 
 
 def units(rng, *, number, sizes, values):
@@ -78,7 +76,7 @@ def test_replacement_of_units_with_equal_laws(different, monkeypatch):
     row[:different] = np.arange(different)
     values = np.sort(rng.choice(6, (different, 4)), axis=1)[row].ravel().astype(float)
     few = RowsLoss(range(300), values, np.arange(0, 1201, 4))
-    monkeypatch.setattr("puffer_frames.loss.atoms.rows.MOST_PAIRS_IN_CELLS", 300)
+    monkeypatch.setattr("puffer_frames.loss.presence.MOST_PAIRS_IN_CELLS", 300)
     every = RowsLoss(range(300), values, np.arange(0, 1201, 4))
     for scale in (0.0, 0.5, 4.0):
         assert few.pure(scale) == every.pure(scale)

@@ -19,7 +19,7 @@ from puffer_frames.numbers.records import type_hints
 from puffer_frames.papers.catalogue import Theorem
 from puffer_frames.priors.prior import Prior
 from puffer_frames.scales.learned import LearnedBelief
-from puffer_frames.verbs.plans.records import ADDED, RECORDS, codec
+from puffer_frames.verbs.plans.file import ADDED, RECORDS, codec
 
 OWN = {name: kind for mechanism in MECHANISMS for name, kind in mechanism.records.items()}
 """The records of the mechanisms, by their names in a file."""

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 from conftest import sweep
 
-from puffer_frames.numbers.ranks import ranks
+from puffer_frames.priors.transport import ranks
 
 
 def a_total(rng):

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from puffer_frames.errors import ArgumentError
 from puffer_frames.loss.atoms.discrete import DiscreteLoss, largest_ratio
-from puffer_frames.loss.atoms.scaled import NOTHING
-from puffer_frames.loss.atoms.tilted import Law, TooSteepError, convolver, normalised
+from puffer_frames.loss.atoms.tilted import NOTHING, Law, TooSteepError, convolver, normalised
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF

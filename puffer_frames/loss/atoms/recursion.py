@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from puffer_frames.loss.atoms.scaled import steps
+from puffer_frames.loss.atoms.tilted import steps
 from puffer_frames.numbers.rounding import UNIT_ROUNDOFF
 from puffer_frames.priors.prior import FloatArray, IndexArray
 

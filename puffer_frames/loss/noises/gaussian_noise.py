@@ -15,10 +15,8 @@ from puffer_frames.loss.atoms.discrete import DiscreteLoss
 from puffer_frames.loss.bracket import Bracket
 from puffer_frames.loss.mixtures.curve import Curve
 from puffer_frames.loss.mixtures.many_gaussians import ManyGaussiansLoss
-from puffer_frames.loss.mixtures.mixture import MOST_PAIRS_IN_CELLS, MixtureLoss
-from puffer_frames.loss.mixtures.ratio import ratio_cells
+from puffer_frames.loss.mixtures.mixture import MOST_PAIRS_IN_CELLS, MixtureLoss, SharedCells, ratio_cells
 from puffer_frames.loss.mixtures.refine import first_points, positive_mass
-from puffer_frames.loss.mixtures.shared_cells import SharedCells
 from puffer_frames.loss.mixtures.shared_width import SharedWidthCurve
 from puffer_frames.loss.outcome import WorstCase
 from puffer_frames.loss.ratio_cells import RatioCells

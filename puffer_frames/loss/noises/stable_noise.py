@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from puffer_frames.loss.noises.coupled import CoupledLoss
-from puffer_frames.loss.noises.fewer_nodes import FewerNodes, fewer_nodes, number_of_nodes
+from puffer_frames.loss.noises.narrow_cells import FewerNodes, fewer_nodes, number_of_nodes
 from puffer_frames.noise.log_ratio import largest_log_ratio
 from puffer_frames.noise.stable import Stable
 from puffer_frames.noise.stable_shape import stable_shape

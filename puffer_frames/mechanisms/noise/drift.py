@@ -17,15 +17,15 @@ from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.noise.strata_plan import kind_of_stratum
 from puffer_frames.mechanisms.request import Request
-from puffer_frames.noise.stratified import unknown_stratum
+from puffer_frames.noise.column_noise import unknown_stratum
 from puffer_frames.numbers.records import refused
 from puffer_frames.numbers.target import Target
 from puffer_frames.papers.catalogue import BERNOULLI, BOUNDED, GAUSSIAN, KANTOROVICH, MIXTURE, THEOREMS, TRANSLATION
 from puffer_frames.priors.apart import by_column
 from puffer_frames.priors.joint_counts import JointCounts
+from puffer_frames.priors.law_set import is_refuted
 from puffer_frames.priors.moments import group_moments
 from puffer_frames.priors.prior import FloatArray, Prior, Secret
-from puffer_frames.priors.rank_band import is_refuted
 from puffer_frames.priors.summary import Summary
 from puffer_frames.scales.beliefs import learn
 from puffer_frames.scales.choice import Choice

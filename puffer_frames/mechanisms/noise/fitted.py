@@ -11,9 +11,9 @@ from puffer_frames.mechanisms.noise.column_choices import choices_of
 from puffer_frames.mechanisms.noise.rows_seen import RowsSeen
 from puffer_frames.mechanisms.noise.strata_plan import choose_in_strata
 from puffer_frames.mechanisms.request import Request, SecretsOfPairs, lacking, lean_entry, lean_request, named_secrets
+from puffer_frames.noise.channel import changed_share
 from puffer_frames.noise.family import NoiseFamily
 from puffer_frames.noise.postprocessing import Bounds
-from puffer_frames.noise.randomised import changed_share
 from puffer_frames.papers.catalogue import JOINT, PUBLISHED_FOR
 from puffer_frames.priors.apart import by_column, pairs_within
 from puffer_frames.priors.level_counts import Level

@@ -14,11 +14,9 @@ from puffer_frames.certificates.sentences import warnings_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
 from puffer_frames.mechanisms.request import RowsRequest
 from puffer_frames.mechanisms.seam import Release
-from puffer_frames.noise.channel import ChannelTable, LabelChannel
-from puffer_frames.noise.column_noise import ColumnNoise
+from puffer_frames.noise.channel import ChannelTable, LabelChannel, randomised_response
+from puffer_frames.noise.column_noise import ByStratum, ColumnNoise
 from puffer_frames.noise.draw import Draw
-from puffer_frames.noise.randomised import randomised_response
-from puffer_frames.noise.stratified import ByStratum
 from puffer_frames.noise.stream import ReleaseKey
 from puffer_frames.numbers.presentation import pairs_text, shown, shown_names
 from puffer_frames.scales.strata import StrataChoices

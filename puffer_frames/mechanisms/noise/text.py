@@ -17,7 +17,7 @@ from puffer_frames.mechanisms.figures import ColumnError, PlanFigures, loss_bars
 from puffer_frames.mechanisms.noise.drawn import NoisyColumn
 from puffer_frames.mechanisms.noise.drift import target_of
 from puffer_frames.mechanisms.noise.fitted import NoiseFit
-from puffer_frames.noise.randomised import changed_share
+from puffer_frames.noise.channel import changed_share
 from puffer_frames.numbers.presentation import Rows, at_most, odds_text, pairs_text, shown, shown_names, upper_text
 from puffer_frames.numbers.svg import bars, line
 from puffer_frames.papers.catalogue import PUBLISHED_FOR

@@ -10,8 +10,8 @@ import numpy as np
 
 from puffer_frames.mechanisms.sequential.columns import TableColumn
 from puffer_frames.mechanisms.sequential.release import SequentialPlan, release
+from puffer_frames.noise.channel import Integers, JointLevels, looked_up
 from puffer_frames.noise.draw import Arrays, Codes, Columns, Move, numbered, other_levels
-from puffer_frames.noise.joint_levels import Integers, JointLevels, looked_up
 from puffer_frames.noise.stream import ReleaseKey, Rows
 
 

@@ -24,11 +24,13 @@ from puffer_frames.priors.joint_counts import JointCounts, JointRows
 from puffer_frames.priors.pairs import Pair, Pairs
 from puffer_frames.priors.prior import FloatArray, Secret
 from puffer_frames.scales.choice import Choice, require_noise
-from puffer_frames.scales.joint.beliefs import EMPIRICAL, JointBelief, joint_beliefs
 from puffer_frames.scales.joint.coupled import coupled_scales
 from puffer_frames.scales.joint.exchange import JointScales, joint_scales
 from puffer_frames.scales.joint.measured_rows import (
+    EMPIRICAL,
+    JointBelief,
     figure,
+    joint_beliefs,
     laws_of,
     levels_of,
     measured,

@@ -16,8 +16,7 @@ from puffer_frames.numbers.rounding import up
 from puffer_frames.priors.joint_counts import JointCounts, JointRows
 from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import FloatArray
-from puffer_frames.priors.row_boxes import RowBoxes
-from puffer_frames.priors.row_coupling import coupling_distance, least_distance
+from puffer_frames.priors.row_coupling import RowBoxes, coupling_distance, least_distance
 
 _NEAR = 4e-3
 """How near to the least distance one is searched for, as a fraction of it."""

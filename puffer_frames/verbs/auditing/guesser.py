@@ -17,7 +17,7 @@ import numpy as np
 
 from puffer_frames.numbers.intervals import epsilon_at_least, share_at_least, share_at_most
 from puffer_frames.priors.prior import FloatArray, IndexArray
-from puffer_frames.verbs.auditing.released_column import ReleasedColumn
+from puffer_frames.verbs.auditing.columns import ReleasedColumn
 
 _LARGEST = 700.0
 

@@ -14,9 +14,8 @@ from puffer_frames.errors import ArgumentError
 from puffer_frames.frames.columns import NativeFrame, not_found
 from puffer_frames.frames.side_by_side import PlainColumn, read_columns
 from puffer_frames.priors.prior import IndexArray
-from puffer_frames.verbs.auditing.columns import RowStrata, column_of, listed_key
+from puffer_frames.verbs.auditing.columns import ReleasedColumn, RowStrata, column_of, listed_key
 from puffer_frames.verbs.auditing.guesser import PairOfCodes
-from puffer_frames.verbs.auditing.released_column import ReleasedColumn
 
 _MOST_PAIRS, _FEWEST_PAIRS = 300, 6
 _MOST_STRATA = 60

@@ -15,12 +15,12 @@ import numpy as np
 
 from puffer_frames.errors import ArgumentError, ArgumentTypeError
 from puffer_frames.priors.prior import FloatArray
+from puffer_frames.verbs.estimating.estimated import Scores
 from puffer_frames.verbs.estimating.levels import as_level, inverse_of, prepared_notes, response_of, unknown_channel
 from puffer_frames.verbs.estimating.moments import Figure, mean_of_members
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
 from puffer_frames.verbs.estimating.regression import RowWeights
 from puffer_frames.verbs.estimating.released_columns import ReleasedColumns
-from puffer_frames.verbs.estimating.scored import Scores
 
 _MOST_ENTRIES = 50_000_000
 """Rows times groups."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from puffer_frames.priors.prior import FloatArray
+from puffer_frames.verbs.estimating.estimated import CLEAR, Scores
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
-from puffer_frames.verbs.estimating.scored import CLEAR, Scores
 
 
 @dataclass(frozen=True, slots=True)

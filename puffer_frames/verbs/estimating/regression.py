@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from puffer_frames.priors.prior import FloatArray, IndexArray
+from puffer_frames.verbs.estimating.estimated import CLEAR, Scores
 from puffer_frames.verbs.estimating.noisy import NoisyColumn
-from puffer_frames.verbs.estimating.scored import CLEAR, Scores
 
 _LEAST_SPREAD = 1e-14
 """Share of the noisy spread that rounding alone may leave in a direction."""

@@ -31,10 +31,8 @@ from puffer_frames.priors.pairs import Pairs
 from puffer_frames.priors.prior import Secret
 from puffer_frames.scales.drift import check_drift
 from puffer_frames.scales.strata import Stratum
-from puffer_frames.verbs.plans.file import read_plan, write_plan
-from puffer_frames.verbs.plans.page import plan_page
-from puffer_frames.verbs.plans.plotted import plot_plan
-from puffer_frames.verbs.plans.records import codec
+from puffer_frames.verbs.plans.file import codec, read_plan, write_plan
+from puffer_frames.verbs.plans.plotted import plan_page, plot_plan
 from puffer_frames.verbs.releasing.refinement import refine_release
 from puffer_frames.verbs.releasing.release import rehearse, release_rows
 from puffer_frames.verbs.requests.arguments import ReleaseArguments, method_takes
